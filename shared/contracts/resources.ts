@@ -1,0 +1,91 @@
+import type { Listing } from './aggregates/listing';
+import type { Publication } from './aggregates/publication';
+import type { ReviewFields } from './aggregates/review';
+import type { PaymentMethodFields, Store } from './aggregates/store';
+import type { JsonObject, JsonValue } from './envelope';
+
+/**
+ * The resources in the shape that answers have (spec, "Resources and their fields"), used by the write side's
+ * answers and by the documents alike. An optional field that is not set is left out, never null.
+ */
+
+/** `view_count` is part of the write side's own state; media are counted as referred to. */
+export function publicationResource(publication: Publication): JsonObject {
+  return withoutNulls({
+    id: publication.id,
+    object: 'publication',
+    title: publication.title,
+    description: publication.description,
+    description_html: publication.description_html,
+    visibility: publication.visibility,
+    price_currency: publication.price_currency,
+    price_amount: publication.price_amount,
+    price_active: publication.price_active,
+    free_shipping: publication.free_shipping,
+    quantity_available: publication.quantity_available,
+    featured_position: publication.featured_position,
+    created_at: publication.created_at,
+    updated_at: publication.updated_at,
+    stats: { media_count: publication.media_ids.length, view_count: publication.view_count },
+  });
+}
+
+/** Without `stats`: how many publications a listing has is known to the documents alone. */
+export function listingResource(listing: Listing): JsonObject {
+  return withoutNulls({
+    id: listing.id,
+    object: 'listing',
+    name: listing.name,
+    visibility: listing.visibility,
+    description: listing.description,
+    default_sort_mode: listing.default_sort_mode,
+    created_at: listing.created_at,
+    updated_at: listing.updated_at,
+  });
+}
+
+/** Without `stats`, as above. */
+export function storeResource(store: Store): JsonObject {
+  return withoutNulls({
+    id: store.id,
+    object: 'store',
+    name: store.name,
+    status: store.status,
+    description: store.description,
+    businessHours: store.businessHours,
+    contact: store.contact as JsonObject | null,
+    policies: store.policies as JsonObject | null,
+    ruc: store.ruc,
+    created_at: store.created_at,
+    updated_at: store.updated_at,
+  });
+}
+
+export function paymentMethodResource(method: PaymentMethodFields): JsonObject {
+  return withoutNulls({
+    id: method.payment_method_id,
+    object: 'payment_method',
+    type: method.type,
+    name: method.name,
+    instructions: method.instructions,
+    position: method.position,
+  });
+}
+
+export function reviewResource(id: string, review: ReviewFields): JsonObject {
+  return withoutNulls({
+    id,
+    object: 'review',
+    publication_id: review.publication_id,
+    rating: review.rating,
+    title: review.title,
+    body: review.body,
+    author_name: review.author_name,
+    verified: review.verified,
+    created_at: review.created_at,
+  });
+}
+
+function withoutNulls(fields: Record<string, JsonValue>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,39 @@
+import type { JsonObject, JsonValue } from '../contracts/envelope';
+import type { Permission } from '../contracts/vocabulary';
+import type { Principal } from './principal';
+
+/** Every value of every query parameter, in order; a parameter that is not there has no entry. */
+export type QueryParameters = Readonly<Record<string, readonly string[]>>;
+
+/** A request to `/api/*` that has passed rate limit, authentication and the route's permission. */
+export interface ApiRequest {
+  readonly principal: Principal;
+  /** Path parameters; ids are already checked to be UUIDs, in lower case. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: QueryParameters;
+  /** The parsed JSON object of a write; `{}` where there is no body. */
+  readonly body: JsonObject;
+  readonly request_id: string;
+  /** A request header, by its name in lower case. */
+  header(name: string): string | undefined;
+}
+
+/** What a handler answers with; the envelope, ETag and 304 are made from it in `send.ts`. */
+export interface Answer {
+  readonly status?: 200 | 201;
+  readonly data: JsonValue;
+  /** For lists: `meta` beside `data` (spec, "Paginated envelope"). */
+  readonly meta?: JsonObject;
+  /** The resource's own version: the part of its ETag that `If-Match` compares. Left out for lists. */
+  readonly version?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One endpoint as data, so that routing, 405, permissions and documentation come from one list. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the root, Express 5 syntax: `/api/listing/:id`. Parameters named `id` must be UUIDs. */
+  readonly path: string;
+  readonly permission: Permission;
+  readonly handler: (request: ApiRequest) => Promise<Answer>;
+}

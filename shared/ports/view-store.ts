@@ -1,0 +1,118 @@
+import type { CollectionName, Key, StoredDocument } from '../contracts/documents';
+import type { Position, StreamName } from '../contracts/envelope';
+import type { SortOrder } from '../contracts/sorting';
+
+/** building → following → active → retired; a rebuild that was given up is dropped. Only `building` is not fed live. */
+export type VersionStatus = 'building' | 'following' | 'active' | 'retired';
+
+/** A generation of all of a realm's collections. */
+export interface VersionInfo {
+  readonly version: number;
+  readonly status: VersionStatus;
+  /** Of the code that made it: documents of another schema are rebuilt, not read. */
+  readonly schema: number;
+  readonly created_at: string;
+}
+
+/**
+ * One realm's documents, in versions.
+ *
+ * - `versions` lists all, newest first; cheap enough to be asked once per job.
+ * - `createVersion` makes an empty one. The first of a store is made `active` by `activate`, like any other.
+ * - `activate` makes `version` the active one and the active one `retired`, in one atomic step.
+ * - `drop` deletes a version and what it holds; refuses the active one.
+ * - `lease` takes or renews the named lease for `owner`; false while another's holds. An owner that
+ *   stops renewing loses it after `ttl_ms`. `release` gives it back early.
+ * - `lane_count` is fixed when the store is first opened.
+ */
+export interface ViewStore {
+  readonly lane_count: number;
+  versions(): Promise<VersionInfo[]>;
+  createVersion(schema: number): Promise<VersionInfo>;
+  setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void>;
+  activate(version: number): Promise<void>;
+  drop(version: number): Promise<void>;
+  open(version: number): Promise<ViewVersion>;
+  lease(name: string, owner: string, ttl_ms: number): Promise<boolean>;
+  release(name: string, owner: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type KeyCondition =
+  | Key
+  | { readonly in: readonly Key[] }
+  | { readonly gte?: number; readonly lte?: number };
+
+/** Answered from an index. Tombstones are never found. */
+export interface ViewQuery {
+  readonly where: Readonly<Record<string, KeyCondition>>;
+  readonly order: SortOrder;
+  readonly skip?: number;
+  readonly limit: number;
+  readonly parts?: readonly DocumentPart[];
+}
+
+/** `keys` and `body` are always there; the others are empty objects unless asked for. */
+export type DocumentPart = 'state' | 'expansions';
+export const ALL_PARTS: readonly DocumentPart[] = ['state', 'expansions'];
+
+export interface DocumentWrite extends StoredDocument {
+  readonly collection: CollectionName;
+  /** The position the document has now, or null where there is none: the compare of the compare-and-set. */
+  readonly expected: Position | null;
+}
+
+/** A stream whose event could not be projected; it and the stream's later events wait here (design, "Poison"). */
+export interface ParkedStream {
+  readonly stream: StreamName;
+  readonly lane: number;
+  /** Of the first event that waits. */
+  readonly revision: number;
+  readonly position: Position;
+  readonly reason: string;
+  readonly parked_at: string;
+}
+
+export interface WriteBatch {
+  readonly lane: number;
+  /** The lane's checkpoint before and after. They may be equal (a retry of a parked stream, a part of a sweep). */
+  readonly from: Position;
+  readonly to: Position;
+  /** In the order in which they must land: a store without transactions writes and awaits phase by phase. */
+  readonly phases: readonly (readonly DocumentWrite[])[];
+  readonly park?: readonly ParkedStream[];
+  readonly unpark?: readonly StreamName[];
+}
+
+/**
+ * - `apply` writes a batch and moves the checkpoint. `lost_race` where the checkpoint or a document was not as
+ *   expected: some of the batch may then be written in a store without transactions, and doing it again from
+ *   fresh reads gives the same documents. The checkpoint moves only after everything else is durable.
+ * - `find` gives a page in order; `count` is for filters that no maintained total answers.
+ * - `scan` walks a collection by id, tombstones included, for sweeps and `verify`.
+ * - `waitFor` resolves true as soon as the lane's checkpoint is at or past `position`, false after `timeout_ms`.
+ */
+export interface ViewVersion {
+  readonly version: number;
+  checkpoints(): Promise<Position[]>;
+  checkpoint(lane: number): Promise<Position>;
+  waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean>;
+  get(
+    collection: CollectionName,
+    id: string,
+    parts?: readonly DocumentPart[],
+  ): Promise<StoredDocument | undefined>;
+  getMany(
+    collection: CollectionName,
+    ids: readonly string[],
+    parts?: readonly DocumentPart[],
+  ): Promise<StoredDocument[]>;
+  find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]>;
+  count(collection: CollectionName, where: ViewQuery['where']): Promise<number>;
+  scan(
+    collection: CollectionName,
+    options: { where?: ViewQuery['where']; after_id?: string; limit: number },
+  ): Promise<StoredDocument[]>;
+  apply(batch: WriteBatch): Promise<'applied' | 'lost_race'>;
+  parked(): Promise<ParkedStream[]>;
+}
