@@ -1,0 +1,44 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Listening {
+  /** Such as `http://127.0.0.1:8080`, with the port that was really taken. */
+  readonly url: string;
+  /** Takes no new request and finishes those running; connections still open after `grace_ms` are cut. */
+  close(grace_ms?: number): Promise<void>;
+}
+
+export async function listen(handler: RequestListener, host: string, port: number): Promise<Listening> {
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 66_000 }, handler);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return { url: `http://${name}:${address.port}`, close: (grace_ms = 10_000) => closeServer(server, grace_ms) };
+}
+
+async function closeServer(server: Server, grace_ms: number): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), grace_ms);
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+  clearTimeout(cut);
+}
+
+/** Runs `stop` once on SIGTERM or SIGINT and then exits; a second signal exits at once. */
+export function onStopSignal(stop: () => Promise<void>): void {
+  let stopping = false;
+  const handle = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGTERM', handle);
+  process.on('SIGINT', handle);
+}

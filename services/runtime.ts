@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import { openEventStore, openRateLimiter, openViewStore } from '../shared/adapters/open';
+import type { Environment, Realm } from '../shared/contracts/realm';
+import { REALMS } from '../shared/contracts/realm';
+import type { Config } from '../shared/kernel/config';
+import type { System } from '../shared/kernel/system';
+import { ActiveView } from '../shared/ports/active-view';
+import type { EventStore } from '../shared/ports/event-store';
+import type { RateLimiter } from '../shared/ports/rate-limiter';
+import type { ViewStore } from '../shared/ports/view-store';
+
+/** What every process of the service opens: the log and the documents of each realm, and the limiter. */
+export interface Runtime {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly system: System;
+  readonly events: Readonly<Record<Realm, EventStore>>;
+  readonly viewStores: Readonly<Record<Realm, ViewStore>>;
+  readonly views: Readonly<Record<Realm, ActiveView>>;
+  readonly limiter: RateLimiter;
+  close(): Promise<void>;
+}
+
+export type PerEnvironment<T> = Readonly<Record<Environment, T>>;
+
+/** Opens all realms; what was opened is closed again where one fails. */
+export async function openRuntime(config: Config, log: Logger, system: System): Promise<Runtime> {
+  const opened: { close(): Promise<void> }[] = [];
+  const keep = async <T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> => {
+    const resource = await opening;
+    opened.push(resource);
+    return resource;
+  };
+  const close = async (): Promise<void> => {
+    await Promise.allSettled(opened.reverse().map((resource) => resource.close()));
+  };
+  try {
+    const events = await perRealm((realm) => keep(openEventStore(config, realm)));
+    const viewStores = await perRealm((realm) => keep(openViewStore(config, realm)));
+    const views = await perRealm(async (realm) => new ActiveView(viewStores[realm], system.now));
+    const limiter = await keep(openRateLimiter(config));
+    return { config, log, system, events, viewStores, views, limiter, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** One of each realm, made one after the other. */
+export async function perRealm<T>(make: (realm: Realm) => Promise<T>): Promise<Record<Realm, T>> {
+  const made: Partial<Record<Realm, T>> = {};
+  for (const realm of REALMS) made[realm] = await make(realm);
+  return made as Record<Realm, T>;
+}

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+// The compiled test runs in dist/test/unit/project; what it reads are the sources.
+const root = resolve(process.cwd());
+
+const LAYERS = ['shared/kernel', 'shared/contracts', 'shared/ports', 'shared/adapters'];
+const ROOMS = ['services/command', 'services/query', 'services/auth', 'projections'];
+/** The only files that may know everything: they open adapters and join the rooms. */
+const COMPOSITION = /^(services\/[a-z-]+\.ts|services\/(cli|demo|import)\/.*|(.*\/)?main\.ts)$/;
+/** Pure: kernel, contracts, and no module but zod. */
+const PURE = /(^|\/)decide\.ts$|^projections\/views\/|^shared\/contracts\/(aggregates\/|codec|facets|resources|sorting)/;
+
+interface Import {
+  readonly from: string;
+  /** A path below the root, or a module's name. */
+  readonly to: string;
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/(?:from|import|require\()\s*'([^']+)'/g)].map(([, target]) => {
+    const to = target!.startsWith('.') ? relative(root, resolve(root, dirname(file), target!)) : target!;
+    return { from: file, to };
+  });
+}
+
+const files = ['services', 'shared', 'projections'].flatMap(sources);
+const imports = files.flatMap(importsOf);
+const layerOf = (path: string): number => LAYERS.findIndex((layer) => path.startsWith(`${layer}/`));
+const roomOf = (path: string): string | undefined => ROOMS.find((room) => path.startsWith(`${room}/`));
+const show = ({ from, to }: Import): string => `${from} → ${to}`;
+
+test('there are sources to look at', () => {
+  expect(files.length).toBeGreaterThan(40);
+  expect(imports.length).toBeGreaterThan(100);
+});
+
+test('imports within shared go kernel ← contracts ← ports ← adapters', () => {
+  const wrong = imports.filter(({ from, to }) => layerOf(from) >= 0 && layerOf(to) > layerOf(from));
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test('shared/http knows kernel, contracts and ports, and no adapter', () => {
+  const wrong = imports.filter(({ from, to }) => from.startsWith('shared/http/') && to.startsWith('shared/adapters/'));
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test('shared imports nothing of the services or projections', () => {
+  const wrong = imports.filter(({ from, to }) => from.startsWith('shared/') && /^(services|projections)\//.test(to));
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test('command, query, auth and projections never import each other', () => {
+  const wrong = imports.filter(({ from, to }) => {
+    if (COMPOSITION.test(from)) return false;
+    const room = roomOf(from);
+    return room !== undefined && roomOf(to) !== undefined && roomOf(to) !== room;
+  });
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test('only composition roots open adapters', () => {
+  const wrong = imports.filter(
+    ({ from, to }) =>
+      to.startsWith('shared/adapters/') && !from.startsWith('shared/adapters/') && !COMPOSITION.test(from),
+  );
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test('decide, evolve and view files import kernel, contracts and zod alone', () => {
+  const allowed = (to: string, from: string): boolean =>
+    to === 'zod' ||
+    to.startsWith('shared/kernel/') ||
+    to.startsWith('shared/contracts/') ||
+    dirname(to) === dirname(from);
+  const wrong = imports.filter(({ from, to }) => PURE.test(from) && !allowed(to, from));
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test('nothing imports the tests', () => {
+  expect(imports.filter(({ to }) => to.startsWith('test/')).map(show)).toEqual([]);
+});
