@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'libsql';
+import { CatalogError } from '../../kernel/errors';
+import { isBusy, toCatalogError } from './errors';
+import { StatementCache } from './statement-cache';
+
+export type SqlValue = string | number | null;
+export type SqlInput = string | number | bigint | null;
+/** A row's columns in the order of its SELECT. */
+export type SqlRow = readonly SqlValue[];
+
+/** How long a call may block the process on another's lock; past that it waits without blocking. */
+const BLOCKING_WAIT_MS = 10;
+const DEADLINE_MS = 5_000;
+const RETRY_MS_MAX = 20;
+const CACHE_KB = 16_000;
+/** 16 MB of write-ahead log: pages that are written again and again reach the file once. */
+const CHECKPOINT_PAGES = 4_000;
+
+export interface ConnectionOptions {
+  /** FULL: a commit is on disk when it returns. NORMAL: a power cut may undo the newest ones, in order. */
+  readonly synchronous: 'FULL' | 'NORMAL';
+  /** Creates what the file holds; run once, in a transaction. */
+  readonly schema: string;
+  /** Of the schema, at least 1; a file of another format is refused. */
+  readonly format: number;
+  /** How long `attempt` goes on against another's lock; 5 s by default. */
+  readonly deadline_ms?: number;
+}
+
+/**
+ * One SQLite file in WAL mode. Calls are synchronous: nothing of this process can come between the statements of
+ * a transaction. Any number of processes may open the same file, also at once for the first time.
+ */
+export class Connection {
+  readonly file: string;
+  private readonly database: Database.Database;
+  private readonly statements: StatementCache;
+  private readonly deadline_ms: number;
+  private closed = false;
+
+  private constructor(file: string, deadline_ms: number) {
+    this.file = file;
+    this.deadline_ms = deadline_ms;
+    try {
+      this.database = new Database(file, { timeout: BLOCKING_WAIT_MS });
+    } catch (cause) {
+      throw new CatalogError('unavailable', { message: `cannot open ${file}`, cause });
+    }
+    this.statements = new StatementCache(this.database);
+  }
+
+  /** Throws `CatalogError('unavailable')` where the file cannot be opened, a plain error where it is not ours. */
+  static async open(file: string, options: ConnectionOptions): Promise<Connection> {
+    const connection = new Connection(file, options.deadline_ms ?? DEADLINE_MS);
+    try {
+      // Several processes that turn a new file to WAL at once get SQLITE_BUSY without the wait of the timeout.
+      await connection.attempt(() => connection.all('PRAGMA journal_mode = WAL'));
+      await connection.attempt(() => connection.prepareFile(options));
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  private prepareFile({ synchronous, schema, format }: ConnectionOptions): void {
+    this.database.exec(
+      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+    );
+    if (this.format() === format) return;
+    this.transaction(() => {
+      const found = this.format();
+      if (found === format) return;
+      if (found !== 0)
+        throw new Error(`${this.file} has format ${found}; this version reads format ${format}`);
+      this.database.exec(`${schema}; PRAGMA user_version = ${format}`);
+    });
+  }
+
+  private format(): number {
+    return Number(this.all('PRAGMA user_version')[0]?.[0] ?? 0);
+  }
+
+  /** All rows. Never a cursor: one that is not read to its end would hold back checkpoints for good. */
+  all(sql: string, parameters: readonly SqlInput[] = []): SqlRow[] {
+    return this.statement(sql).all(parameters) as SqlRow[];
+  }
+
+  /** The first column of the first row; undefined where there is no row. */
+  value(sql: string, parameters: readonly SqlInput[] = []): SqlValue | undefined {
+    return this.all(sql, parameters)[0]?.[0];
+  }
+
+  run(sql: string, parameters: readonly SqlInput[] = []): Database.RunResult {
+    return this.statement(sql).run(parameters);
+  }
+
+  /** Runs `work` while no other connection writes; all of it lands or none. `work` throws to undo. */
+  transaction<Result>(work: () => Result): Result {
+    this.run('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.run('COMMIT');
+      return result;
+    } catch (error) {
+      this.rollBack();
+      throw error;
+    }
+  }
+
+  private rollBack(): void {
+    try {
+      // Some failures, such as a full disk, have ended the transaction already.
+      if (this.database.inTransaction) this.run('ROLLBACK');
+    } catch {
+      // The failure that led here is the one to tell of; the transaction ends with the connection at the latest.
+    }
+  }
+
+  /**
+   * Runs `work` again, without blocking the process in between, for as long as another connection's lock is in
+   * its way. Throws `CatalogError('database_timeout')` past the deadline, `CatalogError('unavailable')` where the
+   * file fails or is closed.
+   */
+  async attempt<Result>(work: () => Result): Promise<Result> {
+    const deadline_ms = Date.now() + this.deadline_ms;
+    for (let pause_ms = 1; ; pause_ms = Math.min(pause_ms * 2, RETRY_MS_MAX)) {
+      try {
+        return work();
+      } catch (error) {
+        if (!isBusy(error) || Date.now() >= deadline_ms) throw toCatalogError(error);
+      }
+      await sleep(pause_ms * (0.5 + Math.random()));
+    }
+  }
+
+  /** Changes whenever another connection, of this or of any process, has committed. */
+  dataVersion(): number {
+    return Number(this.value('PRAGMA data_version'));
+  }
+
+  close(): void {
+    if (this.closed) return;
+    try {
+      // The driver lets go of the file only when its statements are collected, so the log is emptied by hand.
+      this.all('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Another process is at it; the next to open the file goes on from its write-ahead log.
+    }
+    this.closed = true;
+    this.statements.clear();
+    this.database.close();
+  }
+
+  private statement(sql: string): Database.Statement<[readonly SqlInput[]]> {
+    if (this.closed) throw new CatalogError('unavailable', { message: `${this.file} is closed` });
+    return this.statements.get(sql);
+  }
+}

@@ -1,0 +1,137 @@
+import {
+  COLLECTION_NAMES,
+  type CollectionName,
+  type CollectionSpec,
+  collections,
+  type Key,
+  type StoredDocument,
+} from '../../contracts/documents';
+import type { JsonObject } from '../../contracts/envelope';
+import { ALL_PARTS, type DocumentPart } from '../../ports/view-store';
+import type { SqlRow, SqlValue } from './connection';
+
+/** A collection's table: `id, position, key_<key>…, exact_keys, body, state, expansions`; a tombstone has but the first two. */
+export interface Table {
+  readonly name: CollectionName;
+  readonly spec: CollectionSpec;
+  readonly keys: readonly string[];
+  /** Columns of keys that some index holds: an update that assigns none of them leaves all indexes alone. */
+  readonly indexed: readonly string[];
+}
+
+export const tables = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, toTable(name)])) as Readonly<
+  Record<CollectionName, Table>
+>;
+
+function toTable(name: CollectionName): Table {
+  const spec: CollectionSpec = collections[name];
+  const keys = Object.keys(spec.keys);
+  const parts = [...spec.indexes, spec.unique ?? []].flat().map(toPart);
+  const indexed = keys.filter((key) => parts.some((part) => part.key === key)).map(keyColumn);
+  return { name, spec, keys, indexed };
+}
+
+function toPart(part: string): { key: string; direction: 'ASC' | 'DESC' } {
+  return part.startsWith('-') ? { key: part.slice(1), direction: 'DESC' } : { key: part, direction: 'ASC' };
+}
+
+/** Keys have a name space of their own: one of them may be called `position`. */
+function keyColumn(key: string): string {
+  return `key_${key}`;
+}
+
+/** A key's column, or the id's; throws where the collection declares no such key. */
+export function column(table: Table, key: string): string {
+  if (key !== 'id' && !Object.hasOwn(table.spec.keys, key))
+    throw new Error(`${table.name} declares no key ${key}`);
+  return key === 'id' ? 'id' : keyColumn(key);
+}
+
+/** Creates every collection's table and indexes. Keys stand first, so that a filter need not read past them. */
+export const DOCUMENTS_SCHEMA = Object.values(tables).map(toDdl).join(';\n');
+
+function toDdl(table: Table): string {
+  const keys = Object.entries(table.spec.keys).map(
+    ([key, kind]) => `${keyColumn(key)} ${kind.toUpperCase()},`,
+  );
+  const statements = [
+    `CREATE TABLE ${table.name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
+     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT) STRICT`,
+    ...table.spec.indexes.map((parts, index) => {
+      const columns = parts.map(toPart).map(({ key, direction }) => `${column(table, key)} ${direction}`);
+      return `CREATE INDEX ${table.name}_${index} ON ${table.name} (${columns.join(', ')})`;
+    }),
+    ...(table.spec.unique ?? []).map(
+      (key) => `CREATE UNIQUE INDEX ${table.name}_${key} ON ${table.name} (${column(table, key)})`,
+    ),
+  ];
+  return statements.join(';\n');
+}
+
+/** The columns of a SELECT that `toDocument` reads. */
+export function selected(table: Table, parts: readonly DocumentPart[]): string {
+  const asked = ALL_PARTS.filter((part) => parts.includes(part));
+  return ['id', 'position', ...table.keys.map(keyColumn), 'exact_keys', 'body', ...asked]
+    .map((name) => `d.${name}`)
+    .join(', ');
+}
+
+/** Reads a row of `selected(table, parts)`. */
+export function toDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow): StoredDocument {
+  const first = 2 + table.keys.length;
+  const exact_keys = row[first]!;
+  const body = row[first + 1]!;
+  const document = { id: String(row[0]), position: BigInt(row[1]!) };
+  if (body === null) return { ...document, document: null };
+  const state_at = parts.includes('state') ? first + 2 : undefined;
+  const expansions_at = parts.includes('expansions') ? (state_at ?? first + 1) + 1 : undefined;
+  return {
+    ...document,
+    document: {
+      keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
+      body: parse(body),
+      state: state_at === undefined ? {} : parse(row[state_at]!),
+      expansions: expansions_at === undefined ? {} : parse(row[expansions_at]!),
+    },
+  };
+}
+
+function keysOf(table: Table, row: SqlRow): Record<string, Key> {
+  return Object.fromEntries(table.keys.map((key, index) => [key, row[2 + index]!]));
+}
+
+const parse = (json: SqlValue): JsonObject => JSON.parse(String(json)) as JsonObject;
+
+/** A document's values by column, all but its id. */
+export type ColumnValues = Readonly<Record<string, SqlValue>>;
+
+export function toColumns(table: Table, document: StoredDocument['document']): ColumnValues {
+  if (document === null) {
+    const nothing = [...table.keys.map(keyColumn), 'exact_keys', 'body', 'state', 'expansions'];
+    return Object.fromEntries(nothing.map((name) => [name, null]));
+  }
+  for (const key of Object.keys(document.keys)) column(table, key);
+  const keys = Object.fromEntries(
+    table.keys.map((key) => [key, checkedKey(table, key, document.keys[key] ?? null)]),
+  );
+  return {
+    ...Object.fromEntries(Object.entries(keys).map(([key, value]) => [keyColumn(key), value])),
+    exact_keys: Object.values(keys).every(survivesColumn) ? null : JSON.stringify(keys),
+    body: JSON.stringify(document.body),
+    state: JSON.stringify(document.state),
+    expansions: JSON.stringify(document.expansions),
+  };
+}
+
+function checkedKey(table: Table, key: string, value: Key): Key {
+  const fits =
+    value === null ||
+    (table.spec.keys[key] === 'text' ? typeof value === 'string' : Number.isSafeInteger(value));
+  if (fits) return value;
+  throw new Error(`${table.name}.${key} is a key of kind ${table.spec.keys[key]}, not ${typeof value}`);
+}
+
+/** A text column comes back cut at a NUL and with half surrogate pairs replaced; JSON escapes both. */
+function survivesColumn(value: Key): boolean {
+  return typeof value !== 'string' || !(value.includes('\u0000') || /\p{Surrogate}/u.test(value));
+}

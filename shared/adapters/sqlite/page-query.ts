@@ -1,0 +1,108 @@
+import type { Key } from '../../contracts/documents';
+import type { KeyCondition, ViewQuery } from '../../ports/view-store';
+import type { SqlInput } from './connection';
+import { column, selected, type Table } from './documents';
+
+export interface Query {
+  readonly sql: string;
+  readonly parameters: readonly SqlInput[];
+}
+
+/** How many arms of an `in` are read side by side in index order, rather than sorted. */
+const ARMS_MAX = 8;
+
+type Where = ViewQuery['where'];
+
+/**
+ * A page of documents. The inner select walks index entries alone, so that skipping reads no document; a condition
+ * such as `visibility in (public, private)` becomes one arm per value, merged in the order of the index.
+ */
+export function pageQuery(table: Table, query: ViewQuery): Query {
+  const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
+  const arms = armsOf(query.where).map((where) => {
+    const condition = conditionSql(table, where);
+    const columns = ['rowid AS found', ...order.map(({ name }) => name)];
+    return { ...condition, sql: `SELECT ${columns.join(', ')} FROM ${table.name} WHERE ${condition.sql}` };
+  });
+  const terms = order.map(({ direction }, index) => `${index + 2} ${direction.toUpperCase()}`);
+  const sorted = `${arms.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY ${terms.join(', ')}`;
+  return {
+    sql: `SELECT ${selected(table, query.parts ?? [])}
+      FROM (${sorted} LIMIT ? OFFSET ?) AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.found`,
+    parameters: [...arms.flatMap(({ parameters }) => parameters), query.limit, query.skip ?? 0],
+  };
+}
+
+export function countQuery(table: Table, where: Where): Query {
+  const { sql, parameters } = conditionSql(table, where);
+  return { sql: `SELECT count(*) FROM ${table.name} WHERE ${sql}`, parameters };
+}
+
+/** Documents by id, all parts; tombstones too where nothing is asked of the keys. */
+export function scanQuery(
+  table: Table,
+  options: { where?: Where; after_id?: string; limit: number },
+  parts: Parameters<typeof selected>[1],
+): Query {
+  const where = options.where ?? {};
+  const condition = isEmpty(where) ? { sql: '1', parameters: [] } : conditionSql(table, where);
+  return {
+    sql: `SELECT ${selected(table, parts)}
+      FROM (SELECT rowid AS found, id FROM ${table.name} WHERE id > ? AND ${condition.sql} ORDER BY id LIMIT ?) AS page
+      CROSS JOIN ${table.name} AS d ON d.rowid = page.found`,
+    parameters: [options.after_id ?? '', ...condition.parameters, options.limit],
+  };
+}
+
+const isEmpty = (where: Where): boolean => Object.keys(where).length === 0;
+
+/** True where no document can match, such as an `in` of nothing. */
+export function matchesNothing(where: Where): boolean {
+  return Object.values(where).some((condition) => inList(condition)?.length === 0);
+}
+
+/** The same question with every short `in` taken apart; the answers are disjoint. */
+function armsOf(where: Where): Where[] {
+  let arms: Record<string, KeyCondition>[] = [{ ...where }];
+  for (const [key, condition] of Object.entries(where)) {
+    const values = inList(condition);
+    if (!values || arms.length * values.length > ARMS_MAX) continue;
+    arms = arms.flatMap((arm) => values.map((value) => ({ ...arm, [key]: value })));
+  }
+  return arms;
+}
+
+function inList(condition: KeyCondition): readonly Key[] | undefined {
+  const is_list = condition !== null && typeof condition === 'object' && 'in' in condition;
+  return is_list ? [...new Set(condition.in)] : undefined;
+}
+
+function conditionSql(table: Table, where: Where): Query {
+  const terms = Object.entries(where).flatMap(([key, condition]) => keyTerms(column(table, key), condition));
+  // A tombstone has no keys: only a question that nulls can answer has to leave it out by name.
+  if (terms.every((term) => term.finds_null)) terms.push({ sql: 'body IS NOT NULL', parameters: [] });
+  return {
+    sql: terms.map(({ sql }) => sql).join(' AND '),
+    parameters: terms.flatMap(({ parameters }) => parameters),
+  };
+}
+
+type Term = Query & { readonly finds_null?: boolean };
+
+function keyTerms(name: string, condition: KeyCondition): Term[] {
+  if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], finds_null: true }];
+  if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
+  if ('in' in condition) return [inTerm(name, condition.in)];
+  const terms: Term[] = [];
+  if (condition.gte !== undefined) terms.push({ sql: `${name} >= ?`, parameters: [condition.gte] });
+  if (condition.lte !== undefined) terms.push({ sql: `${name} <= ?`, parameters: [condition.lte] });
+  return terms;
+}
+
+/** A list of any length as one parameter, so that its length does not make another statement. */
+function inTerm(name: string, values: readonly Key[]): Term {
+  const listed = `${name} IN (SELECT value FROM json_each(?))`;
+  const parameters = [JSON.stringify(values.filter((value) => value !== null))];
+  if (!values.includes(null)) return { sql: listed, parameters };
+  return { sql: `(${listed} OR ${name} IS NULL)`, parameters, finds_null: true };
+}

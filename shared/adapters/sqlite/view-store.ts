@@ -1,0 +1,210 @@
+import { join } from 'node:path';
+import { LANE_COUNT } from '../../contracts/lanes';
+import { CatalogError } from '../../kernel/errors';
+import { timestamp } from '../../kernel/system';
+import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
+import { Connection } from './connection';
+import { VersionFiles } from './version-files';
+import { SqliteViewVersion } from './view-version';
+
+/** A version's number is never given twice, so that a reader cannot take a new version for the one it knew. */
+const SCHEMA = `
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+  CREATE TABLE versions (
+    version INTEGER PRIMARY KEY AUTOINCREMENT,
+    status TEXT NOT NULL,
+    schema INTEGER NOT NULL,
+    created_at TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires_at_ms INTEGER NOT NULL) STRICT`;
+
+const FORMAT = 1;
+const CLOCK_SLACK_MS = 60_000;
+
+export interface SqliteViewStoreOptions {
+  /** Holds `views.sqlite` and one `views-v<N>.sqlite` per version. */
+  readonly folder: string;
+  /** Counts only when the store is first opened. */
+  readonly lane_count?: number;
+  /** Unix milliseconds: the clock of leases and of `created_at`. */
+  readonly now?: () => number;
+}
+
+/** One realm's view store: a file that knows the versions, and a file per version. */
+export class SqliteViewStore implements ViewStore {
+  readonly lane_count: number;
+  private readonly connection: Connection;
+  private readonly files: VersionFiles;
+  private readonly now: () => number;
+  private readonly opened = new Map<number, Promise<SqliteViewVersion>>();
+
+  private constructor(connection: Connection, files: VersionFiles, lane_count: number, now: () => number) {
+    this.connection = connection;
+    this.files = files;
+    this.lane_count = lane_count;
+    this.now = now;
+  }
+
+  static async open({
+    folder,
+    lane_count = LANE_COUNT,
+    now = Date.now,
+  }: SqliteViewStoreOptions): Promise<SqliteViewStore> {
+    const schema = `${SCHEMA}; INSERT INTO settings (name, value) VALUES ('lane_count', ${lane_count})`;
+    // FULL: after a power cut a flip must not be undone whose old version is deleted already.
+    const connection = await Connection.open(join(folder, 'views.sqlite'), {
+      synchronous: 'FULL',
+      schema,
+      format: FORMAT,
+    });
+    const kept = await connection.attempt(() =>
+      connection.value("SELECT value FROM settings WHERE name = 'lane_count'"),
+    );
+    const store = new SqliteViewStore(connection, new VersionFiles(folder), Number(kept), now);
+    await connection.attempt(() => store.removeOrphans());
+    return store;
+  }
+
+  async versions(): Promise<VersionInfo[]> {
+    return this.connection.attempt(() => this.readVersions());
+  }
+
+  private readVersions(): VersionInfo[] {
+    const rows = this.connection.all(
+      'SELECT version, status, schema, created_at FROM versions ORDER BY version DESC',
+    );
+    return rows.map(([version, status, schema, created_at]) => ({
+      version: Number(version),
+      status: status as VersionStatus,
+      schema: Number(schema),
+      created_at: String(created_at),
+    }));
+  }
+
+  async createVersion(schema: number): Promise<VersionInfo> {
+    const info = { status: 'building', schema, created_at: timestamp(this.now()) } as const;
+    const version = await this.connection.attempt(() =>
+      Number(
+        this.connection.run('INSERT INTO versions (status, schema, created_at) VALUES (?, ?, ?)', [
+          info.status,
+          info.schema,
+          info.created_at,
+        ]).lastInsertRowid,
+      ),
+    );
+    await this.open(version);
+    return { version, ...info };
+  }
+
+  async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
+    await this.connection.attempt(() =>
+      this.connection.transaction(() => {
+        if (this.statusOf(version) === 'active') throw new Error(`view version ${version} is the active one`);
+        this.connection.run('UPDATE versions SET status = ? WHERE version = ?', [status, version]);
+      }),
+    );
+  }
+
+  async activate(version: number): Promise<void> {
+    await this.connection.attempt(() =>
+      this.connection.transaction(() => {
+        this.statusOf(version);
+        this.connection.run("UPDATE versions SET status = 'retired' WHERE status = 'active'");
+        this.connection.run("UPDATE versions SET status = 'active' WHERE version = ?", [version]);
+      }),
+    );
+  }
+
+  async drop(version: number): Promise<void> {
+    await this.connection.attempt(() =>
+      this.connection.transaction(() => {
+        if (this.statusOf(version) === 'active') throw new Error(`view version ${version} is the active one`);
+        this.connection.run('DELETE FROM versions WHERE version = ?', [version]);
+      }),
+    );
+    await this.letGo(version);
+    this.files.remove(version);
+  }
+
+  /** Closes what this process has open of a version that is gone. */
+  private async letGo(version: number): Promise<void> {
+    const opened = this.opened.get(version);
+    this.opened.delete(version);
+    (await opened)?.close();
+  }
+
+  private statusOf(version: number): VersionStatus {
+    const found = this.readVersions().find((info) => info.version === version);
+    if (!found) throw unknownVersion(version);
+    return found.status;
+  }
+
+  async open(version: number): Promise<SqliteViewVersion> {
+    const found = (await this.versions()).find((info) => info.version === version);
+    if (!found) {
+      await this.letGo(version);
+      throw unknownVersion(version);
+    }
+    const known = this.opened.get(version);
+    if (known) return known;
+    const opening = this.openFile(found);
+    this.opened.set(version, opening);
+    opening.catch(() => this.opened.delete(version));
+    return opening;
+  }
+
+  private async openFile({ version, status }: VersionInfo): Promise<SqliteViewVersion> {
+    // Only a version that is being built has lost nothing with its file: its maker may have died before it was there.
+    if (status !== 'building' && !this.files.exists(version))
+      throw new CatalogError('unavailable', { message: `the file of view version ${version} is gone` });
+    const opened = await SqliteViewVersion.open(version, this.files.pathOf(version), this.lane_count);
+    try {
+      await this.connection.attempt(() => this.statusOf(version));
+      return opened;
+    } catch (error) {
+      // Dropped by another process in between: the file may have come back empty.
+      opened.close();
+      this.files.remove(version);
+      throw error;
+    }
+  }
+
+  async lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
+    const now_ms = this.now();
+    // A lease that ends later than anybody asked for was taken before the clock was set back.
+    const taken = await this.connection.attempt(() =>
+      this.connection.run(
+        `INSERT INTO leases (name, owner, expires_at_ms) VALUES (?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at_ms = excluded.expires_at_ms
+         WHERE owner = excluded.owner OR expires_at_ms <= ? OR expires_at_ms > ?`,
+        [name, owner, now_ms + ttl_ms, now_ms, now_ms + 2 * ttl_ms + CLOCK_SLACK_MS],
+      ),
+    );
+    return taken.changes === 1;
+  }
+
+  async release(name: string, owner: string): Promise<void> {
+    await this.connection.attempt(() =>
+      this.connection.run('DELETE FROM leases WHERE name = ? AND owner = ?', [name, owner]),
+    );
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.opened.values());
+    this.opened.clear();
+    for (const version of opened) if (version.status === 'fulfilled') version.value.close();
+    this.connection.close();
+  }
+
+  /** Files whose version was dropped by a process that died before it deleted them. */
+  private removeOrphans(): void {
+    // Files first: a version's row is always there before its file is.
+    const found = this.files.list();
+    const known = new Set(this.readVersions().map(({ version }) => version));
+    for (const version of found) if (!known.has(version)) this.files.remove(version);
+  }
+}
+
+function unknownVersion(version: number): CatalogError {
+  return new CatalogError('unavailable', { message: `there is no view version ${version}` });
+}

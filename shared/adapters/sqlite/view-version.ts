@@ -1,0 +1,196 @@
+import type { CollectionName, StoredDocument } from '../../contracts/documents';
+import { type Position, START, type StreamName } from '../../contracts/envelope';
+import { compareByOrder, type SortOrder } from '../../contracts/sorting';
+import {
+  ALL_PARTS,
+  type DocumentPart,
+  type ParkedStream,
+  type ViewQuery,
+  type ViewVersion,
+  type WriteBatch,
+} from '../../ports/view-store';
+import { ChangeSignal } from './change-signal';
+import { CheckpointWaiters } from './checkpoint-waiters';
+import { Connection } from './connection';
+import { writeDocument } from './document-writer';
+import { DOCUMENTS_SCHEMA, selected, tables, toDocument } from './documents';
+import { countQuery, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
+
+const SCHEMA = `
+  CREATE TABLE checkpoints (lane INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
+  CREATE TABLE parked (
+    stream TEXT PRIMARY KEY,
+    lane INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    parked_at TEXT NOT NULL
+  ) STRICT;
+  ${DOCUMENTS_SCHEMA}`;
+
+/** Of the tables here; what stands in the documents is versioned by whoever projects them. */
+const FORMAT = 1;
+const IDS_PER_STATEMENT = 1_000;
+const BY_ID: SortOrder = [['id', 'asc']];
+
+/** Undoes a batch whose documents or checkpoint were not as expected. */
+class LostRace extends Error {}
+
+/** One version of a realm's documents, in a file of its own. */
+export class SqliteViewVersion implements ViewVersion {
+  readonly version: number;
+  private readonly connection: Connection;
+  private readonly changes: ChangeSignal;
+  private readonly waiters: CheckpointWaiters;
+
+  private constructor(version: number, connection: Connection) {
+    this.version = version;
+    this.connection = connection;
+    this.changes = new ChangeSignal(() => connection.dataVersion());
+    this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
+  }
+
+  static async open(version: number, file: string, lane_count: number): Promise<SqliteViewVersion> {
+    const lanes = Array.from({ length: lane_count }, (_, lane) => `(${lane}, 0)`);
+    const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${lanes.join(', ')}`;
+    // A power cut may undo the newest batches, documents and checkpoint alike: the log gives them again.
+    const connection = await Connection.open(file, { synchronous: 'NORMAL', schema, format: FORMAT });
+    return new SqliteViewVersion(version, connection);
+  }
+
+  async checkpoints(): Promise<Position[]> {
+    return this.connection.attempt(() => this.readCheckpoints());
+  }
+
+  private readCheckpoints(): Position[] {
+    const rows = this.connection.all('SELECT position FROM checkpoints ORDER BY lane');
+    return rows.map(([position]) => BigInt(position!));
+  }
+
+  async checkpoint(lane: number): Promise<Position> {
+    const sql = 'SELECT position FROM checkpoints WHERE lane = ?';
+    return BigInt((await this.connection.attempt(() => this.connection.value(sql, [lane]))) ?? START);
+  }
+
+  async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
+    if ((await this.checkpoint(lane)) >= position) return true;
+    return timeout_ms > 0 && this.waiters.wait(lane, position, timeout_ms);
+  }
+
+  async get(
+    collection: CollectionName,
+    id: string,
+    parts: readonly DocumentPart[] = [],
+  ): Promise<StoredDocument | undefined> {
+    const table = tables[collection];
+    const sql = `SELECT ${selected(table, parts)} FROM ${table.name} AS d WHERE d.id = ?`;
+    const documents = await this.read(collection, parts, { sql, parameters: [id] });
+    return documents[0];
+  }
+
+  async getMany(
+    collection: CollectionName,
+    ids: readonly string[],
+    parts: readonly DocumentPart[] = [],
+  ): Promise<StoredDocument[]> {
+    const table = tables[collection];
+    const sql = `SELECT ${selected(table, parts)}
+      FROM json_each(?) AS asked CROSS JOIN ${table.name} AS d ON d.id = asked.value`;
+    const distinct = [...new Set(ids)];
+    const documents: StoredDocument[] = [];
+    for (let start = 0; start < distinct.length; start += IDS_PER_STATEMENT) {
+      const some = JSON.stringify(distinct.slice(start, start + IDS_PER_STATEMENT));
+      documents.push(...(await this.read(collection, parts, { sql, parameters: [some] })));
+    }
+    return documents;
+  }
+
+  async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
+    if (query.limit <= 0 || matchesNothing(query.where)) return [];
+    const documents = await this.read(collection, query.parts ?? [], pageQuery(tables[collection], query));
+    return inOrder(documents, query.order);
+  }
+
+  async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
+    const { sql, parameters } = countQuery(tables[collection], where);
+    return Number(await this.connection.attempt(() => this.connection.value(sql, parameters)));
+  }
+
+  async scan(
+    collection: CollectionName,
+    options: { where?: ViewQuery['where']; after_id?: string; limit: number },
+  ): Promise<StoredDocument[]> {
+    const query = scanQuery(tables[collection], options, ALL_PARTS);
+    return inOrder(await this.read(collection, ALL_PARTS, query), BY_ID);
+  }
+
+  private async read(
+    collection: CollectionName,
+    parts: readonly DocumentPart[],
+    { sql, parameters }: Query,
+  ): Promise<StoredDocument[]> {
+    const rows = await this.connection.attempt(() => this.connection.all(sql, parameters));
+    return rows.map((row) => toDocument(tables[collection], parts, row));
+  }
+
+  async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
+    try {
+      await this.connection.attempt(() => this.connection.transaction(() => this.write(batch)));
+    } catch (error) {
+      if (error instanceof LostRace) return 'lost_race';
+      throw error;
+    }
+    this.changes.notify();
+    return 'applied';
+  }
+
+  /** Phases need no care here: all of a transaction is durable at once. */
+  private write({ lane, from, to, phases, park = [], unpark = [] }: WriteBatch): void {
+    const moved = this.connection.run('UPDATE checkpoints SET position = ? WHERE lane = ? AND position = ?', [
+      to,
+      lane,
+      from,
+    ]);
+    if (moved.changes === 0) throw new LostRace();
+    for (const write of phases.flat()) if (!writeDocument(this.connection, write)) throw new LostRace();
+    // In this order, so that a stream which got on a little can be parked again further on.
+    for (const stream of unpark) this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
+    for (const parked of park) this.park(parked);
+  }
+
+  private park({ stream, lane, revision, position, reason, parked_at }: ParkedStream): void {
+    this.connection.run(
+      'INSERT OR REPLACE INTO parked (stream, lane, revision, position, reason, parked_at) VALUES (?, ?, ?, ?, ?, ?)',
+      [stream, lane, revision, position, reason, parked_at],
+    );
+  }
+
+  async parked(): Promise<ParkedStream[]> {
+    const sql = 'SELECT stream, lane, revision, position, reason, parked_at FROM parked ORDER BY position';
+    const rows = await this.connection.attempt(() => this.connection.all(sql));
+    return rows.map(([stream, lane, revision, position, reason, parked_at]) => ({
+      stream: stream as StreamName,
+      lane: Number(lane),
+      revision: Number(revision),
+      position: BigInt(position!),
+      reason: String(reason),
+      parked_at: String(parked_at),
+    }));
+  }
+
+  /** Waits under way answer false. */
+  close(): void {
+    this.waiters.close();
+    this.connection.close();
+  }
+}
+
+/** SQL promises no order of a join's rows, so the page is put in order here; as a rule it is already. */
+function inOrder(documents: StoredDocument[], order: SortOrder): StoredDocument[] {
+  const sortable = documents.map((stored) => ({
+    stored,
+    id: stored.id,
+    keys: stored.document?.keys ?? {},
+  }));
+  return sortable.sort((a, b) => compareByOrder(order, a, b)).map(({ stored }) => stored);
+}

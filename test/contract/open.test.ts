@@ -1,0 +1,35 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openEventStore, openJobQueue, openRateLimiter, openViewStore } from '../../shared/adapters/open';
+import { REALMS } from '../../shared/contracts/realm';
+import { parseConfig } from '../../shared/kernel/config';
+import { withTempDir } from '../support/temp-dir';
+
+test('with no server configured everything opens in one folder, each realm in its own, for the owner alone', async () => {
+  await withTempDir(async (folder) => {
+    const data = join(folder, 'deep', 'data');
+    const config = parseConfig({ DATA_DIR: data });
+    // Side by side, as processes that start together do.
+    const opened = await Promise.all([
+      ...[...REALMS, ...REALMS].flatMap((realm) => [
+        openEventStore(config, realm),
+        openViewStore(config, realm),
+        openJobQueue(config, realm),
+      ]),
+      openRateLimiter(config),
+      openRateLimiter(config),
+    ]);
+    for (const one of opened) await one.close();
+    for (const path of [data, ...REALMS.map((realm) => join(data, realm))])
+      expect(statSync(path).mode & 0o777).toBe(0o700);
+    expect(
+      readdirSync(data)
+        .filter((name) => !name.startsWith('limits'))
+        .sort(),
+    ).toEqual([...REALMS].sort());
+    for (const realm of REALMS)
+      expect(readdirSync(join(data, realm))).toEqual(
+        expect.arrayContaining(['events.sqlite', 'views.sqlite']),
+      );
+  });
+});

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import Database from 'libsql';
+import { MemoryRateLimiter } from '../../shared/adapters/memory/rate-limiter';
+import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
+import type { Tier } from '../../shared/ports/rate-limiter';
+import { makeTempDir, withTempDir } from '../support/temp-dir';
+import { rateLimiterContract } from './rate-limiter.contract';
+
+rateLimiterContract('memory', async () => {
+  const limiter = new MemoryRateLimiter();
+  return { limiter, dispose: () => limiter.close() };
+});
+
+rateLimiterContract('SQLite', async () => {
+  const folder = makeTempDir();
+  const opened: SqliteRateLimiter[] = [];
+  const again = async (): Promise<SqliteRateLimiter> => {
+    const limiter = await SqliteRateLimiter.open({ file: join(folder.path, 'limits.sqlite') });
+    opened.push(limiter);
+    return limiter;
+  };
+  const dispose = async (): Promise<void> => {
+    for (const limiter of opened) await limiter.close();
+    folder.remove();
+  };
+  return { limiter: await again(), again, dispose };
+});
+
+describe('the rate limiter in memory', () => {
+  const TIER: Tier = { burst: 2, refill_per_s: 1, limit: 2, per_day: null };
+
+  test('forgets the subject unseen for longest where there are too many', async () => {
+    const limiter = new MemoryRateLimiter({ subjects_max: 2 });
+    const take = async (subject: string): Promise<number> => (await limiter.take(subject, TIER, 0)).remaining;
+    expect([await take('a'), await take('b'), await take('a')]).toEqual([1, 1, 0]);
+    await take('c');
+    expect(await take('a')).toBe(0);
+    expect(await take('b')).toBe(1);
+  });
+});
+
+describe('the rate limiter on SQLite', () => {
+  const TIER: Tier = { burst: 2, refill_per_s: 1, limit: 2, per_day: null };
+  const DAY_MS = 86_400_000;
+
+  test('forgets in time those who would start anew anyway', async () => {
+    await withTempDir(async (folder) => {
+      const file = join(folder, 'limits.sqlite');
+      const limiter = await SqliteRateLimiter.open({ file });
+      for (let n = 0; n < 50; n++) await limiter.take(`ip:${n}`, TIER, 0);
+      await limiter.take('key:a', TIER, DAY_MS - 1);
+      await limiter.take('key:b', TIER, DAY_MS + 20_000);
+      const database = new Database(file);
+      const rows = database.prepare('SELECT subject FROM buckets').all();
+      expect(rows).toEqual([{ subject: 'key:b' }]);
+      database.close();
+      await limiter.close();
+    });
+  });
+});

@@ -1,0 +1,202 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
+import { type RecordedEvent, START, type StreamName, streamName } from '../../shared/contracts/envelope';
+import { NO_STREAM } from '../../shared/ports/event-store';
+import type { AppendReport } from '../support/append-process';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+import { anEvent, someEvents } from './some-events';
+
+const STREAM = streamName('live', 'publication', '1');
+const OTHER = streamName('live', 'publication', '2');
+
+describe('the event store on SQLite', () => {
+  let folder: TempDir;
+  let file: string;
+  const opened: SqliteEventStore[] = [];
+  const children: ChildProcess[] = [];
+
+  beforeEach(() => {
+    folder = makeTempDir();
+    file = join(folder.path, 'events.sqlite');
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    for (const store of opened.splice(0)) await store.close();
+    folder.remove();
+  });
+
+  async function open(limits: { deadline_ms?: number } = {}): Promise<SqliteEventStore> {
+    const store = await SqliteEventStore.open({ file, ...limits });
+    opened.push(store);
+    return store;
+  }
+
+  /** A process that appends; `reports` grows as it tells of what it did. */
+  function appendProcess(stream: StreamName | '-', appends: number) {
+    const script = join(__dirname, '../support/append-process.js');
+    const child = fork(script, [file, stream, String(appends)], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    children.push(child);
+    const reports: AppendReport[] = [];
+    child.on('message', (report) => void reports.push(report as AppendReport));
+    return {
+      child,
+      exited: once(child, 'exit'),
+      begin: async () => {
+        await waitFor(() => reports.length > 0, { what: 'the process to be ready' });
+        child.send('begin');
+      },
+      acknowledged: () =>
+        reports.flatMap((report) => ('acknowledged' in report ? [report.acknowledged] : [])),
+      lostRaces: () => reports.flatMap((report) => ('lost_races' in report ? [report.lost_races] : []))[0],
+    };
+  }
+
+  test('what a process had acknowledged is there after it was killed in the middle', async () => {
+    const writer = appendProcess('-', 100_000);
+    await writer.begin();
+    await waitFor(() => writer.acknowledged().length > 500, { what: 'acknowledged appends' });
+    writer.child.kill('SIGKILL');
+    await writer.exited;
+    const acknowledged = writer.acknowledged();
+    const events = await everything(await open());
+    const stored = new Set(events.map(({ id }) => id));
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+    expect(events.length).toBeLessThan(100_000);
+    // And the log goes on.
+    await expect((await open()).append(STREAM, NO_STREAM, someEvents(1))).resolves.toMatchObject({
+      outcome: 'appended',
+    });
+  });
+
+  test('several processes may open a log at once for the first time and append to one stream', async () => {
+    const writers = [1, 2, 3].map(() => appendProcess(STREAM, 60));
+    await Promise.all(writers.map(({ begin }) => begin()));
+    await Promise.all(writers.map(({ exited }) => exited));
+    const events = await (await open()).readStream(STREAM);
+    expect(events.map(({ revision }) => revision)).toEqual(Array.from({ length: 180 }, (_, n) => n));
+    expect(events.map(({ id }) => id).sort()).toEqual(writers.flatMap((one) => one.acknowledged()).sort());
+    expect(writers.map((one) => one.lostRaces())).not.toContain(undefined);
+  });
+
+  test('an append that fails on its own does not fail those that share its transaction', async () => {
+    const store = await open();
+    const used = anEvent();
+    await store.append(OTHER, NO_STREAM, [used]);
+    const [good, bad, late] = await Promise.allSettled([
+      store.append(STREAM, NO_STREAM, someEvents(2)),
+      // The second event's id stands elsewhere in the log: the first must not stay behind.
+      store.append(streamName('live', 'publication', '3'), NO_STREAM, [anEvent(), { ...used }]),
+      store.append(STREAM, 1, someEvents(1)),
+    ]);
+    expect([good.status, bad.status, late.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await everything(store)).toHaveLength(4);
+  });
+
+  test('an event that cannot be written as JSON fails its own append alone', async () => {
+    const store = await open();
+    const data = { position: 1n } as unknown as RecordedEvent['data'];
+    const results = await Promise.allSettled([
+      store.append(STREAM, NO_STREAM, [anEvent(data)]),
+      store.append(OTHER, NO_STREAM, someEvents(1)),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  });
+
+  test('appends that arrive while others are committed, and right at their answer, are committed too', async () => {
+    const store = await open();
+    const chain = async (stream: StreamName): Promise<void> => {
+      for (let revision = NO_STREAM; revision < 50; revision++)
+        await store.append(stream, revision, someEvents(1));
+    };
+    await Promise.all([STREAM, OTHER].map(chain));
+    expect(await everything(store)).toHaveLength(102);
+  });
+
+  test('more appends than one transaction takes are committed in the order in which they arrived', async () => {
+    const store = await open();
+    const appends = Array.from({ length: 30 }, (_, n) => store.append(STREAM, n * 100 - 1, someEvents(100)));
+    expect((await Promise.all(appends)).map(({ outcome }) => outcome)).toEqual(Array(30).fill('appended'));
+    expect(await store.readStream(STREAM)).toHaveLength(3_000);
+  });
+
+  test('close commits what was appended before', async () => {
+    const store = await open();
+    const appending = store.append(STREAM, NO_STREAM, someEvents(2));
+    await store.close();
+    await expect(appending).resolves.toMatchObject({ outcome: 'appended' });
+    expect(await everything(await open())).toHaveLength(2);
+  });
+
+  test('a lock that another process holds is waited for without blocking this one', async () => {
+    const store = await open();
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    let turns = 0;
+    const ticking = setInterval(() => turns++, 1);
+    const appending = store.append(STREAM, NO_STREAM, someEvents(1));
+    await waitFor(() => turns > 5);
+    clearInterval(ticking);
+    other.exec('ROLLBACK');
+    await expect(appending).resolves.toMatchObject({ outcome: 'appended' });
+    other.close();
+  });
+
+  test('a lock that is held for too long is a timeout, and the append can be repeated', async () => {
+    const store = await open({ deadline_ms: 30 });
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    const events = someEvents(1);
+    const timeout = { condition: 'database_timeout' };
+    await expect(store.append(STREAM, NO_STREAM, events)).rejects.toMatchObject(timeout);
+    other.exec('ROLLBACK');
+    await expect(store.append(STREAM, NO_STREAM, events)).resolves.toMatchObject({ outcome: 'appended' });
+    other.close();
+  });
+
+  test('a subscription that rests does not keep the write-ahead log from being emptied', async () => {
+    const store = await open();
+    await store.append(STREAM, NO_STREAM, someEvents(300));
+    const reader = await open();
+    const ending = new AbortController();
+    const batches = reader.subscribe({ after: START, signal: ending.signal, batch_size: 100 });
+    await batches[Symbol.asyncIterator]().next();
+    await store.append(STREAM, 299, someEvents(1));
+    const third = new Database(file);
+    expect(third.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()).toEqual([
+      { busy: 0, log: 0, checkpointed: 0 },
+    ]);
+    third.close();
+    ending.abort();
+  });
+
+  test('an append of nothing is a mistake', async () => {
+    await expect((await open()).append(STREAM, NO_STREAM, [])).rejects.toThrow('no events');
+  });
+
+  test('a file that is of another format, no database or out of reach is refused', async () => {
+    const store = await open();
+    await store.close();
+    const other = new Database(file);
+    other.exec('PRAGMA user_version = 99');
+    other.close();
+    await expect(open()).rejects.toThrow('format 99');
+    file = join(folder.path, 'nowhere', 'events.sqlite');
+    await expect(open()).rejects.toMatchObject({ condition: 'unavailable' });
+  });
+});
+
+async function everything(store: SqliteEventStore): Promise<RecordedEvent[]> {
+  const ending = new AbortController();
+  const events: RecordedEvent[] = [];
+  for await (const batch of store.subscribe({ after: START, signal: ending.signal })) {
+    events.push(...batch.events);
+    if (batch.caught_up) ending.abort();
+  }
+  return events;
+}
