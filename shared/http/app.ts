@@ -1,0 +1,62 @@
+import compression from 'compression';
+import express, { type Express } from 'express';
+import type { Config } from '../kernel/config';
+import { CatalogError } from '../kernel/errors';
+import type { Logger } from '../kernel/log';
+import type { System } from '../kernel/system';
+import type { RateLimiter } from '../ports/rate-limiter';
+import { accessLog } from './access-log';
+import { apiArea } from './api-area';
+import { authArea } from './auth-area';
+import type { AuthEndpoints } from './auth-endpoint';
+import type { BearerCheck } from './authenticator';
+import { contextOf, startContext } from './context';
+import { cors } from './cors';
+import { cacheHeaders, securityHeaders } from './headers';
+import { addHealth, type ReadyCheck } from './health';
+import type { HttpMetrics } from './metrics';
+import { Limits } from './rate-limit';
+import type { Route } from './route';
+import { errorStage } from './send-error';
+
+/** Smaller bodies fit a packet or two: compressing them costs more than it saves (decisions §9). */
+const COMPRESSED_BYTES_MIN = 1024;
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly system: System;
+  readonly limiter: RateLimiter;
+  /** Of this process alone, for when `limiter` cannot be asked; without it such requests pass unlimited. */
+  readonly fallback_limiter?: RateLimiter;
+  readonly authenticator: BearerCheck;
+  readonly routes: readonly Route[];
+  /** Where this process serves `/auth/*`. */
+  readonly auth?: AuthEndpoints;
+  readonly ready?: ReadyCheck;
+  readonly metrics?: HttpMetrics;
+}
+
+/** An Express app from routes as data; one stage after the other as `docs/http.md` draws them. Throws `ConfigError`. */
+export function buildApp(options: AppOptions): Express {
+  const { log, system, authenticator, routes } = options;
+  const limits = new Limits(options);
+  const app = express();
+  app.disable('x-powered-by').disable('etag').disable('query parser');
+  app.enable('strict routing').enable('case sensitive routing');
+  app.use(startContext(system));
+  app.use(accessLog(log, options.metrics));
+  app.use(securityHeaders, cacheHeaders, cors);
+  app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
+  addHealth(app, options.ready);
+  const auth = authArea(options.auth ?? {}, limits);
+  const api = apiArea({ routes, authenticator, limits });
+  app.use((req, res, next) => {
+    const { area } = contextOf(res);
+    if (area === 'auth') return auth(req, res, next);
+    if (area === 'api') return api(req, res, next);
+    throw new CatalogError('path_not_found');
+  });
+  app.use(errorStage(log));
+  return app;
+}

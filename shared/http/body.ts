@@ -1,0 +1,68 @@
+import express, { type Request, type Response } from 'express';
+import type { JsonObject, JsonValue } from '../contracts/envelope';
+import { CatalogError } from '../kernel/errors';
+
+/** Of a JSON body, after it is decompressed. */
+const BODY_BYTES_MAX = 1_048_576;
+/** Nothing in the interface is nested deeper than a few levels; what walks a value may do so by recursion. */
+const DEPTH_MAX = 32;
+
+const parseJson = express.json({ limit: BODY_BYTES_MAX, type: 'application/json', strict: false });
+
+/**
+ * The JSON object of a request; `{}` where it has no body. Throws `malformed_request` for what is no JSON object,
+ * `unsupported_content_type` for another type, charset or encoding, `too_large`.
+ */
+export async function readBody(req: Request, res: Response): Promise<JsonObject> {
+  if (!hasBody(req)) return {};
+  if (!req.is('application/json'))
+    throw new CatalogError('unsupported_content_type', {
+      message: 'The Content-Type must be application/json',
+    });
+  await new Promise<void>((resolve, reject) => {
+    parseJson(req, res, (error?: unknown) => (error ? reject(bodyFailure(error)) : resolve()));
+  });
+  const body = req.body as JsonValue;
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new CatalogError('malformed_request', { message: 'The body must be a JSON object' });
+  if (isDeeperThan(body, DEPTH_MAX))
+    throw new CatalogError('malformed_request', {
+      message: `The body is nested deeper than ${DEPTH_MAX} levels`,
+    });
+  return body;
+}
+
+/** `Content-Length: 0`, which many clients send with a POST, is no body. */
+function hasBody(req: Request): boolean {
+  if (req.headers['transfer-encoding'] !== undefined) return true;
+  return Number(req.headers['content-length'] ?? 0) > 0;
+}
+
+/** The parser's own failures, by their `type`; those of decompression have none. */
+function bodyFailure(error: unknown): CatalogError {
+  const type = error instanceof Error && 'type' in error ? error.type : undefined;
+  switch (type) {
+    case 'entity.too.large':
+      return new CatalogError('too_large', {
+        message: `The body is larger than ${BODY_BYTES_MAX} bytes`,
+        cause: error,
+      });
+    case 'charset.unsupported':
+    case 'encoding.unsupported':
+      return new CatalogError('unsupported_content_type', { cause: error });
+    case 'entity.parse.failed':
+      return new CatalogError('malformed_request', { message: 'The body is not valid JSON', cause: error });
+    default:
+      return new CatalogError('malformed_request', { message: 'The body cannot be read', cause: error });
+  }
+}
+
+/** By breadth, since a body built to be deep would exhaust the stack. */
+function isDeeperThan(value: JsonValue, depth_max: number): boolean {
+  let level: JsonValue[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > depth_max) return true;
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+  }
+  return false;
+}

@@ -1,0 +1,100 @@
+import type { ErrorRequestHandler, Response } from 'express';
+import type { JsonObject } from '../contracts/envelope';
+import { CatalogError, type Fault } from '../kernel/errors';
+import type { Logger } from '../kernel/log';
+import { contextOf } from './context';
+import { errorCatalogue } from './error-catalogue';
+import { sendJson } from './send';
+
+const SERVER_ERROR = 500;
+
+/** Last stage, and the only place where errors become HTTP (decisions §4). */
+export function errorStage(log: Logger): ErrorRequestHandler {
+  return (error: unknown, _req, res, _next) => {
+    const failure = toCatalogError(error);
+    report(log, error, failure, res);
+    // The client is gone, or has half an answer already: only cutting the connection tells it so.
+    if (res.headersSent || res.destroyed) res.destroy();
+    else sendError(res, failure);
+  };
+}
+
+/**
+ * Every failure as a condition. A path that is not validly percent-encoded is the router's to find. Anything else that
+ * is no `CatalogError` is a fault of ours, a stray `ZodError` included: input is checked by `validation.ts`.
+ */
+function toCatalogError(error: unknown): CatalogError {
+  if (error instanceof CatalogError) return error;
+  if (error instanceof URIError)
+    return new CatalogError('malformed_request', {
+      message: 'The path is not validly percent-encoded',
+      cause: error,
+    });
+  return new CatalogError('internal', { cause: error });
+}
+
+function sendError(res: Response, failure: CatalogError): void {
+  const { status, retry_after_s } = errorCatalogue[failure.condition];
+  const wait_s = failure.retry_after_s ?? retry_after_s;
+  if (wait_s !== undefined) res.setHeader('Retry-After', String(Math.max(1, Math.ceil(wait_s))));
+  const { area } = contextOf(res);
+  if (area === 'api' && status === 401) res.setHeader('WWW-Authenticate', challengeOf(failure));
+  res.setHeader('Cache-Control', 'no-store');
+  res.removeHeader('ETag');
+  sendJson(res, status, area === 'auth' ? plainBody(failure) : structuredBody(failure, res));
+}
+
+/** RFC 6750 §3: no error code where no token was given. */
+function challengeOf(failure: CatalogError): string {
+  const realm = 'Bearer realm="catalog"';
+  return failure.condition === 'unauthenticated' ? realm : `${realm}, error="invalid_token"`;
+}
+
+/** The shape of `/auth/*`. */
+function plainBody(failure: CatalogError): JsonObject {
+  const { status } = errorCatalogue[failure.condition];
+  return { code: status, status: 'error', message: messageOf(failure) };
+}
+
+/** The shape of everything else (spec, "Structured error body"): `message` on 400 alone, `error.tier` on 429 alone. */
+function structuredBody(failure: CatalogError, res: Response): JsonObject {
+  const row = errorCatalogue[failure.condition];
+  const error: JsonObject = { code: row.code, message: messageOf(failure) };
+  if (failure.faults.length > 0) error.details = detailsOf(failure.faults);
+  const { tier } = contextOf(res);
+  if (failure.condition === 'rate_limited' && tier !== undefined) error.tier = tier;
+  const brief = row.status === 400 ? { message: row.message } : {};
+  return { code: row.status, status: 'error', ...brief, error };
+}
+
+/** The first fault, and all of them (decisions §4). */
+function detailsOf(faults: readonly Fault[]): JsonObject {
+  const errors = faults.map(({ field, constraint, condition }) => ({
+    field,
+    constraint,
+    code: errorCatalogue[condition].code,
+  }));
+  const { field, constraint } = errors[0]!;
+  return { field, constraint, errors };
+}
+
+function messageOf(failure: CatalogError): string {
+  const { message } = errorCatalogue[failure.condition];
+  const [fault] = failure.faults;
+  if (failure.condition === 'internal') return message;
+  if (failure.message !== '') return failure.message;
+  return fault === undefined ? message : `${fault.field}: ${fault.constraint}`;
+}
+
+function report(log: Logger, error: unknown, failure: CatalogError, res: Response): void {
+  const { request_id, path } = contextOf(res);
+  if (failure.condition === 'internal') log.error({ err: error, request_id, path }, 'request failed');
+  else if (errorCatalogue[failure.condition].status >= SERVER_ERROR)
+    log.warn({ err: error, request_id, path }, 'request could not be served');
+}
+
+/** The answer of `/health/ready` while it is not, with what each part says. */
+export function notReadyBody(details: JsonObject): JsonObject {
+  const { status, code, message } = errorCatalogue.unavailable;
+  return { code: status, status: 'error', error: { code, message, details } };
+}

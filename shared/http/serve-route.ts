@@ -1,0 +1,64 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { CatalogError } from '../kernel/errors';
+import { parseId } from '../kernel/ids';
+import { readBody } from './body';
+import { contextOf } from './context';
+import type { Principal } from './principal';
+import type { ApiRequest, QueryParameters, Route } from './route';
+import { sendAnswer } from './send';
+
+/** An authenticated request's way through one route: permission → path ids → body → handler → answer. */
+export function serveRoute(route: Route): RequestHandler {
+  return async (req, res) => {
+    const { principal, request_id } = contextOf(res);
+    if (principal === undefined) throw new CatalogError('unauthenticated');
+    assertPermitted(principal, route);
+    const params = pathParameters(req);
+    const query = queryParameters(req);
+    const body = await bodyOf(route, req, res);
+    const header = (name: string): string | undefined => req.get(name);
+    sendAnswer(req, res, await route.handler({ principal, params, query, body, request_id, header }));
+  };
+}
+
+/** A public key never writes, whatever its token says (spec, "API key types"). */
+function assertPermitted(principal: Principal, route: Route): void {
+  const may = principal.permissions.includes(route.permission);
+  if (may && (route.method === 'GET' || principal.key_type === 'secret')) return;
+  throw new CatalogError('insufficient_permissions', {
+    message: `This needs a ${route.method === 'GET' ? '' : 'secret '}key with the permission ${route.permission}`,
+  });
+}
+
+/** A GET has no body to this interface: what a client sends all the same is not read. */
+async function bodyOf(route: Route, req: Request, res: Response): Promise<ApiRequest['body']> {
+  return route.method === 'GET' ? {} : readBody(req, res);
+}
+
+function pathParameters(req: Request): ApiRequest['params'] {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(req.params)) {
+    const text = String(value);
+    params[name] = name === 'id' ? pathId(text) : text;
+  }
+  return params;
+}
+
+function pathId(text: string): string {
+  const id = parseId(text);
+  if (id === undefined)
+    throw CatalogError.ofFaults([{ condition: 'invalid_uuid', field: 'id', constraint: 'a UUID' }]);
+  return id;
+}
+
+/** No prototype, for the names are the client's. */
+function queryParameters(req: Request): QueryParameters {
+  const parameters: Record<string, string[]> = Object.create(null);
+  const mark = req.url.indexOf('?');
+  if (mark === -1) return parameters;
+  for (const [name, value] of new URLSearchParams(req.url.slice(mark + 1))) {
+    parameters[name] ??= [];
+    parameters[name].push(value);
+  }
+  return parameters;
+}

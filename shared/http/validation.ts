@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { CatalogError, type Condition, type Fault } from '../kernel/errors';
+import { describeConstraint } from './constraints';
+import type { QueryParameters } from './route';
+
+type Issue = z.core.$ZodIssue;
+
+/** More faults than anybody reads are not reported: a body of a thousand unknown fields gets a short answer. */
+const FAULTS_MAX = 50;
+
+/**
+ * The body as the schema has it. Throws a `CatalogError` with all faults, in the schema's order. A check of its own
+ * gives another condition by `.refine(fn, { params: { condition: 'invalid_url' }, error: 'an http(s) URL' })`.
+ */
+export function parseBody<Output>(schema: z.ZodType<Output>, body: unknown): Output {
+  const parsed = schema.safeParse(body, { error: describeConstraint });
+  if (parsed.success) return parsed.data;
+  throw faultsOf(parsed.error, (issue) => bodyCondition(issue, body));
+}
+
+/**
+ * The query's parameters as the schema has them; those that it does not name are ignored. Values reach the schema as
+ * strings. Every fault is `invalid_query` unless a check says otherwise; so is a repeated parameter that is no list.
+ */
+export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
+  const input: Record<string, string> = {};
+  for (const [name, parameter] of Object.entries(shapeOf(schema))) {
+    const values = query[name];
+    if (values === undefined) continue;
+    if (values.length > 1 && !isList(parameter))
+      throw CatalogError.ofFaults([
+        { condition: 'invalid_query', field: name, constraint: 'given only once' },
+      ]);
+    input[name] = values.join(',');
+  }
+  const parsed = schema.safeParse(input, { error: describeConstraint });
+  if (parsed.success) return parsed.data;
+  throw faultsOf(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
+}
+
+const lists = new WeakSet<z.core.$ZodType>();
+
+/** A parameter that is a comma-separated list or repeated, each value once; `[]` where it is left out or empty. */
+export function commaList<const Value extends string>(allowed: readonly Value[]): z.ZodType<Value[]> {
+  const isAllowed = (text: string): text is Value => (allowed as readonly string[]).includes(text);
+  const schema = z
+    .string()
+    .prefault('')
+    .transform((text) => (text.trim() === '' ? [] : text.split(',').map((part) => part.trim())))
+    .refine((parts) => parts.every(isAllowed), { error: `a comma-separated list of: ${allowed.join(', ')}` })
+    .transform((parts) => [...new Set(parts.filter(isAllowed))]);
+  lists.add(schema);
+  return schema;
+}
+
+/** A query parameter that is an id, in lower case; a fault of it is `invalid_uuid` (decisions §1). */
+export const queryId = z
+  .string()
+  .toLowerCase()
+  .refine((text) => z.guid().safeParse(text).success, {
+    params: { condition: 'invalid_uuid' },
+    error: 'a UUID',
+  });
+
+/** The object that a schema checks, under what `.refine` and `.transform` wrap around it. */
+function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
+  if (schema instanceof z.ZodObject) return schema.shape;
+  if (schema instanceof z.ZodPipe) return shapeOf(schema.in as z.ZodType);
+  throw new TypeError('a query is checked by an object schema');
+}
+
+function isList(parameter: z.core.$ZodType): boolean {
+  if (lists.has(parameter)) return true;
+  if (parameter instanceof z.ZodPipe) return isList(parameter.in);
+  const { def } = parameter._zod;
+  return 'innerType' in def && isList(def.innerType as z.core.$ZodType);
+}
+
+function faultsOf(error: z.ZodError, condition: (issue: Issue) => Condition): CatalogError {
+  const faults = error.issues.flatMap((issue): Fault[] =>
+    fieldsOf(issue).map((field) => ({ condition: condition(issue), field, constraint: issue.message })),
+  );
+  return CatalogError.ofFaults(faults.slice(0, FAULTS_MAX));
+}
+
+/** `media_ids.3`; an unknown field is a fault of its own, by its own name. */
+function fieldsOf(issue: Issue): string[] {
+  const at = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...at, key].join('.'));
+  return [at.length === 0 ? 'body' : at.join('.')];
+}
+
+/** What the check itself says it is. */
+function conditionOf(issue: Issue): Condition | undefined {
+  return issue.code === 'custom' ? (issue.params?.condition as Condition | undefined) : undefined;
+}
+
+function bodyCondition(issue: Issue, body: unknown): Condition {
+  const said = conditionOf(issue);
+  if (said !== undefined) return said;
+  if (issue.code !== 'unrecognized_keys' && isMissing(body, issue.path)) return 'field_required';
+  switch (issue.code) {
+    case 'too_big':
+      return isSized(issue.origin) ? 'field_too_long' : 'field_invalid';
+    case 'too_small':
+      return isSized(issue.origin) ? 'field_too_short' : 'field_invalid';
+    case 'invalid_format':
+      return formatCondition(issue.format);
+    default:
+      return 'field_invalid';
+  }
+}
+
+function isSized(origin: string): boolean {
+  return origin === 'string' || origin === 'array' || origin === 'set';
+}
+
+function formatCondition(format: string): Condition {
+  if (format === 'url') return 'invalid_url';
+  return format === 'email' ? 'invalid_email' : 'field_invalid';
+}
+
+/** Missing or null in what was sent (decisions §4). */
+function isMissing(body: unknown, path: readonly PropertyKey[]): boolean {
+  let value = body;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null) return false;
+    value = Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  }
+  return value === undefined || value === null;
+}

@@ -1,0 +1,135 @@
+import { realSystem } from '../../shared/kernel/system';
+import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+
+const LIMITS = {
+  RATE_LIMIT_PUBLIC: '60/1000/5',
+  RATE_LIMIT_SECRET: '600/20/10',
+  RATE_LIMIT_AUTH: '10/20',
+};
+
+const limitOf = (reply: Reply) => ({
+  status: reply.status,
+  limit: Number(reply.headers.get('x-ratelimit-limit')),
+  remaining: Number(reply.headers.get('x-ratelimit-remaining')),
+  tier: reply.headers.get('x-ratelimit-tier'),
+});
+
+describe('rate limits of the running service', () => {
+  // Stands still but for what a test adds, so that nothing is refilled on the way.
+  const clock = { now_ms: Date.UTC(2026, 0, 31, 12) };
+  const system = { ...realSystem, now: () => clock.now_ms };
+  let harness: Harness;
+  let shop: Shop;
+
+  beforeAll(async () => {
+    harness = await startHarness({ environment: LIMITS, system });
+    shop = await harness.newShop();
+  });
+
+  afterAll(() => harness.close());
+
+  beforeEach(() => {
+    clock.now_ms += 600_000;
+  });
+
+  const fresh = async (key: string): Promise<string> => harness.token(key);
+  const read = (token?: string, path = '/api/store'): Promise<Reply> =>
+    harness.request('GET', path, token === undefined ? {} : { token });
+
+  test('a key has its burst, then waits, then goes on at its rate', async () => {
+    const token = await fresh(shop.public.key);
+    for (let left = 4; left >= 0; left--)
+      expect(limitOf(await read(token))).toEqual({
+        status: 200,
+        limit: 60,
+        remaining: left,
+        tier: 'public_key',
+      });
+    const refused = await read(token);
+    expect(limitOf(refused)).toEqual({ status: 429, limit: 60, remaining: 0, tier: 'public_key' });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(Number(refused.headers.get('x-ratelimit-reset'))).toBeGreaterThan(clock.now_ms / 1000);
+    expect(refused.body).toEqual({
+      code: 429,
+      status: 'error',
+      error: { code: 'RATE_LIMIT_EXCEEDED', message: 'Rate limit exceeded', tier: 'public_key' },
+    });
+    clock.now_ms += 1000;
+    expect((await read(token)).status).toBe(200);
+    expect((await read(token)).status).toBe(429);
+  });
+
+  test('keys do not pay for each other, nor for the address, nor tokens of one key apart', async () => {
+    const [one, two] = [await fresh(shop.public.key), await fresh(shop.public.key)];
+    const other = await fresh((await harness.newKey('public', [shop.store_id])).key);
+    for (let i = 0; i < 5; i++) expect((await read(i % 2 ? one : two)).status).toBe(200);
+    expect((await read(two)).status).toBe(429);
+    for (let i = 0; i < 5; i++) expect((await read()).status).toBe(401);
+    expect(limitOf(await read('forged'))).toEqual({
+      status: 429,
+      limit: 60,
+      remaining: 0,
+      tier: 'public_key',
+    });
+    expect((await read(other)).status).toBe(200);
+  });
+
+  test('a secret key has its own tier, and a day has an end', async () => {
+    const token = await fresh(shop.secret.key);
+    expect(limitOf(await read(token))).toMatchObject({ status: 200, limit: 600, tier: 'secret_key' });
+    let answered = 1;
+    for (; answered < 40; answered++) {
+      clock.now_ms += 1000;
+      const reply = await read(token);
+      if (reply.status !== 429) continue;
+      expect(reply.body.error.tier).toBe('secret_key');
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(3600);
+      const midnight_s = Date.UTC(2026, 1, 1) / 1000;
+      expect(Number(reply.headers.get('x-ratelimit-reset'))).toBe(midnight_s);
+      break;
+    }
+    expect(answered).toBe(20);
+  });
+
+  test.each([
+    ['GET', '/api/store', 200],
+    ['HEAD', '/api/store', 200],
+    ['GET', '/api/nothing', 404],
+    ['PUT', '/api/store', 405],
+    ['GET', '/api/listing/no-uuid', 400],
+    ['GET', '/api/publications?limit=51', 400],
+    ['OPTIONS', '/api/store', 204],
+  ])('%s %s (%i) has all four headers', async (method, path, status) => {
+    const reply = await harness.request(method, path, { token: await fresh(shop.public.key) });
+    expect(reply.status).toBe(status);
+    for (const name of ['limit', 'remaining', 'reset', 'tier'])
+      expect(reply.headers.get(`x-ratelimit-${name}`)).toBeTruthy();
+  });
+
+  test('/auth/*: twenty at once, ten more a second, per endpoint and key', async () => {
+    const ask = (key: string) => harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } });
+    const first = await ask(shop.public.key);
+    expect(limitOf(first)).toEqual({ status: 200, limit: 10, remaining: 10, tier: 'public_key' });
+    for (let i = 1; i < 20; i++) expect((await ask(shop.public.key)).status).toBe(200);
+    const refused = await ask(shop.public.key);
+    expect([refused.status, refused.body]).toEqual([
+      429,
+      { code: 429, status: 'error', message: 'Rate limit exceeded' },
+    ]);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(limitOf(await ask(shop.secret.key))).toMatchObject({ status: 200, tier: 'secret_key' });
+    const { token } = first.body.data;
+    expect((await harness.request('POST', '/auth/validate', { token })).status).toBe(200);
+    clock.now_ms += 1000;
+    for (let i = 0; i < 10; i++) expect((await ask(shop.public.key)).status).toBe(200);
+    expect((await ask(shop.public.key)).status).toBe(429);
+  });
+
+  test('bad keys pay with the address', async () => {
+    const ask = (key: string) => harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } });
+    for (let i = 0; i < 20; i++)
+      expect((await ask(`pk_live_${String(i).padStart(43, 'x')}`)).status).toBe(401);
+    expect((await ask('anything')).status).toBe(429);
+    expect((await ask(shop.public.key)).status).toBe(200);
+  });
+});

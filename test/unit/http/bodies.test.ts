@@ -1,0 +1,115 @@
+import { connect } from 'node:net';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { waitFor } from '../../support/wait-for';
+import { KEY, startTinyApp, type TinyApp, write } from './tiny-app';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+describe('bodies', () => {
+  let app: TinyApp;
+
+  beforeAll(async () => {
+    const echo = async (request: { body: object }) => ({ data: request.body as never });
+    app = await startTinyApp({
+      routes: [write('POST', '/api/publication', echo), write('DELETE', '/api/publication/:id', echo)],
+    });
+  });
+
+  afterAll(() => app.close());
+
+  const post = (body: string | Buffer, headers: Record<string, string> = JSON_TYPE) =>
+    app.request('POST', '/api/publication', { token: 'secret', body, headers });
+
+  test.each([
+    ['a JSON object', '{"a":1}', JSON_TYPE],
+    ['with a charset', '{"a":1}', { 'content-type': 'application/json; charset=utf-8' }],
+    ['gzip', gzipSync('{"a":1}'), { ...JSON_TYPE, 'content-encoding': 'gzip' }],
+    ['brotli', brotliCompressSync('{"a":1}'), { ...JSON_TYPE, 'content-encoding': 'br' }],
+  ])('%s is taken', async (_name, body, headers) => {
+    const reply = await post(body, headers);
+    expect([reply.status, reply.body.data]).toEqual([200, { a: 1 }]);
+  });
+
+  test.each([
+    ['nothing', undefined, {}],
+    ['an empty body of any type', '', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['an empty body of JSON', '', JSON_TYPE],
+  ])('%s is an empty object', async (_name, body, headers) => {
+    const reply = await app.request('POST', '/api/publication', {
+      token: 'secret',
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    expect([reply.status, reply.body.data]).toEqual([200, {}]);
+  });
+
+  test.each([
+    ['malformed JSON', '{"a":', 400, 'INVALID_REQUEST', JSON_TYPE],
+    ['an array', '[1]', 400, 'INVALID_REQUEST', JSON_TYPE],
+    ['a string', '"a"', 400, 'INVALID_REQUEST', JSON_TYPE],
+    ['null', 'null', 400, 'INVALID_REQUEST', JSON_TYPE],
+    ['an abyss', `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`, 400, 'INVALID_REQUEST', JSON_TYPE],
+    [
+      'an abyss of arrays',
+      `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`,
+      400,
+      'INVALID_REQUEST',
+      JSON_TYPE,
+    ],
+    ['broken gzip', 'no gzip', 400, 'INVALID_REQUEST', { ...JSON_TYPE, 'content-encoding': 'gzip' }],
+    ['an unknown encoding', '{}', 415, 'INVALID_REQUEST', { ...JSON_TYPE, 'content-encoding': 'lzma' }],
+    [
+      'an unknown charset',
+      '{}',
+      415,
+      'INVALID_REQUEST',
+      { 'content-type': 'application/json; charset=klingon' },
+    ],
+    ['another type', 'a=1', 415, 'INVALID_REQUEST', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['plain text', '{}', 415, 'INVALID_REQUEST', { 'content-type': 'text/plain' }],
+    ['no type', '{}', 415, 'INVALID_REQUEST', {}],
+    ['more than 1 MB', `{"a":"${'x'.repeat(1_048_576)}"}`, 413, 'LIMIT_EXCEEDED', JSON_TYPE],
+    [
+      'a bomb',
+      gzipSync(`{"a":"${'x'.repeat(5_000_000)}"}`),
+      413,
+      'LIMIT_EXCEEDED',
+      { ...JSON_TYPE, 'content-encoding': 'gzip' },
+    ],
+  ])('%s is refused', async (_name, body, status, code, headers) => {
+    const reply = await post(body, headers as Record<string, string>);
+    expect([reply.status, reply.body.error.code]).toEqual([status, code]);
+    expect('message' in reply.body).toBe(status === 400);
+    expect(reply.headers['x-ratelimit-limit']).toBe('1000');
+    expect(reply.headers['x-request-id']).toBeDefined();
+  });
+
+  test('a parsed __proto__ is a field like any other', async () => {
+    const reply = await post('{"__proto__":{"admin":true}}');
+    expect(reply.status).toBe(200);
+    expect(({} as { admin?: boolean }).admin).toBeUndefined();
+  });
+
+  test('a DELETE needs no body', async () => {
+    const reply = await app.request('DELETE', '/api/publication/01890a5d-ac96-774b-bcce-b302099a8059', {
+      token: 'secret',
+    });
+    expect(reply.status).toBe(200);
+  });
+
+  test('a client that goes away in the middle of its body is no fault of the service', async () => {
+    const taken = () => app.limiter.taken.get(`key:${KEY}`) ?? 0;
+    const before = taken();
+    const socket = connect(app.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(
+      'POST /api/publication HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\nX-Request-Id: gone\r\n' +
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":',
+    );
+    await waitFor(() => taken() > before);
+    socket.destroy();
+    const line = await waitFor(() => app.lines.find((text) => text.includes('"gone"')));
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', aborted: true });
+    expect(app.lines.some((text) => text.includes('"gone"') && text.includes('"level":"error"'))).toBe(false);
+  });
+});

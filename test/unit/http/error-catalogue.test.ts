@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { errorCatalogue } from '../../../shared/http/error-catalogue';
+import { CatalogError, type Condition } from '../../../shared/kernel/errors';
+import { get, startTinyApp, type TinyApp } from './tiny-app';
+
+const rows = readFileSync(resolve('docs/errors.md'), 'utf8')
+  .split('## Every error')[1]!
+  .split('\n')
+  .map((line) => line.split('|').map((cell) => cell.trim()))
+  .filter((cells) => /^\d{3}$/.test(cells[2] ?? ''));
+
+/** The conditions of decisions §4, as status and code. */
+const DECIDED: Readonly<Partial<Record<Condition, string>>> = {
+  unauthenticated: '401 UNAUTHORIZED',
+  token_invalid: '401 TOKEN_INVALID',
+  token_expired: '401 TOKEN_EXPIRED',
+  key_revoked: '401 REVOKED_API_KEY',
+  key_invalid: '401 INVALID_API_KEY',
+  insufficient_permissions: '403 INSUFFICIENT_PERMISSIONS',
+  store_access_denied: '403 STORE_ACCESS_DENIED',
+  account_suspended: '403 ACCOUNT_SUSPENDED',
+  path_not_found: '404 NOT_FOUND',
+  method_not_allowed: '405 OPERATION_NOT_ALLOWED',
+  store_not_found: '404 STORE_NOT_FOUND',
+  listing_not_found: '404 LISTING_NOT_FOUND',
+  publication_not_found: '404 PUBLICATION_NOT_FOUND',
+  media_not_found: '404 MEDIA_NOT_FOUND',
+  malformed_request: '400 INVALID_REQUEST',
+  unsupported_content_type: '415 INVALID_REQUEST',
+  field_required: '400 FIELD_REQUIRED',
+  field_invalid: '400 FIELD_INVALID',
+  field_too_long: '400 FIELD_TOO_LONG',
+  field_too_short: '400 FIELD_TOO_SHORT',
+  invalid_url: '400 INVALID_URL',
+  invalid_email: '400 INVALID_EMAIL',
+  invalid_uuid: '400 INVALID_UUID',
+  invalid_query: '400 VALIDATION_ERROR',
+  too_large: '413 LIMIT_EXCEEDED',
+  unsupported_image: '415 INVALID_FORMAT',
+  precondition_failed: '412 CONFLICT',
+  lost_race: '409 CONFLICT',
+  idempotency_key_reused: '409 DUPLICATE_OPERATION',
+  idempotency_key_locked: '409 RESOURCE_LOCKED',
+  rate_limited: '429 RATE_LIMIT_EXCEEDED',
+  unavailable: '503 SERVICE_UNAVAILABLE',
+  database_timeout: '500 DATABASE_TIMEOUT',
+  internal: '500 INTERNAL_ERROR',
+};
+
+describe('the error catalogue', () => {
+  test('every row stands in the documentation, and the documentation has no other', () => {
+    const documented = rows.map(([, condition, status, code, text]) => [condition, status, code, text]);
+    const built = Object.entries(errorCatalogue).map(([condition, row]) => [
+      condition,
+      String(row.status),
+      row.code,
+      row.message,
+    ]);
+    expect(documented).toEqual(built);
+  });
+
+  test('every condition has the status and code that were decided', () => {
+    const built = Object.entries(errorCatalogue).map(([condition, row]) => [
+      condition,
+      `${row.status} ${row.code}`,
+    ]);
+    expect(Object.fromEntries(built)).toEqual(DECIDED);
+  });
+});
+
+describe('the structured shape', () => {
+  let app: TinyApp;
+  let thrown: unknown;
+
+  beforeAll(async () => {
+    app = await startTinyApp({
+      routes: [
+        get('/api/fail', async () => {
+          throw thrown;
+        }),
+      ],
+    });
+  });
+
+  afterAll(() => app.close());
+
+  const fail = (error: unknown) => {
+    thrown = error;
+    return app.request('GET', '/api/fail', { token: 'secret' });
+  };
+
+  test.each(Object.keys(errorCatalogue) as Condition[])('%s is sent as its row says', async (condition) => {
+    const row = errorCatalogue[condition];
+    const reply = await fail(new CatalogError(condition));
+    expect(reply.status).toBe(row.status);
+    expect(reply.body).toEqual({
+      code: row.status,
+      status: 'error',
+      ...(row.status === 400 ? { message: row.message } : {}),
+      error: { code: row.code, message: row.message, ...(row.status === 429 ? { tier: 'secret_key' } : {}) },
+    });
+  });
+
+  test('faults: the first decides, all are told', async () => {
+    const reply = await fail(
+      CatalogError.ofFaults([
+        { condition: 'field_too_long', field: 'title', constraint: 'at most 200 characters' },
+        { condition: 'invalid_url', field: 'link', constraint: 'an http(s) URL' },
+      ]),
+    );
+    expect(reply.body).toEqual({
+      code: 400,
+      status: 'error',
+      message: 'A field is too long',
+      error: {
+        code: 'FIELD_TOO_LONG',
+        message: 'title: at most 200 characters',
+        details: {
+          field: 'title',
+          constraint: 'at most 200 characters',
+          errors: [
+            { field: 'title', constraint: 'at most 200 characters', code: 'FIELD_TOO_LONG' },
+            { field: 'link', constraint: 'an http(s) URL', code: 'INVALID_URL' },
+          ],
+        },
+      },
+    });
+  });
+
+  test('an own message is told, except of what is internal', async () => {
+    expect((await fail(new CatalogError('lost_race', { message: 'try later' }))).body.error.message).toBe(
+      'try later',
+    );
+    const internal = await fail(new CatalogError('internal', { message: 'at line 3 of x.sqlite' }));
+    expect(internal.body.error.message).toBe('An internal error occurred');
+  });
+
+  test.each([
+    [new TypeError('x of undefined')],
+    ['a string'],
+    [null],
+    [undefined],
+    [Object.assign(new Error('teapot'), { status: 418, expose: true })],
+  ])('anything else is internal: %p', async (error) => {
+    const reply = await fail(error);
+    // Express takes a falsy rejection for an error as well.
+    expect([reply.status, reply.body.error.code]).toEqual([500, 'INTERNAL_ERROR']);
+    expect(reply.text).not.toMatch(/undefined|teapot|string/);
+  });
+});

@@ -1,0 +1,68 @@
+import { createLogger } from '../../../shared/kernel/log';
+
+const KEY = `sk_live_${'a'.repeat(43)}`;
+const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJl';
+
+function logged(write: (log: ReturnType<typeof createLogger>) => void): string {
+  const lines: string[] = [];
+  write(createLogger({ level: 'trace', destination: { write: (line) => lines.push(line) } }));
+  return lines.join('');
+}
+
+describe('no key or token reaches a log line', () => {
+  test.each([
+    ['authorization', 'Basic x7x7x7'],
+    ['x-api-key', 'x7x7x7'],
+    ['token', 'x7x7x7'],
+    ['access_token', 'x7x7x7'],
+    ['JWT_SECRET', 'x7x7x7'],
+    ['private_key', 'x7x7x7'],
+    ['api_key', 'x7x7x7'],
+    ['key', 'x7x7x7'],
+    ['password', 'x7x7x7'],
+    ['set-cookie', 'x7x7x7'],
+  ])('a field called %s is hidden, at any depth', (name, value) => {
+    const text = logged((log) => {
+      log.info({ [name]: value }, 'top');
+      log.info({ headers: { [name]: value }, list: [{ [name]: value }] }, 'nested');
+      log.child({ [name]: value }).info('bound');
+    });
+    expect(text).not.toContain('x7x7x7');
+    expect(text.trim().split('\n')).toHaveLength(3);
+  });
+
+  test.each([KEY, KEY.replace('sk_live', 'pk_test'), TOKEN, `Bearer ${'x'.repeat(40)}`])(
+    '%s is cut out of anything',
+    (secret) => {
+      const text = logged((log) => {
+        log.info(`asked with ${secret}`);
+        log.info({ path: `/api/${secret}`, note: secret });
+        log.error({ err: new Error(`bad ${secret}`) }, 'failed');
+        log.error(new Error(`bad ${secret}`));
+        log.info({ deep: { a: { b: { c: { d: { e: { f: { g: { note: secret } } } } } } } } });
+        log.info('formatted %s', secret);
+      });
+      expect(text).not.toContain(secret.replace('Bearer ', ''));
+      for (const line of text.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+    },
+  );
+
+  test('what is no secret stays', () => {
+    const line = JSON.parse(
+      logged((log) =>
+        log.warn(
+          { api_key_id: 'abc', key_type: 'public', partition_key: 'p', err: new Error('why') },
+          'said',
+        ),
+      ),
+    );
+    expect(line).toMatchObject({
+      level: 'warn',
+      api_key_id: 'abc',
+      key_type: 'public',
+      partition_key: 'p',
+      msg: 'said',
+      err: { message: 'why' },
+    });
+  });
+});

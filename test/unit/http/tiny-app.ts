@@ -1,0 +1,153 @@
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type AppOptions, buildApp } from '../../../shared/http/app';
+import type { Principal } from '../../../shared/http/principal';
+import type { Route } from '../../../shared/http/route';
+import { parseConfig } from '../../../shared/kernel/config';
+import { CatalogError, type Condition } from '../../../shared/kernel/errors';
+import type { AccountId, ApiKeyId, StoreId } from '../../../shared/kernel/ids';
+import { createLogger } from '../../../shared/kernel/log';
+import { realSystem } from '../../../shared/kernel/system';
+import type { RateLimiter, Tier, Verdict } from '../../../shared/ports/rate-limiter';
+
+export const STORE = '01890a5d-ac96-774b-bcce-b302099a8057' as StoreId;
+export const KEY = '01890a5d-ac96-774b-bcce-b302099a8058' as ApiKeyId;
+export const ITEM = '01890a5d-ac96-774b-bcce-b302099a8059';
+
+export const principal = (changes: Partial<Principal> = {}): Principal => ({
+  api_key_id: KEY,
+  account_id: '01890a5d-ac96-774b-bcce-b302099a8050' as AccountId,
+  key_type: 'secret',
+  environment: 'live',
+  stores: [STORE],
+  permissions: ['read:publications', 'write:publications'],
+  ...changes,
+});
+
+/** Tokens are words: `secret`, `public`, or the condition that they fail with. */
+export const wordTokens = {
+  authenticate: async (bearer: string): Promise<Principal> => {
+    if (bearer === 'secret' || bearer === 'public') {
+      const read_only = bearer === 'public' ? { permissions: ['read:publications' as const] } : {};
+      return principal({ key_type: bearer, ...read_only });
+    }
+    throw new CatalogError(bearer as Condition);
+  },
+};
+
+/** Counts down from each bucket's burst and never refills: what was taken can be read off. */
+export class CountingLimiter implements RateLimiter {
+  readonly taken = new Map<string, number>();
+
+  async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
+    const before = this.taken.get(subject) ?? 0;
+    const allowed = before < tier.burst;
+    if (allowed) this.taken.set(subject, before + 1);
+    const remaining = Math.min(tier.limit, tier.burst - before - (allowed ? 1 : 0));
+    const reset_s = Math.ceil(now_ms / 1000) + 60;
+    return { allowed, limit: tier.limit, remaining, reset_s, retry_after_s: allowed ? 0 : 7 };
+  }
+
+  async close(): Promise<void> {}
+}
+
+export const get = (path: string, handler: Route['handler']): Route => ({
+  method: 'GET',
+  path,
+  permission: 'read:publications',
+  handler,
+});
+
+export const write = (
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  handler: Route['handler'],
+): Route => ({ method, path, permission: 'write:publications', handler });
+
+export interface RawReply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
+  readonly body: any;
+}
+
+export interface TinyApp {
+  readonly port: number;
+  readonly limiter: CountingLimiter;
+  /** Every line that was logged. */
+  readonly lines: string[];
+  /** The path is sent as it is, without the tidying that `fetch` does. */
+  request(
+    method: string,
+    path: string,
+    options?: { token?: string; headers?: Record<string, string>; body?: string | Buffer },
+  ): Promise<RawReply>;
+  close(): Promise<void>;
+}
+
+export type TinyOptions = Partial<AppOptions> & { environment?: Record<string, string> };
+
+export async function startTinyApp({ environment = {}, ...options }: TinyOptions = {}): Promise<TinyApp> {
+  const limiter = new CountingLimiter();
+  const lines: string[] = [];
+  const log = createLogger({ level: 'trace', destination: { write: (line) => lines.push(line) } });
+  const app = buildApp({
+    config: parseConfig(environment),
+    log,
+    system: realSystem,
+    limiter,
+    authenticator: wordTokens,
+    routes: [],
+    ...options,
+  });
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    limiter,
+    lines,
+    request: (method, path, sent = {}) => send(port, method, path, sent),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function send(
+  port: number,
+  method: string,
+  path: string,
+  sent: { token?: string; headers?: Record<string, string>; body?: string | Buffer },
+): Promise<RawReply> {
+  const authorization = sent.token === undefined ? {} : { authorization: `Bearer ${sent.token}` };
+  const length = sent.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(sent.body)) };
+  const headers = { connection: 'close', ...length, ...authorization, ...sent.headers };
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ port, host: '127.0.0.1', method, path, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        const text = bytes.toString('utf8');
+        const json =
+          /json/.test(response.headers['content-type'] ?? '') &&
+          response.headers['content-encoding'] === undefined;
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          bytes,
+          text,
+          body: json && text !== '' ? JSON.parse(text) : {},
+        });
+      });
+    });
+    request.on('error', reject);
+    request.end(sent.body);
+  });
+}

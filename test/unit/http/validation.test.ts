@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { pageMeta, paginationSchema } from '../../../shared/http/pagination';
+import { storeOf } from '../../../shared/http/store-scope';
+import { commaList, parseBody, parseQuery, queryId } from '../../../shared/http/validation';
+import { CatalogError, type Fault } from '../../../shared/kernel/errors';
+import { ITEM, principal, STORE } from './tiny-app';
+
+function faultsOf(run: () => unknown): readonly Fault[] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof CatalogError) return error.faults;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+const only = (run: () => unknown): [string, string, string] => {
+  const [fault, ...others] = faultsOf(run);
+  expect(others).toEqual([]);
+  return [fault!.condition, fault!.field, fault!.constraint];
+};
+
+describe('parseBody', () => {
+  const schema = z.strictObject({
+    title: z.string().min(1).max(5),
+    amount: z.int().min(0).max(10).optional(),
+    kind: z.enum(['a', 'b']).optional(),
+    flag: z.boolean().optional(),
+    ids: z.array(z.guid()).max(2).nullable().optional(),
+    contact: z.strictObject({ email: z.email() }).optional(),
+    link: z.url().optional(),
+    site: z
+      .string()
+      .refine((text) => text.startsWith('http'), {
+        params: { condition: 'invalid_url' },
+        error: 'an http(s) URL',
+      })
+      .optional(),
+  });
+  const refused = (fields: object) => only(() => parseBody(schema, { title: 'ok', ...fields }));
+
+  test('what fits is given back', () => {
+    const body = { title: 'ok', ids: null, amount: 10 };
+    expect(parseBody(schema, body)).toEqual(body);
+  });
+
+  test.each([
+    [{ title: undefined }, 'field_required', 'title', 'required'],
+    [{ title: null }, 'field_required', 'title', 'required'],
+    [{ title: 5 }, 'field_invalid', 'title', 'a string'],
+    [{ title: '' }, 'field_too_short', 'title', 'at least 1 character'],
+    [{ title: 'too long' }, 'field_too_long', 'title', 'at most 5 characters'],
+    [{ amount: 11 }, 'field_invalid', 'amount', 'at most 10'],
+    [{ amount: -1 }, 'field_invalid', 'amount', 'at least 0'],
+    [{ amount: 1.5 }, 'field_invalid', 'amount', 'an integer'],
+    [{ amount: '5' }, 'field_invalid', 'amount', 'a number'],
+    [{ amount: null }, 'field_required', 'amount', 'required'],
+    [{ kind: 'c' }, 'field_invalid', 'kind', 'one of: a, b'],
+    [{ flag: 'yes' }, 'field_invalid', 'flag', 'true or false'],
+    [{ ids: [ITEM, ITEM, ITEM] }, 'field_too_long', 'ids', 'at most 2 items'],
+    [{ ids: ['x'] }, 'field_invalid', 'ids.0', 'a UUID'],
+    [{ contact: { email: 'x' } }, 'invalid_email', 'contact.email', 'an e-mail address'],
+    [{ contact: {} }, 'field_required', 'contact.email', 'required'],
+    [{ contact: { email: 'a@b.co', fax: 1 } }, 'field_invalid', 'contact.fax', 'not a known field'],
+    [{ link: 'x' }, 'invalid_url', 'link', 'a URL'],
+    [{ site: 'ftp:' }, 'invalid_url', 'site', 'an http(s) URL'],
+    [{ colour: 1 }, 'field_invalid', 'colour', 'not a known field'],
+    [{ toString: 1 }, 'field_invalid', 'toString', 'not a known field'],
+  ])('%p → %s of %s: %s', (fields, condition, field, constraint) => {
+    expect(refused(fields)).toEqual([condition, field, constraint]);
+  });
+
+  test('all faults are told, in the order of the schema, the unknown fields last', () => {
+    const faults = faultsOf(() => parseBody(schema, { nonsense: 1, amount: 'x' }));
+    expect(faults.map((fault) => fault.field)).toEqual(['title', 'amount', 'nonsense']);
+  });
+
+  test('a thousand faults are fifty', () => {
+    const body = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}`, 1]));
+    expect(faultsOf(() => parseBody(schema, { title: 'ok', ...body }))).toHaveLength(50);
+  });
+});
+
+describe('parseQuery', () => {
+  const schema = z.object({
+    ...paginationSchema.shape,
+    sort: z.enum(['name', 'price']).optional(),
+    expand: commaList(['listing', 'media']),
+    more: commaList(['a']).optional(),
+    listing_id: queryId.optional(),
+  });
+  const parse = (query: Record<string, string[]>) => parseQuery(schema, query);
+
+  test('defaults, and parameters of no meaning', () => {
+    expect(parse({ utm_source: ['x', 'y'] })).toEqual({ page: 1, limit: 20, expand: [], more: [] });
+  });
+
+  test('a list is comma-separated or repeated or both, each value once', () => {
+    expect(parse({ expand: ['listing,media', 'listing'] }).expand).toEqual(['listing', 'media']);
+    expect(parse({ expand: ['media', ' listing'], more: ['a', 'a'] })).toMatchObject({
+      expand: ['media', 'listing'],
+      more: ['a'],
+    });
+    expect(parse({ expand: [''] }).expand).toEqual([]);
+  });
+
+  test.each([
+    [{ limit: ['51'] }, 'limit', 'an integer from 1 to 50'],
+    [{ limit: ['0'] }, 'limit', 'an integer from 1 to 50'],
+    [{ limit: [''] }, 'limit', 'an integer from 1 to 50'],
+    [{ limit: ['1.0'] }, 'limit', 'an integer from 1 to 50'],
+    [{ limit: ['+5'] }, 'limit', 'an integer from 1 to 50'],
+    [{ limit: ['5', '6'] }, 'limit', 'given only once'],
+    [{ page: ['0'] }, 'page', 'an integer of at least 1'],
+    [{ page: ['-1'] }, 'page', 'an integer of at least 1'],
+    [{ page: ['1e3'] }, 'page', 'an integer of at least 1'],
+    [{ page: ['99999999999999999999'] }, 'page', 'an integer of at least 1'],
+    [{ sort: ['size'] }, 'sort', 'one of: name, price'],
+    [{ expand: ['owner'] }, 'expand', 'a comma-separated list of: listing, media'],
+    [{ expand: ['listing,,media'] }, 'expand', 'a comma-separated list of: listing, media'],
+  ])('%p is refused', (query, field, constraint) => {
+    expect(only(() => parse(query as Record<string, string[]>))).toEqual([
+      'invalid_query',
+      field,
+      constraint,
+    ]);
+  });
+
+  test('an id is told apart from other parameters, and read in lower case', () => {
+    expect(only(() => parse({ listing_id: ['12'] }))).toEqual(['invalid_uuid', 'listing_id', 'a UUID']);
+    expect(parse({ listing_id: [ITEM.toUpperCase()] }).listing_id).toBe(ITEM);
+  });
+
+  test('also under refine and transform', () => {
+    const refined = schema
+      .refine((query) => query.page < 3, { path: ['page'], error: 'under 3' })
+      .transform((query) => query.page);
+    expect(parseQuery(refined, { page: ['2'], expand: ['media', 'listing'] })).toBe(2);
+    expect(only(() => parseQuery(refined, { page: ['3'] }))).toEqual(['invalid_query', 'page', 'under 3']);
+  });
+});
+
+describe('pageMeta', () => {
+  test('is the paginated envelope of the interface', () => {
+    expect(pageMeta({ page: 3, limit: 20, total: 41 })).toEqual({
+      page: 3,
+      take: 20,
+      item_count: 41,
+      pagination: { page: 3, total_pages: 3, total_items: 41, limit: 20 },
+    });
+    expect(pageMeta({ page: 1, limit: 20, total: 0 }).pagination).toMatchObject({ total_pages: 0 });
+  });
+});
+
+describe('storeOf', () => {
+  const conditionOf = (run: () => unknown): string | undefined => {
+    try {
+      run();
+    } catch (error) {
+      return (error as CatalogError).condition;
+    }
+    return undefined;
+  };
+
+  test('the store that is named, else the first', () => {
+    expect(storeOf(principal())).toBe(STORE);
+    expect(storeOf(principal(), STORE.toUpperCase())).toBe(STORE);
+    expect(storeOf(principal({ stores: [ITEM as never, STORE] }), STORE)).toBe(STORE);
+  });
+
+  test('no other store, whether it exists or not, and none without stores', () => {
+    expect(conditionOf(() => storeOf(principal(), ITEM))).toBe('store_access_denied');
+    expect(conditionOf(() => storeOf(principal({ stores: [] })))).toBe('store_access_denied');
+    expect(conditionOf(() => storeOf(principal(), 'mine'))).toBe('invalid_uuid');
+    expect(conditionOf(() => storeOf(principal(), ''))).toBe('invalid_uuid');
+  });
+});
