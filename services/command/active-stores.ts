@@ -1,0 +1,33 @@
+import type { Store } from '../../shared/contracts/aggregates/store';
+import type { Environment } from '../../shared/contracts/realm';
+import { ShortCache } from '../../shared/http/short-cache';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
+import type { StoreDeps } from './context';
+import { findStore } from './store/service';
+
+/** How long a change of a store's status may go unnoticed by writes. */
+const TTL_MS = 1_000;
+const ENTRIES_MAX = 1_000;
+
+/** Which stores may be written to, asked on every write. */
+export class ActiveStores {
+  private readonly caches: Readonly<Record<Environment, ShortCache<Store>>>;
+
+  constructor(deps: StoreDeps) {
+    const cacheOf = (environment: Environment): ShortCache<Store> =>
+      new ShortCache({
+        ttl_ms: TTL_MS,
+        entries_max: ENTRIES_MAX,
+        now: deps.system.now,
+        load: (id) => findStore(deps, { environment, id: id as StoreId }),
+      });
+    this.caches = { live: cacheOf('live'), test: cacheOf('test') };
+  }
+
+  /** Throws `store_not_found` for a store that is not there, or not active (decisions §3). */
+  async require(environment: Environment, id: StoreId): Promise<void> {
+    const store = await this.caches[environment].get(id);
+    if (store?.status !== 'active') throw new CatalogError('store_not_found');
+  }
+}

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto';
+import type { Environment } from '../../../shared/contracts/realm';
+import type { KeyType } from '../../../shared/contracts/vocabulary';
+import type { RandomBytes } from '../../../shared/kernel/ids';
+
+const PREFIXES = { public: 'pk', secret: 'sk' } as const;
+const BODY_BYTES = 32;
+
+/** `pk_live_` and 43 base64url characters (decisions §2). */
+export function generateKey(type: KeyType, environment: Environment, random: RandomBytes): string {
+  const body = Buffer.from(random(BODY_BYTES)).toString('base64url');
+  return `${PREFIXES[type]}_${environment}_${body}`;
+}
+
+/** What is kept of a key: SHA-256 of the whole, hex. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}

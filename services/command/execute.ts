@@ -1,0 +1,137 @@
+import { type DomainEvent, decodeEvent, encodeEvent } from '../../shared/contracts/codec';
+import type { Category, EncodedEvent, Position, StreamName } from '../../shared/contracts/envelope';
+import { START, streamName } from '../../shared/contracts/envelope';
+import type { Realm } from '../../shared/contracts/realm';
+import type { Decision } from '../../shared/kernel/decision';
+import { CatalogError } from '../../shared/kernel/errors';
+import { type AnyId, deriveId } from '../../shared/kernel/ids';
+import { type System, timestamp } from '../../shared/kernel/system';
+import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { metadataOf, type Owner, type WriteContext } from './context';
+import { inTurn } from './stream-turns';
+
+/** How often a write that lost a race is decided again (design, "Write side"). */
+const RETRIES = 3;
+
+/** An aggregate as `execute` sees it: how its events add up, and whom its stream belongs to. */
+export interface Aggregate<State, Event extends DomainEvent, Id extends AnyId> {
+  readonly category: Category;
+  readonly absent: State;
+  evolve(state: State, event: Event, id: Id, at: string): State;
+  /** Asked of a state that holds at least one event. */
+  owner(state: State): Owner;
+}
+
+/** A stream folded up to its last event. */
+export interface Loaded<State> {
+  readonly state: State;
+  /** Of the last event, or `NO_STREAM`. */
+  readonly revision: number;
+  /** Of the last event, or `START`. */
+  readonly position: Position;
+}
+
+/** What a write came to. `position` is the newest event's of the stream, also where nothing was written. */
+export interface Written<Value> {
+  readonly value: Value;
+  readonly position: Position;
+  readonly changed: boolean;
+  /** This write was the stream's first. */
+  readonly created: boolean;
+}
+
+/** Where to find a stream. */
+export interface Place<State, Event extends DomainEvent, Id extends AnyId> {
+  readonly aggregate: Aggregate<State, Event, Id>;
+  readonly events: EventStore;
+  readonly realm: Realm;
+  readonly id: Id;
+}
+
+export interface Work<State, Event extends DomainEvent, Id extends AnyId> extends Place<State, Event, Id> {
+  readonly system: System;
+  readonly context: WriteContext;
+  /** Whatever must hold of the state besides the decision (references, `If-Match`): throws; asked on every attempt. */
+  readonly check?: (state: State) => void | Promise<void>;
+  /** Pure. */
+  readonly decide: (state: State) => Decision<Event>;
+}
+
+export async function load<State, Event extends DomainEvent, Id extends AnyId>(
+  place: Place<State, Event, Id>,
+): Promise<Loaded<State>> {
+  const recorded = await place.events.readStream(streamOf(place));
+  let state = place.aggregate.absent;
+  for (const event of recorded) {
+    state = place.aggregate.evolve(state, decodeEvent(event) as Event, place.id, event.metadata.occurred_at);
+  }
+  const last = recorded.at(-1);
+  return { state, revision: last?.revision ?? NO_STREAM, position: last?.position ?? START };
+}
+
+/**
+ * Loads the stream, decides, and appends at the revision read; a lost race is loaded and decided anew. Throws the
+ * decision's rejection as `CatalogError`, what `check` throws, and `lost_race` after `RETRIES` repetitions.
+ */
+export async function execute<State, Event extends DomainEvent, Id extends AnyId>(
+  work: Work<State, Event, Id>,
+): Promise<Written<State>> {
+  return inTurn(work.events, streamOf(work), async () => {
+    for (let attempt = 0; attempt <= RETRIES; attempt++) {
+      const written = await attemptOnce(work);
+      if (written) return written;
+    }
+    throw new CatalogError('lost_race');
+  });
+}
+
+/** Undefined where another writer was faster. */
+async function attemptOnce<State, Event extends DomainEvent, Id extends AnyId>(
+  work: Work<State, Event, Id>,
+): Promise<Written<State> | undefined> {
+  const { state, revision, position } = await load(work);
+  await work.check?.(state);
+  const decision = work.decide(state);
+  if (!decision.ok) {
+    throw new CatalogError(
+      decision.condition,
+      decision.message === undefined ? {} : { message: decision.message },
+    );
+  }
+  if (decision.events.length === 0) return { value: state, position, changed: false, created: false };
+
+  const at = timestamp(work.system.now());
+  const next = decision.events.reduce(
+    (so_far, event) => work.aggregate.evolve(so_far, event, work.id, at),
+    state,
+  );
+  const metadata = metadataOf(work.context, work.aggregate.owner(next), at);
+  const encoded = decision.events.map((event, index) =>
+    encode(event, work.context, streamOf(work), revision + 1 + index, metadata),
+  );
+  const appended = await work.events.append(streamOf(work), revision, encoded);
+  if (appended.outcome === 'wrong_revision') return undefined;
+  return { value: next, position: appended.position, changed: true, created: revision === NO_STREAM };
+}
+
+/**
+ * The id follows from who asked, the slot in the stream and the content: an append that is tried again is no second
+ * one, and two requests that share a request id never pass for each other.
+ */
+function encode(
+  event: DomainEvent,
+  context: WriteContext,
+  stream: StreamName,
+  revision: number,
+  metadata: EncodedEvent['metadata'],
+): EncodedEvent {
+  const { type, schema_version, data } = encodeEvent(event);
+  const asker = context.api_key_id ?? context.source;
+  const request = context.idempotency_key ?? context.request_id;
+  const id = deriveId(0, asker, request, stream, String(revision), type, JSON.stringify(data));
+  return { id, type, schema_version, data, metadata };
+}
+
+function streamOf(place: { aggregate: { category: Category }; realm: Realm; id: string }): StreamName {
+  return streamName(place.realm, place.aggregate.category, place.id);
+}

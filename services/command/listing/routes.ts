@@ -1,0 +1,58 @@
+import { listingResource } from '../../../shared/contracts/resources';
+import type { Answer, ApiRequest, Route } from '../../../shared/http/route';
+import { parseBody } from '../../../shared/http/validation';
+import type { ListingId } from '../../../shared/kernel/ids';
+import { contextOf, guardFor, storeForNew } from '../request';
+import type { RouteDeps } from '../routes';
+import { settle } from '../settle';
+import { listingPatchSchema, newListingSchema } from './body';
+import { createListing, deleteListing, type ListingTarget, updateListing } from './service';
+
+export function listingRoutes(deps: RouteDeps): Route[] {
+  const permission = 'write:listings';
+  const path = '/api/listing';
+  return [
+    { method: 'POST', path, permission, handler: (request) => create(deps, request) },
+    { method: 'PATCH', path: `${path}/:id`, permission, handler: (request) => update(deps, request) },
+    { method: 'DELETE', path: `${path}/:id`, permission, handler: (request) => remove(deps, request) },
+  ];
+}
+
+async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const context = contextOf(request);
+  const input = parseBody(newListingSchema, request.body);
+  const store_id = await storeForNew(request, deps.stores, input.store_id);
+  const { environment } = request.principal;
+  const { value, position } = await createListing(deps, context, { environment, store_id }, input);
+  const headers = await settle(deps, request, store_id, position);
+  return {
+    status: 201,
+    data: { ...listingResource(value), stats: { media_count: value.media_ids.length, publication_count: 0 } },
+    version: value.version,
+    headers: { ...headers, Location: `/api/listing/${value.id}` },
+  };
+}
+
+async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const context = contextOf(request);
+  const target = targetOf(deps, request);
+  const changes = parseBody(listingPatchSchema, request.body);
+  const { value, position } = await updateListing(deps, context, target, changes);
+  const headers = await settle(deps, request, value.store_id, position);
+  return { data: listingResource(value), version: value.version, headers };
+}
+
+async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const target = targetOf(deps, request);
+  const { value: store_id, position } = await deleteListing(deps, contextOf(request), target);
+  const headers = await settle(deps, request, store_id, position);
+  return { data: { id: target.id, object: 'listing', deleted: true }, headers };
+}
+
+function targetOf(deps: RouteDeps, request: ApiRequest): ListingTarget {
+  return {
+    environment: request.principal.environment,
+    id: request.params.id as ListingId,
+    guard: guardFor(request, deps.stores, 'listing_not_found'),
+  };
+}

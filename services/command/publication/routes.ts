@@ -1,0 +1,58 @@
+import { publicationResource } from '../../../shared/contracts/resources';
+import type { Answer, ApiRequest, Route } from '../../../shared/http/route';
+import { parseBody } from '../../../shared/http/validation';
+import type { PublicationId } from '../../../shared/kernel/ids';
+import { contextOf, guardFor, storeForNew } from '../request';
+import type { RouteDeps } from '../routes';
+import { settle } from '../settle';
+import { newPublicationSchema, publicationPatchSchema } from './body';
+import { createPublication, deletePublication, type PublicationTarget, updatePublication } from './service';
+
+export function publicationRoutes(deps: RouteDeps): Route[] {
+  const permission = 'write:publications';
+  const path = '/api/publication';
+  return [
+    { method: 'POST', path, permission, handler: (request) => create(deps, request) },
+    { method: 'PATCH', path: `${path}/:id`, permission, handler: (request) => update(deps, request) },
+    { method: 'DELETE', path: `${path}/:id`, permission, handler: (request) => remove(deps, request) },
+  ];
+}
+
+async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const context = contextOf(request);
+  const input = parseBody(newPublicationSchema, request.body);
+  const store_id = await storeForNew(request, deps.stores, input.store_id);
+  const { environment } = request.principal;
+  const { value, position } = await createPublication(deps, context, { environment, store_id }, input);
+  const headers = await settle(deps, request, store_id, position);
+  return {
+    status: 201,
+    data: publicationResource(value),
+    version: value.version,
+    headers: { ...headers, Location: `/api/publication/${value.id}` },
+  };
+}
+
+async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const context = contextOf(request);
+  const target = targetOf(deps, request);
+  const changes = parseBody(publicationPatchSchema, request.body);
+  const { value, position } = await updatePublication(deps, context, target, changes);
+  const headers = await settle(deps, request, value.store_id, position);
+  return { data: publicationResource(value), version: value.version, headers };
+}
+
+async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const target = targetOf(deps, request);
+  const { value: store_id, position } = await deletePublication(deps, contextOf(request), target);
+  const headers = await settle(deps, request, store_id, position);
+  return { data: { id: target.id, object: 'publication', deleted: true }, headers };
+}
+
+function targetOf(deps: RouteDeps, request: ApiRequest): PublicationTarget {
+  return {
+    environment: request.principal.environment,
+    id: request.params.id as PublicationId,
+    guard: guardFor(request, deps.stores, 'publication_not_found'),
+  };
+}

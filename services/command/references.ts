@@ -1,0 +1,69 @@
+import { streamName } from '../../shared/contracts/envelope';
+import type { Environment } from '../../shared/contracts/realm';
+import { CatalogError, type Fault } from '../../shared/kernel/errors';
+import type { ListingId, StoreId } from '../../shared/kernel/ids';
+import { listingAggregate } from './aggregates';
+import type { StoreDeps } from './context';
+import { load } from './execute';
+
+/** What a publication or listing points at; what is not given or null points at nothing. */
+export interface References {
+  readonly listing_id?: string | null | undefined;
+  readonly media_ids?: readonly string[] | undefined;
+}
+
+/** Throws `field_invalid` for every reference to what is unknown, deleted or another store's (decisions §4). */
+export async function checkReferences(
+  deps: StoreDeps,
+  environment: Environment,
+  store_id: StoreId,
+  references: References,
+): Promise<void> {
+  const [listing, ...media] = await Promise.all([
+    listingFault(deps, environment, store_id, references.listing_id ?? null),
+    ...(references.media_ids ?? []).map(async (id, index) => {
+      const owner = await ownerOfMedia(deps, environment, id);
+      return owner === store_id ? undefined : fault(`media_ids.${index}`, 'media of the same store');
+    }),
+  ]);
+  const faults = [listing, ...media].filter((found) => found !== undefined);
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
+}
+
+/** `store_id` in a patch may repeat what is, never change it (decisions §6). */
+export function refuseMove(store_id: StoreId, asked: string | undefined): void {
+  if (asked !== undefined && asked !== store_id) {
+    throw CatalogError.ofFaults([fault('store_id', 'the same store: it cannot change')]);
+  }
+}
+
+async function listingFault(
+  deps: StoreDeps,
+  environment: Environment,
+  store_id: StoreId,
+  listing_id: string | null,
+): Promise<Fault | undefined> {
+  if (listing_id === null) return undefined;
+  const { state } = await load({
+    aggregate: listingAggregate,
+    events: deps.events[environment],
+    realm: environment,
+    id: listing_id as ListingId,
+  });
+  const usable = state.tag === 'present' && state.listing.store_id === store_id;
+  return usable ? undefined : fault('listing_id', 'a listing of the same store');
+}
+
+/** The store that a media belongs to, undefined where there is no such media: all that other aggregates ask of one. */
+async function ownerOfMedia(
+  deps: StoreDeps,
+  environment: Environment,
+  id: string,
+): Promise<string | undefined> {
+  const [first] = await deps.events[environment].readStream(streamName(environment, 'media', id));
+  return first?.metadata.store_id;
+}
+
+function fault(field: string, constraint: string): Fault {
+  return { condition: 'field_invalid', field, constraint };
+}

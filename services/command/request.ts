@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { assertIfMatch } from '../../shared/http/etag';
+import type { ApiRequest } from '../../shared/http/route';
+import { storeOf } from '../../shared/http/store-scope';
+import { parseQuery, queryId } from '../../shared/http/validation';
+import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
+import type { ActiveStores } from './active-stores';
+import type { WriteContext } from './context';
+
+const writeQuery = z.object({ store_id: queryId.optional() });
+
+const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+
+/** Who asks, for the events' metadata. Throws `malformed_request` for an `Idempotency-Key` of a wrong length. */
+export function contextOf(request: ApiRequest): WriteContext {
+  const { account_id, api_key_id } = request.principal;
+  const context: WriteContext = { source: 'api', request_id: request.request_id, account_id, api_key_id };
+  const idempotency_key = request.header('idempotency-key');
+  if (idempotency_key === undefined) return context;
+  if (idempotency_key.length < 1 || idempotency_key.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
+    throw new CatalogError('malformed_request', {
+      message: `The Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters`,
+    });
+  }
+  return { ...context, idempotency_key };
+}
+
+/** The store that the query names, checked to be the token's; undefined where it names none. */
+export function queriedStore(request: ApiRequest): StoreId | undefined {
+  const { store_id } = parseQuery(writeQuery, request.query);
+  return store_id === undefined ? undefined : storeOf(request.principal, store_id);
+}
+
+/**
+ * The store that a new resource goes to: the body's, the query's, or the token's first (decisions §2). Throws
+ * `field_invalid` where body and query differ, `store_access_denied`, `store_not_found`.
+ */
+export async function storeForNew(
+  request: ApiRequest,
+  stores: ActiveStores,
+  body_store_id: string | null | undefined,
+): Promise<StoreId> {
+  const queried = queriedStore(request);
+  if (queried !== undefined && typeof body_store_id === 'string' && body_store_id !== queried) {
+    throw CatalogError.ofFaults([
+      { condition: 'field_invalid', field: 'store_id', constraint: 'the same store as in the query' },
+    ]);
+  }
+  const store_id = queried ?? storeOf(request.principal, body_store_id ?? undefined);
+  await stores.require(request.principal.environment, store_id);
+  return store_id;
+}
+
+/**
+ * The guard of a write by id: the resource must be in one of the token's stores and in the one that the query names
+ * (else `not_found`), its store active, and `If-Match` right. Checks the query at once, the rest when the resource is read.
+ */
+export function guardFor(
+  request: ApiRequest,
+  stores: ActiveStores,
+  not_found: Condition,
+): (resource: { readonly store_id: StoreId; readonly version: number }) => Promise<void> {
+  const queried = queriedStore(request);
+  const { principal } = request;
+  return async ({ store_id, version }) => {
+    const reachable = principal.stores.includes(store_id) && (queried ?? store_id) === store_id;
+    if (!reachable) throw new CatalogError(not_found);
+    await stores.require(principal.environment, store_id);
+    assertIfMatch(request.header('if-match'), version);
+  };
+}

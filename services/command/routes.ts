@@ -1,0 +1,17 @@
+import type { Route } from '../../shared/http/route';
+import { ActiveStores } from './active-stores';
+import type { StoreDeps } from './context';
+import { listingRoutes } from './listing/routes';
+import { publicationRoutes } from './publication/routes';
+import type { SettleDeps } from './settle';
+
+/** What the handlers of writes work with. */
+export interface RouteDeps extends StoreDeps, SettleDeps {
+  readonly stores: ActiveStores;
+}
+
+/** Every write endpoint of the interface (spec, "Write endpoints"). */
+export function commandRoutes(deps: StoreDeps & SettleDeps): Route[] {
+  const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
+  return [...publicationRoutes(shared), ...listingRoutes(shared)];
+}

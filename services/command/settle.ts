@@ -1,0 +1,46 @@
+import type { Position } from '../../shared/contracts/envelope';
+import { laneOf } from '../../shared/contracts/lanes';
+import type { Environment } from '../../shared/contracts/realm';
+import type { ApiRequest } from '../../shared/http/route';
+import type { StoreId } from '../../shared/kernel/ids';
+import type { Logger } from '../../shared/kernel/log';
+import type { ActiveView } from '../../shared/ports/active-view';
+
+/** How long a write's answer waits for its own event to be projected (design, "Read your writes"). */
+const WAIT_MS = 1_000;
+
+export interface SettleDeps {
+  readonly views: Readonly<Record<Environment, ActiveView>>;
+  readonly log: Logger;
+}
+
+/**
+ * What every write's answer says of when it can be read: `X-Catalog-Position`. Resolves when the documents hold the
+ * write, or after `WAIT_MS`, or at once on `Prefer: respond-async` (RFC 7240 §4.1) and in a store never projected to.
+ * Never fails: the write is done.
+ */
+export async function settle(
+  deps: SettleDeps,
+  request: ApiRequest,
+  store_id: StoreId,
+  position: Position,
+): Promise<Record<string, string>> {
+  const headers = { 'X-Catalog-Position': String(position) };
+  if (prefersAsync(request.header('prefer'))) return { ...headers, 'Preference-Applied': 'respond-async' };
+  try {
+    const view = deps.views[request.principal.environment];
+    const version = await view.current();
+    const settled = await version?.waitFor(laneOf(store_id, view.lane_count), position, WAIT_MS);
+    if (settled === false)
+      deps.log.warn({ store_id, position: headers['X-Catalog-Position'] }, 'write not projected yet');
+  } catch (error) {
+    deps.log.warn({ err: error, store_id }, 'could not wait for the projection of a write');
+  }
+  return headers;
+}
+
+function prefersAsync(prefer: string | undefined): boolean {
+  return (prefer ?? '')
+    .split(/[,;]/)
+    .some((preference) => preference.trim().toLowerCase() === 'respond-async');
+}

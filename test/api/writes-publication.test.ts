@@ -1,0 +1,403 @@
+import { changeStoreStatus } from '../../services/command/store/service';
+import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe('writing publications', () => {
+  let harness: Harness;
+  let shop: Shop;
+
+  beforeAll(async () => {
+    harness = await startHarness();
+    shop = await harness.newShop();
+  });
+
+  afterAll(() => harness.close());
+
+  const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
+    harness.request(method, path, { token: shop.secret.token, ...options });
+  const post = (body: unknown, path = '/api/publication'): Promise<Reply> => send('POST', path, { body });
+  const patch = (id: string, body: unknown, headers: Record<string, string> = {}): Promise<Reply> =>
+    send('PATCH', `/api/publication/${id}`, { body, headers });
+  const get = (id: string, query = '?visibility=all'): Promise<Reply> =>
+    send('GET', `/api/publication/${id}${query}`);
+  const make = async (body: object = {}): Promise<string> => (await post({ ...TEA, ...body })).body.data.id;
+  const makeListing = async (): Promise<string> =>
+    (await send('POST', '/api/listing', { body: { name: 'Teas' } })).body.data.id;
+
+  const refused = (reply: Reply, status: number, code: string, field?: string): void => {
+    expect([reply.status, reply.body.error?.code, reply.body.error?.details?.field]).toEqual([
+      status,
+      code,
+      field,
+    ]);
+    expect(reply.body).toMatchObject({ code: status, status: 'error' });
+    expect(reply.headers.get('x-request-id')).toBeTruthy();
+  };
+
+  describe('POST', () => {
+    test('answers 201 with the whole resource, where it is, and its ETag and position', async () => {
+      const reply = await post(TEA);
+      const { id } = reply.body.data;
+      expect(reply.body).toEqual({
+        code: 201,
+        status: 'OK',
+        data: {
+          ...TEA,
+          id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/),
+          object: 'publication',
+          description: '',
+          visibility: 'public',
+          price_active: true,
+          created_at: expect.stringMatching(ISO),
+          updated_at: reply.body.data.created_at,
+          stats: { media_count: 0, view_count: 0 },
+        },
+      });
+      expect(reply.status).toBe(201);
+      expect(reply.headers.get('location')).toBe(`/api/publication/${id}`);
+      expect(reply.headers.get('etag')).toMatch(/^"1-/);
+      expect(reply.headers.get('x-catalog-position')).toMatch(/^[1-9]\d*$/);
+    });
+
+    test('can be read at once, by either key, just as it was answered', async () => {
+      const body = {
+        ...TEA,
+        title: '  Green   tea ',
+        description: 'two\nlines',
+        description_html: '<p onclick="x()">Hot</p><script>x</script>',
+        price_active: false,
+        free_shipping: false,
+        quantity_available: 0,
+        featured_position: 3,
+        listing_id: await makeListing(),
+      };
+      const written = (await post(body)).body.data;
+      expect(written).toMatchObject({
+        title: 'Green   tea',
+        description_html: '<p>Hot</p>',
+        free_shipping: false,
+      });
+      const read = await harness.request('GET', `/api/publication/${written.id}`, {
+        token: shop.public.token,
+      });
+      expect(read.status).toBe(200);
+      expect(read.body.data).toEqual(written);
+    });
+
+    test('that is private is seen by the key that asks for it alone', async () => {
+      const id = await make({ visibility: 'private' });
+      refused(await get(id, ''), 404, 'PUBLICATION_NOT_FOUND');
+      expect((await get(id, '?visibility=private')).body.data.visibility).toBe('private');
+    });
+
+    test.each([
+      ['title', undefined, 'FIELD_REQUIRED'],
+      ['title', null, 'FIELD_REQUIRED'],
+      ['title', '', 'FIELD_TOO_SHORT'],
+      ['title', 'x'.repeat(201), 'FIELD_TOO_LONG'],
+      ['title', 1, 'FIELD_INVALID'],
+      ['title', 'a\u0000', 'FIELD_INVALID'],
+      ['description', 'x'.repeat(10_001), 'FIELD_TOO_LONG'],
+      ['description_html', 'x'.repeat(50_001), 'FIELD_TOO_LONG'],
+      ['visibility', 'hidden', 'FIELD_INVALID'],
+      ['price_currency', undefined, 'FIELD_REQUIRED'],
+      ['price_currency', 'usd', 'FIELD_INVALID'],
+      ['price_amount', undefined, 'FIELD_REQUIRED'],
+      ['price_amount', -1, 'FIELD_INVALID'],
+      ['price_amount', 100_000_000_000, 'FIELD_INVALID'],
+      ['price_amount', 0.5, 'FIELD_INVALID'],
+      ['price_active', 'no', 'FIELD_INVALID'],
+      ['quantity_available', -1, 'FIELD_INVALID'],
+      ['featured_position', 0, 'FIELD_INVALID'],
+      ['featured_position', 10_001, 'FIELD_INVALID'],
+      ['listing_id', UNKNOWN, 'FIELD_INVALID'],
+      ['listing_id', 'teas', 'FIELD_INVALID'],
+      ['media_ids', 'x', 'FIELD_INVALID'],
+      ['store_id', 'x', 'FIELD_INVALID'],
+      ['prize', 1, 'FIELD_INVALID'],
+    ])('refuses %s %j: %s', async (field, value, code) => {
+      const reply = await post({ ...TEA, [field]: value });
+      refused(reply, 400, code, field);
+      expect(reply.body.message).toEqual(expect.any(String));
+      expect(reply.body.error.details.constraint).toEqual(expect.any(String));
+    });
+
+    test('takes every field at its limit', async () => {
+      const reply = await post({
+        title: '😀'.repeat(200),
+        description: 'x'.repeat(10_000),
+        description_html: 'x'.repeat(50_000),
+        price_currency: 'PEN',
+        price_amount: 99_999_999_999,
+        featured_position: 10_000,
+        quantity_available: Number.MAX_SAFE_INTEGER,
+      });
+      expect(reply.status).toBe(201);
+    });
+
+    test('names every fault, the first in front', async () => {
+      const reply = await post({ title: '', price_amount: 'x' });
+      expect(reply.body.error.details).toMatchObject({
+        field: 'title',
+        errors: [
+          { field: 'title', code: 'FIELD_TOO_SHORT' },
+          { field: 'price_currency', code: 'FIELD_REQUIRED' },
+          { field: 'price_amount', code: 'FIELD_INVALID' },
+        ],
+      });
+    });
+
+    test("refuses media that are not there, and a listing of another store's", async () => {
+      refused(await post({ ...TEA, media_ids: [UNKNOWN] }), 400, 'FIELD_INVALID', 'media_ids.0');
+      refused(await post({ ...TEA, media_ids: Array(51).fill(UNKNOWN) }), 400, 'FIELD_TOO_LONG', 'media_ids');
+      const other = await harness.newShop();
+      const listing = await harness.request('POST', '/api/listing', {
+        token: other.secret.token,
+        body: { name: 'Theirs' },
+      });
+      refused(await post({ ...TEA, listing_id: listing.body.data.id }), 400, 'FIELD_INVALID', 'listing_id');
+    });
+
+    test('needs a JSON object', async () => {
+      refused(await post('{"title":'), 400, 'INVALID_REQUEST');
+      refused(await post('[]'), 400, 'INVALID_REQUEST');
+      refused(await post(undefined), 400, 'FIELD_REQUIRED', 'title');
+      const headers = { 'content-type': 'text/plain' };
+      refused(await send('POST', '/api/publication', { body: 'Tea', headers }), 415, 'INVALID_REQUEST');
+      refused(await post({ ...TEA, description: 'x'.repeat(2_000_000) }), 413, 'LIMIT_EXCEEDED');
+    });
+  });
+
+  describe('PATCH', () => {
+    test('answers with the whole resource, newer, and keeps what is not named', async () => {
+      const id = await make({ description: 'Hot', featured_position: 2 });
+      const before = await get(id);
+      const reply = await patch(id, { price_amount: 900, featured_position: null });
+      const { featured_position: _, ...kept } = before.body.data;
+      expect(reply.status).toBe(200);
+      expect(reply.body.data).toEqual({ ...kept, price_amount: 900, updated_at: expect.stringMatching(ISO) });
+      expect((await get(id)).body.data).toEqual(reply.body.data);
+      expect(reply.headers.get('etag')).not.toBe(before.headers.get('etag'));
+    });
+
+    test('clears every optional field by null', async () => {
+      const set = {
+        description: 'Hot',
+        description_html: '<b>Hot</b>',
+        free_shipping: true,
+        quantity_available: 1,
+        featured_position: 1,
+        listing_id: await makeListing(),
+        media_ids: [],
+      };
+      const id = await make(set);
+      const reply = await patch(id, Object.fromEntries(Object.keys(set).map((field) => [field, null])));
+      expect(reply.status).toBe(200);
+      expect(reply.body.data).toMatchObject({ ...TEA, description: '' });
+      for (const field of ['description_html', 'free_shipping', 'quantity_available', 'featured_position'])
+        expect(reply.body.data).not.toHaveProperty(field);
+    });
+
+    test.each(['title', 'price_currency', 'price_amount', 'price_active', 'visibility'])(
+      'refuses null for %s',
+      async (field) => {
+        refused(await patch(await make(), { [field]: null }), 400, 'FIELD_REQUIRED', field);
+      },
+    );
+
+    test('that changes nothing writes nothing', async () => {
+      const created = await post({ ...TEA, description: 'Hot' });
+      const { id, created_at: _, updated_at, object: __, stats: ___, ...same } = created.body.data;
+      for (const body of [{}, same]) {
+        const reply = await patch(id, body);
+        expect(reply.body.data.updated_at).toBe(updated_at);
+        expect(reply.headers.get('etag')).toMatch(/^"1-/);
+        expect(reply.headers.get('x-catalog-position')).toBe(created.headers.get('x-catalog-position'));
+      }
+    });
+
+    test('moves it to another listing and out of any', async () => {
+      const [first, second] = [await makeListing(), await makeListing()];
+      const id = await make({ listing_id: first });
+      const listed = async (listing: string): Promise<string[]> => {
+        const reply = await send('GET', `/api/listing/${listing}/publications`);
+        return reply.body.data.others.map((publication: { id: string }) => publication.id);
+      };
+      expect([await listed(first), await listed(second)]).toEqual([[id], []]);
+      await patch(id, { listing_id: second });
+      expect([await listed(first), await listed(second)]).toEqual([[], [id]]);
+      await patch(id, { listing_id: null });
+      expect([await listed(first), await listed(second)]).toEqual([[], []]);
+    });
+
+    test('never changes the store', async () => {
+      const id = await make();
+      expect((await patch(id, { store_id: shop.store_id })).status).toBe(200);
+      refused(await patch(id, { store_id: await harness.newStore() }), 400, 'FIELD_INVALID', 'store_id');
+      refused(await patch(id, { store_id: null }), 400, 'FIELD_REQUIRED', 'store_id');
+    });
+
+    test('refuses an unknown field and an unknown reference', async () => {
+      const id = await make();
+      refused(await patch(id, { colour: 'green' }), 400, 'FIELD_INVALID', 'colour');
+      refused(await patch(id, { listing_id: UNKNOWN }), 400, 'FIELD_INVALID', 'listing_id');
+    });
+
+    test('from many sides at once: all of it arrives, in one order', async () => {
+      const id = await make();
+      const titles = Array.from({ length: 20 }, (_, i) => `Tea ${i}`);
+      const replies = await Promise.all(titles.map((title) => patch(id, { title })));
+      expect(replies.map((reply) => reply.status)).toEqual(titles.map(() => 200));
+      expect(replies.map((reply) => reply.body.data.title)).toEqual(titles);
+      const positions = replies.map((reply) => BigInt(reply.headers.get('x-catalog-position')!));
+      const newest = positions.toSorted((a, b) => Number(a - b)).at(-1)!;
+      expect(new Set(positions).size).toBe(titles.length);
+      expect((await get(id)).body.data.title).toBe(titles[positions.indexOf(newest)]);
+      expect((await get(id)).headers.get('etag')).toMatch(/^"21-/);
+    });
+  });
+
+  describe('If-Match', () => {
+    test('lets one of two through', async () => {
+      const id = await make();
+      const etag = (await get(id)).headers.get('etag')!;
+      const replies = await Promise.all(
+        ['A', 'B'].map((title) => patch(id, { title }, { 'if-match': etag })),
+      );
+      expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412]);
+      refused(replies.find((reply) => reply.status === 412)!, 412, 'CONFLICT');
+    });
+
+    test("takes a write's own ETag, a weak one and *", async () => {
+      const created = await post(TEA);
+      const { id } = created.body.data;
+      const first = await patch(id, { title: 'A' }, { 'if-match': created.headers.get('etag')! });
+      const second = await patch(id, { title: 'B' }, { 'if-match': `W/${first.headers.get('etag')}` });
+      const third = await patch(id, { title: 'C' }, { 'if-match': '*' });
+      expect([first.status, second.status, third.status]).toEqual([200, 200, 200]);
+    });
+
+    test('holds for DELETE', async () => {
+      const id = await make();
+      const stale = { headers: { 'if-match': '"7-x"' } };
+      refused(await send('DELETE', `/api/publication/${id}`, stale), 412, 'CONFLICT');
+      expect((await get(id)).status).toBe(200);
+    });
+  });
+
+  describe('DELETE', () => {
+    test('answers what is gone, and then it is gone for every request', async () => {
+      const id = await make();
+      const reply = await send('DELETE', `/api/publication/${id}`);
+      expect([reply.status, reply.body]).toEqual([
+        200,
+        { code: 200, status: 'OK', data: { id, object: 'publication', deleted: true } },
+      ]);
+      expect(reply.headers.get('x-catalog-position')).toMatch(/^\d+$/);
+      refused(await get(id), 404, 'PUBLICATION_NOT_FOUND');
+      refused(await patch(id, { title: 'X' }), 404, 'PUBLICATION_NOT_FOUND');
+      refused(await send('DELETE', `/api/publication/${id}`), 404, 'PUBLICATION_NOT_FOUND');
+    });
+  });
+
+  describe('who may write where', () => {
+    test.each([
+      ['POST', ''],
+      ['PATCH', `/${UNKNOWN}`],
+      ['DELETE', `/${UNKNOWN}`],
+    ])('%s is for secret keys with the permission', async (method, rest) => {
+      const path = `/api/publication${rest}`;
+      const body = method === 'POST' ? TEA : undefined;
+      const asked = { token: shop.public.token, body };
+      refused(await harness.request(method, path, asked), 403, 'INSUFFICIENT_PERMISSIONS');
+      const { token } = await harness.newKey(
+        'secret',
+        [shop.store_id],
+        ['write:listings', 'read:publications'],
+      );
+      refused(await harness.request(method, path, { token, body }), 403, 'INSUFFICIENT_PERMISSIONS');
+      refused(await harness.request(method, path, { body }), 401, 'UNAUTHORIZED');
+    });
+
+    test('an id that is no UUID or that nobody has', async () => {
+      refused(await patch('tea', { title: 'X' }), 400, 'INVALID_UUID', 'id');
+      refused(await send('DELETE', '/api/publication/tea'), 400, 'INVALID_UUID', 'id');
+      refused(await patch(UNKNOWN, { title: 'X' }), 404, 'PUBLICATION_NOT_FOUND');
+      refused(await send('DELETE', `/api/publication/${UNKNOWN}`), 404, 'PUBLICATION_NOT_FOUND');
+    });
+
+    test("another store's is not found, nor is one of another environment", async () => {
+      const id = await make();
+      for (const other of [await harness.newShop(), await harness.newShop('test')]) {
+        const { token } = other.secret;
+        const path = `/api/publication/${id}`;
+        refused(
+          await harness.request('PATCH', path, { token, body: { title: 'X' } }),
+          404,
+          'PUBLICATION_NOT_FOUND',
+        );
+        refused(await harness.request('DELETE', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
+      }
+    });
+
+    test('the store is the first, the one in the query, or the one in the body', async () => {
+      const [first, second] = [await harness.newStore(), await harness.newStore()];
+      const { token } = await harness.newKey('secret', [first, second]);
+      const create = (query: string, body: object = {}): Promise<Reply> =>
+        harness.request('POST', `/api/publication${query}`, { token, body: { ...TEA, ...body } });
+      const foundIn = async (reply: Reply, store_id: string): Promise<number> => {
+        const path = `/api/publication/${reply.body.data.id}?store_id=${store_id}`;
+        return (await harness.request('GET', path, { token })).status;
+      };
+      expect(await foundIn(await create(''), first)).toBe(200);
+      expect(await foundIn(await create(`?store_id=${second}`), second)).toBe(200);
+      const made = await create('', { store_id: second });
+      expect([await foundIn(made, first), await foundIn(made, second)]).toEqual([404, 200]);
+
+      refused(await create(`?store_id=${first}`, { store_id: second }), 400, 'FIELD_INVALID', 'store_id');
+      refused(await create(`?store_id=${shop.store_id}`), 403, 'STORE_ACCESS_DENIED');
+      refused(await create('', { store_id: shop.store_id }), 403, 'STORE_ACCESS_DENIED');
+      refused(await create(`?store_id=${UNKNOWN}`), 403, 'STORE_ACCESS_DENIED');
+      refused(await create('?store_id=x'), 400, 'INVALID_UUID', 'store_id');
+      const path = `/api/publication/${made.body.data.id}?store_id=${first}`;
+      refused(await harness.request('DELETE', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
+    });
+
+    test('a store that is not active takes no write', async () => {
+      const closed = await harness.newShop();
+      const { token } = closed.secret;
+      const target = { environment: 'live', id: closed.store_id } as const;
+      const context = { source: 'cli', request_id: 'closing' } as const;
+      await changeStoreStatus(harness.deps, context, target, 'inactive');
+      refused(
+        await harness.request('POST', '/api/publication', { token, body: TEA }),
+        404,
+        'STORE_NOT_FOUND',
+      );
+    });
+  });
+
+  describe('reading what was written', () => {
+    test('needs no wait where the answer came late enough, and the position where it did not', async () => {
+      const reply = await send('POST', '/api/publication', {
+        body: TEA,
+        headers: { prefer: 'respond-async' },
+      });
+      expect([reply.status, reply.headers.get('preference-applied')]).toEqual([201, 'respond-async']);
+      const position = reply.headers.get('x-catalog-position')!;
+      const path = `/api/publication/${reply.body.data.id}`;
+      const read = await send('GET', path, { headers: { 'x-catalog-min-position': position } });
+      expect([read.status, read.body.data]).toEqual([200, reply.body.data]);
+    });
+
+    test('has the same ETag version as the answer of the write', async () => {
+      const reply = await post(TEA);
+      const read = await get(reply.body.data.id, '');
+      const versionOf = (etag: string | null): string | undefined => etag?.split('-')[0];
+      expect(versionOf(read.headers.get('etag'))).toBe(versionOf(reply.headers.get('etag')));
+    });
+  });
+});

@@ -1,0 +1,243 @@
+import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account/service';
+import type { NewApiKey } from '../../../services/command/api-key/grants';
+import { hashKey } from '../../../services/command/api-key/secret';
+import {
+  createApiKey,
+  recordApiKeyUse,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../../services/command/api-key/service';
+import { createPublication } from '../../../services/command/publication/service';
+import { postReview } from '../../../services/command/review/service';
+import {
+  addPaymentMethod,
+  changeStoreStatus,
+  createStore,
+  describeStore,
+  locateStore,
+  removePaymentMethod,
+} from '../../../services/command/store/service';
+import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import { faultsOf, newId, refusal, World } from './support';
+
+const HOUR_MS = 3_600_000;
+
+describe('accounts', () => {
+  test('are suspended and reinstated', async () => {
+    const world = new World();
+    const { id } = await world.account('  Acme ');
+    expect((await suspendAccount(world, world.context(), id)).value).toMatchObject({
+      name: 'Acme',
+      status: 'suspended',
+    });
+    expect((await reinstateAccount(world, world.context(), id)).value.status).toBe('active');
+    expect(world.events.control.log.map((event) => event.metadata.partition_key)).toEqual([id, id, id]);
+  });
+
+  test('need a name and must be there', async () => {
+    const world = new World();
+    expect(await faultsOf(() => createAccount(world, world.context(), { name: ' ' }))).toEqual([
+      ['field_too_short', 'name'],
+    ]);
+    expect((await refusal(() => suspendAccount(world, world.context(), newId()))).condition).toBe(
+      'field_invalid',
+    );
+  });
+});
+
+describe('stores', () => {
+  test('live in the log of their environment', async () => {
+    const world = new World();
+    const account = await world.account();
+    const live = await world.store('live', account);
+    const test = await world.store('test', account);
+    expect(await locateStore(world, live.id)).toEqual(live);
+    expect(await locateStore(world, test.id)).toMatchObject({ environment: 'test', account_id: account.id });
+    expect(await locateStore(world, newId())).toBeUndefined();
+    expect([world.events.live.log.length, world.events.test.log.length]).toEqual([1, 1]);
+  });
+
+  test('are of an account that is there and not suspended', async () => {
+    const world = new World();
+    const store = { name: 'Shop', environment: 'live' } as const;
+    const create = (account_id: ReturnType<typeof newId>) =>
+      createStore(world, world.context(), { account_id: account_id as never }, store);
+    expect(await faultsOf(() => create(newId()))).toEqual([['field_invalid', 'account_id']]);
+    const { id } = await world.account();
+    await suspendAccount(world, world.context(), id);
+    expect((await refusal(() => create(id))).condition).toBe('account_suspended');
+  });
+
+  test('are described and change their status', async () => {
+    const world = new World();
+    const target = { environment: 'live', id: (await world.store()).id } as const;
+    const described = await describeStore(world, world.context(), target, { description: 'Teas', ruc: '1' });
+    expect(described.value).toMatchObject({ name: 'Shop', description: 'Teas', ruc: '1' });
+    expect((await changeStoreStatus(world, world.context(), target, 'inactive')).value.status).toBe(
+      'inactive',
+    );
+    expect(await faultsOf(() => describeStore(world, world.context(), target, { name: '' }))).toEqual([
+      ['field_too_short', 'name'],
+    ]);
+    const elsewhere = { ...target, environment: 'test' } as const;
+    const failure = await refusal(() => changeStoreStatus(world, world.context(), elsewhere, 'active'));
+    expect(failure.condition).toBe('store_not_found');
+  });
+
+  test('have payment methods in order', async () => {
+    const world = new World();
+    const target = { environment: 'live', id: (await world.store()).id } as const;
+    const add = (name: string) =>
+      addPaymentMethod(world, world.context(), target, { type: 'cash', name, instructions: undefined });
+    const first = await add('Cash');
+    expect(first.value).toMatchObject({ name: 'Cash', position: 1, instructions: null });
+    expect((await add('Coins')).value.position).toBe(2);
+    const payment_method_id = first.value.payment_method_id as never;
+    const removed = await removePaymentMethod(world, world.context(), { ...target, payment_method_id });
+    expect(removed.value.payment_methods.map((method) => method.name)).toEqual(['Coins']);
+    const again = await removePaymentMethod(world, world.context(), { ...target, payment_method_id });
+    expect(again.changed).toBe(false);
+  });
+});
+
+describe('API keys', () => {
+  async function shop(environment: 'live' | 'test' = 'live') {
+    const world = new World();
+    const account = await world.account();
+    const store = await world.store(environment, account);
+    const input: NewApiKey = { account_id: account.id, name: 'Web', type: 'public', stores: [store.id] };
+    const create = (more: Partial<NewApiKey> = {}) =>
+      createApiKey(world, world.context(), { ...input, ...more });
+    return { world, account, store, create };
+  }
+
+  test.each([
+    ['public', 'live', 'pk_live_'],
+    ['secret', 'live', 'sk_live_'],
+    ['public', 'test', 'pk_test_'],
+    ['secret', 'test', 'sk_test_'],
+  ] as const)('%s and %s begin with %s', async (type, environment, prefix) => {
+    const { create, world, store } = await shop(environment);
+    const { id, key, value } = await create({ type });
+    expect(key).toMatch(new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`));
+    expect(value).toMatchObject({ id, type, environment, stores: [store.id], key_hash: hashKey(key) });
+    expect(value.permissions).toEqual(permissionsOf(type));
+    expect(
+      JSON.stringify(world.events.control.log, (_, v) => (typeof v === 'bigint' ? '' : v)),
+    ).not.toContain(key.slice(8));
+  });
+
+  test('may hold fewer permissions, never more than their type', async () => {
+    const { create } = await shop();
+    const { value } = await create({ type: 'secret', permissions: ['write:media', 'read:stores'] });
+    expect(value.permissions).toEqual(['read:stores', 'write:media']);
+    expect(await faultsOf(() => create({ permissions: ['read:stores', 'write:listings'] }))).toEqual([
+      ['field_invalid', 'permissions'],
+    ]);
+  });
+
+  test('reach stores of their own account and of one environment', async () => {
+    const { create, world, account, store } = await shop();
+    const test = await world.store('test', account);
+    const foreign = await world.store('live');
+    expect(await faultsOf(() => create({ stores: [store.id, test.id] }))).toEqual([
+      ['field_invalid', 'stores.1'],
+    ]);
+    expect(await faultsOf(() => create({ environment: 'test' }))).toEqual([['field_invalid', 'stores.0']]);
+    expect(await faultsOf(() => create({ stores: [foreign.id] }))).toEqual([['field_invalid', 'stores.0']]);
+    expect(await faultsOf(() => create({ stores: [newId()] }))).toEqual([['field_invalid', 'stores.0']]);
+    expect(await faultsOf(() => create({ stores: [] }))).toEqual([['field_required', 'stores']]);
+    expect((await create({ stores: [], environment: 'test' })).value).toMatchObject({ stores: [] });
+    expect((await create({ stores: [store.id, store.id] })).value.stores).toEqual([store.id]);
+    expect(await faultsOf(() => create({ account_id: newId() }))).toEqual([['field_invalid', 'account_id']]);
+  });
+
+  test('end in the future, if at all', async () => {
+    const { create, world } = await shop();
+    const expires_at = new Date(world.now_ms + HOUR_MS).toISOString();
+    expect((await create({ expires_at })).value.expires_at).toBe(expires_at);
+    const past = new Date(world.now_ms).toISOString();
+    expect(await faultsOf(() => create({ expires_at: past }))).toEqual([['field_invalid', 'expires_at']]);
+  });
+
+  test('are rotated: a new one with the same grants, the old one until a given time', async () => {
+    const { create, world } = await shop();
+    const old = await create({ permissions: ['read:stores'] });
+    const old_valid_until = new Date(world.now_ms + HOUR_MS);
+    const fresh = await rotateApiKey(world, world.context(), old.id, { old_valid_until });
+    expect(fresh.key).not.toBe(old.key);
+    expect(fresh.value).toMatchObject({
+      name: 'Web',
+      stores: old.value.stores,
+      permissions: ['read:stores'],
+      expires_at: null,
+    });
+    const again = await recordApiKeyUse(world, world.context(), old.id);
+    expect(again.value.expires_at).toBe(old_valid_until.toISOString());
+    world.now_ms += HOUR_MS;
+    const failure = await refusal(() => rotateApiKey(world, world.context(), old.id, { old_valid_until }));
+    expect(failure.condition).toBe('key_invalid');
+  });
+
+  test('that are revoked stay so and cannot be rotated', async () => {
+    const { create, world } = await shop();
+    const { id } = await create();
+    expect((await revokeApiKey(world, world.context(), id)).value.revoked_at).not.toBeNull();
+    expect(await revokeApiKey(world, world.context(), id)).toMatchObject({ changed: false });
+    const failure = await refusal(() =>
+      rotateApiKey(world, world.context(), id, { old_valid_until: new Date() }),
+    );
+    expect(failure.condition).toBe('key_revoked');
+  });
+
+  test('have their use written down once an hour, however often they are used', async () => {
+    const { create, world } = await shop();
+    const { id } = await create();
+    const use = async () => (await recordApiKeyUse(world, world.context(), id)).changed;
+    expect([await use(), await use()]).toEqual([true, false]);
+    world.now_ms += HOUR_MS;
+    expect([await use(), await use()]).toEqual([true, false]);
+  });
+});
+
+describe('reviews', () => {
+  async function reviewed() {
+    const world = new World();
+    const store = await world.store();
+    const at = { environment: 'live', store_id: store.id } as const;
+    const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
+    const { value: publication } = await createPublication(world, world.context(), at, tea);
+    const review = { publication_id: publication.id, rating: 5, author_name: 'Ann', body: 'Good' };
+    const post = (more: Partial<typeof review> = {}, external_id?: string) =>
+      postReview(world, world.context(), { ...at, external_id }, { ...review, ...more });
+    return { world, post };
+  }
+
+  test('that are imported twice are posted once, whatever the time', async () => {
+    const { world, post } = await reviewed();
+    const first = await post();
+    world.now_ms += HOUR_MS;
+    const second = await post();
+    expect(second).toEqual({ ...first, changed: false, created: false });
+  });
+
+  test('of other words, or another id where they came from, are others', async () => {
+    const { post } = await reviewed();
+    const all = [
+      await post(),
+      await post({ body: 'Bad' }),
+      await post({ rating: 1 }),
+      await post({}, 'a'),
+      await post({}, 'b'),
+    ];
+    expect(new Set(all.map((review) => review.id)).size).toBe(5);
+    expect(await post({ body: 'Edited' }, 'a')).toMatchObject({ changed: false, value: { body: 'Good' } });
+  });
+
+  test('are of a publication that is there', async () => {
+    const { post } = await reviewed();
+    expect(await faultsOf(() => post({ publication_id: newId() }))).toEqual([
+      ['field_invalid', 'publication_id'],
+    ]);
+  });
+});

@@ -1,0 +1,233 @@
+import fc from 'fast-check';
+import { decideAccount } from '../../../services/command/account/decide';
+import {
+  accountAggregate,
+  apiKeyAggregate,
+  listingAggregate,
+  publicationAggregate,
+  storeAggregate,
+} from '../../../services/command/aggregates';
+import { decideApiKey } from '../../../services/command/api-key/decide';
+import { type Aggregate, execute, load } from '../../../services/command/execute';
+import { decideListing } from '../../../services/command/listing/decide';
+import { decidePublication, type PublicationChanges } from '../../../services/command/publication/decide';
+import { decideStore } from '../../../services/command/store/decide';
+import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/contracts/codec';
+import { streamName } from '../../../shared/contracts/envelope';
+import type { Permission } from '../../../shared/contracts/vocabulary';
+import type { Decision } from '../../../shared/kernel/decision';
+import { CatalogError } from '../../../shared/kernel/errors';
+import type { AnyId, PublicationId } from '../../../shared/kernel/ids';
+import { AT, NOW_MS, newId, World } from './support';
+
+/** Few values each, so that commands meet what is there already. */
+const word = fc.constantFrom('a', 'b');
+const visibility = fc.constantFrom('public' as const, 'private' as const);
+const [one, two] = [newId(), newId()];
+const id = fc.constantFrom<string>(one, two);
+const ids = fc.uniqueArray(id);
+const input = fc.oneof(word, fc.constant(''));
+
+const publicationFields = {
+  title: word,
+  description: input,
+  description_html: fc.option(word),
+  visibility,
+  price_currency: fc.constantFrom('USD', 'PEN'),
+  price_amount: fc.nat(2),
+  price_active: fc.boolean(),
+  free_shipping: fc.option(fc.boolean()),
+  quantity_available: fc.option(fc.nat(1)),
+  featured_position: fc.option(fc.integer({ min: 1, max: 2 })),
+  listing_id: fc.option(id),
+  media_ids: ids,
+};
+const newPublication = fc.record(publicationFields, {
+  requiredKeys: ['title', 'price_currency', 'price_amount'],
+});
+const publicationChanges: fc.Arbitrary<PublicationChanges> = fc.record(publicationFields, {
+  requiredKeys: [],
+});
+const publicationCommand = fc.oneof(
+  fc.record({ type: fc.constant('CreatePublication' as const), store_id: id, input: newPublication }),
+  fc.record({ type: fc.constant('PutPublication' as const), store_id: id, input: newPublication }),
+  fc.record({ type: fc.constant('UpdatePublication' as const), changes: publicationChanges }),
+  fc.record({ type: fc.constant('DeletePublication' as const) }),
+);
+
+const listingFields = {
+  name: word,
+  description: fc.option(word),
+  visibility,
+  default_sort_mode: fc.constantFrom('price_asc' as const, 'name_asc' as const),
+  media_ids: ids,
+};
+const newListing = fc.record(listingFields, { requiredKeys: ['name'] });
+const listingCommand = fc.oneof(
+  fc.record({ type: fc.constant('CreateListing' as const), store_id: id, input: newListing }),
+  fc.record({ type: fc.constant('PutListing' as const), store_id: id, input: newListing }),
+  fc.record({
+    type: fc.constant('UpdateListing' as const),
+    changes: fc.record(listingFields, { requiredKeys: [] }),
+  }),
+  fc.record({ type: fc.constant('DeleteListing' as const) }),
+);
+
+const storeFields = {
+  name: word,
+  description: fc.option(word),
+  contact: fc.option(fc.record({ phone: word }, { requiredKeys: [] })),
+  ruc: fc.option(word),
+};
+const environment = fc.constantFrom('live' as const, 'test' as const);
+const storeCommand = fc.oneof(
+  fc.record({
+    type: fc.constant('CreateStore' as const),
+    input: fc.record({ ...storeFields, account_id: id, environment }),
+  }),
+  fc.record({
+    type: fc.constant('DescribeStore' as const),
+    changes: fc.record(storeFields, { requiredKeys: [] }),
+  }),
+  fc.record({
+    type: fc.constant('ChangeStoreStatus' as const),
+    status: fc.constantFrom('active' as const, 'inactive' as const),
+  }),
+  fc.record({
+    type: fc.constant('AddPaymentMethod' as const),
+    method: fc.record(
+      {
+        payment_method_id: id,
+        type: fc.constant('cash' as const),
+        name: word,
+        instructions: fc.option(word),
+        position: fc.integer({ min: 1, max: 3 }),
+      },
+      { requiredKeys: ['payment_method_id', 'type', 'name', 'instructions'] },
+    ),
+  }),
+  fc.record({ type: fc.constant('RemovePaymentMethod' as const), payment_method_id: id }),
+);
+
+const accountCommand = fc.oneof(
+  fc.record({ type: fc.constant('CreateAccount' as const), name: word }),
+  fc.record({ type: fc.constant('SuspendAccount' as const) }),
+  fc.record({ type: fc.constant('ReinstateAccount' as const) }),
+);
+
+const time = fc.constantFrom('2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z');
+const apiKeyFields = fc.record({
+  account_id: id,
+  name: word,
+  type: fc.constant('public' as const),
+  environment,
+  stores: ids,
+  permissions: fc.constant<Permission[]>([]),
+  key_hash: word,
+  expires_at: fc.option(time),
+});
+const apiKeyCommand = fc.oneof(
+  fc.record({ type: fc.constant('CreateApiKey' as const), fields: apiKeyFields }),
+  fc.record({ type: fc.constant('ExpireApiKey' as const), expires_at: time }),
+  fc.record({ type: fc.constant('RevokeApiKey' as const) }),
+  fc.record({ type: fc.constant('RecordApiKeyUse' as const), used_at_ms: fc.constant(NOW_MS) }),
+);
+
+/** Runs the commands one after the other, each twice. */
+function replay<State, Event extends DomainEvent, Id extends AnyId, Command>(
+  aggregate: Aggregate<State, Event, Id>,
+  decide: (state: State, command: Command) => Decision<Event>,
+  commands: readonly Command[],
+): void {
+  const stream = newId<Id>();
+  let state = aggregate.absent;
+  for (const command of commands) {
+    const decision = decide(state, command);
+    if (!decision.ok) continue;
+    const stored = decision.events.map((event) => decodeEvent(encodeEvent(event)) as Event);
+    expect(stored).toEqual(decision.events);
+    state = stored.reduce((folded, event) => aggregate.evolve(folded, event, stream, AT), state);
+    const again = decide(state, command);
+    expect(again.ok ? again.events : []).toEqual([]);
+  }
+}
+
+describe('whatever came before, a command that is repeated gives no event, and every event fits its schema', () => {
+  test('publications', () => {
+    fc.assert(
+      fc.property(fc.array(publicationCommand), (all) =>
+        replay(publicationAggregate, decidePublication, all),
+      ),
+    );
+  });
+
+  test('listings', () => {
+    fc.assert(fc.property(fc.array(listingCommand), (all) => replay(listingAggregate, decideListing, all)));
+  });
+
+  test('stores', () => {
+    fc.assert(fc.property(fc.array(storeCommand), (all) => replay(storeAggregate, decideStore, all)));
+  });
+
+  test('accounts', () => {
+    fc.assert(fc.property(fc.array(accountCommand), (all) => replay(accountAggregate, decideAccount, all)));
+  });
+
+  test('API keys', () => {
+    fc.assert(fc.property(fc.array(apiKeyCommand), (all) => replay(apiKeyAggregate, decideApiKey, all)));
+  });
+});
+
+describe('a publication under writes from many sides', () => {
+  const place = (world: World, id: PublicationId) =>
+    ({ aggregate: publicationAggregate, events: world.events.live, realm: 'live', id }) as const;
+
+  const write = (world: World, id: PublicationId, command: Parameters<typeof decidePublication>[1]) =>
+    execute({
+      ...place(world, id),
+      system: world.system,
+      context: world.context(),
+      decide: (state) => decidePublication(state, command),
+    });
+
+  test('is answered as its log folds, whatever was written', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(publicationCommand), async (commands) => {
+        const world = new World();
+        const id = newId<PublicationId>();
+        for (const command of commands) {
+          world.now_ms += 1_000;
+          const answered = await write(world, id, command).catch((error: unknown) => {
+            if (!(error instanceof CatalogError)) throw error;
+          });
+          const { state, position } = await load(place(world, id));
+          if (answered)
+            expect({ state, position }).toEqual({ state: answered.value, position: answered.position });
+        }
+      }),
+    );
+  });
+
+  test('keeps every acknowledged change, in one order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(publicationChanges, { maxLength: 12 }), async (patches) => {
+        const world = new World();
+        const id = newId<PublicationId>();
+        const first = { title: 'a', price_currency: 'USD', price_amount: 0 };
+        await write(world, id, { type: 'CreatePublication', store_id: one, input: first });
+        const answers = await Promise.all(
+          patches.map((changes) => write(world, id, { type: 'UpdatePublication', changes })),
+        );
+        for (const [index, answer] of answers.entries()) {
+          if (answer.value.tag === 'present') expect(answer.value.publication).toMatchObject(patches[index]!);
+        }
+        const newest = answers.toSorted((a, b) => Number(a.position - b.position)).at(-1);
+        const { state } = await load(place(world, id));
+        if (newest) expect(newest.value).toEqual(state);
+        const recorded = await world.events.live.readStream(streamName('live', 'publication', id));
+        const revisions = recorded.map((event) => event.revision);
+        expect(revisions).toEqual(revisions.map((_, index) => index));
+      }),
+    );
+  });
+});

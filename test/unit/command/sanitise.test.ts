@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { sanitise } from '../../../services/command/publication/sanitise';
+
+describe('sanitised HTML', () => {
+  test('keeps formatting, lists and tables', () => {
+    const html =
+      '<h2>Tea</h2><p>A <strong>good</strong> <em>one</em><br /></p><ul><li>x</li></ul>' +
+      '<table><tr><td colspan="2">1</td></tr></table>';
+    expect(sanitise(html)).toBe(html);
+  });
+
+  test.each([
+    ['scripts', '<p>a</p><script>alert(1)</script>', '<p>a</p>'],
+    ['style sheets', '<style>p{}</style><p style="color:red">a</p>', '<p>a</p>'],
+    ['handlers', '<p onclick="x()" class="y" id="z">a</p>', '<p>a</p>'],
+    ['frames', '<iframe src="https://e.example">b</iframe><p>a</p>', '<p>a</p>'],
+    ['forms, not their text', '<form action="/x">a<input name="b"></form>', 'a'],
+    ['drawings', '<svg><style><img src=x onerror=alert(1)></style></svg>a', 'a'],
+    ['comments', 'a<!-- <script> -->b', 'ab'],
+    ['control characters behind entities', 'a&#1;b', 'ab'],
+  ])('drops %s', (_what, html, safe) => {
+    expect(sanitise(html)).toBe(safe);
+  });
+
+  test.each(['http://a.example/', 'https://a.example/?x=1', 'mailto:a@b.example'])(
+    'keeps a link to %s',
+    (href) => {
+      expect(sanitise(`<a href="${href}" target="_blank" rel="opener">a</a>`)).toBe(
+        `<a href="${href}" rel="noopener nofollow">a</a>`,
+      );
+    },
+  );
+
+  test.each(['javascript:alert(1)', 'java&#1;script:alert(1)', 'data:text/html,x', '//a.example', '/a', ''])(
+    'takes the link off text that leads to "%s"',
+    (href) => {
+      expect(sanitise(`<a href="${href}" onclick="x()">a</a>`)).toBe('<span>a</span>');
+    },
+  );
+
+  test('keeps http(s) images alone', () => {
+    const kept = '<img src="https://a.example/b.png" alt="B" />';
+    expect(sanitise(`${kept}<img src="data:image/png;base64,AA"><img src="/c.png"><img>`)).toBe(kept);
+  });
+
+  test('is text where there was none but markup', () => {
+    expect(sanitise('<script>x</script> <p')).toBe('');
+    expect(sanitise('1 < 2 & 3')).toBe('1 &lt; 2 &amp; 3');
+  });
+
+  test('survives depth, and is done in time', () => {
+    const started_ms = performance.now();
+    expect(sanitise(`${'<div>'.repeat(9_000)}a`)).toContain('a');
+    expect(sanitise('<b><a href="https://x.example">'.repeat(1_500))).toContain('https://x.example');
+    expect(performance.now() - started_ms).toBeLessThan(2_000);
+  });
+
+  const scraps = fc.constantFrom(
+    ...[
+      '<p>',
+      '</p>',
+      '<b',
+      '>',
+      '<a href="',
+      'javascript:',
+      'https://x.example',
+      '"',
+      "'",
+      ' ',
+      '<img src=',
+      '<!--',
+    ],
+    ...[
+      '-->',
+      '<script>',
+      '</script>',
+      '<style>',
+      '<svg>',
+      '<math>',
+      '</',
+      '<table>',
+      '<td>',
+      'onerror=x',
+      '&lt;',
+    ],
+    ...[
+      '&#x3c;',
+      '&#1;',
+      '&amp;',
+      '<![CDATA[',
+      ']]>',
+      '<textarea>',
+      '<title>',
+      '<noscript>',
+      '\u0000',
+      'a',
+      '=',
+      '/',
+    ],
+  );
+  const soup = fc.array(scraps, { maxLength: 40 }).map((parts) => parts.join(''));
+
+  test('of any soup is safe, and sanitising it again changes nothing', () => {
+    fc.assert(
+      fc.property(soup, (html) => {
+        const safe = sanitise(html);
+        expect(safe).not.toMatch(/<(script|style|iframe|svg|math|object|form|textarea|title)/i);
+        expect(safe).not.toMatch(/<[^>]*\son\w+=/i);
+        expect(safe).not.toMatch(/<[^>]*\s(href|src)="(?!https?:\/\/|mailto:)/i);
+        expect(sanitise(safe)).toBe(safe);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
