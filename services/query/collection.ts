@@ -1,0 +1,37 @@
+import type { JsonObject } from '../../shared/contracts/envelope';
+import { compareByOrder, type SortOrder } from '../../shared/contracts/sorting';
+import type { EntriesByVisibility } from './stored-shapes';
+import type { VisibilityFilter } from './visibility';
+
+/** The most that `data` of an expanded collection holds (decisions §5). */
+export const COLLECTION_DATA_MAX = 20;
+
+/** An expanded collection; `url` is the read that gives all of it. */
+export function collectionOf(items: readonly JsonObject[], total_count: number, url: string): JsonObject {
+  const data = items.slice(0, COLLECTION_DATA_MAX);
+  return { object: 'collection', data, total_count, has_more: total_count > data.length, url };
+}
+
+/** The first entries that `filter` shows. Each visibility's are the first of their kind, so the merge's are too. */
+export function entriesShown(
+  entries: EntriesByVisibility,
+  filter: VisibilityFilter,
+  order: SortOrder,
+): JsonObject[] {
+  if (filter !== 'all') return entries[filter].map((entry) => entry.body);
+  return [...entries.public, ...entries.private]
+    .sort((a, b) => compareByOrder(order, a, b))
+    .slice(0, COLLECTION_DATA_MAX)
+    .map((entry) => entry.body);
+}
+
+/** A path below `/api`, with what it needs to show the same items as the read that names it. */
+export function urlOf(
+  path: string,
+  filter: VisibilityFilter,
+  parameters: Record<string, string> = {},
+): string {
+  const query = new URLSearchParams(parameters);
+  if (filter !== 'public') query.set('visibility', filter);
+  return query.size === 0 ? path : `${path}?${query}`;
+}

@@ -1,0 +1,43 @@
+import type { Position } from '../../shared/contracts/envelope';
+import { laneOf } from '../../shared/contracts/lanes';
+import type { ApiRequest } from '../../shared/http/route';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { ActiveView } from '../../shared/ports/active-view';
+import type { ViewVersion } from '../../shared/ports/view-store';
+
+/** How long a read waits for the state it asks for (decisions §6, "Read your writes"). */
+const MIN_POSITION_WAIT_MS = 2_000;
+const RETRY_AFTER_S = 1;
+
+/** The version that this whole read is answered from. Throws `unavailable` before anything was projected. */
+export async function activeVersion(view: ActiveView): Promise<ViewVersion> {
+  const version = await view.current();
+  if (version) return version;
+  throw new CatalogError('unavailable', { retry_after_s: RETRY_AFTER_S });
+}
+
+/** `X-Catalog-Min-Position`, undefined where it was not sent. Throws `invalid_query` where it is no position. */
+export function minPositionOf(request: ApiRequest): Position | undefined {
+  const text = request.header('x-catalog-min-position');
+  if (text === undefined) return undefined;
+  if (/^\d{1,20}$/.test(text)) return BigInt(text);
+  const constraint = 'a position as X-Catalog-Position gave it, in decimal digits';
+  throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'X-Catalog-Min-Position', constraint }]);
+}
+
+/**
+ * Waits until everything of these stores up to `position` is in the version's documents. Throws `unavailable`
+ * after 2 s, so also for a position that the log has not reached.
+ */
+export async function waitForStores(
+  version: ViewVersion,
+  lane_count: number,
+  stores: readonly string[],
+  position: Position,
+): Promise<void> {
+  const lanes = new Set(stores.map((store_id) => laneOf(store_id, lane_count)));
+  const arrived = await Promise.all(
+    [...lanes].map((lane) => version.waitFor(lane, position, MIN_POSITION_WAIT_MS)),
+  );
+  if (arrived.includes(false)) throw new CatalogError('unavailable', { retry_after_s: RETRY_AFTER_S });
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { type CollectionName, collections } from '../../shared/contracts/documents';
+import { orderOf, type SortDirection, type SortOrder } from '../../shared/contracts/sorting';
+import type { SortMode } from '../../shared/contracts/vocabulary';
+import { paginationSchema } from '../../shared/http/pagination';
+import { readSchema } from './read-query';
+
+const SORT_FIELDS = ['created_at', 'price', 'name'] as const;
+type SortField = (typeof SORT_FIELDS)[number];
+
+/** The parameters of every list (decisions §5). */
+export const listSchema = readSchema.extend({
+  ...paginationSchema.shape,
+  sort: z.enum(SORT_FIELDS).optional(),
+  order: z.enum(['asc', 'desc']).optional(),
+});
+
+export type ListQuery = z.infer<typeof listSchema>;
+
+/** The direction of a `sort` that comes without an `order`: newest first, cheapest first, A to Z. */
+const NATURAL_DIRECTION: Readonly<Record<SortField, SortDirection>> = {
+  created_at: 'desc',
+  price: 'asc',
+  name: 'asc',
+};
+
+type AskedOrder = { readonly [Name in 'sort' | 'order']?: ListQuery[Name] };
+
+/** The sort mode asked for; `order` alone turns the direction of `fallback`. */
+export function sortModeOf(asked: AskedOrder, fallback: SortMode = 'created_at_desc'): SortMode {
+  const cut = fallback.lastIndexOf('_');
+  const field = asked.sort ?? (fallback.slice(0, cut) as SortField);
+  const usual = asked.sort ? NATURAL_DIRECTION[field] : (fallback.slice(cut + 1) as SortDirection);
+  return `${field}_${asked.order ?? usual}`;
+}
+
+/** The order of a collection by that mode; where its resources have no such field, all tie and the id decides. */
+export function orderWithin(collection: CollectionName, mode: SortMode): SortOrder {
+  return orderOf(mode).filter(([key]) => key === 'id' || key in collections[collection].keys);
+}
+
+/** What a page is in the store's terms. */
+export function pageOf(query: Pick<ListQuery, 'page' | 'limit'>): { skip: number; limit: number } {
+  return { skip: (query.page - 1) * query.limit, limit: query.limit };
+}

@@ -1,0 +1,110 @@
+import type { ViewDocument } from '../../shared/contracts/documents';
+import type { JsonObject } from '../../shared/contracts/envelope';
+import { countFacets } from '../../shared/contracts/facets';
+import { featuredFirst } from '../../shared/contracts/sorting';
+import type { DocumentPart } from '../../shared/ports/view-store';
+import { collectionOf, entriesShown, urlOf } from './collection';
+import type { Expandable, ReadQuery } from './read-query';
+import {
+  defaultSortMode,
+  listingEntries,
+  listingOf,
+  listingState,
+  mediaOf,
+  publicationEntries,
+  storeState,
+} from './stored-shapes';
+import { showsContainer, type VisibilityFilter, visibilitiesOf } from './visibility';
+
+/**
+ * Documents as answers. A body is stored as the storefront's view shows it; another `visibility` changes its
+ * counts, and `expand` adds to it. What an expansion holds is never expanded further.
+ */
+
+/** What `expand` adds to each resource (decisions §5). */
+export const EXPANSIONS = {
+  store: ['listing', 'media'],
+  listing: ['publication', 'media'],
+  publication: ['listing', 'media'],
+} as const satisfies Record<string, readonly Expandable[]>;
+
+export type Presentable = keyof typeof EXPANSIONS;
+
+/** The parts of a document that `present*` needs for this query. */
+export function partsFor(resource: Presentable, query: ReadQuery): DocumentPart[] {
+  const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
+  const recounted = query.visibility !== 'public' && resource !== 'publication';
+  return [...(recounted ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
+}
+
+export function presentPublication(document: ViewDocument, query: ReadQuery): JsonObject {
+  const body = { ...document.body };
+  const listing = query.expand.includes('listing') ? listingOf(document) : null;
+  if (listing && showsContainer(query.visibility, listing.visibility)) body.listing = listing.body;
+  if (query.expand.includes('media')) body.media = mediaCollection(document, 'publication', query.visibility);
+  return body;
+}
+
+export function presentListing(document: ViewDocument, query: ReadQuery): JsonObject {
+  const filter = query.visibility;
+  const body = { ...document.body };
+  if (filter !== 'public') {
+    const publication_count = countFacets(listingState(document).facets, visibilitiesOf(filter));
+    body.stats = { ...(body.stats as JsonObject), publication_count };
+  }
+  if (query.expand.includes('publication')) {
+    const order = featuredFirst(defaultSortMode(document));
+    body.publications = collectionOf(
+      entriesShown(publicationEntries(document), filter, order),
+      (body.stats as { publication_count: number }).publication_count,
+      urlOf(`/api/listing/${body.id}/publications`, filter),
+    );
+  }
+  if (query.expand.includes('media')) body.media = mediaCollection(document, 'listing', filter);
+  return body;
+}
+
+/** `managed`: the first listings that a visibility other than `public` shows, for entries hold the storefront's counts. */
+export function presentStore(
+  document: ViewDocument,
+  query: ReadQuery,
+  managed: readonly ViewDocument[] = [],
+): JsonObject {
+  const filter = query.visibility;
+  const body = { ...document.body };
+  if (filter !== 'public')
+    body.stats = { ...(body.stats as JsonObject), listing_count: countListings(document, filter) };
+  if (query.expand.includes('listing'))
+    body.listings = collectionOf(
+      filter === 'public'
+        ? listingEntries(document).public.map((entry) => entry.body)
+        : managed.map((listing) => presentListing(listing, { visibility: filter, expand: [] })),
+      (body.stats as { listing_count: number }).listing_count,
+      urlOf('/api/store-listings', filter, { store_id: String(body.id) }),
+    );
+  if (query.expand.includes('media')) body.media = mediaCollection(document, 'store', filter);
+  return body;
+}
+
+/** Needs the store document's `state`. */
+export function countListings(store: ViewDocument, filter: VisibilityFilter): number {
+  const { listings } = storeState(store);
+  return visibilitiesOf(filter).reduce((total, visibility) => total + listings[visibility], 0);
+}
+
+/** No read lists a resource's media: the collection's address is that of the resource with its media. */
+function mediaCollection(
+  document: ViewDocument,
+  resource: Presentable,
+  filter: VisibilityFilter,
+): JsonObject {
+  const { id, stats } = document.body as { id: string; stats?: { media_count?: number } };
+  const media = mediaOf(document);
+  const path = resource === 'store' ? '/api/store' : `/api/${resource}/${id}`;
+  const named: Record<string, string> = resource === 'store' ? { store_id: id } : {};
+  return collectionOf(
+    media,
+    stats?.media_count ?? media.length,
+    urlOf(path, filter, { ...named, expand: 'media' }),
+  );
+}

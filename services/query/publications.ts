@@ -1,0 +1,66 @@
+import { countFacets } from '../../shared/contracts/facets';
+import { orderOf } from '../../shared/contracts/sorting';
+import type { SortMode, Visibility } from '../../shared/contracts/vocabulary';
+import { pageMeta } from '../../shared/http/pagination';
+import type { Answer, ApiRequest } from '../../shared/http/route';
+import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
+import { pageOf, sortModeOf } from './list-query';
+import { EXPANSIONS, partsFor, presentPublication } from './present';
+import {
+  filterKeys,
+  filtersByPrice,
+  flagsOf,
+  type PublicationsQuery,
+  publicationsSchema,
+} from './publication-filters';
+import { parseRead } from './read-query';
+import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
+import { listingState, storeState } from './stored-shapes';
+import { showsContainer, visibilitiesOf, visibilityKey } from './visibility';
+
+/** `GET /api/publications` */
+export async function readPublications(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+  const query = parseRead(publicationsSchema, request, EXPANSIONS.publication);
+  const store_id = namedStore(request);
+  const version = await openStore(sides, request, store_id);
+  const mode = sortModeOf(query);
+  const where = whereOf(query, mode, store_id);
+  const [store, listing, page, counted] = await Promise.all([
+    version.get('stores', store_id, ['state']),
+    query.listing_id === undefined ? undefined : listingOf(version, query, query.listing_id, store_id),
+    version.find('publications', {
+      where,
+      order: orderOf(mode),
+      parts: partsFor('publication', query),
+      ...pageOf(query),
+    }),
+    filtersByPrice(query) ? version.count('publications', where) : undefined,
+  ]);
+  const { facets } = storeState(assertActive(store));
+  if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
+
+  const maintained = () =>
+    countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
+  const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
+  return { data, meta: pageMeta({ ...query, total: counted ?? maintained() }) };
+}
+
+/** A listing's publications are all of its own store, so the store's id would only lead to a worse index. */
+function whereOf(query: PublicationsQuery, mode: SortMode, store_id: string): ViewQuery['where'] {
+  const within = query.listing_id === undefined ? { store_id } : { listing_id: query.listing_id };
+  return { ...within, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode) };
+}
+
+/** The counts of the listing asked for; null where it is unknown, of another store, or hidden: nothing matches then. */
+async function listingOf(
+  version: ViewVersion,
+  query: PublicationsQuery,
+  listing_id: string,
+  store_id: string,
+): Promise<ReturnType<typeof listingState> | null> {
+  const document = (await version.get('listings', listing_id, ['state']))?.document;
+  const shown =
+    document?.keys.store_id === store_id &&
+    showsContainer(query.visibility, document.keys.visibility as Visibility);
+  return document && shown ? listingState(document) : null;
+}

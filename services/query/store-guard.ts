@@ -1,0 +1,43 @@
+import type { StoredDocument, ViewDocument } from '../../shared/contracts/documents';
+import type { Environment } from '../../shared/contracts/realm';
+import type { ApiRequest } from '../../shared/http/route';
+import { storeOf } from '../../shared/http/store-scope';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
+import type { ActiveView } from '../../shared/ports/active-view';
+import type { ViewVersion } from '../../shared/ports/view-store';
+import { activeVersion, minPositionOf, waitForStores } from './freshness';
+import type { StoreStatuses } from './store-statuses';
+
+/** One environment's documents, as the reads see them. */
+export interface ReadSide {
+  readonly view: ActiveView;
+  readonly statuses: StoreStatuses;
+}
+
+export type ReadSides = Readonly<Record<Environment, ReadSide>>;
+
+/** The store that the request names, or else the token's first. Throws `store_access_denied`, `invalid_uuid`. */
+export function namedStore(request: ApiRequest): StoreId {
+  return storeOf(request.principal, request.query.store_id?.[0]);
+}
+
+/** The version that a read of one store's resources is answered from, as new as the request asks. */
+export async function openStore(
+  sides: ReadSides,
+  request: ApiRequest,
+  store_id: StoreId,
+): Promise<ViewVersion> {
+  const position = minPositionOf(request);
+  const { view } = sides[request.principal.environment];
+  const version = await activeVersion(view);
+  if (position !== undefined) await waitForStores(version, view.lane_count, [store_id], position);
+  return version;
+}
+
+/** The store's document; throws `store_not_found` unless the store is there and active (decisions §3). */
+export function assertActive(store: StoredDocument | undefined): ViewDocument {
+  const document = store?.document;
+  if (document?.keys.status !== 'active') throw new CatalogError('store_not_found');
+  return document;
+}

@@ -1,0 +1,35 @@
+import type { ViewVersion } from '../../shared/ports/view-store';
+
+const REMEMBERED_MS = 1_000;
+const STORES_REMEMBERED_MAX = 10_000;
+
+/**
+ * Which stores are active, at most a second old, for reads by id, which need nothing else of the store.
+ * Only "active" is remembered: a store that opens is open at once.
+ */
+export class StoreStatuses {
+  private readonly now: () => number;
+  private readonly active_until_ms = new Map<string, number>();
+
+  /** `now`: Unix milliseconds. */
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** `fresh` asks the document in any case. False where there is no such store. */
+  async isActive(version: ViewVersion, store_id: string, fresh = false): Promise<boolean> {
+    if (!fresh && (this.active_until_ms.get(store_id) ?? 0) > this.now()) return true;
+    const looked_at_ms = this.now();
+    const store = await version.get('stores', store_id);
+    const active = store?.document?.keys.status === 'active';
+    if (active) this.remember(store_id, looked_at_ms + REMEMBERED_MS);
+    else this.active_until_ms.delete(store_id);
+    return active;
+  }
+
+  private remember(store_id: string, until_ms: number): void {
+    // Forgetting all of them costs one look-up each: no need for anything cleverer.
+    if (this.active_until_ms.size >= STORES_REMEMBERED_MAX) this.active_until_ms.clear();
+    this.active_until_ms.set(store_id, until_ms);
+  }
+}

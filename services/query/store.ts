@@ -1,0 +1,38 @@
+import type { ViewDocument } from '../../shared/contracts/documents';
+import { orderOf } from '../../shared/contracts/sorting';
+import type { Answer, ApiRequest } from '../../shared/http/route';
+import type { StoreId } from '../../shared/kernel/ids';
+import type { ViewVersion } from '../../shared/ports/view-store';
+import { COLLECTION_DATA_MAX } from './collection';
+import { EXPANSIONS, partsFor, presentStore } from './present';
+import { parseRead, type ReadQuery, readSchema } from './read-query';
+import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
+import { visibilityKey } from './visibility';
+
+/** `GET /api/store`. A store has no version of its own: no write of this interface changes it under `If-Match`. */
+export async function readStore(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+  const query = parseRead(readSchema, request, EXPANSIONS.store);
+  const store_id = namedStore(request);
+  const version = await openStore(sides, request, store_id);
+  const [store, managed] = await Promise.all([
+    version.get('stores', store_id, partsFor('store', query)),
+    firstManaged(version, query, store_id),
+  ]);
+  return { data: presentStore(assertActive(store), query, managed) };
+}
+
+/** What `expand=listing` adds for who manages hidden listings, with counts by that visibility. */
+async function firstManaged(
+  version: ViewVersion,
+  { visibility, expand }: ReadQuery,
+  store_id: StoreId,
+): Promise<ViewDocument[]> {
+  if (visibility === 'public' || !expand.includes('listing')) return [];
+  const listings = await version.find('listings', {
+    where: { store_id, visibility: visibilityKey(visibility) },
+    order: orderOf('created_at_desc'),
+    limit: COLLECTION_DATA_MAX,
+    parts: ['state'],
+  });
+  return listings.flatMap(({ document }) => (document ? [document] : []));
+}

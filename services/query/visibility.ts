@@ -1,0 +1,26 @@
+import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { KeyCondition } from '../../shared/ports/view-store';
+
+/** What a read asks for (decisions §3): the storefront's view, what is hidden from it, or both. */
+export const VISIBILITY_FILTERS = ['public', 'private', 'all'] as const;
+export type VisibilityFilter = (typeof VISIBILITY_FILTERS)[number];
+
+/** The visibilities that the filter lets through. */
+export function visibilitiesOf(filter: VisibilityFilter): readonly Visibility[] {
+  return filter === 'all' ? ['public', 'private'] : [filter];
+}
+
+export function visibilityKey(filter: VisibilityFilter): KeyCondition {
+  return filter === 'all' ? { in: visibilitiesOf(filter) } : filter;
+}
+
+/** Whether the filter shows a resource as what was asked for: an item of a list, or one by its id. */
+export type Shows = (filter: VisibilityFilter, visibility: Visibility) => boolean;
+
+export const showsItem: Shows = (filter, visibility) => visibilitiesOf(filter).includes(visibility);
+
+/**
+ * Whether the filter shows a resource that only leads to the items asked for, such as the listing of its
+ * publications. It must be public in the storefront's view; who manages hidden items reaches them through any.
+ */
+export const showsContainer: Shows = (filter, visibility) => filter !== 'public' || visibility === 'public';

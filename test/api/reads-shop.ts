@@ -1,0 +1,88 @@
+import { postReview } from '../../services/command/review/service';
+import { addPaymentMethod } from '../../services/command/store/service';
+import type { Environment } from '../../shared/contracts/realm';
+import type { PublicationId } from '../../shared/kernel/ids';
+import type { Harness, Reply, Shop } from '../support/harness';
+
+/** A shop with a little of everything, written over HTTP as a merchant would. */
+export interface StockedShop extends Shop {
+  readonly environment: Environment;
+  /** `Shirts` is public and sorted by `price_asc`; `Cellar` is private. */
+  readonly listings: Readonly<Record<'Shirts' | 'Cellar', string>>;
+  /** By title. */
+  readonly publications: Readonly<Record<string, string>>;
+  /** `X-Catalog-Position` of the last write. */
+  readonly position: string;
+}
+
+interface Stock {
+  readonly title: string;
+  readonly price_amount: number;
+  readonly listing?: 'Shirts' | 'Cellar';
+  readonly [field: string]: unknown;
+}
+
+/** In the order in which they are written. `Cheap shirt` is the cheapest, `Unpriced shirt` shows no price. */
+const STOCK: readonly Stock[] = [
+  { title: 'Plain shirt', price_amount: 3_000, listing: 'Shirts', quantity_available: 0 },
+  { title: 'Cheap shirt', price_amount: 1_000, listing: 'Shirts', free_shipping: true },
+  { title: 'Second star', price_amount: 9_000, listing: 'Shirts', featured_position: 2 },
+  { title: 'Ärmelloses shirt', price_amount: 2_000, listing: 'Shirts', quantity_available: 5 },
+  { title: 'First star', price_amount: 8_000, listing: 'Shirts', featured_position: 1 },
+  { title: 'Unpriced shirt', price_amount: 1, listing: 'Shirts', price_active: false },
+  { title: 'Hidden shirt', price_amount: 4_000, listing: 'Shirts', visibility: 'private' },
+  { title: 'Wine', price_amount: 5_000, listing: 'Cellar' },
+  { title: 'Hidden wine', price_amount: 6_000, listing: 'Cellar', visibility: 'private' },
+  { title: 'Loose thing', price_amount: 2_000 },
+];
+
+export async function stockShop(harness: Harness, environment: Environment = 'live'): Promise<StockedShop> {
+  const shop = await harness.newShop(environment);
+  const { store_id } = shop;
+  const post = async (path: string, body: unknown): Promise<Reply> => {
+    const reply = await harness.request('POST', path, { token: shop.secret.token, body });
+    if (reply.status !== 201) throw new Error(`POST ${path}: ${reply.status} ${reply.text}`);
+    return reply;
+  };
+  const shirts = { name: 'Shirts', description: 'With sleeves or without', default_sort_mode: 'price_asc' };
+  const listings = {
+    Shirts: (await post('/api/listing', shirts)).body.data.id,
+    Cellar: (await post('/api/listing', { name: 'Cellar', visibility: 'private' })).body.data.id,
+  };
+  const publications: Record<string, string> = {};
+  let position = '';
+  for (const { listing, ...fields } of STOCK) {
+    const listing_id = listing === undefined ? {} : { listing_id: listings[listing] };
+    const written = await post('/api/publication', { price_currency: 'EUR', ...fields, ...listing_id });
+    publications[fields.title] = written.body.data.id;
+    position = written.headers.get('x-catalog-position') ?? '';
+  }
+  await payAndReview(harness, { environment, store_id }, publications['Plain shirt'] as PublicationId);
+  await harness.settled();
+  return { ...shop, environment, listings, publications, position };
+}
+
+async function payAndReview(
+  { deps }: Harness,
+  { environment, store_id }: Pick<StockedShop, 'environment' | 'store_id'>,
+  publication_id: PublicationId,
+): Promise<void> {
+  const context = { source: 'cli', request_id: `stock-${store_id}` } as const;
+  const target = { environment, id: store_id };
+  for (const [name, position] of [['Bank transfer', 2] as const, ['Cash', 1] as const]) {
+    const method = { type: position === 1 ? 'cash' : 'bank_transfer', name, position } as const;
+    const request_id = `${context.request_id}-${name}`;
+    await addPaymentMethod(deps, { ...context, request_id }, target, method);
+  }
+  for (const [rating, day] of [[5, 1] as const, [4, 3] as const, [4, 2] as const]) {
+    const review = { publication_id, rating, author_name: 'A buyer', body: `Day ${day}` };
+    const created_at = `2026-01-0${day}T00:00:00.000Z`;
+    const request_id = `${context.request_id}-${day}`;
+    await postReview(deps, { ...context, request_id }, { environment, store_id }, { ...review, created_at });
+  }
+}
+
+/** The titles, or names, of what a read answered with. */
+export function namesOf(items: readonly { title?: string; name?: string }[]): string[] {
+  return items.map((item) => item.title ?? item.name ?? '');
+}

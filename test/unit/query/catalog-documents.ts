@@ -1,0 +1,188 @@
+import type { Listing } from '../../../shared/contracts/aggregates/listing';
+import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import type { ReviewFields } from '../../../shared/contracts/aggregates/review';
+import type { PaymentMethodFields, Store } from '../../../shared/contracts/aggregates/store';
+import type { CollectionName, Key, ViewDocument } from '../../../shared/contracts/documents';
+import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/contracts/documents';
+import type { JsonObject } from '../../../shared/contracts/envelope';
+import { addToFacet, type Facets, facetKey } from '../../../shared/contracts/facets';
+import {
+  listingResource,
+  paymentMethodResource,
+  publicationResource,
+  reviewResource,
+  storeResource,
+} from '../../../shared/contracts/resources';
+import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/contracts/sorting';
+import { foldText } from '../../../shared/kernel/text';
+
+/** What one store holds, from which the documents follow: what a projection would have written by now. */
+export interface StoreContents {
+  readonly store: Store;
+  readonly listings: readonly Listing[];
+  readonly publications: readonly Publication[];
+  readonly reviews?: Readonly<Record<string, ReviewFields>>;
+}
+
+export interface Document {
+  readonly collection: CollectionName;
+  readonly id: string;
+  readonly document: ViewDocument;
+}
+
+type Keyed = { readonly id: string; readonly keys: Readonly<Record<string, Key>>; readonly body: JsonObject };
+
+/** All documents of one store. */
+export function documentsOf(contents: StoreContents): Document[] {
+  const { store, listings, publications, reviews = {} } = contents;
+  const existing = new Map(listings.map((listing) => [listing.id as string, listing]));
+  return [
+    storeDocument(contents),
+    ...listings.map((listing) => listingDocument(listing, publications)),
+    ...publications.map((item) => publicationDocument(item, existing.get(item.listing_id ?? ''), reviews)),
+    ...store.payment_methods.map((method) => paymentMethodDocument(store, method)),
+    ...Object.entries(reviews).map(([id, review]) => reviewDocument(id, review)),
+  ];
+}
+
+export function publicationKeys(item: Publication, listing?: Listing): Record<string, Key> {
+  return {
+    store_id: item.store_id,
+    listing_id: listing?.id ?? null,
+    visibility: item.visibility,
+    featured_rank: item.featured_position ?? NOT_FEATURED,
+    created_at: item.created_at,
+    price_up: item.price_active ? item.price_amount : INACTIVE_PRICE_UP,
+    price_down: item.price_active ? item.price_amount : INACTIVE_PRICE_DOWN,
+    name_fold: foldText(item.title),
+    free_shipping: Number(item.free_shipping === true),
+    in_stock: Number(inStock(item)),
+    version: item.version,
+  };
+}
+
+const inStock = (item: Publication): boolean =>
+  item.quantity_available === null || item.quantity_available > 0;
+
+function facetsOf(publications: readonly Publication[]): Facets {
+  return publications.reduce<Facets>((facets, item) => {
+    const flags = {
+      featured: item.featured_position !== null,
+      free_shipping: item.free_shipping === true,
+      in_stock: inStock(item),
+    };
+    return addToFacet(facets, facetKey(item.visibility, flags), 1);
+  }, {});
+}
+
+function entries(items: readonly Keyed[], order: SortOrder): JsonObject {
+  const of = (visibility: string) =>
+    items
+      .filter((item) => item.keys.visibility === visibility)
+      .sort((a, b) => compareByOrder(order, a, b))
+      .slice(0, 20)
+      .map(({ id, keys, body }) => ({ id, keys: { ...keys }, body }));
+  return { public: of('public'), private: of('private') };
+}
+
+function storeDocument({ store, listings, publications }: StoreContents): Document {
+  const count = (visibility: string) =>
+    listings.filter((listing) => listing.visibility === visibility).length;
+  const items = listings.map((listing) => ({
+    id: listing.id,
+    keys: listingKeys(listing),
+    body: listingBody(listing, publications),
+  }));
+  const document = {
+    keys: {
+      account_id: store.account_id,
+      status: store.status,
+      created_at: store.created_at,
+      name_fold: foldText(store.name),
+    },
+    body: { ...storeResource(store), stats: { listing_count: count('public') } },
+    state: {
+      facets: facetsOf(publications),
+      listings: { public: count('public'), private: count('private') },
+      payment_methods: store.payment_methods.length,
+      account_id: store.account_id,
+    },
+    expansions: { listings: entries(items, orderOf('created_at_desc')), media: [] },
+  };
+  return { collection: 'stores', id: store.id, document };
+}
+
+function listingKeys(listing: Listing): Record<string, Key> {
+  const { store_id, visibility, created_at, version, name } = listing;
+  return { store_id, visibility, created_at, name_fold: foldText(name), version };
+}
+
+function listingBody(listing: Listing, all: readonly Publication[]): JsonObject {
+  const within = all.filter((item) => item.listing_id === listing.id && item.visibility === 'public');
+  const stats = { media_count: listing.media_ids.length, publication_count: within.length };
+  return { ...listingResource(listing), stats };
+}
+
+function listingDocument(listing: Listing, all: readonly Publication[]): Document {
+  const within = all.filter((item) => item.listing_id === listing.id);
+  const items = within.map((item) => ({
+    id: item.id,
+    keys: publicationKeys(item, listing),
+    body: publicationResource(item),
+  }));
+  const document = {
+    keys: listingKeys(listing),
+    body: listingBody(listing, all),
+    state: { facets: facetsOf(within), listing: listing as unknown as JsonObject },
+    expansions: { publications: entries(items, featuredFirst(listing.default_sort_mode)), media: [] },
+  };
+  return { collection: 'listings', id: listing.id, document };
+}
+
+function publicationDocument(
+  item: Publication,
+  listing: Listing | undefined,
+  reviews: Readonly<Record<string, ReviewFields>>,
+): Document {
+  const ratings = Object.values(reviews)
+    .filter((review) => review.publication_id === item.id)
+    .map((review) => review.rating);
+  const distribution: Record<string, number> = {};
+  for (const rating of ratings) distribution[rating] = (distribution[rating] ?? 0) + 1;
+  const sum = ratings.reduce((total, rating) => total + rating, 0);
+  const document = {
+    keys: publicationKeys(item, listing),
+    body: publicationResource(item),
+    state: {
+      publication: item as unknown as JsonObject,
+      reviews: { count: ratings.length, sum, distribution },
+    },
+    expansions: {
+      listing: listing
+        ? { id: listing.id, visibility: listing.visibility, body: listingResource(listing) }
+        : null,
+      media: [],
+    },
+  };
+  return { collection: 'publications', id: item.id, document };
+}
+
+function paymentMethodDocument(
+  store: Store,
+  method: PaymentMethodFields & { readonly created_at: string },
+): Document {
+  const { created_at, position, name } = method;
+  const keys = { store_id: store.id, position, created_at, name_fold: foldText(name) };
+  const document = { keys, body: paymentMethodResource(method), state: {}, expansions: {} };
+  return { collection: 'payment_methods', id: method.payment_method_id, document };
+}
+
+function reviewDocument(id: string, review: ReviewFields): Document {
+  const { store_id, publication_id, created_at, rating } = review;
+  const keys = { store_id, publication_id, created_at, rating };
+  return {
+    collection: 'reviews',
+    id,
+    document: { keys, body: reviewResource(id, review), state: {}, expansions: {} },
+  };
+}

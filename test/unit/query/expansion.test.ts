@@ -1,0 +1,183 @@
+import type { JsonObject } from '../../../shared/contracts/envelope';
+import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import { ReadWorld, refusal } from './read-world';
+import { minute, sampleListing, samplePublication, sampleStore } from './sample';
+
+const store = sampleStore('store');
+const shown = sampleListing(store, 'Shown', { default_sort_mode: 'price_asc', created_at: minute(1) });
+const hidden = sampleListing(store, 'Hidden', { visibility: 'private', created_at: minute(2) });
+const shirts = Array.from({ length: 50 }, (_, n) =>
+  samplePublication(store, `Shirt ${n}`, {
+    listing_id: shown.id,
+    visibility: n % 2 === 0 ? 'public' : 'private',
+    price_amount: 5_000 - n,
+    featured_position: n === 10 ? 2 : n === 11 ? 1 : null,
+  }),
+);
+const secretHat = samplePublication(store, 'Secret hat', { listing_id: hidden.id, visibility: 'private' });
+const openHat = samplePublication(store, 'Open hat', { listing_id: hidden.id });
+const loose = samplePublication(store, 'Loose');
+
+interface Collection {
+  data: { id: string; title?: string; name?: string }[];
+  total_count: number;
+  has_more: boolean;
+  url: string;
+}
+
+describe('expansion and stats', () => {
+  let world: ReadWorld;
+
+  beforeAll(async () => {
+    world = await ReadWorld.open([store.id]);
+    const publications = [...shirts, secretHat, openHat, loose];
+    await world.fill({ store, listings: [shown, hidden], publications });
+  });
+  afterAll(() => world.close());
+
+  const data = async (path: string, id: string | undefined, query = ''): Promise<JsonObject> =>
+    (await world.ask(path, id === undefined ? { query } : { id, query })).data as JsonObject;
+  const listing = (id: string, query = '') => data('/api/listing/:id', id, query);
+  const publication = (id: string, query = '') => data('/api/publication/:id', id, query);
+  const titles = (part: unknown) => (part as Collection).data.map((item) => item.title ?? item.name);
+
+  /** Cheapest first: the price falls with the number. */
+  const cheapest = (numbers: readonly number[]) => numbers.map((n) => `Shirt ${n}`);
+  const downFrom = (first: number, step: number, count: number) =>
+    Array.from({ length: count }, (_, at) => first - step * at);
+
+  test('nothing is added that was not asked for', async () => {
+    expect(await publication(shirts[0]!.id)).toEqual(
+      (await world.document('publications', shirts[0]!.id)).body,
+    );
+    expect(Object.keys(await listing(shown.id))).not.toContain('publications');
+  });
+
+  test('a listing’s publications: the featured one first, then by its own sort mode, 20 at most', async () => {
+    const { publications, stats } = await listing(shown.id, 'expand=publication');
+    expect(publications).toMatchObject({
+      object: 'collection',
+      total_count: 25,
+      has_more: true,
+      url: `/api/listing/${shown.id}/publications`,
+    });
+    expect(titles(publications)).toEqual(cheapest([10, ...downFrom(48, 2, 19)]));
+    expect(stats).toEqual({ media_count: 0, publication_count: 25 });
+  });
+
+  test('with visibility=private it holds and counts the hidden ones', async () => {
+    const { publications, stats } = await listing(hidden.id, 'expand=publication&visibility=private');
+    expect(titles(publications)).toEqual(['Secret hat']);
+    expect(publications).toMatchObject({ total_count: 1, has_more: false });
+    expect(stats).toMatchObject({ publication_count: 1 });
+  });
+
+  test('with visibility=all the hidden and the shown ones are merged in order', async () => {
+    const { publications, stats } = await listing(shown.id, 'expand=publication&visibility=all');
+    expect(titles(publications)).toEqual(cheapest([11, 10, ...downFrom(49, 1, 18)]));
+    expect(publications).toMatchObject({
+      total_count: 50,
+      url: `/api/listing/${shown.id}/publications?visibility=all`,
+    });
+    expect(stats).toMatchObject({ publication_count: 50 });
+  });
+
+  test('counts follow the visibility without any expansion, in lists too', async () => {
+    expect((await listing(hidden.id, 'visibility=all')).stats).toMatchObject({ publication_count: 2 });
+    const answer = await world.ask('/api/listings', { query: 'visibility=all&sort=name' });
+    expect(answer.data).toMatchObject([
+      { name: 'Hidden', stats: { publication_count: 2 } },
+      { name: 'Shown', stats: { publication_count: 50 } },
+    ]);
+  });
+
+  test('a store’s listings, newest first, and their count', async () => {
+    const own = await data('/api/store', undefined, 'expand=listing');
+    expect(own.listings).toMatchObject({ data: [{ name: 'Shown', stats: { publication_count: 25 } }] });
+    expect(own.stats).toEqual({ listing_count: 1 });
+    const all = await data('/api/store', undefined, 'expand=listing&visibility=all');
+    expect(all.listings).toMatchObject({
+      data: [
+        { name: 'Hidden', stats: { publication_count: 2 } },
+        { name: 'Shown', stats: { publication_count: 50 } },
+      ],
+    });
+    expect(all.stats).toEqual({ listing_count: 2 });
+    expect(all.listings).toMatchObject({
+      total_count: 2,
+      has_more: false,
+      url: `/api/store-listings?store_id=${store.id}&visibility=all`,
+    });
+    const managed = await data('/api/store', undefined, 'visibility=private');
+    expect(managed.stats).toEqual({ listing_count: 1 });
+  });
+
+  test('a publication’s listing is there when it is shown, and absent when hidden, gone or none', async () => {
+    expect(await publication(shirts[0]!.id, 'expand=listing')).toMatchObject({ listing: { name: 'Shown' } });
+    expect(await publication(openHat.id, 'expand=listing')).not.toHaveProperty('listing');
+    expect(await publication(loose.id, 'expand=listing')).not.toHaveProperty('listing');
+    expect(await publication(openHat.id, 'expand=listing&visibility=all')).toMatchObject({
+      listing: { name: 'Hidden' },
+    });
+    expect(await publication(secretHat.id, 'expand=listing&visibility=private')).toMatchObject({
+      listing: { name: 'Hidden' },
+    });
+  });
+
+  test('expand is a list, a repeated parameter, or both; media are an empty collection', async () => {
+    const comma = await publication(shirts[0]!.id, 'expand=listing,media');
+    expect(comma).toMatchObject({
+      listing: { id: shown.id },
+      media: { object: 'collection', data: [], total_count: 0, has_more: false },
+    });
+    expect(await publication(shirts[0]!.id, 'expand=listing&expand=media')).toEqual(comma);
+  });
+
+  test('a value that adds nothing is accepted everywhere, an unknown one nowhere', async () => {
+    expect(await listing(shown.id, 'expand=listing')).toEqual(await listing(shown.id));
+    for (const path of ['/api/store', '/api/listings', '/api/payment-methods', '/api/publications']) {
+      await world.ask(path, { query: 'expand=publication,listing,media' });
+      expect(await refusal(world.ask(path, { query: 'expand=listing,reviews' }))).toBe('invalid_query');
+    }
+  });
+
+  test('what is expanded needs its own permission; what adds nothing needs none', async () => {
+    const without = (...missing: string[]) => ({
+      permissions: permissionsOf('secret').filter((permission) => !missing.includes(permission)),
+    });
+    const expand = (path: string, id: string | undefined, value: string, missing: string) =>
+      world.ask(path, {
+        ...(id === undefined ? {} : { id }),
+        query: `expand=${value}`,
+        as: without(missing),
+      });
+    const refused = [
+      expand('/api/listing/:id', shown.id, 'publication', 'read:publications'),
+      expand('/api/listings', undefined, 'publication', 'read:publications'),
+      expand('/api/publication/:id', loose.id, 'listing', 'read:listings'),
+      expand('/api/publications', undefined, 'media', 'read:media'),
+      expand('/api/listing/:id/publications', shown.id, 'listing', 'read:listings'),
+      expand('/api/store', undefined, 'listing', 'read:listings'),
+    ];
+    for (const reading of refused) expect(await refusal(reading)).toBe('insufficient_permissions');
+    await expand('/api/payment-methods', undefined, 'media', 'read:media');
+    await expand('/api/publication/:id', loose.id, 'publication', 'read:media');
+  });
+
+  test('by id, each filter finds only what it shows', async () => {
+    const outcome = (id: string, filter: string) =>
+      publication(id, `visibility=${filter}`).then(
+        () => 'found',
+        () => 'not found',
+      );
+    const outcomes = async (id: string) => [
+      await outcome(id, 'public'),
+      await outcome(id, 'private'),
+      await outcome(id, 'all'),
+    ];
+    expect(await outcomes(openHat.id)).toEqual(['found', 'not found', 'found']);
+    expect(await outcomes(secretHat.id)).toEqual(['not found', 'found', 'found']);
+    expect(await refusal(listing(hidden.id))).toBe('listing_not_found');
+    expect(await refusal(listing(shown.id, 'visibility=private'))).toBe('listing_not_found');
+  });
+});

@@ -1,0 +1,105 @@
+import { queryRoutes } from '../../../services/query/routes';
+import { openViewStore } from '../../../shared/adapters/open';
+import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import { parseConfig } from '../../../shared/kernel/config';
+import { ActiveView } from '../../../shared/ports/active-view';
+import { withTempDir } from '../../support/temp-dir';
+import { ReadWorld, refusal } from './read-world';
+import { idOf, sampleListing, samplePublication, sampleStore } from './sample';
+
+const POSITION = 'x-catalog-min-position';
+
+describe('reading what was written', () => {
+  const store = sampleStore('store');
+  const listing = sampleListing(store, 'Shirts');
+  const shirt = samplePublication(store, 'Shirt');
+  let world: ReadWorld;
+
+  beforeEach(async () => {
+    world = await ReadWorld.open([store.id]);
+  });
+  afterEach(() => world.close());
+
+  const from = (position: bigint) => ({ headers: { [POSITION]: String(position) } });
+
+  test('a read waits for the position it names, and is answered from that state', async () => {
+    const first = await world.fill({ store, listings: [], publications: [] });
+    const reading = world.ask('/api/publications', from(first + 1n));
+    await world.fill({ store, listings: [], publications: [shirt] });
+    expect((await reading).data).toMatchObject([{ id: shirt.id }]);
+  });
+
+  test('a read by id waits even while the resource is not there yet', async () => {
+    const first = await world.fill({ store, listings: [], publications: [] });
+    const reading = world.ask('/api/publication/:id', { id: shirt.id, ...from(first + 1n) });
+    await world.fill({ store, listings: [], publications: [shirt] });
+    expect((await reading).data).toMatchObject({ id: shirt.id });
+  });
+
+  test('a read by id gives the newer state of what was there before', async () => {
+    const first = await world.fill({ store, listings: [listing], publications: [] });
+    const reading = world.ask('/api/listing/:id', { id: listing.id, ...from(first + 1n) });
+    await world.fill({ store, listings: [{ ...listing, name: 'Blouses', version: 2 }], publications: [] });
+    expect(await reading).toMatchObject({ data: { name: 'Blouses' }, version: 2 });
+  });
+
+  test('the store’s status is then as new as everything else', async () => {
+    await world.fill({ store, listings: [], publications: [shirt] });
+    await world.ask('/api/publication/:id', { id: shirt.id });
+    const closed = await world.fill({
+      store: { ...store, status: 'inactive' },
+      listings: [],
+      publications: [shirt],
+    });
+    const reading = world.ask('/api/publication/:id', { id: shirt.id, ...from(closed) });
+    expect(await refusal(reading)).toBe('store_not_found');
+  });
+
+  test('a position that the log has not reached is unavailable after two seconds', async () => {
+    await world.fill({ store, listings: [], publications: [shirt] });
+    const started_ms = Date.now();
+    const reads = [
+      world.ask('/api/store', from(10_000n)),
+      world.ask('/api/publication/:id', { id: shirt.id, ...from(10_000n) }),
+      world.ask('/api/listing/:id/publications', { id: idOf('nothing'), ...from(10_000n) }),
+    ];
+    expect(await Promise.all(reads.map(refusal))).toEqual(['unavailable', 'unavailable', 'unavailable']);
+    expect(Date.now() - started_ms).toBeGreaterThanOrEqual(1_900);
+    await expect(world.ask('/api/store', from(10_000n))).rejects.toMatchObject({ retry_after_s: 1 });
+  });
+
+  test.each(['', '-1', '1.5', 'newest', '0x10', '1'.repeat(21)])('"%s" is no position', async (text) => {
+    const asked = { headers: { [POSITION]: text } };
+    for (const path of ['/api/store', '/api/publications'])
+      expect(await refusal(world.ask(path, asked))).toBe('invalid_query');
+    expect(await refusal(world.ask('/api/publication/:id', { id: shirt.id, ...asked }))).toBe(
+      'invalid_query',
+    );
+  });
+});
+
+test('before anything was projected every read is unavailable', () =>
+  withTempDir(async (folder) => {
+    const views = await openViewStore(parseConfig({ DATA_DIR: folder }), 'live');
+    const view = new ActiveView(views);
+    const system = { now: Date.now, random: (size: number) => new Uint8Array(size) };
+    for (const route of queryRoutes({ views: { live: view, test: view }, system })) {
+      const reading = route.handler({
+        principal: {
+          api_key_id: idOf('key'),
+          account_id: idOf('account'),
+          key_type: 'secret',
+          environment: 'live',
+          stores: [idOf('store')],
+          permissions: permissionsOf('secret'),
+        },
+        params: { id: idOf('shirt') },
+        query: {},
+        body: {},
+        request_id: 'request',
+        header: () => undefined,
+      });
+      expect(await refusal(reading)).toBe('unavailable');
+    }
+    await views.close();
+  }));

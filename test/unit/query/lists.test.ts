@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import { compareByOrder, orderOf } from '../../../shared/contracts/sorting';
+import type { SortMode, Visibility } from '../../../shared/contracts/vocabulary';
+import { publicationKeys } from './catalog-documents';
+import { ReadWorld, refusal } from './read-world';
+import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
+
+const store = sampleStore('store');
+const other = sampleStore('other');
+const foreign = sampleListing(other, 'Foreign');
+const open = sampleListing(store, 'Open');
+const hidden = sampleListing(store, 'Hidden', { visibility: 'private' });
+
+/** Few values each, so that ties are common. */
+const publications = fc.sample(
+  fc.record({
+    visibility: fc.constantFrom<Visibility>('public', 'public', 'private'),
+    listing_id: fc.constantFrom(open.id, hidden.id, null),
+    price_amount: fc.constantFrom(0, 100, 250, 99_999_999_999),
+    price_active: fc.constantFrom(true, true, false),
+    title: fc.constantFrom('Ärmel', 'armel', 'Zoë', 'apple', 'Éclair', '帽子'),
+    free_shipping: fc.constantFrom(true, false, null),
+    quantity_available: fc.constantFrom(0, 3, null),
+    featured_position: fc.constantFrom(1, 10_000, null, null),
+    created_at: fc.constantFrom(minute(1), minute(2), minute(3)),
+  }),
+  { numRuns: 120, seed: 7 },
+);
+const items: Publication[] = publications.map((given, n) => samplePublication(store, `#${n}`, given));
+
+interface Filters {
+  visibility: 'public' | 'private' | 'all';
+  listing_id?: string | undefined;
+  featured?: boolean | undefined;
+  free_shipping?: boolean | undefined;
+  in_stock?: boolean | undefined;
+  min_price?: number | undefined;
+  max_price?: number | undefined;
+}
+
+/** What the filters mean, said without keys, sentinels or facets. */
+function matches(item: Publication, filters: Filters): boolean {
+  const { min_price = 0, max_price = Number.POSITIVE_INFINITY } = filters;
+  const ranged = filters.min_price !== undefined || filters.max_price !== undefined;
+  const hiddenListing = filters.listing_id === hidden.id && filters.visibility === 'public';
+  const is = (asked: boolean | undefined, fact: boolean) => asked === undefined || asked === fact;
+  return (
+    (filters.visibility === 'all' || filters.visibility === item.visibility) &&
+    (filters.listing_id === undefined || (filters.listing_id === item.listing_id && !hiddenListing)) &&
+    is(filters.featured, item.featured_position !== null) &&
+    is(filters.free_shipping, item.free_shipping === true) &&
+    is(filters.in_stock, item.quantity_available !== 0) &&
+    (!ranged || (item.price_active && item.price_amount >= min_price && item.price_amount <= max_price))
+  );
+}
+
+const filtersOf = fc.record({
+  visibility: fc.constantFrom<Filters['visibility']>('public', 'private', 'all'),
+  listing_id: fc.constantFrom(undefined, undefined, open.id, hidden.id, foreign.id, idOf('nothing')),
+  featured: fc.constantFrom(undefined, true, false),
+  free_shipping: fc.constantFrom(undefined, true, false),
+  in_stock: fc.constantFrom(undefined, true, false),
+  min_price: fc.constantFrom(undefined, undefined, 0, 100),
+  max_price: fc.constantFrom(undefined, undefined, 250, 999_999_999_999),
+});
+
+describe('lists', () => {
+  let world: ReadWorld;
+
+  beforeAll(async () => {
+    world = await ReadWorld.open([store.id]);
+    await world.fill({ store, listings: [open, hidden], publications: items });
+    const strange = samplePublication(other, 'Strange', { listing_id: foreign.id });
+    await world.fill({ store: other, listings: [foreign], publications: [strange] });
+  });
+  afterAll(() => world.close());
+
+  const ids = (data: unknown) => (data as { id: string }[]).map((item) => item.id);
+
+  test('walking all pages gives every matching publication once, in order, under every filter and sort', async () => {
+    const mode = fc.constantFrom<SortMode>(
+      'created_at_desc',
+      'created_at_asc',
+      'price_asc',
+      'price_desc',
+      'name_asc',
+      'name_desc',
+    );
+    await fc.assert(
+      fc.asyncProperty(filtersOf, mode, fc.constantFrom(1, 7, 20, 50), async (filters, asked, limit) => {
+        const wanted = items
+          .filter((item) => matches(item, filters))
+          .map((item) => ({ id: item.id, keys: publicationKeys(item) }))
+          .sort((a, b) => compareByOrder(orderOf(asked), a, b))
+          .map((item) => item.id as string);
+        const [, sort, order] = /^(.*)_(asc|desc)$/.exec(asked)!;
+        const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+        const pages = Math.max(1, Math.ceil(wanted.length / limit));
+        const walked: string[] = [];
+        for (let page = 1; page <= pages; page++) {
+          const query = new URLSearchParams([
+            ...given.map(([name, value]) => [name, String(value)] as [string, string]),
+            ['sort', sort!],
+            ['order', order!],
+            ['page', String(page)],
+            ['limit', String(limit)],
+          ]);
+          const answer = await world.ask('/api/publications', { query: String(query) });
+          expect(answer.meta).toEqual({
+            page,
+            take: limit,
+            item_count: wanted.length,
+            pagination: {
+              page,
+              limit,
+              total_items: wanted.length,
+              total_pages: Math.ceil(wanted.length / limit),
+            },
+          });
+          walked.push(...ids(answer.data));
+        }
+        expect(walked).toEqual(wanted);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test.each(['sort=price&order=asc', 'sort=price&order=desc', 'sort=name'])(
+    'a price that is not shown is in no range, sorted by %s',
+    async (sort) => {
+      const shown = items.filter((item) => item.price_active && item.visibility === 'public');
+      for (const range of [
+        'min_price=0',
+        'max_price=999999999999999',
+        'min_price=0&max_price=999999999999',
+      ]) {
+        const answer = await world.ask('/api/publications', { query: `${range}&${sort}&limit=50` });
+        expect(answer.meta).toMatchObject({ item_count: shown.length });
+        expect((answer.data as { price_active: boolean }[]).every((item) => item.price_active)).toBe(true);
+      }
+    },
+  );
+
+  test('a page past the end is empty and still tells the total', async () => {
+    const answer = await world.ask('/api/publications', { query: 'page=1000000&visibility=all' });
+    expect(answer).toMatchObject({ data: [], meta: { page: 1_000_000, item_count: items.length } });
+  });
+
+  test('sort without order: newest, cheapest and A first; order without sort turns the default', async () => {
+    const list = async (query: string) => ids((await world.ask('/api/publications', { query })).data);
+    expect(await list('')).toEqual(await list('sort=created_at&order=desc'));
+    expect(await list('sort=created_at')).toEqual(await list('sort=created_at&order=desc'));
+    expect(await list('sort=price')).toEqual(await list('sort=price&order=asc'));
+    expect(await list('sort=name')).toEqual(await list('sort=name&order=asc'));
+    expect(await list('order=asc')).toEqual(await list('sort=created_at&order=asc'));
+  });
+
+  test('both names of the listings’ list give the same, and totals by visibility', async () => {
+    for (const [query, total] of [
+      ['', 1],
+      ['visibility=private', 1],
+      ['visibility=all', 2],
+    ] as const) {
+      const answer = await world.ask('/api/listings', { query });
+      expect(answer.meta).toMatchObject({ item_count: total });
+      expect(await world.ask('/api/store-listings', { query })).toEqual(answer);
+    }
+  });
+
+  test('listings have no price: sorted by it, the id decides', async () => {
+    const list = async (query: string) =>
+      ids((await world.ask('/api/listings', { query: `visibility=all&${query}` })).data);
+    const byId = [open.id, hidden.id].sort();
+    expect(await list('sort=price')).toEqual(byId);
+    expect(await list('sort=price&order=desc')).toEqual(byId.reverse());
+  });
+
+  test.each([
+    'min_price=-1',
+    'min_price=1.5',
+    'max_price=cheap',
+    'min_price=2&max_price=1',
+    'featured=yes',
+    'in_stock=1',
+    'free_shipping=',
+    'limit=51',
+    'limit=0',
+    'page=0',
+    'page=1&page=2',
+    'sort=title',
+    'order=up',
+  ])('%s is a bad query', async (query) => {
+    expect(await refusal(world.ask('/api/publications', { query }))).toBe('invalid_query');
+  });
+
+  test('a listing_id that is no UUID is told as one', async () => {
+    expect(await refusal(world.ask('/api/publications', { query: 'listing_id=shirts' }))).toBe(
+      'invalid_uuid',
+    );
+  });
+});

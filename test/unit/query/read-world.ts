@@ -1,0 +1,114 @@
+import { queryRoutes } from '../../../services/query/routes';
+import { openViewStore } from '../../../shared/adapters/open';
+import type { CollectionName, ViewDocument } from '../../../shared/contracts/documents';
+import { type Position, START } from '../../../shared/contracts/envelope';
+import { laneOf } from '../../../shared/contracts/lanes';
+import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import type { Principal } from '../../../shared/http/principal';
+import type { Answer, Route } from '../../../shared/http/route';
+import { parseConfig } from '../../../shared/kernel/config';
+import { CatalogError } from '../../../shared/kernel/errors';
+import { ActiveView } from '../../../shared/ports/active-view';
+import type { ViewStore, ViewVersion } from '../../../shared/ports/view-store';
+import { makeTempDir, type TempDir } from '../../support/temp-dir';
+import { documentsOf, type StoreContents } from './catalog-documents';
+import { idOf } from './sample';
+
+export interface Asked {
+  readonly id?: string;
+  /** As after the `?` of an address. */
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly as?: Partial<Principal>;
+}
+
+/** The reads over a real view store on a folder of its own; documents are written straight into it. */
+export class ReadWorld {
+  /** What the reads take for the time, Unix milliseconds. */
+  now_ms = 1_000_000;
+  private readonly heads = new Map<number, Position>();
+  private readonly routes: readonly Route[];
+
+  private constructor(
+    private readonly folder: TempDir,
+    private readonly store: ViewStore,
+    readonly version: ViewVersion,
+    private readonly principal: Principal,
+  ) {
+    const now = () => this.now_ms;
+    const view = new ActiveView(store, now);
+    const system = { now, random: (size: number) => new Uint8Array(size) };
+    this.routes = queryRoutes({ views: { live: view, test: view }, system });
+  }
+
+  /** An active, empty version; the principal holds a secret key for `stores`. */
+  static async open(stores: readonly string[]): Promise<ReadWorld> {
+    const folder = makeTempDir('catalog-reads-');
+    const store = await openViewStore(parseConfig({ DATA_DIR: folder.path }), 'live');
+    const { version } = await store.createVersion(1);
+    await store.activate(version);
+    return new ReadWorld(folder, store, await store.open(version), {
+      api_key_id: idOf('key'),
+      account_id: idOf('account'),
+      key_type: 'secret',
+      environment: 'live',
+      stores: stores as Principal['stores'],
+      permissions: permissionsOf('secret'),
+    });
+  }
+
+  /** Answers of the read at this path, such as `/api/listing/:id`. */
+  async ask(path: string, asked: Asked = {}): Promise<Answer> {
+    const route = this.routes.find((one) => one.path === path);
+    if (!route) throw new Error(`no route ${path}`);
+    const parameters = new URLSearchParams(asked.query);
+    const names = [...new Set(parameters.keys())];
+    return route.handler({
+      principal: { ...this.principal, ...asked.as },
+      params: asked.id === undefined ? {} : { id: asked.id },
+      query: Object.fromEntries(names.map((name) => [name, parameters.getAll(name)])),
+      body: {},
+      request_id: 'request',
+      header: (name) => asked.headers?.[name],
+    });
+  }
+
+  /** Writes all documents of the store, and moves its lane on by one. */
+  async fill(contents: StoreContents): Promise<Position> {
+    const lane = laneOf(contents.store.id, this.store.lane_count);
+    const from = this.heads.get(lane) ?? START;
+    const to = from + 1n;
+    const written = documentsOf(contents).map((one) => ({ ...one, position: to }));
+    const known = await Promise.all(written.map((one) => this.version.get(one.collection, one.id)));
+    const phase = written.map((one, at) => ({ ...one, expected: known[at]?.position ?? null }));
+    const outcome = await this.version.apply({ lane, from, to, phases: [phase] });
+    if (outcome !== 'applied') throw new Error(outcome);
+    this.heads.set(lane, to);
+    return to;
+  }
+
+  async document(collection: CollectionName, id: string): Promise<ViewDocument> {
+    const found = await this.version.get(collection, id, ['state', 'expansions']);
+    if (!found?.document) throw new Error(`no ${collection} ${id}`);
+    return found.document;
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    this.folder.remove();
+  }
+}
+
+/** The condition that the read is refused for; fails where it is not refused. */
+export async function refusal(reading: Promise<unknown>): Promise<string> {
+  try {
+    await reading;
+  } catch (error) {
+    if (error instanceof CatalogError) return error.condition;
+    throw error;
+  }
+  throw new Error('was not refused');
+}
+
+/** What a public key may: as that of a storefront. */
+export const STOREFRONT: Partial<Principal> = { key_type: 'public', permissions: permissionsOf('public') };

@@ -1,0 +1,76 @@
+import type { Listing } from '../../../shared/contracts/aggregates/listing';
+import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import type { Store } from '../../../shared/contracts/aggregates/store';
+import { type AccountId, type AnyId, deriveId, type StoreId } from '../../../shared/kernel/ids';
+import { timestamp } from '../../../shared/kernel/system';
+
+const FIRST_MS = Date.UTC(2026, 0, 31);
+
+/** The same name gives the same id in every run. */
+export const idOf = <Id extends AnyId>(name: string): Id => deriveId<Id>(FIRST_MS, name);
+
+/** Minute `n` of the samples' day. */
+export const minute = (n: number): string => timestamp(FIRST_MS + n * 60_000);
+
+export function sampleStore(name: string, given: Partial<Store> = {}): Store {
+  return {
+    id: idOf<StoreId>(name),
+    account_id: idOf<AccountId>('account'),
+    environment: 'live',
+    name,
+    status: 'active',
+    description: null,
+    businessHours: null,
+    contact: null,
+    policies: null,
+    ruc: null,
+    payment_methods: [],
+    created_at: minute(0),
+    updated_at: minute(0),
+    ...given,
+  };
+}
+
+export function sampleListing(store: Store, name: string, given: Partial<Listing> = {}): Listing {
+  return {
+    id: idOf(`${store.name}/${name}`),
+    store_id: store.id,
+    name,
+    description: null,
+    visibility: 'public',
+    default_sort_mode: 'created_at_desc',
+    media_ids: [],
+    version: 1,
+    created_at: minute(0),
+    updated_at: minute(0),
+    ...given,
+  };
+}
+
+export function samplePublication(
+  store: Store,
+  title: string,
+  given: Partial<Publication> = {},
+): Publication {
+  return {
+    id: idOf(`${store.name}/${title}`),
+    store_id: store.id,
+    title,
+    description: '',
+    description_html: null,
+    visibility: 'public',
+    price_currency: 'USD',
+    price_amount: 1_000,
+    price_active: true,
+    free_shipping: null,
+    quantity_available: null,
+    featured_position: null,
+    listing_id: null,
+    media_ids: [],
+    view_count: 0,
+    version: 1,
+    created_at: minute(0),
+    updated_at: minute(0),
+    ...given,
+  };
+}
