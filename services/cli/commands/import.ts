@@ -1,0 +1,115 @@
+import { type Command, Option } from 'commander';
+import type { Store } from '../../../shared/contracts/aggregates/store';
+import type { ListingId } from '../../../shared/kernel/ids';
+import { foldText } from '../../../shared/kernel/text';
+import { DryRunLog } from '../../import/dry-run';
+import { listingKey } from '../../import/identity';
+import type { ImportFile, ImportItem } from '../../import/item';
+import { openJsonlFile } from '../../import/jsonl-file';
+import { takenOf } from '../../import/report';
+import { runImport } from '../../import/run';
+import { openShopifyFile } from '../../import/shopify-csv';
+import { writerTo } from '../../import/writer';
+import type { Runtime } from '../../runtime';
+import { EXIT, type ExitCode } from '../failure';
+import { reportText } from '../import-report';
+import { currencyArgument, idArgument, verb } from '../options';
+import { progressBar } from '../progress';
+import { projectBeforeRead, projectWritten } from '../projected';
+import { type Session, stopSignal, withSession } from '../session';
+import { requireStore } from '../stores';
+
+interface ImportOptions {
+  readonly format: 'shopify' | 'jsonl';
+  readonly store: string;
+  readonly currency: string;
+  readonly dryRun?: true;
+}
+
+export function importCommands(program: Command): void {
+  verb(program, 'import', 'take a catalog from a file; the same file again makes no doubles')
+    .argument('<file>', 'Shopify product export (CSV) or JSON Lines')
+    .addOption(
+      new Option('--format <format>', 'of the file').choices(['shopify', 'jsonl']).makeOptionMandatory(),
+    )
+    .requiredOption('--store <id>', 'where to', idArgument)
+    .option('--currency <code>', 'of prices that do not say', currencyArgument, 'USD')
+    .option('--dry-run', 'write nothing; report what would be')
+    .action(
+      withSession<ImportOptions>(async (session, options, [path]) => {
+        const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
+        return importInto(session, options, await open(path!, options.currency));
+      }),
+    );
+
+  const review = program.command('review').description('reviews of publications');
+  verb(review, 'import', 'take reviews from JSON Lines')
+    .argument('<file>', 'JSON Lines')
+    .requiredOption('--store <id>', 'where to', idArgument)
+    .option('--dry-run', 'write nothing; report what would be')
+    .action(
+      withSession<ImportOptions>(async (session, options, [path]) =>
+        importInto(session, options, await openJsonlFile(path!, 'USD'), ['review']),
+      ),
+    );
+}
+
+/** Failure only where nothing could be taken: rows that were refused are in the report. */
+async function importInto(
+  { runtime, context, print }: Session,
+  options: Pick<ImportOptions, 'store' | 'dryRun'>,
+  file: ImportFile,
+  kinds?: readonly ImportItem['kind'][],
+): Promise<ExitCode> {
+  const store = await requireStore(runtime, options.store);
+  const dry_run = options.dryRun === true;
+  await projectBeforeRead(runtime, store.environment);
+  const signal = stopSignal();
+  const bar = progressBar(dry_run ? 'dry run' : 'import');
+  try {
+    const report = await runImport(file, {
+      store,
+      writer: writerTo(
+        dry_run ? dryDeps(runtime, store) : runtime,
+        { ...context, source: 'import' },
+        {
+          environment: store.environment,
+          store_id: store.id,
+        },
+      ),
+      findListing: (name) => findListing(runtime, store, name),
+      dry_run,
+      ...(kinds === undefined ? {} : { kinds }),
+      on_progress: (done) => bar.show({ done, total: file.total }),
+      signal,
+    });
+    bar.clear();
+    if (!dry_run) await projectWritten(runtime, store.environment);
+    await print({ store_id: store.id, ...report }, () => reportText(report));
+    if (!report.complete) return EXIT.interrupted;
+    return takenOf(report) === 0 ? EXIT.failure : EXIT.ok;
+  } finally {
+    bar.clear();
+  }
+}
+
+function dryDeps(runtime: Runtime, { environment }: Store): Pick<Runtime, 'system' | 'events'> {
+  const events = { ...runtime.events, [environment]: new DryRunLog(runtime.events[environment]) };
+  return { system: runtime.system, events };
+}
+
+/** A listing that the merchant has made by that name; of several the oldest. */
+async function findListing(runtime: Runtime, store: Store, name: string): Promise<ListingId | undefined> {
+  const view = await runtime.views[store.environment].current();
+  const found = await view?.find('listings', {
+    where: {
+      store_id: store.id,
+      visibility: { in: ['public', 'private'] },
+      name_fold: foldText(name),
+    },
+    order: [['id', 'asc']],
+    limit: 20,
+  });
+  const same = found?.find(({ document }) => listingKey(String(document?.body.name)) === listingKey(name));
+  return same?.id as ListingId | undefined;
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { startPipeline } from '../../projections/pipeline';
+import { openJobQueue } from '../../shared/adapters/open';
+import type { Position } from '../../shared/contracts/envelope';
+import type { Realm } from '../../shared/contracts/realm';
+import type { Runtime } from '../runtime';
+import { progressBar } from './progress';
+
+/** How long a write waits for what it changed to be read; a server that runs is level within moments. */
+const AFTER_WRITE_MS = 2_000;
+/** How long a read waits for a log that nobody has projected yet. */
+const BEFORE_READ_MS = 60_000;
+const WATCH_MS = 250;
+
+/** After a write: returns when a server's reads know of it, or silently when nothing projects it in time. */
+export async function projectWritten(runtime: Runtime, ...realms: readonly Realm[]): Promise<void> {
+  await projectAll(runtime, realms, AFTER_WRITE_MS);
+}
+
+/** Before a read of documents: whether they are level with the log as it stands now. */
+export async function projectBeforeRead(runtime: Runtime, ...realms: readonly Realm[]): Promise<boolean> {
+  const level = await projectAll(runtime, realms, BEFORE_READ_MS);
+  if (!level) process.stderr.write('catalog: the documents are behind the log; what is shown may be old\n');
+  return level;
+}
+
+async function projectAll(runtime: Runtime, realms: readonly Realm[], timeout_ms: number): Promise<boolean> {
+  const levels = await Promise.all(realms.map((realm) => project(runtime, realm, timeout_ms)));
+  return levels.every((level) => level);
+}
+
+/**
+ * A pipeline in this process, for as long as it takes. Where a server projects already it has the feeder's lease:
+ * this one then feeds nothing, and only waits for the server's checkpoints.
+ */
+async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Promise<boolean> {
+  if (await isLevel(runtime, realm)) return true;
+  const watching = watch(runtime, realm);
+  try {
+    return await withPipeline(runtime, realm, (pipeline) => within(timeout_ms, pipeline.caughtUp()));
+  } finally {
+    watching.end();
+  }
+}
+
+/** A bar, for the log may be long. */
+function watch(runtime: Runtime, realm: Realm): { end(): void } {
+  const bar = progressBar(`${realm}: projecting`);
+  let from: number | undefined;
+  const look = async (): Promise<void> => {
+    const level = await levelOf(runtime, realm);
+    const done = Number(level.done);
+    from ??= done;
+    bar.show({ done, total: Number(level.total), from });
+  };
+  const timer = setInterval(() => void look().catch(() => {}), WATCH_MS);
+  return {
+    end() {
+      clearInterval(timer);
+      bar.clear();
+    },
+  };
+}
+
+/** Runs `work` while the realm is projected, by this process where no other does. */
+export async function withPipeline<Result>(
+  runtime: Runtime,
+  realm: Realm,
+  work: (pipeline: { caughtUp(): Promise<void> }) => Promise<Result>,
+): Promise<Result> {
+  const { config, events, viewStores, system, log } = runtime;
+  const queue = await openJobQueue(config, realm);
+  try {
+    const stores = { events: events[realm], views: viewStores[realm] };
+    const pipeline = await startPipeline({ realm, ...stores, queue, system, log, owner: randomUUID() });
+    try {
+      return await work(pipeline);
+    } finally {
+      await pipeline.stop();
+    }
+  } finally {
+    await queue.close();
+  }
+}
+
+async function isLevel(runtime: Runtime, realm: Realm): Promise<boolean> {
+  const { done, total } = await levelOf(runtime, realm);
+  return done !== null && done >= total;
+}
+
+/** The place of the lane that is furthest behind, null where nothing was ever projected, and the log's head. */
+async function levelOf(runtime: Runtime, realm: Realm): Promise<{ done: Position | null; total: Position }> {
+  const [total, version] = await Promise.all([runtime.events[realm].head(), runtime.views[realm].current()]);
+  const checkpoints = (await version?.checkpoints()) ?? [];
+  const least = checkpoints.reduce<Position | null>(
+    (least, each) => (least === null || each < least ? each : least),
+    null,
+  );
+  return { done: least, total };
+}
+
+async function within(timeout_ms: number, work: Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeout_ms);
+  });
+  // What comes after the deadline is nobody's concern, failures included.
+  const ended = work.then(() => true);
+  ended.catch(() => {});
+  try {
+    return await Promise.race([ended, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

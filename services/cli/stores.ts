@@ -1,0 +1,12 @@
+import type { Store } from '../../shared/contracts/aggregates/store';
+import type { StoreId } from '../../shared/kernel/ids';
+import { locateStore } from '../command/store/service';
+import type { Runtime } from '../runtime';
+import { CliError } from './failure';
+
+/** The store in whichever environment it lives, from its events; a clear line where there is none. */
+export async function requireStore(runtime: Runtime, id: string): Promise<Store> {
+  const store = await locateStore(runtime, id as StoreId);
+  if (!store) throw new CliError(`there is no store ${id}`);
+  return store;
+}

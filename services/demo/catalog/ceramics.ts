@@ -1,0 +1,96 @@
+import type { DemoListing } from './product';
+
+export const ceramics: DemoListing = {
+  name: 'Cerámica',
+  description: 'Torneada y esmaltada en el taller de la calle Cajamarca, en hornadas pequeñas.',
+  products: [
+    {
+      id: 'taza-amancay',
+      title: 'Taza Amancay',
+      price: '42.00',
+      stock: 36,
+      featured: 1,
+      text: 'Taza de gres de 280 ml con la flor amarilla de las lomas de Lima, pintada a mano.',
+      details: ['Gres de alta temperatura', 'Apta para lavavajillas', '280 ml'],
+      reviews: [
+        [
+          5,
+          'Mi taza de todos los días',
+          'El esmalte es precioso y pesa lo justo.',
+          'Rosa Quispe',
+          '2025-03-02',
+        ],
+        [5, 'Llegó perfecta', 'Muy bien embalada, ni un rasguño.', 'Julián Ávalos', '2025-03-19'],
+        [4, 'Linda', 'Un poco más pequeña de lo que imaginaba.', 'María Fernanda Ríos', '2025-05-07'],
+      ],
+    },
+    {
+      id: 'tazon-neblina',
+      title: 'Tazón Neblina',
+      price: '48.00',
+      stock: 18,
+      text: 'Tazón de desayuno con un esmalte gris que recuerda el cielo de julio.',
+      reviews: [
+        [5, 'Justo el gris de Lima', 'Lo uso para la avena y para todo.', 'Ñusta Huamán', '2025-07-14'],
+      ],
+    },
+    {
+      id: 'plato-totora',
+      title: 'Plato Totora',
+      price: '55.00',
+      stock: 24,
+      text: 'Plato llano de 26 cm con el dibujo de un tejido de totora.',
+    },
+    {
+      id: 'jarra-rimac',
+      title: 'Jarra Rímac',
+      price: '96.00',
+      stock: 7,
+      featured: 3,
+      text: 'Jarra de un litro con asa ancha y pico que no gotea.',
+      details: ['1 litro', 'Esmalte azul cobalto', 'Asa para mano entera'],
+      reviews: [
+        [5, 'No gotea', 'Por fin una jarra que sirve sin mojar la mesa.', 'Óscar Peña', '2025-02-21'],
+        [4, 'Hermosa y pesada', 'Llena pesa bastante, pero se ve increíble.', 'Lucía Zúñiga', '2025-04-11'],
+      ],
+    },
+    {
+      id: 'macetero-cactus',
+      title: 'Macetero para cactus',
+      price: '32.50',
+      stock: 40,
+      text: 'Macetero de 9 cm con plato, en barro sin esmaltar.',
+    },
+    {
+      id: 'torito-pucara',
+      title: 'Torito de Pucará',
+      price: '120.00',
+      stock: 5,
+      text: 'El par que cuida los techos, hecho por la familia Choque en Santiago de Pupuja.',
+      reviews: [[5, 'Un regalo perfecto', 'Vino con la historia del taller.', 'Inés Córdova', '2025-06-01']],
+    },
+    {
+      id: 'azucarero-luna',
+      title: 'Azucarero Luna',
+      price: '38.00',
+      stock: 0,
+      text: 'Azucarero redondo con tapa y cucharita de madera de sauce.',
+    },
+    {
+      id: 'set-pisco',
+      title: 'Juego de seis copitas para pisco',
+      price: '110.00',
+      stock: 9,
+      free_shipping: true,
+      text: 'Seis copitas de gres blanco, cada una con una letra de la palabra AMIGOS.',
+    },
+    {
+      id: 'segunda-seleccion',
+      title: 'Piezas de segunda selección',
+      price: '15.00',
+      stock: 60,
+      private: true,
+      text: 'Piezas con pequeñas fallas de esmalte, para la feria del taller.',
+    },
+  ],
+};

@@ -1,0 +1,95 @@
+import type { DemoListing } from './product';
+
+export const coffee: DemoListing = {
+  name: 'Café',
+  description: 'Granos de pequeños productores, tostados los martes en la trastienda.',
+  sort_mode: 'price_asc',
+  products: [
+    {
+      id: 'cafe-chanchamayo',
+      title: 'Café Chanchamayo, 250 g',
+      price: '34.00',
+      stock: 80,
+      featured: 2,
+      text: 'Cuerpo redondo, notas de panela y naranja. Tueste medio.',
+      details: ['Variedad catuaí', '1 450 m de altura', 'Lavado'],
+      reviews: [
+        [
+          5,
+          'El mejor para la mañana',
+          'Lo compro molido para prensa, sale siempre parejo.',
+          'Diego Núñez',
+          '2025-01-30',
+        ],
+        [4, 'Muy bueno', 'Me gustaría una bolsa de medio kilo.', 'Carla Benítez', '2025-04-25'],
+        [5, 'Frescura real', 'Tostado tres días antes de llegar.', 'Hugo Yupanqui', '2025-08-09'],
+      ],
+    },
+    {
+      id: 'cafe-villa-rica',
+      title: 'Café Villa Rica, 250 g',
+      price: '36.00',
+      stock: 64,
+      text: 'Dulce y limpio, con notas de cacao y manzana roja.',
+    },
+    {
+      id: 'cafe-jaen',
+      title: 'Café Jaén honey, 250 g',
+      price: '41.50',
+      stock: 22,
+      text: 'Proceso honey: miel de caña, durazno y un final largo.',
+      reviews: [[5, 'Para filtro', 'En V60 es una maravilla.', 'Andrés Salcedo', '2025-05-18']],
+    },
+    {
+      id: 'cafe-quillabamba',
+      title: 'Café Quillabamba geisha, 200 g',
+      price: '89.00',
+      stock: 6,
+      featured: 8,
+      text: 'Floral y delicado; cuarenta bolsas por cosecha, y no más.',
+      reviews: [
+        [5, 'Otro mundo', 'Huele a jazmín desde que abres la bolsa.', 'Mónica Ibáñez', '2025-09-03'],
+        [3, 'Caro', 'Rico, pero el precio duele.', 'Renzo Pacheco', '2025-09-12'],
+      ],
+    },
+    {
+      id: 'cafe-descafeinado',
+      title: 'Café descafeinado al agua, 250 g',
+      price: '39.00',
+      stock: 0,
+      text: 'Sin cafeína y con sabor: descafeinado con agua de montaña.',
+    },
+    {
+      id: 'prensa-francesa',
+      title: 'Prensa francesa de 600 ml',
+      price: '98.00',
+      stock: 12,
+      free_shipping: true,
+      text: 'Vidrio resistente al calor y filtro doble de acero.',
+    },
+    {
+      id: 'gotero-ceramica',
+      title: 'Gotero de cerámica',
+      price: '75.00',
+      stock: 10,
+      text: 'Hecho en nuestro taller: cono con tres surcos y base para cualquier taza.',
+      reviews: [
+        [4, 'Funciona muy bien', 'Conserva el calor mejor que el de plástico.', 'Iván Ñaupari', '2025-03-27'],
+      ],
+    },
+    {
+      id: 'filtros-papel',
+      title: 'Filtros de papel, 100 unidades',
+      price: '22.00',
+      stock: 150,
+      text: 'Sin blanquear, para gotero de una a dos tazas.',
+    },
+    {
+      id: 'suscripcion-cafe',
+      title: 'Suscripción mensual de café',
+      price: '65.00',
+      price_hidden: true,
+      text: 'Dos bolsas al mes, elegidas por nuestra tostadora. Escríbenos para conocer el precio.',
+    },
+  ],
+};

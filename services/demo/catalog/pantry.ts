@@ -1,0 +1,80 @@
+import type { DemoListing } from './product';
+
+export const pantry: DemoListing = {
+  name: 'Chocolate y despensa',
+  description: 'Cacao, miel, sal y otras cosas que viajan bien en una caja de regalo.',
+  products: [
+    {
+      id: 'chocolate-70',
+      title: 'Chocolate 70 % de Piura',
+      price: '18.00',
+      stock: 110,
+      featured: 6,
+      text: 'Tableta de 70 g de cacao blanco de Piura, frutal y sin amargor.',
+      details: ['Cacao y azúcar de caña, nada más', '70 g'],
+      reviews: [
+        [5, 'Adictivo', 'Compré una y volví por cinco.', 'Valeria Muñoz', '2025-03-15'],
+        [4, 'Muy fino', 'Se derrite rápido en verano.', 'Luis Ángel Soto', '2025-02-12'],
+      ],
+    },
+    {
+      id: 'chocolate-maras',
+      title: 'Chocolate con sal de Maras',
+      price: '19.00',
+      stock: 95,
+      text: 'Cacao de Cusco al 60 % con granos de sal rosada.',
+    },
+    {
+      id: 'chocolate-taza',
+      title: 'Chocolate para taza, 200 g',
+      price: '21.00',
+      stock: 70,
+      text: 'Con canela y clavo, como se toma en la bajada del Corpus.',
+      reviews: [[5, 'Sabor de la abuela', 'Con leche evaporada es perfecto.', 'Teófila Rojas', '2025-07-28']],
+    },
+    {
+      id: 'miel-oxapampa',
+      title: 'Miel de Oxapampa, 350 g',
+      price: '29.00',
+      stock: 38,
+      text: 'Miel cruda de flores de montaña; cristaliza en invierno, como debe ser.',
+    },
+    {
+      id: 'sal-maras',
+      title: 'Sal de Maras, 250 g',
+      price: '12.00',
+      stock: 140,
+      text: 'Cosechada a mano en las salineras, en bolsa de tela.',
+    },
+    {
+      id: 'mermelada-aguaymanto',
+      title: 'Mermelada de aguaymanto',
+      price: '17.50',
+      stock: 47,
+      text: 'Ácida y brillante, con poco azúcar. Frasco de 240 g.',
+    },
+    {
+      id: 'aji-panca',
+      title: 'Pasta de ají panca ahumado',
+      price: '16.00',
+      stock: 0,
+      text: 'Para adobos y anticuchos. Frasco de 200 g.',
+    },
+    {
+      id: 'te-muna',
+      title: 'Infusión de muña y cedrón',
+      price: '13.50',
+      stock: 85,
+      text: 'Veinte filtrantes, o una taza larga después del almuerzo.',
+      reviews: [[4, 'Digestiva', 'El cedrón se siente más que la muña.', 'Beatriz Íñiguez', '2025-09-21']],
+    },
+    {
+      id: 'caja-despensa',
+      title: 'Caja Despensa',
+      price: '99.00',
+      stock: 14,
+      free_shipping: true,
+      text: 'Chocolate, miel, sal y mermelada en caja de cartón impresa en el taller.',
+    },
+  ],
+};

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import type { Store } from '../../shared/contracts/aggregates/store';
+import { START } from '../../shared/contracts/envelope';
+import type { Environment } from '../../shared/contracts/realm';
+import { REALMS } from '../../shared/contracts/realm';
+import type { KeyType } from '../../shared/contracts/vocabulary';
+import type { Config } from '../../shared/kernel/config';
+import { type AccountId, generateId, type StoreId } from '../../shared/kernel/ids';
+import { createAccount } from '../command/account/service';
+import { createApiKey } from '../command/api-key/service';
+import type { ControlDeps, WriteContext } from '../command/context';
+import { findStore } from '../command/store/service';
+import { listingIdOf, publicationIdOf } from '../import/identity';
+import type { ImportItem } from '../import/item';
+import { runImport } from '../import/run';
+import { writerTo } from '../import/writer';
+import { liveItems, testItems } from './catalog';
+import { type Demo, DemoFiles, type PendingDemo } from './files';
+import { demoRequests } from './requests';
+import { makeStore } from './stores';
+
+export interface ReadyDemo {
+  readonly demo: Demo;
+  /** This start made it, or completed it. */
+  readonly made: boolean;
+  /** Four requests to paste into a shell, for the service's address, such as `http://127.0.0.1:8080`. */
+  requests(base_url: string): string;
+}
+
+/** The listing and the publication that the requests are about. */
+const SHOWN = { listing: 'Cerámica', publication: 'taza-amancay' };
+
+type PendingKey = 'public_key' | 'secret_key' | 'test_public_key' | 'test_secret_key';
+
+const KEYS: readonly { field: PendingKey; type: KeyType; environment: Environment; name: string }[] = [
+  { field: 'public_key', type: 'public', environment: 'live', name: 'Demo storefront' },
+  { field: 'secret_key', type: 'secret', environment: 'live', name: 'Demo back office' },
+  { field: 'test_public_key', type: 'public', environment: 'test', name: 'Demo storefront, test' },
+  { field: 'test_secret_key', type: 'secret', environment: 'test', name: 'Demo back office, test' },
+];
+
+/**
+ * On a data folder without any event: a demo account with a live and a test store, four keys and a catalog, and
+ * `DATA_DIR/demo.json` to reach them by. One that was interrupted is completed. Undefined with `DEMO=off`, and where
+ * the folder holds something else. Everything is written by the write side's services.
+ */
+export async function ensureDemo(deps: ControlDeps, config: Config): Promise<ReadyDemo | undefined> {
+  if (config.DEMO === 'off') return undefined;
+  const files = new DemoFiles(config.DATA_DIR);
+  const empty = await isEmpty(deps);
+  const earlier = empty ? undefined : await files.readDemo();
+  if (earlier) return ready(deps, earlier, false);
+  const pending = (await files.readPending()) ?? (empty ? newDemo(deps) : undefined);
+  if (!pending) return undefined;
+  return ready(deps, await makeDemo(deps, files, pending), true);
+}
+
+async function isEmpty(deps: ControlDeps): Promise<boolean> {
+  const heads = await Promise.all(REALMS.map((realm) => deps.events[realm].head()));
+  return heads.every((head) => head === START);
+}
+
+function newDemo({ system }: ControlDeps): PendingDemo {
+  const id = (): string => generateId(system.now(), system.random);
+  return { account_id: id(), store_id: id(), test_store_id: id() };
+}
+
+async function makeDemo(deps: ControlDeps, files: DemoFiles, pending: PendingDemo): Promise<Demo> {
+  const context: WriteContext = { source: 'system', request_id: randomUUID() };
+  await files.writePending(pending);
+  const account_id = pending.account_id as AccountId;
+  await createAccount(deps, context, { id: account_id, name: 'Demo' });
+  const live = await makeStore(deps, context, 'live', { account_id, id: pending.store_id as StoreId });
+  const test = await makeStore(deps, context, 'test', { account_id, id: pending.test_store_id as StoreId });
+  await fill(deps, context, live, liveItems());
+  await fill(deps, context, test, testItems());
+  const demo = await makeKeys(deps, context, files, pending);
+  await files.finish(demo);
+  return demo;
+}
+
+async function fill(
+  deps: ControlDeps,
+  context: WriteContext,
+  store: Store,
+  items: readonly ImportItem[],
+): Promise<void> {
+  const steps = async function* () {
+    for (const item of items) yield [item];
+  };
+  const report = await runImport(
+    { total: items.length, items: steps },
+    {
+      store,
+      writer: writerTo(deps, context, { environment: store.environment, store_id: store.id }),
+      findListing: async () => undefined,
+      dry_run: false,
+    },
+  );
+  const fault = report.failed[0];
+  if (fault) throw new Error(`the demo's catalog is faulty: ${fault.external_id}: ${fault.reason}`);
+}
+
+/** Each key is noted as soon as it is made, for nothing else knows it. */
+async function makeKeys(
+  deps: ControlDeps,
+  context: WriteContext,
+  files: DemoFiles,
+  pending: PendingDemo,
+): Promise<Demo> {
+  let noted = pending;
+  for (const { field, type, environment, name } of KEYS) {
+    if (noted[field] !== undefined) continue;
+    const store = environment === 'live' ? pending.store_id : pending.test_store_id;
+    const input = { account_id: pending.account_id, name, type, stores: [store] };
+    const { key } = await createApiKey(deps, context, input);
+    noted = { ...noted, [field]: key };
+    await files.writePending(noted);
+  }
+  const { account_id: _account, ...demo } = noted;
+  return demo as Demo;
+}
+
+async function ready(deps: ControlDeps, demo: Demo, made: boolean): Promise<ReadyDemo | undefined> {
+  const store = await findStore(deps, { environment: 'live', id: demo.store_id as StoreId });
+  if (!store) return undefined;
+  const places = {
+    listing_id: listingIdOf(store, SHOWN.listing, 1),
+    publication_id: publicationIdOf(store, SHOWN.publication, 1),
+  };
+  return { demo, made, requests: (base_url) => demoRequests(demo, places, base_url) };
+}

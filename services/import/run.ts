@@ -1,0 +1,187 @@
+import { parseBody } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { PublicationId } from '../../shared/kernel/ids';
+import { newPublicationSchema } from '../command/publication/body';
+import { publicationIdOf, type StoreIdentity } from './identity';
+import type { ImportFile, ImportItem, ListingItem, PublicationItem, ReviewItem, RowNote } from './item';
+import { type FindListing, Listings } from './listings';
+import { runPool } from './pool';
+import { rejectionReason } from './rejection';
+import { type ImportReport, type Kind, Tally } from './report';
+import { Reviews } from './reviews';
+import type { CatalogWriter, Outcome } from './writer';
+
+/** Enough writes at once that one commit of the log serves many of them. */
+const CONCURRENCY = 32;
+
+export interface ImportRun {
+  readonly store: StoreIdentity;
+  readonly writer: CatalogWriter;
+  readonly findListing: FindListing;
+  readonly dry_run: boolean;
+  /** Kinds that this file may hold; a row of another is refused. */
+  readonly kinds?: readonly ImportItem['kind'][];
+  /** Called after each step of the file. */
+  readonly on_progress?: (done: number) => void;
+  /** Aborted: no further row is started, and the report says `complete: false`. */
+  readonly signal?: AbortSignal;
+}
+
+/** What one run holds in common for its rows. */
+interface Session extends ImportRun {
+  readonly tally: Tally;
+  readonly listings: Listings;
+  readonly reviews: Reviews;
+  /** Every publication of the file by its external id; undefined where it was not taken. */
+  readonly publications: Map<string, { line: number; id: Promise<PublicationId | undefined> }>;
+}
+
+/**
+ * The one loop that writes, whatever the format. A row that the write side refuses is reported and the others are
+ * taken; anything else that fails (the log cannot be reached) ends the run with that error, and the same import again
+ * completes it.
+ */
+export async function runImport(file: ImportFile, run: ImportRun): Promise<ImportReport> {
+  const tally = new Tally();
+  const listings = new Listings(run.store, run.writer, run.findListing, tally);
+  const reviews = new Reviews(run.writer, tally);
+  const session: Session = { ...run, tally, listings, reviews, publications: new Map() };
+  let done = 0;
+  await runPool(
+    file.items(),
+    CONCURRENCY,
+    async (items) => {
+      for (const item of items) await takeItem(session, item);
+      run.on_progress?.(++done);
+    },
+    run.signal,
+  );
+  return tally.report({ dry_run: run.dry_run, complete: run.signal?.aborted !== true });
+}
+
+async function takeItem(session: Session, item: ImportItem): Promise<void> {
+  if (item.kind === 'warning') return session.tally.warn(item);
+  if (item.kind === 'failed') return session.tally.fail(item.about && kindOf[item.about], item);
+  if (session.kinds && !session.kinds.includes(item.kind))
+    return session.tally.fail(null, noteOf(item, `a ${item.kind} is not imported by this command`));
+  switch (item.kind) {
+    case 'publication':
+      return takePublication(session, item);
+    case 'listing':
+      return takeListing(session, item);
+    case 'review':
+      return takeReview(session, item);
+  }
+}
+
+const kindOf = { listing: 'listings', publication: 'publications', review: 'reviews' } as const;
+
+async function takePublication(session: Session, item: PublicationItem): Promise<void> {
+  const earlier = session.publications.get(item.external_id);
+  if (earlier) {
+    session.tally.fail('publications', noteOf(item, `the same as in line ${earlier.line}`));
+    return;
+  }
+  const writing = attempt(session, 'publications', item, () => writePublication(session, item));
+  session.publications.set(item.external_id, { line: item.line, id: writing });
+  const id = await writing;
+  if (id !== undefined) {
+    const { line, external_id, images } = item;
+    session.tally.keepImages(line, { publication_id: id, external_id, images });
+  }
+  for (const [index, review] of item.reviews.entries()) {
+    const note = (error: unknown): RowNote => noteOf(item, `reviews[${index}]: ${reasonOf(error)}`);
+    if (id === undefined) session.tally.fail('reviews', note('its publication was not taken'));
+    else await attempt(session, 'reviews', item, () => session.reviews.post(id, review), note);
+  }
+}
+
+/** Checked before its listing is made: what is refused leaves no empty listing behind. */
+async function writePublication(session: Session, item: PublicationItem): Promise<PublicationId> {
+  parseBody(newPublicationSchema, item.fields);
+  const listing =
+    typeof item.listing === 'string'
+      ? { listing_id: await session.listings.named(item.listing) }
+      : item.listing === null
+        ? { listing_id: null }
+        : {};
+  const input = parseBody(newPublicationSchema, { ...item.fields, ...listing });
+  for (let generation = 1; ; generation++) {
+    const id = publicationIdOf(session.store, item.external_id, generation);
+    const outcome: Outcome = await session.writer.putPublication(id, input);
+    if (outcome === 'deleted') continue;
+    session.tally.count('publications', outcome);
+    return id;
+  }
+}
+
+async function takeListing(session: Session, item: ListingItem): Promise<void> {
+  await attempt(session, 'listings', item, async () => {
+    const { name } = item.fields;
+    if (typeof name !== 'string')
+      throw CatalogError.ofFaults([
+        { condition: 'field_required', field: 'listing.name', constraint: 'required' },
+      ]);
+    await session.listings.describe({ ...item.fields, name });
+  });
+}
+
+async function takeReview(session: Session, item: ReviewItem): Promise<void> {
+  await attempt(session, 'reviews', item, async () => {
+    const id = await publicationOf(session, item);
+    if (id === undefined) throw new CatalogError('publication_not_found');
+    await session.reviews.post(id, item.review);
+  });
+}
+
+/** By its id, or by what it was imported as: in this file, above the review, or ever before. */
+async function publicationOf(session: Session, item: ReviewItem): Promise<PublicationId | undefined> {
+  const { writer, store } = session;
+  if ('id' in item.publication) {
+    const id = item.publication.id as PublicationId;
+    return (await writer.publication(id)) === 'present' ? id : undefined;
+  }
+  const { external_id } = item.publication;
+  const ofThisFile = session.publications.get(external_id);
+  if (ofThisFile) return ofThisFile.id;
+  for (let generation = 1; ; generation++) {
+    const id = publicationIdOf(store, external_id, generation);
+    const presence = await writer.publication(id);
+    if (presence !== 'deleted') return presence === 'present' ? id : undefined;
+  }
+}
+
+/** What is refused is reported; any other failure is thrown and ends the run. */
+async function attempt<Result>(
+  session: Session,
+  kind: Kind,
+  item: PublicationItem | ListingItem | ReviewItem,
+  write: () => Promise<Result>,
+  note: (error: unknown) => RowNote = (error) => noteOf(item, reasonOf(error)),
+): Promise<Result | undefined> {
+  try {
+    return await write();
+  } catch (error) {
+    if (rejectionReason(error) === undefined) throw error;
+    session.tally.fail(kind, note(error));
+    return undefined;
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  typeof error === 'string' ? error : (rejectionReason(error) ?? '');
+
+function noteOf(item: PublicationItem | ListingItem | ReviewItem, reason: string): RowNote {
+  return { line: item.line, external_id: nameOf(item), reason };
+}
+
+function nameOf(item: PublicationItem | ListingItem | ReviewItem): string | null {
+  switch (item.kind) {
+    case 'publication':
+      return item.external_id;
+    case 'listing':
+      return typeof item.fields.name === 'string' ? item.fields.name : null;
+    case 'review':
+      return 'id' in item.publication ? item.publication.id : item.publication.external_id;
+  }
+}

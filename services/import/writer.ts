@@ -1,0 +1,53 @@
+import type { Environment } from '../../shared/contracts/realm';
+import type { ListingId, PublicationId, StoreId } from '../../shared/kernel/ids';
+import { listingAggregate, publicationAggregate } from '../command/aggregates';
+import type { StoreDeps, WriteContext } from '../command/context';
+import { load } from '../command/execute';
+import type { NewListing } from '../command/listing/body';
+import { putListing } from '../command/listing/service';
+import type { NewPublication } from '../command/publication/body';
+import { putPublication } from '../command/publication/service';
+import type { NewReview } from '../command/review/body';
+import { postReview } from '../command/review/service';
+
+/** `deleted`: the merchant deleted it; nothing was written, and nothing ever will be under this id. */
+export type Outcome = 'created' | 'updated' | 'unchanged' | 'deleted';
+/** What is of another store is absent. */
+export type Presence = 'absent' | 'present' | 'deleted';
+
+/** How an import writes into one store; what the rules refuse is thrown as `CatalogError`. */
+export interface CatalogWriter {
+  putListing(id: ListingId, input: NewListing): Promise<Outcome>;
+  putPublication(id: PublicationId, input: NewPublication): Promise<Outcome>;
+  postReview(input: NewReview, external_id: string | undefined): Promise<'created' | 'unchanged'>;
+  listing(id: ListingId): Promise<Presence>;
+  publication(id: PublicationId): Promise<Presence>;
+}
+
+export interface ImportTarget {
+  readonly environment: Environment;
+  readonly store_id: StoreId;
+}
+
+/** Through the write side's services, so that an import passes the same rules as a request. */
+export function writerTo(deps: StoreDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
+  const { environment, store_id } = target;
+  const place = { events: deps.events[environment], realm: environment };
+  return {
+    putListing: async (id, input) => (await putListing(deps, context, { ...target, id }, input)).outcome,
+    putPublication: async (id, input) =>
+      (await putPublication(deps, context, { ...target, id }, input)).outcome,
+    postReview: async (input, external_id) => {
+      const written = await postReview(deps, context, { ...target, external_id }, input);
+      return written.changed ? 'created' : 'unchanged';
+    },
+    listing: async (id) => {
+      const { state } = await load({ ...place, aggregate: listingAggregate, id });
+      return state.tag === 'present' && state.listing.store_id !== store_id ? 'absent' : state.tag;
+    },
+    publication: async (id) => {
+      const { state } = await load({ ...place, aggregate: publicationAggregate, id });
+      return state.tag === 'present' && state.publication.store_id !== store_id ? 'absent' : state.tag;
+    },
+  };
+}

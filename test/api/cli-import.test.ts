@@ -1,0 +1,176 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openEventStore } from '../../shared/adapters/open';
+import { parseConfig } from '../../shared/kernel/config';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+import { Cli, ended, expectFailure } from './cli-run';
+
+interface Shop {
+  readonly cli: Cli;
+  readonly store: string;
+  /** Writes a file beside the data and gives its path. */
+  file(name: string, content: string): string;
+}
+
+async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
+  await withTempDir(async (folder) => {
+    const cli = new Cli(join(folder, 'data'));
+    const store = await cli.store(await cli.account());
+    const file: Shop['file'] = (name, content) => {
+      const path = join(folder, name);
+      writeFileSync(path, content);
+      return path;
+    };
+    await story({ cli, store, file });
+  });
+}
+
+const SHOPIFY = [
+  'Handle,Title,Body (HTML),Type,Tags,Published,Variant Inventory Qty,Variant Price,Image Src',
+  'mug,Mug,"<p>Blue\nmug</p>",Cups,,true,3,12.00,https://x/mug.jpg',
+  'mug,,,,,,4,9.50,',
+  'bowl,Bowl,,,"kitchen, clay",false,,20,',
+  'lost,,,Cups,,true,1,5,',
+  'free,Free,,Cups,,true,1,gratis,',
+  '',
+].join('\n');
+
+test('a Shopify export: dry run, import, and again', () =>
+  withShop(async ({ cli, store, file }) => {
+    const run = ['import', file('export.csv', SHOPIFY), '--format', 'shopify', '--store', store];
+    const would = await cli.json(...run, '--dry-run');
+    expect(would).toMatchObject({ dry_run: true, publications: { created: 2, failed: 2 } });
+    expect((await cli.json('projections', 'status', '--realm', 'live')).realms[0].head).toBe('1');
+
+    const report = await cli.json(...run, '--currency', 'eur');
+    expect(report).toMatchObject({
+      store_id: store,
+      dry_run: false,
+      complete: true,
+      listings: { created: 2 },
+      publications: { created: 2, updated: 0, unchanged: 0, failed: 2 },
+      failed: [
+        { line: 6, external_id: 'lost', reason: 'no title in the first row of its handle' },
+        { line: 7, external_id: 'free', reason: 'price "gratis" is no decimal number such as 12.50' },
+      ],
+      images: [{ external_id: 'mug', images: [{ url: 'https://x/mug.jpg', alt: null }] }],
+    });
+
+    const again = await cli.run(...run, '--currency', 'EUR');
+    expect(again).toMatchObject({ code: 0, stderr: '' });
+    expect(again.stdout).toMatch(/publications +0 +0 +2 +2\n/);
+    expect(again.stdout).toMatch(/ 6 +lost +no title/);
+    expect(again.stdout).toContain('1 image addresses of 1 publications');
+    expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  }));
+
+test('JSON Lines with reviews, and a file of reviews', () =>
+  withShop(async ({ cli, store, file }) => {
+    const row = { external_id: 'tea', title: 'Tea', price: '4.20', listing: 'Drinks' };
+    const rows = [row, { ...row, external_id: 'bad', price: '4.205' }].map((each) => JSON.stringify(each));
+    const path = file('catalog.jsonl', rows.join('\n'));
+    const report = await cli.json('import', path, '--format', 'jsonl', '--store', store);
+    expect(report).toMatchObject({ publications: { created: 1, failed: 1 }, failed: [{ line: 2 }] });
+
+    const review = { publication: 'tea', rating: 4, author_name: 'Ana', body: 'Good' };
+    const reviews = file('reviews.jsonl', `${JSON.stringify(review)}\n{"publication":"x","rating":1}\n`);
+    const first = await cli.json('review', 'import', reviews, '--store', store);
+    expect(first).toMatchObject({
+      reviews: { created: 1, failed: 1 },
+      failed: [{ line: 2, external_id: 'x' }],
+    });
+    expect(await cli.json('review', 'import', reviews, '--store', store)).toMatchObject({
+      reviews: { created: 0, unchanged: 1 },
+    });
+  }));
+
+test('a file that cannot be taken is one line; rows that cannot, all of them, are a failure with a report', () =>
+  withShop(async ({ cli, store, file }) => {
+    const shopify = (path: string) => cli.run('import', path, '--format', 'shopify', '--store', store);
+    expectFailure(await shopify('/nowhere.csv'), 1, 'no such file');
+    expectFailure(await shopify(cli.folder), 1, 'is a folder');
+    expectFailure(await shopify(file('empty.csv', '')), 1, 'is empty');
+    expectFailure(await shopify(file('other.csv', 'name,price\nx,1\n')), 1, 'no column "Handle"');
+    const csv = file('export.csv', SHOPIFY);
+    expectFailure(await cli.run('import', csv, '--format', 'xml', '--store', store), 2, 'Allowed choices');
+    expectFailure(await cli.run('import', csv, '--store', store), 2, '--format');
+    expectFailure(
+      await cli.run('import', csv, '--format', 'shopify', '--store', store, '--currency', 'xx'),
+      2,
+      'ISO 4217',
+    );
+    const other = '01890a5d-ac96-774b-bcce-b302099a8057';
+    expectFailure(
+      await cli.run('import', csv, '--format', 'shopify', '--store', other),
+      1,
+      'there is no store',
+    );
+
+    const nothing = await shopify(file('bad.csv', 'Handle,Title,Variant Price\na,A,x\n'));
+    expect(nothing.code).toBe(1);
+    expect(nothing.stdout).toContain('price "x"');
+  }));
+
+const LARGE = 3_000;
+
+function largeFile({ file }: Shop): string {
+  const rows = Array.from({ length: LARGE }, (_, index) => ({
+    external_id: `p${index}`,
+    title: `Product ${index}`,
+    price: '1.00',
+    listing: `Listing ${index % 7}`,
+  }));
+  return file('large.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
+}
+
+test('killed in the middle, the same import again completes it', () =>
+  withShop(async (shop) => {
+    const { cli, store } = shop;
+    const run = ['import', largeFile(shop), '--format', 'jsonl', '--store', store];
+    const child = cli.start(...run);
+    const end = ended(child);
+    await waitFor(async () => (await headOf(cli)) > 300, { timeout_ms: 20_000, what: 'some hundred events' });
+    child.kill('SIGKILL');
+    expect((await end).code).toBeNull();
+
+    const report = await cli.json(...run);
+    expect(report).toMatchObject({ complete: true, publications: { updated: 0, failed: 0 } });
+    expect(report.publications.created + report.publications.unchanged).toBe(LARGE);
+    expect(report.publications.unchanged).toBeGreaterThan(0);
+    // The store, seven listings and every publication: one event each.
+    expect(await headOf(cli)).toBe(1 + 7 + LARGE);
+  }));
+
+test('stopped by Ctrl-C it ends what it began, reports and ends with 130', () =>
+  withShop(async (shop) => {
+    const { cli, store } = shop;
+    const child = cli.start('import', largeFile(shop), '--format', 'jsonl', '--store', store, '--json');
+    const end = ended(child);
+    await waitFor(async () => (await headOf(cli)) > 100, { timeout_ms: 20_000, what: 'some hundred events' });
+    child.kill('SIGINT');
+    const { code, stdout } = await end;
+    const report = JSON.parse(stdout);
+    expect([code, report.complete]).toEqual([130, false]);
+    expect(await headOf(cli)).toBe(1 + report.listings.created + report.publications.created);
+  }));
+
+/** The live log's length, without a process of its own for each look. */
+async function headOf(cli: Cli): Promise<number> {
+  const store = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'live');
+  try {
+    return Number(await store.head());
+  } finally {
+    await store.close();
+  }
+}
+
+test('the documented example is taken whole', () =>
+  withShop(async ({ cli, store, file }) => {
+    const guide = readFileSync(join(process.cwd(), 'docs', 'import.md'), 'utf8');
+    const example = /```jsonl\n([\s\S]*?)```/.exec(guide)![1]!;
+    const report = await cli.json('import', file('x.jsonl', example), '--format', 'jsonl', '--store', store);
+    expect(report.failed).toEqual([]);
+    expect(report.publications.created).toBeGreaterThan(0);
+    expect(report.reviews.created).toBeGreaterThan(0);
+  }));

@@ -1,0 +1,135 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openViewStore } from '../../shared/adapters/open';
+import { streamName } from '../../shared/contracts/envelope';
+import { laneOf } from '../../shared/contracts/lanes';
+import { parseConfig } from '../../shared/kernel/config';
+import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
+import { withTempDir } from '../support/temp-dir';
+import { Cli, expectFailure } from './cli-run';
+
+const row = (index: number) => ({
+  external_id: `p${index}`,
+  title: `P${index}`,
+  price: '1.00',
+  listing: 'All',
+});
+
+async function withCatalog(
+  story: (cli: Cli, ids: { account: string; store: string }) => Promise<void>,
+  ...options: string[]
+): Promise<void> {
+  await withTempDir(async (folder) => {
+    const cli = new Cli(join(folder, 'data'));
+    const account = await cli.account();
+    const store = await cli.store(account, ...options);
+    const path = join(folder, 'catalog.jsonl');
+    writeFileSync(path, Array.from({ length: 12 }, (_, index) => JSON.stringify(row(index))).join('\n'));
+    await cli.json('import', path, '--format', 'jsonl', '--store', store);
+    await story(cli, { account, store });
+  });
+}
+
+async function inLiveViews(
+  cli: Cli,
+  story: (views: ViewStore, active: ViewVersion) => Promise<void>,
+): Promise<void> {
+  const views = await openViewStore(parseConfig({ DATA_DIR: cli.folder }), 'live');
+  try {
+    const active = (await views.versions()).find(({ status }) => status === 'active')!;
+    await story(views, await views.open(active.version));
+  } finally {
+    await views.close();
+  }
+}
+
+test('status, verify, rebuild, rollback, drop', () =>
+  withCatalog(async (cli) => {
+    const { realms } = await cli.json('projections', 'status');
+    expect(realms.map(({ realm }: { realm: string }) => realm)).toEqual(['control', 'live', 'test']);
+    expect(realms[1]).toMatchObject({ head: '14', lag: '0', versions: [{ status: 'active', parked: [] }] });
+    expect(realms[1].versions[0].lanes[0]).toEqual({ lane: 0, checkpoint: '14', lag: '0' });
+    expect((await cli.run('projections', 'status')).stdout).toMatch(/live +14 +v1 +active +0 +14 +0 +0\n/);
+
+    const clean = await cli.json('projections', 'verify');
+    expect(clean).toMatchObject({ clean: true });
+    const rebuilt = await cli.json('projections', 'rebuild', '--realm', 'live');
+    expect(rebuilt.realms).toMatchObject([{ realm: 'live', outcome: 'activated', previous: 1 }]);
+    const back = await cli.json('projections', 'rollback', '--realm', 'live');
+    expect(back.realms).toEqual([{ realm: 'live', version: 1, previous: rebuilt.realms[0].version }]);
+    const dropped = await cli.json('projections', 'drop');
+    expect(dropped.realms[1]).toEqual({ realm: 'live', dropped: [rebuilt.realms[0].version] });
+    expectFailure(await cli.run('projections', 'rollback'), 1, 'no earlier version');
+    expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  }));
+
+test('a document that drifted is named with its fields, and ends with 1', () =>
+  withCatalog(async (cli, { store }) => {
+    let id = '';
+    await inLiveViews(cli, async (views, active) => {
+      const [stored] = await active.scan('publications', { limit: 1 });
+      id = stored!.id;
+      const whole = (await active.get('publications', id, ALL_PARTS))!;
+      const document = { ...whole.document!, body: { ...whole.document!.body, title: 'Changed by hand' } };
+      const lane = laneOf(store, views.lane_count);
+      const at = await active.checkpoint(lane);
+      const write = {
+        collection: 'publications',
+        id,
+        position: whole.position,
+        expected: whole.position,
+        document,
+      } as const;
+      expect(await active.apply({ lane, from: at, to: at, phases: [[write]] })).toBe('applied');
+    });
+    const found = await cli.run('projections', 'verify', '--json');
+    expect(found.code).toBe(1);
+    const { clean, realms } = JSON.parse(found.stdout);
+    expect(clean).toBe(false);
+    expect(realms[1].differences).toMatchObject([
+      { collection: 'publications', id, field: 'body.title', actual: 'Changed by hand' },
+    ]);
+    const table = await cli.run('projections', 'verify', '--realm', 'live');
+    expect(table.code).toBe(1);
+    expect(table.stdout).toMatch(/DRIFT/);
+    expect(table.stdout).toMatch(
+      new RegExp(`live +publications +${id} +body.title +"P\\d+" +"Changed by hand"`),
+    );
+
+    await cli.json('projections', 'rebuild', '--realm', 'live');
+    expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  }));
+
+test('parked streams are listed, retried and skipped', () =>
+  withCatalog(async (cli, { store }) => {
+    const stream = streamName('live', 'store', store);
+    await inLiveViews(cli, async (views, active) => {
+      const lane = laneOf(store, views.lane_count);
+      const at = await active.checkpoint(lane);
+      const parked_at = new Date().toISOString();
+      const parked = { stream, lane, revision: 1, position: at, reason: 'it broke', parked_at };
+      await active.apply({ lane, from: at, to: at, phases: [], park: [parked] });
+    });
+    expect((await cli.json('projections', 'parked')).parked).toMatchObject([
+      { realm: 'live', stream, version: 1, reason: 'it broke' },
+    ]);
+    expect(await cli.json('projections', 'retry', stream)).toMatchObject({ versions: [{ parked: null }] });
+    expect((await cli.run('projections', 'parked')).stdout).toBe('No stream is parked.\n');
+    expectFailure(await cli.run('projections', 'skip', stream), 1, 'is not parked');
+    expectFailure(await cli.run('projections', 'skip', 'nonsense'), 2, 'is no stream');
+  }));
+
+test('test data is reset by deletions, and nothing else is touched', () =>
+  withCatalog(async (cli, { account }) => {
+    const live = await cli.store(account);
+    const reset = ['test-data', 'reset', '--account', account];
+    expectFailure(await cli.run(...reset), 2, '12 test publications and 1 test listings');
+    expect(await cli.json(...reset, '--yes')).toEqual({ account_id: account, publications: 12, listings: 1 });
+    const before = (await cli.json('projections', 'status', '--realm', 'test')).realms[0].head;
+    expect(before).toBe(String(1 + 13 + 13));
+    expect(await cli.json(...reset, '--yes')).toMatchObject({ publications: 0, listings: 0 });
+    const { stores } = await cli.json('store', 'list', '--account', account);
+    expect(stores.map(({ id }: { id: string }) => id)).toContain(live);
+    expect(stores).toHaveLength(2);
+    expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  }, '--test'));

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const MAIN = join(__dirname, '..', '..', 'services', 'cli', 'main.js');
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The compiled command line on a data folder, as an operator types it. */
+export class Cli {
+  constructor(
+    readonly folder: string,
+    private readonly environment: Record<string, string> = {},
+  ) {}
+
+  start(...args: string[]): ChildProcess {
+    const { NODE_OPTIONS: _, ...inherited } = process.env;
+    return spawn(process.execPath, [MAIN, ...args], {
+      env: { ...inherited, DATA_DIR: this.folder, ...this.environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  async run(...args: string[]): Promise<Ended> {
+    return ended(this.start(...args));
+  }
+
+  /** The document of a command that succeeds: all of standard output is one. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
+  async json(...args: string[]): Promise<any> {
+    const { code, stdout, stderr } = await this.run(...args, '--json');
+    if (code !== 0) throw new Error(`catalog ${args.join(' ')}: ${code} ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  async account(name = 'Merchant'): Promise<string> {
+    return (await this.json('account', 'create', '--name', name)).id;
+  }
+
+  async store(account: string, ...options: string[]): Promise<string> {
+    return (await this.json('store', 'create', '--account', account, '--name', 'Shop', ...options)).id;
+  }
+}
+
+export async function ended(child: ChildProcess): Promise<Ended> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
+
+/** A failure is one line on standard error, and never a stack. */
+export function expectFailure(result: Ended, code: number, text: string | RegExp): void {
+  expect(result.stderr).toMatch(text);
+  expect(result.stderr).toMatch(/^catalog: .+\n$/);
+  expect(result.stderr).not.toMatch(/\n\s+at /);
+  expect(result.stdout).toBe('');
+  expect(result.code).toBe(code);
+}

@@ -1,0 +1,84 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Harness, startHarness } from '../support/harness';
+import { waitFor } from '../support/wait-for';
+import { Cli } from './cli-run';
+
+/** The command line beside a server that runs on the same folder. */
+describe('while a server runs', () => {
+  let server: Harness;
+  let cli: Cli;
+  beforeAll(async () => {
+    server = await startHarness();
+    cli = new Cli(server.data_dir);
+  });
+  afterAll(() => server.close());
+
+  test('a key works as soon as the command ends, and no more soon after it is revoked', async () => {
+    const account = await cli.account();
+    const store = await cli.store(account);
+    const create = ['key', 'create', '--account', account, '--type', 'public', '--store', store];
+    const { id, key } = await cli.json(...create);
+    const token = await server.token(key);
+    expect(await server.request('GET', '/api/store', { token })).toMatchObject({
+      status: 200,
+      body: { data: { id: store, name: 'Shop' } },
+    });
+    await cli.json('key', 'revoke', id);
+    const refused = async () => (await server.request('GET', '/api/store', { token })).status === 401;
+    await waitFor(refused, { timeout_ms: 5_000, what: 'the token of a revoked key to be refused' });
+  });
+
+  test('an imported catalog is read by listing, featured first, with its expansions', async () => {
+    const shop = await server.newShop();
+    const rows = [
+      {
+        external_id: 'a',
+        title: 'A',
+        price: '3.00',
+        listing: 'Tea',
+        reviews: [{ rating: 5, author_name: 'Ana' }],
+      },
+      { external_id: 'b', title: 'B', price: '2.00', listing: 'tea', featured_position: 1 },
+      { external_id: 'c', title: 'C', price: '1.00', listing: 'Tea', visibility: 'private' },
+    ];
+    const path = join(server.data_dir, 'tea.jsonl');
+    writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+    await cli.json('import', path, '--format', 'jsonl', '--store', shop.store_id);
+
+    const { token } = shop.public;
+    const listings = await server.request('GET', '/api/store-listings', { token });
+    const [tea] = listings.body.data;
+    expect(tea).toMatchObject({ name: 'Tea', stats: { publication_count: 2 } });
+    const page = await server.request('GET', `/api/listing/${tea.id}/publications`, { token });
+    expect(page.body.data.featured).toMatchObject([{ title: 'B' }]);
+    expect(page.body.data.others).toMatchObject([{ title: 'A', price_amount: 300 }]);
+    const one = page.body.data.others[0].id;
+    const expanded = await server.request('GET', `/api/publication/${one}?expand=listing`, { token });
+    expect(expanded.body.data.listing).toMatchObject({ id: tea.id, name: 'Tea' });
+  });
+
+  test('writes over HTTP and an import at the same time both arrive', async () => {
+    const shop = await server.newShop();
+    const rows = Array.from({ length: 400 }, (_, index) => ({
+      external_id: `p${index}`,
+      title: `P${index}`,
+      price: '1.00',
+    }));
+    const path = join(server.data_dir, 'many.jsonl');
+    writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+    const importing = cli.json('import', path, '--format', 'jsonl', '--store', shop.store_id);
+    const body = { title: 'Over HTTP', price_currency: 'USD', price_amount: 100 };
+    const written: number[] = [];
+    for (let count = 0; count < 40; count++)
+      written.push(
+        (await server.request('POST', '/api/publication', { token: shop.secret.token, body })).status,
+      );
+    expect(new Set(written)).toEqual(new Set([201]));
+    expect(await importing).toMatchObject({ publications: { created: 400, failed: 0 } });
+    await server.settled();
+    const list = await server.request('GET', '/api/publications', { token: shop.public.token });
+    expect(list.body.meta.item_count).toBe(440);
+    expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  });
+});

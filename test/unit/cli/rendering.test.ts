@@ -1,0 +1,43 @@
+import { progressBar, renderProgress } from '../../../services/cli/progress';
+import { fieldsTable, table } from '../../../services/cli/table';
+
+test('columns are as wide as their widest cell, numbers stand to the right', () => {
+  const text = table(
+    [{ title: 'name' }, { title: 'count', align: 'right' }],
+    [
+      ['Cerámica', '7'],
+      ['Té', '1234'],
+    ],
+  );
+  expect(text).toBe(['NAME      COUNT', 'Cerámica      7', 'Té         1234', ''].join('\n'));
+});
+
+test('a name cannot steer the terminal', () => {
+  expect(fieldsTable({ name: 'a\u001b[31mb\nc', none: null })).toBe('name  a·[31mb·c\nnone  -\n');
+});
+
+test('a bar tells share, rate and time to go', () => {
+  expect(renderProgress('import', { done: 500, total: 1000 }, 2_000)).toBe(
+    'import  [############------------]   50%  500/1,000  250/s  ETA 2 s',
+  );
+  expect(renderProgress('import', { done: 10, total: 100_000 }, 1_000)).toContain('ETA 2 h 46 min');
+  expect(renderProgress('import', { done: 0, total: 10 }, 0)).toContain('ETA -');
+  expect(renderProgress('import', { done: 7, total: null }, 1_000)).toBe('import  7  7/s');
+});
+
+test('a bar is drawn on a terminal alone, at most ten times a second, and its end always', () => {
+  const drawn: string[] = [];
+  let now_ms = 0;
+  const screen = { isTTY: true, write: (text: string) => drawn.push(text) };
+  const bar = progressBar('x', screen, () => now_ms);
+  for (; now_ms <= 1_000; now_ms += 10) bar.show({ done: now_ms / 10, total: 1_000 });
+  expect(drawn).toHaveLength(11);
+  bar.show({ done: 1_000, total: 1_000 });
+  expect(drawn).toHaveLength(12);
+
+  const silent: string[] = [];
+  const none = progressBar('x', { write: (text) => silent.push(text) });
+  none.show({ done: 1, total: 2 });
+  none.clear();
+  expect(silent).toEqual([]);
+});

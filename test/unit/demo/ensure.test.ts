@@ -1,0 +1,157 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { hashKey } from '../../../services/command/api-key/secret';
+import { ensureDemo, type ReadyDemo } from '../../../services/demo/ensure';
+import { openRuntime, type Runtime } from '../../../services/runtime';
+import { type DomainEvent, decodeEvent } from '../../../shared/contracts/codec';
+import { START } from '../../../shared/contracts/envelope';
+import type { Realm } from '../../../shared/contracts/realm';
+import { parseConfig } from '../../../shared/kernel/config';
+import { realSystem } from '../../../shared/kernel/system';
+import { withTempDir } from '../../support/temp-dir';
+
+const log = pino({ level: 'silent' });
+
+async function withRuntime<Result>(
+  folder: string,
+  story: (runtime: Runtime, demo: () => Promise<ReadyDemo | undefined>) => Promise<Result>,
+  environment: Record<string, string> = {},
+): Promise<Result> {
+  const config = parseConfig({ DATA_DIR: folder, ...environment });
+  const runtime = await openRuntime(config, log, realSystem);
+  try {
+    return await story(runtime, () => ensureDemo(runtime, config));
+  } finally {
+    await runtime.close();
+  }
+}
+
+async function eventsOf(runtime: Runtime, realm: Realm): Promise<DomainEvent[]> {
+  const store = runtime.events[realm];
+  const head = await store.head();
+  const found: DomainEvent[] = [];
+  if (head === START) return found;
+  const stop = new AbortController();
+  for await (const batch of store.subscribe({ after: START, signal: stop.signal })) {
+    found.push(...batch.events.map(decodeEvent));
+    if (batch.position >= head) stop.abort();
+  }
+  return found;
+}
+
+const ofType = <Type extends DomainEvent['type']>(events: DomainEvent[], type: Type) =>
+  events.filter((event): event is Extract<DomainEvent, { type: Type }> => event.type === type);
+
+test('an empty folder gets a believable live store, a smaller test store, and four keys', () =>
+  withTempDir((folder) =>
+    withRuntime(folder, async (runtime, demo) => {
+      const ready = await demo();
+      expect(ready).toMatchObject({ made: true });
+      const live = await eventsOf(runtime, 'live');
+      const publications = ofType(live, 'PublicationCreated').map(({ data }) => data);
+      const shown = publications.filter(({ visibility }) => visibility === 'public');
+      const listings = ofType(live, 'ListingCreated');
+      expect(shown.length).toBeGreaterThanOrEqual(60);
+      expect(publications.length).toBeGreaterThan(shown.length);
+      expect(listings.filter(({ data }) => data.visibility === 'public')).toHaveLength(8);
+      expect(listings.filter(({ data }) => data.visibility === 'private')).toHaveLength(1);
+      expect(publications.some(({ featured_position }) => featured_position === 1)).toBe(true);
+      expect(publications.some(({ price_active }) => price_active === false)).toBe(true);
+      expect(publications.some(({ quantity_available }) => quantity_available === 0)).toBe(true);
+      expect(ofType(live, 'PaymentMethodAdded').length).toBeGreaterThanOrEqual(3);
+      expect(ofType(live, 'ReviewPosted').length).toBeGreaterThanOrEqual(20);
+
+      const test = ofType(await eventsOf(runtime, 'test'), 'PublicationCreated');
+      expect(test.length).toBeGreaterThan(5);
+      expect(test.length).toBeLessThan(publications.length);
+
+      const keys = ofType(await eventsOf(runtime, 'control'), 'ApiKeyCreated').map(({ data }) => data);
+      const kept = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Record<string, string>;
+      expect(Object.keys(kept).sort()).toEqual(
+        [
+          'public_key',
+          'secret_key',
+          'store_id',
+          'test_public_key',
+          'test_secret_key',
+          'test_store_id',
+        ].sort(),
+      );
+      for (const [field, prefix] of Object.entries(PREFIXES)) {
+        expect(kept[field]).toMatch(new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`));
+        expect(keys).toContainEqual(expect.objectContaining({ key_hash: hashKey(kept[field]!) }));
+      }
+      expect(keys).toHaveLength(4);
+      expect(statSync(join(folder, 'demo.json')).mode & 0o777).toBe(0o600);
+      expect(existsSync(join(folder, 'demo.pending.json'))).toBe(false);
+    }),
+  ));
+
+const PREFIXES = {
+  public_key: 'pk_live_',
+  secret_key: 'sk_live_',
+  test_public_key: 'pk_test_',
+  test_secret_key: 'sk_test_',
+};
+
+test('the second start makes nothing, and still knows the requests', () =>
+  withTempDir((folder) =>
+    withRuntime(folder, async (runtime, demo) => {
+      await demo();
+      const heads = await Promise.all(Object.values(runtime.events).map((store) => store.head()));
+      const again = await demo();
+      expect(again?.made).toBe(false);
+      expect(await Promise.all(Object.values(runtime.events).map((store) => store.head()))).toEqual(heads);
+      const requests = again!.requests('http://127.0.0.1:8080');
+      expect(requests.match(/^# \d/gm)).toEqual(['# 1', '# 2', '# 3', '# 4']);
+      expect(requests).toContain(again!.demo.secret_key);
+    }),
+  ));
+
+test('a demo that was interrupted is completed at the next start, without doubles', () =>
+  withTempDir(async (folder) => {
+    const whole = await withRuntime(folder, async (runtime, demo) => {
+      await demo();
+      return (await eventsOf(runtime, 'live')).length;
+    });
+    await withTempDir((other) =>
+      withRuntime(other, async (runtime) => {
+        const config = parseConfig({ DATA_DIR: other });
+        let appends = 25;
+        const live = Object.create(runtime.events.live) as typeof runtime.events.live;
+        live.append = async (...call) => {
+          if (appends-- <= 0) throw new Error('the power went out');
+          return runtime.events.live.append(...call);
+        };
+        const failing = { ...runtime, events: { ...runtime.events, live } };
+        await expect(ensureDemo(failing, config)).rejects.toThrow('the power went out');
+        expect(existsSync(join(other, 'demo.json'))).toBe(false);
+        expect((await eventsOf(runtime, 'live')).length).toBeGreaterThan(10);
+
+        expect(await ensureDemo(runtime, config)).toMatchObject({ made: true });
+        expect(await eventsOf(runtime, 'live')).toHaveLength(whole);
+        expect(ofType(await eventsOf(runtime, 'control'), 'AccountCreated')).toHaveLength(1);
+      }),
+    );
+  }));
+
+test('nothing is made with DEMO=off, nor in a folder that holds something else', () =>
+  withTempDir(async (folder) => {
+    await withRuntime(
+      folder,
+      async (runtime, demo) => {
+        expect(await demo()).toBeUndefined();
+        expect(await runtime.events.control.head()).toBe(START);
+      },
+      { DEMO: 'off' },
+    );
+    await withRuntime(folder, async (_runtime, demo) => {
+      await demo();
+      const kept = readFileSync(join(folder, 'demo.json'), 'utf8');
+      writeFileSync(join(folder, 'demo.json'), '{"store_id":7}');
+      await expect(demo()).rejects.toThrow('is not what it should be');
+      writeFileSync(join(folder, 'demo.json'), kept);
+      expect(await demo()).toMatchObject({ made: false });
+    });
+  }));

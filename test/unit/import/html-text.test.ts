@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { htmlToText } from '../../../services/import/html-text';
+
+test.each([
+  ['plain text & more', 'plain text & more'],
+  ['<p>One</p><p>Two<br>three</p>', 'One\n\nTwo\nthree'],
+  ['<ul><li>a</li><li>b</li></ul>', 'a\n\nb'],
+  ['caf&eacute; &amp; t&#233; &lt;3 &quot;x&quot;', 'café & té <3 "x"'],
+  ['a&nbsp;&nbsp;b\n\n  c', 'a b c'],
+  ['<table><tr><td>a</td><td>b</td></tr></table>', 'a b'],
+  ['one<b>word</b>', 'oneword'],
+  ['<script>alert(1)</script>x<style>p{}</style>', 'x'],
+  ['&amp;lt;b&amp;gt;', '&lt;b&gt;'],
+  ['&lt;script&gt;', '<script>'],
+  ['', ''],
+])('%s', (html, text) => {
+  expect(htmlToText(html)).toBe(text);
+});
+
+test('a long text is cut at the limit, and never through a character', () => {
+  expect(htmlToText('x'.repeat(10_001))).toHaveLength(10_000);
+  expect(htmlToText(`${'x'.repeat(9_999)}😀`)).toBe('x'.repeat(9_999));
+});
+
+test('whatever comes in, what comes out is short and has no control character but the newline', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (html) => {
+      const text = htmlToText(html, 50);
+      expect(text.length).toBeLessThanOrEqual(50);
+      expect(text).not.toMatch(/(?!\n)\p{Cc}/u);
+    }),
+  );
+});

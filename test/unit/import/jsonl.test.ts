@@ -1,0 +1,135 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { ImportItem } from '../../../services/import/item';
+import { parseJsonLine } from '../../../services/import/jsonl';
+import { openJsonlFile } from '../../../services/import/jsonl-file';
+import { withTempDir } from '../../support/temp-dir';
+
+const parse = (row: unknown): ImportItem[] => parseJsonLine(JSON.stringify(row), 4, 'USD');
+const reasons = (items: readonly ImportItem[]): string[] =>
+  items.flatMap((item) => (item.kind === 'failed' ? [item.reason] : []));
+const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99' };
+
+test('a publication line', () => {
+  expect(
+    parse({
+      ...shirt,
+      price_currency: 'EUR',
+      quantity_available: 3,
+      listing: ' Clothes ',
+      images: ['https://x/1.jpg', { url: 'https://x/2.jpg', alt: 'back' }],
+      reviews: [{ rating: 5, author_name: 'Ana', body: 'Good' }],
+    }),
+  ).toEqual([
+    {
+      kind: 'publication',
+      line: 4,
+      external_id: 'shirt',
+      fields: { title: 'Shirt', price_amount: 999, price_currency: 'EUR', quantity_available: 3 },
+      listing: 'Clothes',
+      images: [
+        { url: 'https://x/1.jpg', alt: null },
+        { url: 'https://x/2.jpg', alt: 'back' },
+      ],
+      reviews: [{ external_id: null, fields: { rating: 5, author_name: 'Ana', body: 'Good' } }],
+    },
+  ]);
+});
+
+test('a price is a text, a number, or hundredths; the currency is the command line’s where it is left out', () => {
+  expect(parse({ ...shirt, price: 0.29 })).toMatchObject([
+    { fields: { price_amount: 29, price_currency: 'USD' } },
+  ]);
+  expect(parse({ external_id: 'x', title: 'X', price_amount: 999 })).toMatchObject([
+    { fields: { price_amount: 999 } },
+  ]);
+  expect(reasons(parse({ ...shirt, price_amount: 1 }))).toEqual(['price: either price or price_amount']);
+  expect(reasons(parse({ ...shirt, price: 0.001 }))).toEqual([expect.stringContaining('two decimals')]);
+});
+
+test('a listing is said, said to be none, or not said', () => {
+  expect(parse(shirt)[0]).not.toHaveProperty('listing');
+  expect(parse({ ...shirt, listing: null })[0]).toHaveProperty('listing', null);
+  expect(reasons(parse({ ...shirt, listing: 7 }))).toEqual(["listing: must be a listing's name"]);
+});
+
+test('a listing line, and a review line by id or by external id', () => {
+  expect(parse({ listing: { name: 'Clothes', visibility: 'private' } })).toEqual([
+    { kind: 'listing', line: 4, fields: { name: 'Clothes', visibility: 'private' } },
+  ]);
+  const id = '01890A5D-AC96-774B-BCCE-B302099A8057';
+  expect(parse({ publication_id: id, rating: 4, author_name: 'A' })).toMatchObject([
+    { kind: 'review', publication: { id: id.toLowerCase() } },
+  ]);
+  expect(parse({ publication: 'shirt', rating: 4, author_name: 'A', external_id: 'r1' })).toMatchObject([
+    { kind: 'review', publication: { external_id: 'shirt' }, review: { external_id: 'r1' } },
+  ]);
+});
+
+test.each([
+  ['not an object', [1, 2], 'not a JSON object'],
+  ['no external id', { title: 'X', price: 1 }, 'external_id: is required'],
+  ['a misspelt field', { ...shirt, titel: 'X' }, 'titel: is no field of this kind of line'],
+  [
+    'a misspelt field of a listing',
+    { listing: { naem: 'X' } },
+    'listing.naem: is no field of this kind of line',
+  ],
+  ['a review of nothing', { rating: 4 }, 'publication: is required, or publication_id'],
+  ['a review of no UUID', { rating: 4, publication_id: 'x' }, 'publication_id: must be a UUID'],
+  ['an image that is none', { ...shirt, images: [7] }, 'images[0]: must be an address, or {"url", "alt"}'],
+  ['images that are no array', { ...shirt, images: 'x' }, 'images: must be an array'],
+])('%s is reported', (_what, row, reason) => {
+  expect(reasons(parse(row))).toEqual([reason]);
+});
+
+test('a review that is no good is reported; its publication and the other reviews are taken', () => {
+  const items = parse({ ...shirt, reviews: [{ rating: 5 }, 'x', { stars: 3 }] });
+  expect(items[0]).toMatchObject({ kind: 'publication', reviews: [{ fields: { rating: 5 } }] });
+  expect(reasons(items)).toEqual([
+    'reviews[1]: must be an object',
+    'reviews[2].stars: is no field of this kind of line',
+  ]);
+});
+
+test('any line whatever is an item or a reason', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      const items = parseJsonLine(text, 1, 'USD');
+      expect(items.length).toBeGreaterThan(0);
+    }),
+  );
+  fc.assert(
+    fc.property(
+      fc.object({ key: fc.constantFrom(...Object.keys(shirt), 'reviews', 'images', 'listing', 'rating') }),
+      (row) => {
+        expect(parse(row).length).toBeGreaterThan(0);
+      },
+    ),
+  );
+});
+
+test('a file: blank lines are none, a line that is not UTF-8 is reported, the last needs no end', async () => {
+  await withTempDir(async (folder) => {
+    const path = join(folder, 'x.jsonl');
+    const bad = Buffer.from([0x7b, 0xff, 0x7d, 0x0a]);
+    const line = (id: string) => JSON.stringify({ ...shirt, external_id: id });
+    writeFileSync(
+      path,
+      Buffer.concat([Buffer.from(`\uFEFF${line('a')}\r\n\n`), bad, Buffer.from(line('b'))]),
+    );
+    const file = await openJsonlFile(path, 'USD');
+    const items: ImportItem[] = [];
+    for await (const step of file.items()) items.push(...step);
+    expect(file.total).toBe(3);
+    expect(items.map((item) => [item.kind, item.line])).toEqual([
+      ['publication', 1],
+      ['failed', 3],
+      ['publication', 4],
+    ]);
+    writeFileSync(path, '\n');
+    await expect(openJsonlFile(path, 'USD')).rejects.toThrow('is empty');
+    await expect(openJsonlFile(join(folder, 'none'), 'USD')).rejects.toThrow('no such file');
+  });
+});

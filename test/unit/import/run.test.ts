@@ -1,0 +1,273 @@
+import { createListing, deleteListing } from '../../../services/command/listing/service';
+import { deletePublication } from '../../../services/command/publication/service';
+import { DryRunLog } from '../../../services/import/dry-run';
+import { listingIdOf, publicationIdOf } from '../../../services/import/identity';
+import { takenOf } from '../../../services/import/report';
+import type { CatalogWriter } from '../../../services/import/writer';
+import { newContext, type Shop, withShop } from './some-catalog';
+
+const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99', listing: 'Clothes' };
+const review = { rating: 5, author_name: 'Ana', body: 'Good' };
+
+/** Products in three listings, each with a review. */
+const many = (count: number): unknown[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...shirt,
+    external_id: `p${index}`,
+    title: `Product ${index}`,
+    listing: `Listing ${index % 3}`,
+    reviews: [{ ...review, body: `About ${index}` }],
+  }));
+
+test('the same file twice: the second writes no event', () =>
+  withShop(async ({ run, history }) => {
+    const first = await run(many(50));
+    expect(first).toMatchObject({
+      complete: true,
+      listings: { created: 3, failed: 0 },
+      publications: { created: 50, failed: 0 },
+      reviews: { created: 50, failed: 0 },
+    });
+    const written = await history();
+    expect(written).toHaveLength(103);
+
+    const second = await run(many(50));
+    expect(second).toMatchObject({
+      listings: { created: 0, unchanged: 3 },
+      publications: { created: 0, updated: 0, unchanged: 50 },
+      reviews: { created: 0, unchanged: 50 },
+    });
+    expect(await history()).toEqual(written);
+  }));
+
+test('HTML that is sanitised is no change the second time', () =>
+  withShop(async ({ run }) => {
+    const rows = [{ ...shirt, description_html: '<p onclick="x()">Hi</p><script>bad()</script>' }];
+    await run(rows);
+    expect((await run(rows)).publications).toMatchObject({ unchanged: 1, updated: 0 });
+  }));
+
+test('a changed row updates what it says and leaves alone what it does not say', () =>
+  withShop(async ({ run, history }) => {
+    await run([{ ...shirt, quantity_available: 3, featured_position: 1 }]);
+    const report = await run([{ ...shirt, price: '8.00' }]);
+    expect(report.publications).toMatchObject({ updated: 1, created: 0 });
+    expect((await history()).slice(-1)).toEqual(['PublicationPriced']);
+  }));
+
+test('an import that dies in the middle is completed by the next', () =>
+  withShop(async (shop) => {
+    const { run, history } = shop;
+    await expect(run(many(100), { writer: dyingAfter(40, shop) })).rejects.toThrow('the power went out');
+    const half = (await history()).length;
+    expect(half).toBeGreaterThan(0);
+    expect(half).toBeLessThan(203);
+
+    const report = await run(many(100));
+    expect(report.publications.created + report.publications.unchanged).toBe(100);
+    expect(report.publications).toMatchObject({ updated: 0, failed: 0 });
+    const written = await history();
+    expect(written).toHaveLength(203);
+    expect(new Set(written).size).toBe(203);
+  }));
+
+/** Its writes succeed, and then none of them. */
+function dyingAfter(writes: number, shop: Shop): CatalogWriter {
+  const writer = shop.writer();
+  let left = writes;
+  const spend = (): void => {
+    if (left-- <= 0) throw new Error('the power went out');
+  };
+  return {
+    ...writer,
+    putPublication: async (id, input) => {
+      spend();
+      return writer.putPublication(id, input);
+    },
+    postReview: async (input, external_id) => {
+      spend();
+      return writer.postReview(input, external_id);
+    },
+  };
+}
+
+test('an import that is stopped says so, and what it has done stays done', () =>
+  withShop(async (shop) => {
+    const stop = new AbortController();
+    const writer = shop.writer();
+    const stopping: CatalogWriter = {
+      ...writer,
+      putPublication: async (id, input) => {
+        stop.abort();
+        return writer.putPublication(id, input);
+      },
+    };
+    const report = await shop.run(many(100), { writer: stopping, signal: stop.signal });
+    expect(report.complete).toBe(false);
+    expect(report.publications.created).toBeGreaterThan(0);
+    expect(report.publications.created).toBeLessThan(100);
+    expect((await shop.history()).filter((event) => event.startsWith('PublicationCreated'))).toHaveLength(
+      report.publications.created,
+    );
+  }));
+
+test('a dry run writes nothing and tells what would come of it', () =>
+  withShop(async (shop) => {
+    await shop.run([shirt]);
+    const written = await shop.history();
+    const dry = { ...shop.runtime.events, live: new DryRunLog(shop.runtime.events.live) };
+    const report = await shop.run(
+      [
+        { ...shirt, title: 'Blouse' },
+        { ...shirt, external_id: 'hat', listing: 'Hats', reviews: [review] },
+        { ...shirt, external_id: 'cap', listing: 'hats' },
+        { publication: 'hat', ...review, body: 'Too small' },
+        { ...shirt, external_id: 'bad', price: '-1' },
+      ],
+      { writer: shop.writer({ system: shop.runtime.system, events: dry }), dry_run: true },
+    );
+    expect(report).toMatchObject({
+      dry_run: true,
+      listings: { created: 1, unchanged: 1 },
+      publications: { created: 2, updated: 1, unchanged: 0, failed: 1 },
+      reviews: { created: 2 },
+      failed: [{ line: 5, external_id: 'bad' }],
+    });
+    expect(await shop.history()).toEqual(written);
+  }));
+
+test('what the merchant deleted is made again under another id, once', () =>
+  withShop(async ({ run, runtime, store, history }) => {
+    await run([shirt]);
+    const id = publicationIdOf(store, 'shirt', 1);
+    await deletePublication(runtime, newContext(), { environment: 'live', id });
+    await deleteListing(runtime, newContext(), { environment: 'live', id: listingIdOf(store, 'clothes', 1) });
+
+    const report = await run([{ ...shirt, reviews: [review] }]);
+    expect(report).toMatchObject({
+      listings: { created: 1 },
+      publications: { created: 1 },
+      reviews: { created: 1 },
+    });
+    const written = await history();
+    expect(await run([{ ...shirt, reviews: [review] }])).toMatchObject({ publications: { unchanged: 1 } });
+    expect((await run([{ publication: 'shirt', ...review, body: 'Later' }])).reviews.created).toBe(1);
+    expect(await history()).toEqual([...written, 'ReviewPosted Later']);
+  }));
+
+test('one listing per name, whatever its case, also when many rows name it at once', () =>
+  withShop(async ({ run, history }) => {
+    const rows = ['Clothes', 'CLOTHES', ' clothes '].map((listing, index) => ({
+      ...shirt,
+      external_id: `s${index}`,
+      listing,
+    }));
+    expect((await run(rows)).listings).toMatchObject({ created: 1, unchanged: 0 });
+    expect((await history()).filter((event) => event.startsWith('ListingCreated'))).toEqual([
+      'ListingCreated Clothes',
+    ]);
+  }));
+
+test('a listing that the merchant has made by that name is used', () =>
+  withShop(async ({ run, runtime, store }) => {
+    const target = { environment: 'live', store_id: store.id } as const;
+    const { value } = await createListing(runtime, newContext(), target, { name: 'clothes' });
+    const findListing = async () => value.id;
+    expect((await run([shirt], { findListing })).listings).toMatchObject({ created: 0, unchanged: 1 });
+  }));
+
+test('a listing line describes its listing, before or after rows that name it', () =>
+  withShop(async ({ run, history }) => {
+    const described = {
+      listing: { name: 'Clothes', description: 'To wear', default_sort_mode: 'price_asc' },
+    };
+    await run([shirt, described]);
+    const written = await history();
+    expect(written.filter((event) => event.startsWith('Listing'))).toEqual([
+      'ListingCreated Clothes',
+      'ListingDescribed Clothes',
+      'ListingSortModeChanged',
+    ]);
+    await run([described, shirt]);
+    expect(await history()).toEqual(written);
+  }));
+
+test('a row that the rules refuse is reported with line and reason, and leaves no empty listing', () =>
+  withShop(async ({ run, history }) => {
+    const report = await run([
+      { ...shirt, title: 'x'.repeat(201), listing: 'Never' },
+      { ...shirt, external_id: 'money', price_currency: 'XXY' },
+      { ...shirt, external_id: 'ok', listing: 'x'.repeat(121) },
+      { ...shirt, external_id: 'ok2' },
+      { ...shirt, external_id: 'ok2' },
+      { listing: { name: 'Clothes', default_sort_mode: 'random' } },
+      { publication: 'nothing', ...review },
+      { ...shirt, external_id: 'ok3', reviews: [{ rating: 6, author_name: 'A' }, review] },
+      { ...shirt, external_id: 'lost', title: '', reviews: [review] },
+    ]);
+    expect(report.failed).toEqual([
+      { line: 1, external_id: 'shirt', reason: 'title: must be at most 200 characters' },
+      { line: 2, external_id: 'money', reason: expect.stringContaining('ISO 4217') },
+      { line: 3, external_id: 'ok', reason: 'listing.name: must be at most 120 characters' },
+      { line: 5, external_id: 'ok2', reason: 'the same as in line 4' },
+      { line: 6, external_id: 'Clothes', reason: expect.stringContaining('default_sort_mode') },
+      { line: 7, external_id: 'nothing', reason: 'The publication does not exist' },
+      { line: 8, external_id: 'ok3', reason: 'reviews[0]: rating: must be at most 5' },
+      { line: 9, external_id: 'lost', reason: expect.stringContaining('title') },
+      { line: 9, external_id: 'lost', reason: 'reviews[0]: its publication was not taken' },
+    ]);
+    expect(report).toMatchObject({
+      listings: { created: 1, failed: 1 },
+      publications: { created: 2, failed: 5 },
+      reviews: { created: 1, failed: 3 },
+    });
+    expect(takenOf(report)).toBe(4);
+    expect((await history()).filter((event) => event.startsWith('Listing'))).toEqual([
+      'ListingCreated Clothes',
+    ]);
+  }));
+
+test('two reviews that say the same are two; with an id of its own it is one', () =>
+  withShop(async ({ run }) => {
+    const rows = [
+      { ...shirt, reviews: [review, review, review] },
+      { publication: 'shirt', ...review, external_id: 'r1' },
+      { publication: 'shirt', ...review, external_id: 'r1', rating: 1 },
+    ];
+    expect((await run(rows)).reviews).toMatchObject({ created: 4, unchanged: 1 });
+    expect((await run(rows)).reviews).toMatchObject({ created: 0, unchanged: 5 });
+  }));
+
+test('a file of reviews takes nothing else', () =>
+  withShop(async ({ run, store }) => {
+    await run([shirt]);
+    const publication_id = publicationIdOf(store, 'shirt', 1);
+    const report = await run(
+      [
+        { ...shirt, title: 'Changed' },
+        { publication_id, ...review },
+      ],
+      { kinds: ['review'] },
+    );
+    expect(report).toMatchObject({
+      publications: { updated: 0 },
+      reviews: { created: 1 },
+      failed: [{ line: 1, reason: 'a publication is not imported by this command' }],
+    });
+  }));
+
+test('images are kept in the report, for what was taken', () =>
+  withShop(async ({ run, store }) => {
+    const images = ['https://x/1.jpg'];
+    const report = await run([
+      { ...shirt, images },
+      { ...shirt, external_id: 'bad', title: '', images },
+    ]);
+    expect(report.images).toEqual([
+      {
+        publication_id: publicationIdOf(store, 'shirt', 1),
+        external_id: 'shirt',
+        images: [{ url: 'https://x/1.jpg', alt: null }],
+      },
+    ]);
+  }));

@@ -1,0 +1,93 @@
+import { pino } from 'pino';
+import { createAccount } from '../../../services/command/account/service';
+import type { StoreDeps, WriteContext } from '../../../services/command/context';
+import { createStore } from '../../../services/command/store/service';
+import type { ImportFile, ImportItem } from '../../../services/import/item';
+import { parseJsonLine } from '../../../services/import/jsonl';
+import type { ImportReport } from '../../../services/import/report';
+import { runImport } from '../../../services/import/run';
+import { type CatalogWriter, writerTo } from '../../../services/import/writer';
+import { openRuntime, type Runtime } from '../../../services/runtime';
+import type { Store } from '../../../shared/contracts/aggregates/store';
+import { decodeEvent } from '../../../shared/contracts/codec';
+import { parseStreamName, START } from '../../../shared/contracts/envelope';
+import { parseConfig } from '../../../shared/kernel/config';
+import type { ListingId } from '../../../shared/kernel/ids';
+import { realSystem } from '../../../shared/kernel/system';
+import { withTempDir } from '../../support/temp-dir';
+
+/** An empty store on a log of its own, and imports into it. */
+export interface Shop {
+  readonly runtime: Runtime;
+  readonly store: Store;
+  run(rows: readonly unknown[], options?: RunOptions): Promise<ImportReport>;
+  /** The real one. */
+  writer(deps?: StoreDeps): CatalogWriter;
+  /** Every event of the live log since the store was made: its type, and the title or name it carries. */
+  history(): Promise<string[]>;
+}
+
+export interface RunOptions {
+  readonly writer?: CatalogWriter;
+  readonly dry_run?: boolean;
+  readonly kinds?: readonly ImportItem['kind'][];
+  readonly findListing?: (name: string) => Promise<ListingId | undefined>;
+  readonly signal?: AbortSignal;
+}
+
+let requests = 0;
+export const newContext = (): WriteContext => ({ source: 'import', request_id: `import-${++requests}` });
+
+export async function withShop<Result>(story: (shop: Shop) => Promise<Result>): Promise<Result> {
+  return withTempDir(async (folder) => {
+    const config = parseConfig({ DATA_DIR: folder, DEMO: 'off' });
+    const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
+    try {
+      const account = await createAccount(runtime, newContext(), { name: 'Merchant' });
+      const target = { account_id: account.value.id };
+      const store = await createStore(runtime, newContext(), target, { name: 'Shop', environment: 'live' });
+      return await story(shopOf(runtime, store.value));
+    } finally {
+      await runtime.close();
+    }
+  });
+}
+
+function shopOf(runtime: Runtime, store: Store): Shop {
+  const writer: Shop['writer'] = (deps = runtime) =>
+    writerTo(deps, newContext(), { environment: 'live', store_id: store.id });
+  return {
+    runtime,
+    store,
+    writer,
+    history: () => historyOf(runtime),
+    run: (rows, { writer: other, dry_run = false, findListing = async () => undefined, ...rest } = {}) =>
+      runImport(fileOf(rows), { store, writer: other ?? writer(), dry_run, findListing, ...rest }),
+  };
+}
+
+/** As the lines of a JSON Lines file, counted from 1. */
+export function fileOf(rows: readonly unknown[]): ImportFile {
+  return {
+    total: rows.length,
+    async *items() {
+      for (const [index, row] of rows.entries()) yield parseJsonLine(JSON.stringify(row), index + 1, 'USD');
+    },
+  };
+}
+
+async function historyOf({ events }: Runtime): Promise<string[]> {
+  const head = await events.live.head();
+  const found: string[] = [];
+  const stop = new AbortController();
+  for await (const batch of events.live.subscribe({ after: START, signal: stop.signal })) {
+    for (const event of batch.events) {
+      if (parseStreamName(event.stream)?.category === 'store') continue;
+      const { type, data } = decodeEvent(event);
+      const { title, name, body } = data as { title?: string; name?: string; body?: string };
+      found.push([type, title ?? name ?? body].filter((part) => part !== undefined).join(' '));
+    }
+    if (batch.position >= head) stop.abort();
+  }
+  return found;
+}
