@@ -1,0 +1,130 @@
+import type { RecordedEvent } from '../shared/contracts/envelope';
+import { laneOf } from '../shared/contracts/lanes';
+import type { Realm } from '../shared/contracts/realm';
+import type { Logger } from '../shared/kernel/log';
+import type { EventStore, LogBatch } from '../shared/ports/event-store';
+import type { JobQueue } from '../shared/ports/job-queue';
+import type { ViewStore } from '../shared/ports/view-store';
+import { reasonOf } from './errors';
+import { LaneFeed } from './lane-feed';
+import { takeLease } from './lease';
+import { pause } from './pause';
+import { fedVersions } from './view-schema';
+import { watchForWedges } from './wedge';
+
+export interface FeederParts {
+  readonly realm: Realm;
+  readonly events: EventStore;
+  readonly views: ViewStore;
+  readonly queue: JobQueue;
+  readonly log: Logger;
+  /** Unique to this process. */
+  readonly owner: string;
+}
+
+export interface FeederTimes {
+  /** How long after a feeder's death another one may take over. */
+  readonly lease_ttl_ms: number;
+  /** How often idle lanes are told of the head's move at most. */
+  readonly tick_ms: number;
+  /** How often lanes are looked at for lost jobs. */
+  readonly watch_ms: number;
+  /** How long one full lane may hold up the others. */
+  readonly hold_ms: number;
+}
+
+export const FEEDER_TIMES: FeederTimes = {
+  lease_ttl_ms: 5_000,
+  tick_ms: 100,
+  watch_ms: 1_000,
+  hold_ms: 5_000,
+};
+
+const LEASE = 'feeder';
+const BATCH_SIZE = 512;
+const AFTER_FAILURE_MS = 1_000;
+
+/**
+ * Follows the realm's log and turns it into jobs, one lane's events each. One feeder works at a time, by a lease of
+ * the view store; two at once do no harm, for workers skip what they know.
+ */
+export class Feeder {
+  private readonly parts: FeederParts;
+  private readonly times: FeederTimes;
+  private readonly stopping = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(parts: FeederParts, times: Partial<FeederTimes> = {}) {
+    this.parts = parts;
+    this.times = { ...FEEDER_TIMES, ...times };
+  }
+
+  start(): void {
+    this.running = this.run();
+  }
+
+  /** Resolves when nothing of it runs any more and the lease is given back. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      try {
+        await this.feedWhileLeased();
+      } catch (error) {
+        const { realm, log } = this.parts;
+        log.warn({ realm, reason: reasonOf(error) }, 'the feeder failed and starts again');
+        await pause(AFTER_FAILURE_MS, signal);
+      }
+    }
+  }
+
+  private async feedWhileLeased(): Promise<void> {
+    const { views, owner, log } = this.parts;
+    const { signal } = this.stopping;
+    const lease = await takeLease(views, LEASE, owner, this.times.lease_ttl_ms, log);
+    if (!lease) return pause(this.times.lease_ttl_ms / 4, signal);
+    const ended = new AbortController();
+    try {
+      await this.feed(AbortSignal.any([signal, lease.lost, ended.signal]));
+    } finally {
+      ended.abort();
+      await lease.release();
+    }
+  }
+
+  private async feed(signal: AbortSignal): Promise<void> {
+    const { realm, queue, events, log } = this.parts;
+    const feed = new LaneFeed({ realm, queue, log, fed: await this.startingPoints(), ...this.times });
+    const watching = watchForWedges({ ...this.parts, feed, signal, every_ms: this.times.watch_ms });
+    try {
+      const after = feed.fedEverywhere();
+      for await (const batch of events.subscribe({ after, signal, batch_size: BATCH_SIZE })) {
+        await feed.send(batch.position, this.byLane(batch), signal);
+        if (signal.aborted) break;
+      }
+    } finally {
+      feed.stop();
+      await watching;
+    }
+  }
+
+  /** Each lane's checkpoint in the active version; the others read the log themselves where they are behind. */
+  private async startingPoints(): Promise<bigint[]> {
+    const { views, events } = this.parts;
+    const active = fedVersions(await views.versions()).at(-1);
+    if (active) return (await views.open(active.version)).checkpoints();
+    const head = await events.head();
+    return Array.from({ length: views.lane_count }, () => head);
+  }
+
+  private byLane({ events }: LogBatch): RecordedEvent[][] {
+    const { lane_count } = this.parts.views;
+    const lanes: RecordedEvent[][] = Array.from({ length: lane_count }, () => []);
+    for (const event of events) lanes[laneOf(event.metadata.partition_key, lane_count)]!.push(event);
+    return lanes;
+  }
+}

@@ -1,0 +1,134 @@
+import type { AccountEvent } from '../shared/contracts/aggregates/account';
+import type { ApiKeyEvent } from '../shared/contracts/aggregates/api-key';
+import type { ListingEvent } from '../shared/contracts/aggregates/listing';
+import type { PublicationEvent } from '../shared/contracts/aggregates/publication';
+import type { ReviewEvent } from '../shared/contracts/aggregates/review';
+import type { StoreEvent } from '../shared/contracts/aggregates/store';
+import type { Category, RecordedEvent } from '../shared/contracts/envelope';
+import type { AccountId, ApiKeyId, ListingId, PublicationId, StoreId } from '../shared/kernel/ids';
+import type { Decoded } from './decoded';
+import type { UnitOfWork } from './unit-of-work';
+import { type AccountView, foldAccount } from './views/account';
+import { type ApiKeyView, foldApiKey } from './views/api-key';
+import { foldListing, type ListingView, reactToPublication, shownListing } from './views/listing';
+import { paymentMethodView } from './views/payment-method';
+import {
+  type Attachment,
+  countReview,
+  embedListing,
+  foldPublication,
+  type PublicationView,
+  shownPublication,
+} from './views/publication';
+import { reviewView } from './views/review';
+import { countPublication, foldStore, reactToListing, type StoreView } from './views/store';
+import { type Known, type Occasion, type Transition, unchanged } from './views/view';
+
+/**
+ * Folds one event into the documents of the unit, all of which must be loaded: first the document of the event's own
+ * stream, then what is made from it, each from the transition of the one before
+ * (publication → listing → store, review → publication).
+ */
+export function foldEvent(unit: UnitOfWork, recorded: RecordedEvent, { category, id, event }: Decoded): void {
+  const occasion = { id, revision: recorded.revision, at: recorded.metadata.occurred_at };
+  const fold = folds[category];
+  if (!fold) throw new Error(`no view of ${category} events`);
+  fold(unit, event as never, occasion);
+}
+
+type Fold<Event> = (unit: UnitOfWork, event: Event, occasion: Occasion) => void;
+
+const folds: Partial<Record<Category, Fold<never>>> = {
+  store: foldStoreEvent,
+  listing: foldListingEvent,
+  publication: foldPublicationEvent,
+  review: foldReviewEvent,
+  account: (unit, event: AccountEvent, occasion) =>
+    unit.set(
+      'accounts',
+      occasion.id,
+      foldAccount(unit.read<AccountView>('accounts', occasion.id), event, occasion as Occasion<AccountId>),
+    ),
+  api_key: (unit, event: ApiKeyEvent, occasion) =>
+    unit.set(
+      'api_keys',
+      occasion.id,
+      foldApiKey(unit.read<ApiKeyView>('api_keys', occasion.id), event, occasion as Occasion<ApiKeyId>),
+    ),
+};
+
+function foldStoreEvent(unit: UnitOfWork, event: StoreEvent, occasion: Occasion): void {
+  const before = unit.read<StoreView>('stores', occasion.id);
+  unit.set('stores', occasion.id, foldStore(before, event, occasion as Occasion<StoreId>));
+  if (event.type === 'PaymentMethodAdded') {
+    const id = event.data.payment_method_id;
+    // Added once: what is there, or was removed since, comes from this very event.
+    if (unit.read('payment_methods', id) === undefined)
+      unit.set('payment_methods', id, paymentMethodView(occasion.id, event.data, occasion.at));
+  }
+  if (event.type === 'PaymentMethodRemoved') unit.set('payment_methods', event.data.payment_method_id, null);
+}
+
+function foldListingEvent(unit: UnitOfWork, event: ListingEvent, occasion: Occasion): void {
+  const before = unit.read<ListingView>('listings', occasion.id);
+  const { view, incomplete } = foldListing(before, event, occasion as Occasion<ListingId>);
+  unit.set('listings', occasion.id, view, incomplete);
+  passToStore(unit, occasion.id, before, view);
+}
+
+function foldPublicationEvent(unit: UnitOfWork, event: PublicationEvent, occasion: Occasion): void {
+  const { id } = occasion;
+  const before = unit.read<PublicationView>('publications', id);
+  const after = foldPublication(before, event, occasion as Occasion<PublicationId>, (listing_id, store_id) =>
+    attachmentTo(unit, listing_id, store_id),
+  );
+  if (after === before) return;
+  unit.set('publications', id, after);
+  const transition = { before: shownPublication(before), after: shownPublication(after) };
+  for (const listing_id of valuesOf(transition, 'listing_id')) {
+    const listing = unit.react<ListingView>('listings', listing_id, (view) =>
+      reactToPublication(listing_id, view, id, transition),
+    );
+    passToStore(unit, listing_id, listing.before, listing.after);
+  }
+  for (const store_id of valuesOf(transition, 'store_id'))
+    unit.react<StoreView>('stores', store_id, (view) => unchanged(countPublication(view, transition)));
+}
+
+function foldReviewEvent(unit: UnitOfWork, event: ReviewEvent, { id }: Occasion): void {
+  // Written once: a review that is there was counted before, for the publication's document is written first.
+  if (unit.read('reviews', id) !== undefined) return;
+  unit.set('reviews', id, reviewView(id, event.data));
+  unit.react<PublicationView>('publications', event.data.publication_id, (view) =>
+    unchanged(countReview(view, event.data)),
+  );
+}
+
+/** Where a publication is put: a deleted listing, or another store's, is none. */
+function attachmentTo(unit: UnitOfWork, listing_id: string | null, store_id: string): Attachment {
+  const view = listing_id === null ? null : unit.read<ListingView>('listings', listing_id);
+  const listing = view?.state.listing ?? null;
+  if (view === null || (listing && listing.store_id !== store_id)) return { listing_id: null, embed: null };
+  return { listing_id, embed: listing && embedListing(listing) };
+}
+
+function passToStore(
+  unit: UnitOfWork,
+  id: string,
+  before: Known<ListingView>,
+  after: Known<ListingView>,
+): void {
+  const transition = { before: shownListing(before), after: shownListing(after) };
+  for (const store_id of valuesOf(transition, 'store_id'))
+    unit.react<StoreView>('stores', store_id, (view) => reactToListing(view, id, transition));
+}
+
+/** The documents that a transition is of concern to, by the key that names them. */
+function valuesOf(
+  { before, after }: Transition<PublicationView | ListingView>,
+  key: 'listing_id' | 'store_id',
+): Set<string> {
+  if (before === after) return new Set();
+  const values = [before?.keys[key], after?.keys[key]];
+  return new Set(values.filter((value): value is string => typeof value === 'string'));
+}

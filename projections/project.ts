@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Position, RecordedEvent, StreamName } from '../shared/contracts/envelope';
+import { laneOf } from '../shared/contracts/lanes';
+import { CatalogError } from '../shared/kernel/errors';
+import type { EventStore } from '../shared/ports/event-store';
+import type { ParkedStream, ViewVersion } from '../shared/ports/view-store';
+import { LostRaceError, PoisonError, reasonOf } from './errors';
+import { readLog } from './read-log';
+import { LaneRun, parkedAt } from './run';
+
+/** One lane of one live version, and what is needed to go on with it. */
+export interface LaneTarget {
+  readonly version: ViewVersion;
+  readonly lane: number;
+  readonly lane_count: number;
+  readonly events: EventStore;
+  readonly now: () => number;
+  readonly onParked?: (parked: ParkedStream) => void;
+}
+
+/** The lane's events in (prev, last]. */
+export interface LaneSpan {
+  readonly prev: Position;
+  readonly last: Position;
+  readonly events: readonly RecordedEvent[];
+}
+
+const LOST_RACES_MAX = 20;
+const RETRY_PAUSES_MS = [20, 100, 400] as const;
+
+/**
+ * Brings the lane's checkpoint to `span.last` or beyond. Where the checkpoint is before `prev`, a job was lost, and
+ * the events from the checkpoint on are read from the log instead. Throws what the stores throw, and
+ * `LostRaceError` where another keeps working on the lane.
+ */
+export async function projectSpan(target: LaneTarget, span: LaneSpan): Promise<void> {
+  for (let race = 1; ; race++) {
+    try {
+      const checkpoint = await target.version.checkpoint(target.lane);
+      if (checkpoint >= span.last) return;
+      if (checkpoint >= span.prev) await projectEvents(target, checkpoint, span.last, span.events);
+      else await projectFromLog(target, checkpoint, span.last);
+      return;
+    } catch (error) {
+      if (!(error instanceof LostRaceError) || race === LOST_RACES_MAX) throw error;
+      await sleep(Math.random() * race);
+    }
+  }
+}
+
+async function projectFromLog(target: LaneTarget, after: Position, to: Position): Promise<void> {
+  let checkpoint = after;
+  for await (const batch of readLog(target.events, { after, to })) {
+    const events = eventsOfLane(batch.events, target.lane, target.lane_count);
+    await projectEvents(target, checkpoint, batch.position, events);
+    checkpoint = batch.position;
+  }
+}
+
+export function eventsOfLane(
+  events: readonly RecordedEvent[],
+  lane: number,
+  lane_count: number,
+): RecordedEvent[] {
+  return events.filter(({ metadata }) => laneOf(metadata.partition_key, lane_count) === lane);
+}
+
+async function projectEvents(
+  target: LaneTarget,
+  from: Position,
+  to: Position,
+  given: readonly RecordedEvent[],
+): Promise<void> {
+  const events = given.filter(({ position }) => position > from);
+  for (const pause_ms of [...RETRY_PAUSES_MS, undefined]) {
+    try {
+      await runOnce(target, from, to, events);
+      return;
+    } catch (error) {
+      if (!mayBePoison(error)) throw error;
+      if (pause_ms === undefined) return isolate(target, from, to, events, error);
+      await sleep(pause_ms);
+      // What was swept on the way moved the checkpoint.
+      if ((await target.version.checkpoint(target.lane)) !== from)
+        throw new LostRaceError('moved by its own sweep');
+    }
+  }
+}
+
+/** A store that cannot be reached, or another at work, says nothing about the events. */
+function mayBePoison(error: unknown): boolean {
+  return !(error instanceof LostRaceError || error instanceof CatalogError);
+}
+
+/** The documents could not be written: one event after the other, to find the one that is to blame and park it. */
+async function isolate(
+  target: LaneTarget,
+  from: Position,
+  to: Position,
+  events: readonly RecordedEvent[],
+  error: unknown,
+): Promise<void> {
+  const [event, ...rest] = events;
+  if (!event) throw error;
+  if (rest.length === 0) return parkAt(target, from, to, event, error);
+  let checkpoint = from;
+  for (const next of events) {
+    await projectEvents(target, checkpoint, next.position, [next]);
+    checkpoint = next.position;
+  }
+  await runOnce(target, checkpoint, to, []);
+}
+
+async function parkAt(
+  target: LaneTarget,
+  from: Position,
+  to: Position,
+  event: RecordedEvent,
+  error: unknown,
+): Promise<void> {
+  const { version, lane, now, onParked } = target;
+  const cause = error instanceof PoisonError ? error.cause : error;
+  const parked = parkedAt(event, lane, new Error(`cannot be written: ${reasonOf(cause)}`), now());
+  const outcome = await version.apply({ lane, from, to, phases: [], park: [parked] });
+  if (outcome === 'lost_race') throw new LostRaceError(`parking ${event.stream}`);
+  onParked?.(parked);
+}
+
+async function runOnce(
+  { version, lane, now, onParked }: LaneTarget,
+  checkpoint: Position,
+  to: Position,
+  events: readonly RecordedEvent[],
+): Promise<void> {
+  const parked = events.length === 0 ? NOTHING_PARKED : await parkedStreams(version, lane);
+  const run = new LaneRun({
+    version,
+    lane,
+    checkpoint,
+    parked,
+    poison: 'park',
+    now,
+    ...(onParked && { onParked }),
+  });
+  await run.take(events);
+  await run.flush(to);
+}
+
+const NOTHING_PARKED: ReadonlyMap<StreamName, ParkedStream> = new Map();
+
+export async function parkedStreams(
+  version: ViewVersion,
+  lane: number,
+): Promise<ReadonlyMap<StreamName, ParkedStream>> {
+  const parked = (await version.parked()).filter((stream) => stream.lane === lane);
+  return parked.length === 0 ? NOTHING_PARKED : new Map(parked.map((entry) => [entry.stream, entry]));
+}

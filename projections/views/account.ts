@@ -1,0 +1,35 @@
+import {
+  type Account,
+  type AccountEvent,
+  type AccountState,
+  evolveAccount,
+} from '../../shared/contracts/aggregates/account';
+import type { AccountId } from '../../shared/kernel/ids';
+import type { Known, Occasion, View } from './view';
+
+export interface AccountViewState {
+  readonly account: Account;
+  readonly revision: number;
+}
+
+export type AccountView = View<AccountViewState, Record<never, never>>;
+
+/** One event of the account's stream. Accounts are never deleted. */
+export function foldAccount(
+  before: Known<AccountView>,
+  event: AccountEvent,
+  { id, revision, at }: Occasion<AccountId>,
+): Known<AccountView> {
+  if (before === null || (before && revision <= before.state.revision)) return before;
+  const state: AccountState = before ? { tag: 'present', account: before.state.account } : { tag: 'absent' };
+  const after = evolveAccount(state, event, id, at);
+  if (after.tag === 'absent') return before;
+  const { account } = after;
+  const { name, status, created_at } = account;
+  return {
+    keys: { status },
+    body: { id, name, status, created_at },
+    state: { account, revision },
+    expansions: {},
+  };
+}

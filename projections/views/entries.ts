@@ -1,0 +1,84 @@
+import type { Key } from '../../shared/contracts/documents';
+import type { JsonObject } from '../../shared/contracts/envelope';
+import { compareByOrder, type SortOrder } from '../../shared/contracts/sorting';
+import { type Visibility, visibilitySchema } from '../../shared/contracts/vocabulary';
+import type { Transition } from './view';
+
+/** How many items an expanded collection shows at most (decisions §5). */
+export const ENTRY_COUNT = 20;
+
+/** An item of an expanded collection. */
+export interface Entry {
+  readonly id: string;
+  readonly keys: Readonly<Record<string, Key>>;
+  readonly body: JsonObject;
+}
+
+/** The first 20 of each visibility, in order. */
+export type Entries = Readonly<Record<Visibility, readonly Entry[]>>;
+
+export const NO_ENTRIES: Entries = { public: [], private: [] };
+
+/** What an entry is made of: a document's keys and body. */
+interface Shown {
+  readonly keys: Readonly<Record<string, Key>>;
+  readonly body: JsonObject;
+}
+
+export interface Placement {
+  readonly list: readonly Entry[];
+  /** An item beyond those that are kept may belong into the list: it must be read anew. */
+  readonly incomplete: boolean;
+}
+
+/**
+ * Puts the item in its place, or takes it out where `after` is null. `total` is how many items the list is the
+ * first 20 of, after the change. Gives the same list back where nothing in it changes.
+ */
+export function placeEntry(
+  list: readonly Entry[],
+  id: string,
+  after: Shown | null,
+  total: number,
+  order: SortOrder,
+): Placement {
+  const expected = Math.min(ENTRY_COUNT, total);
+  const before = list.find((entry) => entry.id === id);
+  const others = before ? list.filter((entry) => entry !== before) : list;
+  if (!after) return { list: others, incomplete: others.length < expected };
+  const entry: Entry = { id, keys: after.keys, body: after.body };
+  const next = others.findIndex((other) => compareByOrder(order, entry, other) < 0);
+  const index = next < 0 ? others.length : next;
+  if (index >= ENTRY_COUNT) return { list: others, incomplete: false };
+  const placed = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, ENTRY_COUNT);
+  // One that was kept and fell to the end may now belong behind one that is not kept.
+  const fell = before !== undefined && index === others.length && compareByOrder(order, entry, before) > 0;
+  return { list: placed, incomplete: placed.length < expected || (fell && total > placed.length) };
+}
+
+/** The same items by another order; incomplete unless they are all there are. */
+export function reorderEntries(list: readonly Entry[], total: number, order: SortOrder): Placement {
+  const sorted = [...list].sort((a, b) => compareByOrder(order, a, b));
+  return { list: sorted, incomplete: list.length < total };
+}
+
+/** The entries after an item's transition; `totals` are those after it. */
+export function placeTransition(
+  entries: Entries,
+  id: string,
+  { before, after }: Transition<Shown>,
+  totals: Readonly<Record<Visibility, number>>,
+  order: SortOrder,
+): { readonly entries: Entries; readonly incomplete: readonly Visibility[] } {
+  let next = entries;
+  const incomplete: Visibility[] = [];
+  for (const visibility of visibilitySchema.options) {
+    const was = before?.keys.visibility === visibility;
+    const is = after?.keys.visibility === visibility;
+    if (!was && !is) continue;
+    const placed = placeEntry(entries[visibility], id, is ? after : null, totals[visibility], order);
+    if (placed.list !== entries[visibility]) next = { ...next, [visibility]: placed.list };
+    if (placed.incomplete) incomplete.push(visibility);
+  }
+  return { entries: next, incomplete };
+}

@@ -1,0 +1,148 @@
+import {
+  evolveListing,
+  type Listing,
+  type ListingEvent,
+  type ListingState,
+} from '../../shared/contracts/aggregates/listing';
+import type { JsonObject } from '../../shared/contracts/envelope';
+import { addToFacet, countFacets, type Facets } from '../../shared/contracts/facets';
+import { listingResource } from '../../shared/contracts/resources';
+import { featuredFirst, type SortOrder } from '../../shared/contracts/sorting';
+import { type Visibility, visibilitySchema } from '../../shared/contracts/vocabulary';
+import type { ListingId } from '../../shared/kernel/ids';
+import { foldText } from '../../shared/kernel/text';
+import { type Entries, type Entry, NO_ENTRIES, placeTransition, reorderEntries } from './entries';
+import { facetOf, type PublicationView } from './publication';
+import { type Known, type Occasion, type Reaction, type Transition, unchanged, type View } from './view';
+
+/**
+ * `listing` is null in a shell: publications were put into it, the listing itself did not come (its stream may be
+ * parked). A shell has no keys, so no read finds it.
+ */
+export interface ListingViewState {
+  readonly listing: Listing | null;
+  /** Over the publications in it. */
+  readonly facets: Facets;
+  /** Of the newest event of the listing's own stream that is part of this. */
+  readonly revision: number;
+}
+
+export interface ListingExpansions {
+  readonly publications: Entries;
+  readonly media: readonly JsonObject[];
+}
+
+export type ListingView = View<ListingViewState, ListingExpansions>;
+
+const NO_KEYS = { store_id: null, visibility: null, created_at: null, name_fold: null, version: null };
+const SHELL: ListingViewState = { listing: null, facets: {}, revision: -1 };
+
+/** The order of its publications. */
+export function entryOrder(view: ListingView): SortOrder {
+  return featuredFirst(view.state.listing?.default_sort_mode ?? 'created_at_desc');
+}
+
+/** How many publications it has; entries of each visibility are the first of as many. */
+export function publicationTotals(facets: Facets): Record<Visibility, number> {
+  return { public: countFacets(facets, ['public']), private: countFacets(facets, ['private']) };
+}
+
+/** The listing as the event leaves it; the same where the event is known already or changes nothing. */
+export function evolvedListing(
+  before: Known<ListingView>,
+  event: ListingEvent,
+  { id, revision, at }: Occasion<ListingId>,
+): ListingState {
+  const listing = before?.state.listing ?? null;
+  const state: ListingState = listing ? { tag: 'present', listing } : { tag: 'absent' };
+  if (before === null || (before && revision <= before.state.revision)) return state;
+  return evolveListing(state, event, id, at);
+}
+
+/** One event of the listing's own stream. Null where it is deleted. */
+export function foldListing(
+  before: Known<ListingView>,
+  event: ListingEvent,
+  occasion: Occasion<ListingId>,
+): Reaction<Known<ListingView>> {
+  if (before === null || (before && occasion.revision <= before.state.revision)) return unchanged(before);
+  const after = evolvedListing(before, event, occasion);
+  if (after.tag === 'deleted') return unchanged(null);
+  if (after.tag === 'absent') return unchanged(before);
+  const state = { ...(before?.state ?? SHELL), listing: after.listing, revision: occasion.revision };
+  const view = render(state, before?.expansions.publications ?? NO_ENTRIES);
+  const reordered = before?.state.listing?.default_sort_mode !== after.listing.default_sort_mode;
+  return before && reordered ? reorder(view) : unchanged(view);
+}
+
+/** A publication came into the listing, changed within it, or left. A deleted listing stays deleted. */
+export function reactToPublication(
+  listing_id: string,
+  before: Known<ListingView>,
+  publication_id: string,
+  transition: Transition<PublicationView>,
+): Reaction<Known<ListingView>> {
+  if (before === null) return unchanged(null);
+  const within = {
+    before: transition.before?.keys.listing_id === listing_id ? transition.before : null,
+    after: transition.after?.keys.listing_id === listing_id ? transition.after : null,
+  };
+  if (!within.before && !within.after) return unchanged(before);
+  const view = before ?? render(SHELL, NO_ENTRIES);
+  const facets = moveFacet(view.state.facets, within);
+  const placed = placeTransition(
+    view.expansions.publications,
+    publication_id,
+    within,
+    publicationTotals(facets),
+    entryOrder(view),
+  );
+  if (facets === view.state.facets && placed.entries === view.expansions.publications)
+    return { view, incomplete: placed.incomplete };
+  return { view: render({ ...view.state, facets }, placed.entries), incomplete: placed.incomplete };
+}
+
+/** The counts after a publication's transition; the same where it counts as before. */
+export function moveFacet(facets: Facets, { before, after }: Transition<PublicationView>): Facets {
+  const left = before && facetOf(before);
+  const joined = after && facetOf(after);
+  if (left === joined) return facets;
+  const without = left ? addToFacet(facets, left, -1) : facets;
+  return joined ? addToFacet(without, joined, 1) : without;
+}
+
+export function withEntries(view: ListingView, visibility: Visibility, list: readonly Entry[]): ListingView {
+  const publications = { ...view.expansions.publications, [visibility]: list };
+  return { ...view, expansions: { ...view.expansions, publications } };
+}
+
+/** What others see of the document: nothing where it is deleted or a shell. */
+export function shownListing(view: Known<ListingView>): ListingView | null {
+  return view?.state.listing ? view : null;
+}
+
+function reorder(view: ListingView): Reaction<ListingView> {
+  const totals = publicationTotals(view.state.facets);
+  let next = view;
+  const incomplete: Visibility[] = [];
+  for (const visibility of visibilitySchema.options) {
+    const list = view.expansions.publications[visibility];
+    const placed = reorderEntries(list, totals[visibility], entryOrder(view));
+    next = withEntries(next, visibility, placed.list);
+    if (placed.incomplete) incomplete.push(visibility);
+  }
+  return { view: next, incomplete };
+}
+
+function render(state: ListingViewState, publications: Entries): ListingView {
+  const { listing, facets } = state;
+  const expansions = { publications, media: [] };
+  if (!listing) return { keys: NO_KEYS, body: {}, state, expansions };
+  const stats = { media_count: listing.media_ids.length, publication_count: countFacets(facets, ['public']) };
+  return { keys: keysOf(listing), body: { ...listingResource(listing), stats }, state, expansions };
+}
+
+function keysOf(listing: Listing): ListingView['keys'] {
+  const { store_id, visibility, created_at, version } = listing;
+  return { store_id, visibility, created_at, name_fold: foldText(listing.name), version };
+}

@@ -1,0 +1,194 @@
+import type { Listing } from '../../shared/contracts/aggregates/listing';
+import {
+  evolvePublication,
+  type Publication,
+  type PublicationEvent,
+  type PublicationState,
+} from '../../shared/contracts/aggregates/publication';
+import type { ReviewFields } from '../../shared/contracts/aggregates/review';
+import {
+  INACTIVE_PRICE_DOWN,
+  INACTIVE_PRICE_UP,
+  type Key,
+  NOT_FEATURED,
+} from '../../shared/contracts/documents';
+import type { JsonObject } from '../../shared/contracts/envelope';
+import { facetKey } from '../../shared/contracts/facets';
+import { listingResource, publicationResource } from '../../shared/contracts/resources';
+import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { PublicationId } from '../../shared/kernel/ids';
+import { foldText } from '../../shared/kernel/text';
+import type { Known, Occasion, View } from './view';
+
+/** For the summary of reviews (decisions §5): by rating, `"1"` to `"5"`. */
+export interface ReviewCounts {
+  readonly count: number;
+  readonly sum: number;
+  readonly distribution: Readonly<Record<string, number>>;
+}
+
+/** The listing as shown inside its publications: without `stats`, so that a count changes one document only. */
+export interface ListingEmbed {
+  readonly id: string;
+  /** `Listing.version`: an embed gives way only to a newer one of the same listing. */
+  readonly version: number;
+  readonly visibility: Visibility;
+  readonly body: JsonObject;
+}
+
+/**
+ * `publication` is null in a shell: reviews came, the publication itself did not (its stream may be parked). A
+ * shell has no keys, so no read finds it.
+ */
+export interface PublicationViewState {
+  readonly publication: Publication | null;
+  readonly reviews: ReviewCounts;
+  /** Of the newest event of the publication's own stream that is part of this. */
+  readonly revision: number;
+}
+
+export interface PublicationExpansions {
+  readonly listing: ListingEmbed | null;
+  readonly media: readonly JsonObject[];
+}
+
+export type PublicationView = View<PublicationViewState, PublicationExpansions>;
+
+/** Where a publication hangs; `embed` is null while only the listing's id is known. */
+export interface Attachment {
+  readonly listing_id: string | null;
+  readonly embed: ListingEmbed | null;
+}
+
+const NO_REVIEWS: ReviewCounts = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
+const DETACHED: Attachment = { listing_id: null, embed: null };
+const NO_KEYS: PublicationView['keys'] = {
+  store_id: null,
+  listing_id: null,
+  visibility: null,
+  featured_rank: null,
+  created_at: null,
+  price_up: null,
+  price_down: null,
+  name_fold: null,
+  free_shipping: null,
+  in_stock: null,
+  version: null,
+};
+
+/**
+ * One event of the publication's own stream. `attach` looks up the listing that the event names. Gives the same
+ * view where the event is part of it already or changes nothing, null where the publication is deleted.
+ */
+export function foldPublication(
+  before: Known<PublicationView>,
+  event: PublicationEvent,
+  { id, revision, at }: Occasion<PublicationId>,
+  attach: (listing_id: string | null, store_id: string) => Attachment,
+): Known<PublicationView> {
+  if (before === null || (before && revision <= before.state.revision)) return before;
+  const publication = before?.state.publication ?? null;
+  const state: PublicationState = publication ? { tag: 'present', publication } : { tag: 'absent' };
+  const after = evolvePublication(state, event, id, at);
+  if (after.tag === 'deleted') return null;
+  if (after.tag === 'absent') return before;
+  const named = event.type === 'PublicationCreated' || event.type === 'PublicationMovedToListing';
+  const attachment = named
+    ? attach(after.publication.listing_id, after.publication.store_id)
+    : attachmentOf(before ?? undefined);
+  return render(after.publication, before?.state.reviews ?? NO_REVIEWS, revision, attachment);
+}
+
+/** The listing was changed, or deleted (null). Gives the same view where it knew that or hangs elsewhere. */
+export function withListing(
+  view: PublicationView,
+  listing_id: string,
+  listing: Listing | null,
+): PublicationView {
+  if (view.keys.listing_id !== listing_id) return view;
+  if (!listing)
+    return {
+      ...view,
+      keys: { ...view.keys, listing_id: null },
+      expansions: { ...view.expansions, listing: null },
+    };
+  const known = view.expansions.listing;
+  if (known && known.version >= listing.version) return view;
+  return { ...view, expansions: { ...view.expansions, listing: embedListing(listing) } };
+}
+
+/** Counts a review; a deleted publication stays deleted, one that is not there yet begins as a shell. */
+export function countReview(before: Known<PublicationView>, review: ReviewFields): Known<PublicationView> {
+  if (before === null) return null;
+  const view = before ?? shell();
+  const { count, sum, distribution } = view.state.reviews;
+  const rating = String(review.rating);
+  const reviews: ReviewCounts = {
+    count: count + 1,
+    sum: sum + review.rating,
+    distribution: { ...distribution, [rating]: (distribution[rating] ?? 0) + 1 },
+  };
+  return { ...view, state: { ...view.state, reviews } };
+}
+
+/** What others see of the document: nothing where it is deleted or a shell. */
+export function shownPublication(view: Known<PublicationView>): PublicationView | null {
+  return view?.state.publication ? view : null;
+}
+
+/** Under which a listing's and a store's `facets` count it. */
+export function facetOf({ keys }: PublicationView): string {
+  return facetKey(keys.visibility as Visibility, {
+    featured: keys.featured_rank !== NOT_FEATURED,
+    free_shipping: keys.free_shipping === 1,
+    in_stock: keys.in_stock === 1,
+  });
+}
+
+export function embedListing(listing: Listing): ListingEmbed {
+  const { id, version, visibility } = listing;
+  return { id, version, visibility, body: listingResource(listing) };
+}
+
+function attachmentOf(view: PublicationView | undefined): Attachment {
+  if (!view) return DETACHED;
+  return { listing_id: view.keys.listing_id as string | null, embed: view.expansions.listing };
+}
+
+function shell(): PublicationView {
+  return {
+    keys: NO_KEYS,
+    body: {},
+    state: { publication: null, reviews: NO_REVIEWS, revision: -1 },
+    expansions: { listing: null, media: [] },
+  };
+}
+
+function render(
+  publication: Publication,
+  reviews: ReviewCounts,
+  revision: number,
+  { listing_id, embed }: Attachment,
+): PublicationView {
+  return {
+    keys: { store_id: publication.store_id, listing_id, ...sortKeys(publication) },
+    body: publicationResource(publication),
+    state: { publication, reviews, revision },
+    expansions: { listing: embed, media: [] },
+  };
+}
+
+function sortKeys(publication: Publication): Record<string, Key> {
+  const { price_active, price_amount, quantity_available } = publication;
+  return {
+    visibility: publication.visibility,
+    featured_rank: publication.featured_position ?? NOT_FEATURED,
+    created_at: publication.created_at,
+    price_up: price_active ? price_amount : INACTIVE_PRICE_UP,
+    price_down: price_active ? price_amount : INACTIVE_PRICE_DOWN,
+    name_fold: foldText(publication.title),
+    free_shipping: publication.free_shipping ? 1 : 0,
+    in_stock: quantity_available === null || quantity_available > 0 ? 1 : 0,
+    version: publication.version,
+  };
+}

@@ -1,0 +1,39 @@
+import type { Key } from '../../shared/contracts/documents';
+import type { JsonObject } from '../../shared/contracts/envelope';
+import type { Visibility } from '../../shared/contracts/vocabulary';
+
+/**
+ * A document (`ViewDocument`) whose private parts have a known shape. Views are values: a change gives a new one,
+ * and what changes nothing gives the same one back, so that "was it changed" is a comparison of references.
+ */
+export interface View<State = unknown, Expansions = unknown> {
+  readonly keys: Readonly<Record<string, Key>>;
+  readonly body: JsonObject;
+  readonly state: State;
+  readonly expansions: Expansions;
+}
+
+/** What is known of a document: `undefined` was never there, `null` was deleted for good. */
+export type Known<V> = V | null | undefined;
+
+/** What an event did to a document that others are made from; `null` where there is nothing to show. */
+export interface Transition<V> {
+  readonly before: V | null;
+  readonly after: V | null;
+}
+
+/** A view after a change, and the lists of entries in it that only the stored documents can complete. */
+export interface Reaction<V> {
+  readonly view: V;
+  readonly incomplete: readonly Visibility[];
+}
+
+/** Where an event stands: the stream's id, the event's revision in it and its time. */
+export interface Occasion<Id extends string = string> {
+  readonly id: Id;
+  readonly revision: number;
+  /** ISO 8601, `occurred_at`. */
+  readonly at: string;
+}
+
+export const unchanged = <V>(view: V): Reaction<V> => ({ view, incomplete: [] });

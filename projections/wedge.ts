@@ -1,0 +1,49 @@
+import type { Position } from '../shared/contracts/envelope';
+import { reasonOf } from './errors';
+import type { FeederParts } from './feeder';
+import type { LaneFeed } from './lane-feed';
+import { pause } from './pause';
+import { fedVersions } from './view-schema';
+
+export interface WedgeWatch extends Pick<FeederParts, 'realm' | 'queue' | 'views' | 'log'> {
+  readonly feed: LaneFeed;
+  readonly signal: AbortSignal;
+  readonly every_ms: number;
+}
+
+/**
+ * A queue may lose what it holds. A lane whose queue is empty and whose checkpoint has stood behind what was fed for
+ * two looks in a row is nudged, until `signal` aborts.
+ */
+export async function watchForWedges(watch: WedgeWatch): Promise<void> {
+  const { signal, log, realm, every_ms } = watch;
+  const before = new Map<number, Position>();
+  while (!signal.aborted) {
+    await pause(every_ms, signal);
+    if (signal.aborted) return;
+    try {
+      await look(watch, before);
+    } catch (error) {
+      log.warn({ realm, reason: reasonOf(error) }, 'the lanes could not be looked at');
+    }
+  }
+}
+
+/** `before`: the checkpoints at which lanes stood behind at the last look. */
+async function look(
+  { views, queue, feed, log, realm }: WedgeWatch,
+  before: Map<number, Position>,
+): Promise<void> {
+  const active = fedVersions(await views.versions()).at(-1);
+  if (!active) return;
+  const checkpoints = await (await views.open(active.version)).checkpoints();
+  for (const [lane, checkpoint] of checkpoints.entries()) {
+    const behind = checkpoint < feed.fedTo(lane) && (await queue.depth(lane)) === 0;
+    if (behind && before.get(lane) === checkpoint) {
+      log.warn({ realm, lane, checkpoint: String(checkpoint) }, 'a lane lost its jobs and is fed again');
+      await feed.nudge(lane);
+    }
+    if (behind) before.set(lane, checkpoint);
+    else before.delete(lane);
+  }
+}

@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { LostRaceError } from '../../projections/errors';
+import type { RecordedEvent } from '../../shared/contracts/envelope';
+import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../support/folding';
+import { historyOf, play, type Step, shuffledHistoryOf } from '../support/history';
+import { MemoryEventStore } from '../support/memory-event-store';
+import { Crash, MemoryViewVersion } from '../support/memory-view-store';
+
+async function logOf(steps: readonly Step[]): Promise<readonly RecordedEvent[]> {
+  const events = new MemoryEventStore();
+  await play(events, steps);
+  return events.log;
+}
+
+/** A delivery: how many positions beyond the lane's checkpoint it reaches, and after how many writes it dies. */
+const deliveries = fc.array(
+  fc.record({
+    lane: fc.integer({ min: 0, max: LANES - 1 }),
+    reach: fc.integer({ min: 1, max: 60 }),
+    crash_in: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 0, max: 40 })),
+  }),
+  { maxLength: 60, size: 'max' },
+);
+
+async function deliver(
+  version: MemoryViewVersion,
+  log: readonly RecordedEvent[],
+  lane: number,
+  reach: number,
+): Promise<void> {
+  const to = Number(await version.checkpoint(lane)) + reach;
+  await foldBatch(version, lane, log, BigInt(Math.min(to, log.length)));
+}
+
+async function deliverTheRest(version: MemoryViewVersion, log: readonly RecordedEvent[]): Promise<void> {
+  version.crash_in = Number.POSITIVE_INFINITY;
+  for (let lane = 0; lane < LANES; lane++) await foldBatch(version, lane, log, BigInt(log.length));
+}
+
+describe('however events are delivered, the documents are those of one clean fold', () => {
+  test('in batches of any size, they are what the whole log says at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(historyOf(120), fc.integer({ min: 1, max: 80 }), async (steps, size) => {
+        const log = await logOf(steps);
+        const version = await cleanFold(log, size);
+        await expectTruth(version, log);
+        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('even where things come before what they belong to', async () => {
+    await fc.assert(
+      fc.asyncProperty(shuffledHistoryOf(60), fc.integer({ min: 1, max: 80 }), async (steps, size) => {
+        const log = await logOf(steps);
+        const version = await cleanFold(log, size);
+        await expectTruth(version, log);
+        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test.each([
+    ['with transactions', true],
+    ['without transactions', false],
+  ])('with crashes at any write and repeats in other batches, in a store %s', async (_, transactions) => {
+    const histories = fc.oneof(historyOf(120), shuffledHistoryOf(60));
+    await fc.assert(
+      fc.asyncProperty(histories, deliveries, async (steps, given) => {
+        const log = await logOf(steps);
+        const version = new MemoryViewVersion(1, { lane_count: LANES, transactions });
+        for (const { lane, reach, crash_in } of given) {
+          version.crash_in = crash_in;
+          await deliver(version, log, lane, reach).catch((error) => {
+            if (!(error instanceof Crash)) throw error;
+          });
+        }
+        await deliverTheRest(version, log);
+        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('with two workers in one lane at once, in a store without transactions', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        historyOf(100),
+        deliveries,
+        fc.infiniteStream(fc.nat(3)),
+        async (steps, given, turns) => {
+          const log = await logOf(steps);
+          const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+          version.interleave = async () => {
+            for (let turn = turns.next().value ?? 0; turn > 0; turn--) await Promise.resolve();
+          };
+          const worker = async (mine: typeof given): Promise<void> => {
+            for (const { lane, reach } of mine)
+              await deliver(version, log, lane, reach).catch((error) => {
+                if (!(error instanceof LostRaceError)) throw error;
+              });
+          };
+          const half = given.length >> 1;
+          await Promise.all([worker(given.slice(0, half)), worker(given.slice(half))]);
+          await deliverTheRest(version, log);
+          expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});

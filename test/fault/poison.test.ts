@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { LostRaceError } from '../../projections/errors';
+import { projectWaiting } from '../../projections/parked';
+import type { Position, RecordedEvent } from '../../shared/contracts/envelope';
+import { realSystem } from '../../shared/kernel/system';
+import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../support/folding';
+import { historyOf, play, shuffledHistoryOf } from '../support/history';
+import { MemoryEventStore } from '../support/memory-event-store';
+import { Crash, MemoryViewVersion } from '../support/memory-view-store';
+
+/** What happens next: some of a lane is projected, an event is made readable, or a parked stream is tried again. */
+const actions = fc.array(
+  fc.record({
+    kind: fc.constantFrom('deliver', 'deliver', 'deliver', 'cure', 'retry', 'retry'),
+    lane: fc.integer({ min: 0, max: LANES - 1 }),
+    reach: fc.integer({ min: 1, max: 60 }),
+    pick: fc.nat(),
+    crash_in: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 0, max: 30 })),
+  }),
+  { maxLength: 60, size: 'max' },
+);
+
+/** Events that nobody can read, until they are cured. */
+class Poison {
+  private readonly events: MemoryEventStore;
+  private readonly healthy = new Map<Position, RecordedEvent>();
+
+  constructor(events: MemoryEventStore, picks: readonly number[]) {
+    this.events = events;
+    for (const pick of picks) {
+      const event = events.log[pick % events.log.length]!;
+      if (!this.healthy.has(event.position)) this.healthy.set(event.position, event);
+      events.amend(event.position, { type: 'FromTheFuture' });
+    }
+  }
+
+  cure(pick: number): void {
+    const left = [...this.healthy];
+    if (left.length === 0) return;
+    const [position, event] = left[pick % left.length]!;
+    this.events.amend(position, event);
+    this.healthy.delete(position);
+  }
+
+  cureAll(): void {
+    while (this.healthy.size > 0) this.cure(0);
+  }
+}
+
+async function retryOne(version: MemoryViewVersion, events: MemoryEventStore, pick: number): Promise<void> {
+  const parked = await version.parked();
+  if (parked.length === 0) return;
+  await projectWaiting({ events, system: realSystem }, version, parked[pick % parked.length]!, undefined);
+}
+
+const onlyFaults = (error: unknown): void => {
+  if (!(error instanceof Crash || error instanceof LostRaceError)) throw error;
+};
+
+async function finish(version: MemoryViewVersion, events: MemoryEventStore): Promise<void> {
+  version.crash_in = Number.POSITIVE_INFINITY;
+  const end = BigInt(events.log.length);
+  for (let lane = 0; lane < LANES; lane++) await foldBatch(version, lane, events.log, end);
+  for (let pick = 0; (await version.parked()).length > 0; pick++) await retryOne(version, events, pick);
+}
+
+describe('a poisoned event', () => {
+  test.each([
+    ['with transactions', true],
+    ['without transactions', false],
+  ])('heals without a trace, whatever crashes on the way, in a store %s', async (_, transactions) => {
+    const histories = fc.oneof(historyOf(100), shuffledHistoryOf(60));
+    const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(histories, picks, actions, async (steps, poisoned, given) => {
+        const events = new MemoryEventStore();
+        await play(events, steps);
+        const poison = new Poison(events, poisoned);
+        const version = new MemoryViewVersion(1, { lane_count: LANES, transactions });
+        for (const { kind, lane, reach, pick, crash_in } of given) {
+          version.crash_in = crash_in;
+          const to = BigInt(Math.min(Number(await version.checkpoint(lane)) + reach, events.log.length));
+          if (kind === 'cure') poison.cure(pick);
+          if (kind === 'deliver') await foldBatch(version, lane, events.log, to).catch(onlyFaults);
+          if (kind === 'retry') await retryOne(version, events, pick).catch(onlyFaults);
+        }
+        poison.cureAll();
+        await finish(version, events);
+        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
+        await expectTruth(version, events.log);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('heals while workers are at work, in a store without transactions', async () => {
+    const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
+    const turns = fc.infiniteStream(fc.nat(3));
+    await fc.assert(
+      fc.asyncProperty(historyOf(100), picks, actions, turns, async (steps, poisoned, given, pauses) => {
+        const events = new MemoryEventStore();
+        await play(events, steps);
+        const poison = new Poison(events, poisoned);
+        const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+        version.interleave = async () => {
+          for (let turn = pauses.next().value ?? 0; turn > 0; turn--) await Promise.resolve();
+        };
+        const worker = async (): Promise<void> => {
+          for (const { lane, reach } of given) {
+            const to = BigInt(Math.min(Number(await version.checkpoint(lane)) + reach, events.log.length));
+            await foldBatch(version, lane, events.log, to).catch(onlyFaults);
+          }
+        };
+        const operator = async (): Promise<void> => {
+          for (const { kind, pick } of given) {
+            if (kind === 'cure') poison.cure(pick);
+            else await retryOne(version, events, pick).catch(onlyFaults);
+            await version.interleave();
+          }
+        };
+        await Promise.all([worker(), operator()]);
+        poison.cureAll();
+        await finish(version, events);
+        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,93 @@
+import { parkedStreams } from '../../projections/project';
+import { withoutRepair } from '../../projections/repair';
+import { LaneRun } from '../../projections/run';
+import { COLLECTION_NAMES, type CollectionName } from '../../shared/contracts/documents';
+import type { RecordedEvent } from '../../shared/contracts/envelope';
+import { laneOf } from '../../shared/contracts/lanes';
+import { MemoryViewVersion } from './memory-view-store';
+import { expectedOf } from './oracle';
+
+export const LANES = 4;
+export const now = (): number => Date.UTC(2026, 0, 1);
+
+export const eventsOf = (log: readonly RecordedEvent[], lane: number): RecordedEvent[] =>
+  log.filter(({ metadata }) => laneOf(metadata.partition_key, LANES) === lane);
+
+/** One batch of one lane, from fresh reads: the lane's events in (checkpoint, to]. */
+export async function foldBatch(
+  version: MemoryViewVersion,
+  lane: number,
+  log: readonly RecordedEvent[],
+  to: bigint,
+): Promise<void> {
+  const checkpoint = await version.checkpoint(lane);
+  if (checkpoint >= to) return;
+  const parked = await parkedStreams(version, lane);
+  const run = new LaneRun({ version, lane, checkpoint, parked, poison: 'park', now });
+  await run.take(eventsOf(log, lane).filter(({ position }) => position > checkpoint && position <= to));
+  await run.flush(to);
+}
+
+/** Every event of every lane in batches of `size` log positions, without faults. */
+export async function cleanFold(
+  log: readonly RecordedEvent[],
+  size = log.length,
+): Promise<MemoryViewVersion> {
+  const version = new MemoryViewVersion(1, { lane_count: LANES });
+  for (let lane = 0; lane < LANES; lane++)
+    for (let to = 0; to < log.length; ) {
+      to = Math.min(log.length, to + size);
+      await foldBatch(version, lane, log, BigInt(to));
+    }
+  return version;
+}
+
+/** All documents, without positions and what retries keep in them. */
+export async function documentsOf(version: MemoryViewVersion): Promise<Record<string, unknown>> {
+  const all: Record<string, unknown> = {};
+  for (const collection of COLLECTION_NAMES)
+    for (const { id, document } of await version.scan(collection, { limit: 100_000 }))
+      all[`${collection}/${id}`] = document && { ...document, state: withoutRepair(document.state) };
+  return all;
+}
+
+/** Throws, by `expect`, unless the documents say what the whole log says at once. */
+export async function expectTruth(version: MemoryViewVersion, log: readonly RecordedEvent[]): Promise<void> {
+  const truth = expectedOf(log);
+  // biome-ignore lint/suspicious/noExplicitAny: looked into freely
+  const shown = async (collection: CollectionName, look: (document: any) => unknown) => {
+    const found = await version.scan(collection, { limit: 100_000 });
+    const ids = found.filter(({ document }) => document && Object.keys(document.body).length > 0);
+    return new Map(ids.map(({ id, document }) => [id, look(document)]));
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: looked into freely
+  const bare = (entries: any) => entries.map(({ id, body }: any) => ({ id, body }));
+  const both = (entries: Record<'public' | 'private', unknown>) => ({
+    public: bare(entries.public),
+    private: bare(entries.private),
+  });
+  expect(
+    await shown('publications', ({ body, keys, expansions: { listing }, state }) => ({
+      body,
+      listing_id: keys.listing_id,
+      listing: listing && { visibility: listing.visibility, body: listing.body },
+      reviews: { count: state.reviews.count, sum: state.reviews.sum },
+    })),
+  ).toEqual(truth.publications);
+  expect(
+    await shown('listings', ({ body, state, expansions }) => ({
+      body,
+      facets: state.facets,
+      entries: both(expansions.publications),
+    })),
+  ).toEqual(truth.listings);
+  expect(
+    await shown('stores', ({ body, state: { facets, listings, payment_methods }, expansions }) => ({
+      body,
+      facets,
+      listings,
+      payment_methods,
+      entries: both(expansions.listings),
+    })),
+  ).toEqual(truth.stores);
+}

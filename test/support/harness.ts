@@ -1,0 +1,148 @@
+import { pino } from 'pino';
+import { type Service, startAllInOne } from '../../services/all-in-one';
+import { createAccount } from '../../services/command/account/service';
+import { createApiKey } from '../../services/command/api-key/service';
+import type { ControlDeps, WriteContext } from '../../services/command/context';
+import { createStore } from '../../services/command/store/service';
+import type { Environment } from '../../shared/contracts/realm';
+import type { KeyType, Permission } from '../../shared/contracts/vocabulary';
+import { parseConfig } from '../../shared/kernel/config';
+import type { AccountId, StoreId } from '../../shared/kernel/ids';
+import { realSystem, type System } from '../../shared/kernel/system';
+import { makeTempDir } from './temp-dir';
+
+/** The whole service in this process, on port 0 and a folder of its own. */
+export interface Harness {
+  readonly url: string;
+  readonly service: Service;
+  readonly data_dir: string;
+  readonly account_id: AccountId;
+  /** For the command services, as an operator would call them. */
+  readonly deps: ControlDeps;
+  /** A store of the harness' account, ready to be read. */
+  newStore(environment?: Environment, name?: string): Promise<StoreId>;
+  newKey(type: KeyType, stores: readonly StoreId[], permissions?: readonly Permission[]): Promise<TestKey>;
+  /** A store with a token of each type for it. */
+  newShop(environment?: Environment): Promise<Shop>;
+  token(key: string): Promise<string>;
+  request(method: string, path: string, options?: RequestOptions): Promise<Reply>;
+  /** Until the documents of every realm are level with the logs. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TestKey {
+  readonly id: string;
+  readonly key: string;
+  readonly token: string;
+}
+
+export interface Shop {
+  readonly store_id: StoreId;
+  readonly public: TestKey;
+  readonly secret: TestKey;
+}
+
+export interface RequestOptions {
+  readonly token?: string;
+  /** Sent as JSON; a string is sent as it is. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body; `{}` where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
+  readonly body: any;
+}
+
+export interface HarnessOptions {
+  /** Settings over the defaults, such as `{ RATE_LIMIT_PUBLIC: '5/100/5' }`. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly system?: System;
+}
+
+/** Rate limits are out of the way unless a test sets its own. */
+const SETTINGS = {
+  PORT: '0',
+  DEMO: 'off',
+  LOG_LEVEL: 'silent',
+  RATE_LIMIT_PUBLIC: '1000000/100000000/1000000',
+  RATE_LIMIT_SECRET: '1000000/100000000/1000000',
+  RATE_LIMIT_AUTH: '100000/100000',
+};
+
+const CONTEXT: WriteContext = { source: 'cli', request_id: 'harness' };
+
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const folder = makeTempDir();
+  const config = parseConfig({ ...SETTINGS, DATA_DIR: folder.path, ...options.environment });
+  const system = options.system ?? realSystem;
+  const service = await startAllInOne(config, pino({ level: config.LOG_LEVEL }), system);
+  const deps: ControlDeps = { system, events: service.runtime.events };
+  // Each write of the harness is a request of its own.
+  let requests = 0;
+  const context = (): WriteContext => ({ ...CONTEXT, request_id: `harness-${++requests}` });
+  const account_id = (await createAccount(deps, context(), { name: 'Test account' })).value.id;
+
+  const settled = async (): Promise<void> => {
+    if (!(await service.pipelines.caughtUp(10_000))) throw new Error('the documents did not catch up');
+  };
+  const send: Harness['request'] = (method, path, sent = {}) => request(service.url, method, path, sent);
+  const token: Harness['token'] = async (key) => {
+    const reply = await send('POST', '/auth/token', { headers: { 'x-api-key': key } });
+    if (reply.status !== 200) throw new Error(`no token: ${reply.status} ${reply.text}`);
+    return reply.body.data.token;
+  };
+  const newStore: Harness['newStore'] = async (environment = 'live', name = 'Shop') => {
+    const store = await createStore(deps, context(), { account_id }, { name, environment });
+    await settled();
+    return store.value.id;
+  };
+  const newKey: Harness['newKey'] = async (type, stores, permissions) => {
+    const grants = { account_id, name: type, type, stores: [...stores] };
+    const asked = permissions === undefined ? grants : { ...grants, permissions: [...permissions] };
+    const { id, key } = await createApiKey(deps, context(), asked);
+    await settled();
+    return { id, key, token: await token(key) };
+  };
+  const newShop: Harness['newShop'] = async (environment = 'live') => {
+    const store_id = await newStore(environment);
+    return {
+      store_id,
+      public: await newKey('public', [store_id]),
+      secret: await newKey('secret', [store_id]),
+    };
+  };
+  const close = async (): Promise<void> => {
+    await service.close();
+    folder.remove();
+  };
+  const data_dir = folder.path;
+  return {
+    ...{ url: service.url, service, deps, data_dir, account_id, settled, token },
+    ...{ request: send, newStore, newKey, newShop, close },
+  };
+}
+
+async function request(url: string, method: string, path: string, sent: RequestOptions): Promise<Reply> {
+  const headers = new Headers(sent.headers);
+  if (sent.token !== undefined) headers.set('authorization', `Bearer ${sent.token}`);
+  const body =
+    sent.body === undefined || typeof sent.body === 'string' ? sent.body : JSON.stringify(sent.body);
+  if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
+  const reply = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+  const text = await reply.text();
+  return { status: reply.status, headers: reply.headers, text, body: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,266 @@
+import fc from 'fast-check';
+import { type Category, type JsonObject, streamName } from '../../shared/contracts/envelope';
+import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/contracts/vocabulary';
+import type { MemoryEventStore } from './memory-event-store';
+
+/** One event of a made-up history; `n` numbers the things of a kind. */
+export interface Step {
+  readonly category: Category;
+  readonly id: string;
+  readonly type: string;
+  readonly data: JsonObject;
+  readonly store_id: string;
+}
+
+const STORES = 2;
+const LISTINGS = 28;
+const PUBLICATIONS = 44;
+/** The only listing of the second store; it may come into being late. */
+const LATE_LISTING = 3;
+/** Publications from here on are the second store's. */
+const SECOND_STORE_FROM = 40;
+const REVIEWS = 12;
+
+const uuid = (kind: string, n: number): string =>
+  `${kind}0000000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+export const storeId = (n: number): string => uuid('a', n);
+export const listingId = (n: number): string => uuid('b', n);
+export const publicationId = (n: number): string => uuid('c', n);
+export const reviewId = (n: number): string => uuid('d', n);
+export const methodId = (n: number): string => uuid('e', n);
+
+/** Nearly all are the first store's, and most publications its first listing's: lists grow beyond twenty. */
+const storeOfListing = (n: number): string => storeId(n === LATE_LISTING ? 1 : 0);
+const storeOfPublication = (n: number): string => storeId(n < SECOND_STORE_FROM ? 0 : 1);
+
+const store = (n: number, type: string, data: JsonObject): Step => ({
+  category: 'store',
+  id: storeId(n),
+  store_id: storeId(n),
+  type,
+  data,
+});
+const listing = (n: number, type: string, data: JsonObject): Step => ({
+  category: 'listing',
+  id: listingId(n),
+  store_id: storeOfListing(n),
+  type,
+  data,
+});
+const publication = (n: number, type: string, data: JsonObject): Step => ({
+  category: 'publication',
+  id: publicationId(n),
+  store_id: storeOfPublication(n),
+  type,
+  data,
+});
+
+const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };
+
+export const storeCreated = (n: number): Step =>
+  store(n, 'StoreCreated', { account_id: uuid('f', 0), environment: 'live', name: `Store ${n}`, ...profile });
+
+export const listingCreated = (n: number, fields: JsonObject = {}): Step =>
+  listing(n, 'ListingCreated', {
+    store_id: storeOfListing(n),
+    name: `Listing ${n}`,
+    description: null,
+    visibility: 'public',
+    default_sort_mode: 'created_at_desc',
+    media_ids: [],
+    ...fields,
+  });
+
+export const publicationCreated = (n: number, fields: JsonObject = {}): Step =>
+  publication(n, 'PublicationCreated', {
+    store_id: storeOfPublication(n),
+    title: `Publication ${n}`,
+    description: '',
+    description_html: null,
+    visibility: 'public',
+    price_currency: 'USD',
+    price_amount: 1000 + n,
+    price_active: true,
+    free_shipping: null,
+    quantity_available: null,
+    featured_position: null,
+    listing_id: listingId(n < SECOND_STORE_FROM ? 0 : LATE_LISTING),
+    media_ids: [],
+    ...fields,
+  });
+
+export const reviewPosted = (n: number, publication_n: number, rating: number): Step => ({
+  category: 'review',
+  id: reviewId(n),
+  store_id: storeOfPublication(publication_n),
+  type: 'ReviewPosted',
+  data: {
+    store_id: storeOfPublication(publication_n),
+    publication_id: publicationId(publication_n),
+    rating,
+    title: null,
+    body: 'as expected',
+    author_name: 'A.',
+    verified: false,
+    created_at: '2025-12-01T00:00:00.000Z',
+  },
+});
+
+export const onListing = listing;
+export const onPublication = publication;
+export const onStore = store;
+
+const visibility = fc.constantFrom(...visibilitySchema.options);
+const sortMode = fc.constantFrom(...sortModeSchema.options);
+const featured = fc.option(fc.integer({ min: 1, max: 4 }));
+const stock = fc.option(fc.integer({ min: 0, max: 2 }));
+const anyListing = (n: number): fc.Arbitrary<string | null> =>
+  fc.option(fc.constantFrom(...(n < SECOND_STORE_FROM ? [0, 0, 1, 2] : [LATE_LISTING])).map(listingId));
+const price = fc.record({
+  price_currency: fc.constant('USD'),
+  price_amount: fc.integer({ min: 0, max: 5 }),
+  price_active: fc.boolean(),
+});
+const word = fc.constantFrom('Älpha', 'alpha', 'beta', 'Gamma', 'delta');
+
+const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n) =>
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: anyListing(n).map((listing_id) =>
+        publication(n, 'PublicationMovedToListing', { listing_id }),
+      ),
+    },
+    { weight: 3, arbitrary: price.map((data) => publication(n, 'PublicationPriced', data)) },
+    {
+      weight: 3,
+      arbitrary: visibility.map((to) => publication(n, 'PublicationVisibilityChanged', { visibility: to })),
+    },
+    {
+      weight: 2,
+      arbitrary: featured.map((at) => publication(n, 'PublicationFeatured', { featured_position: at })),
+    },
+    {
+      weight: 2,
+      arbitrary: stock.map((left) => publication(n, 'PublicationStocked', { quantity_available: left })),
+    },
+    { weight: 2, arbitrary: fc.constant(publication(n, 'PublicationViewed', { count: 1 })) },
+    { weight: 3, arbitrary: fc.constant(publication(n, 'PublicationDeleted', {})) },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(word, fc.boolean()).map(([title, free_shipping]) =>
+        publication(n, 'PublicationDescribed', {
+          title,
+          description: '',
+          description_html: null,
+          free_shipping,
+        }),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constant(publication(n, 'PublicationMediaArranged', { media_ids: [uuid('9', 1)] })),
+    },
+  ),
+);
+
+const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
+  fc.oneof(
+    {
+      weight: 2,
+      arbitrary: word.map((name) => listing(n, 'ListingDescribed', { name, description: null })),
+    },
+    {
+      weight: 2,
+      arbitrary: visibility.map((to) => listing(n, 'ListingVisibilityChanged', { visibility: to })),
+    },
+    {
+      weight: 3,
+      arbitrary: sortMode.map((mode) => listing(n, 'ListingSortModeChanged', { default_sort_mode: mode })),
+    },
+    { weight: 1, arbitrary: fc.constant(listing(n, 'ListingMediaArranged', { media_ids: [] })) },
+    { weight: 1, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
+  ),
+);
+
+const onSomeStore = fc.integer({ min: 0, max: STORES - 1 }).chain((n) =>
+  fc.oneof(
+    word.map((name) => store(n, 'StoreDescribed', { name, ...profile })),
+    fc.constantFrom(...storeStatusSchema.options).map((status) => store(n, 'StoreStatusChanged', { status })),
+    fc.integer({ min: 0, max: 2 }).map((m) =>
+      store(n, 'PaymentMethodAdded', {
+        payment_method_id: methodId(n * 10 + m),
+        type: 'cash',
+        name: 'Cash',
+        instructions: null,
+        position: m + 1,
+      }),
+    ),
+    fc
+      .integer({ min: 0, max: 2 })
+      .map((m) => store(n, 'PaymentMethodRemoved', { payment_method_id: methodId(n * 10 + m) })),
+  ),
+);
+
+const someReview = fc
+  .record({
+    n: fc.integer({ min: 0, max: REVIEWS - 1 }),
+    of: fc.integer({ min: 0, max: PUBLICATIONS - 1 }),
+    rating: fc.integer({ min: 1, max: 5 }),
+  })
+  .map(({ n, of, rating }) => reviewPosted(n, of, rating));
+
+const looks = fc.array(
+  fc.record({ price, featured, visibility: fc.constantFrom('public', 'public', 'private') }),
+  { minLength: PUBLICATIONS, maxLength: PUBLICATIONS },
+);
+
+const creations: fc.Arbitrary<Step[]> = fc.tuple(sortMode, looks).map(([default_sort_mode, given]) => {
+  const steps = [0, 1].map(storeCreated);
+  for (let n = 0; n < LISTINGS; n++)
+    if (n !== LATE_LISTING) steps.push(listingCreated(n, { default_sort_mode }));
+  for (const [n, { price: cost, featured: featured_position, visibility: shown }] of given.entries())
+    steps.push(publicationCreated(n, { ...cost, featured_position, visibility: shown }));
+  return steps;
+});
+
+const changes = (length: number): fc.Arbitrary<Step[]> =>
+  fc.array(
+    fc.oneof(
+      { weight: 12, arbitrary: onSomePublication },
+      { weight: 3, arbitrary: onSomeListing },
+      { weight: 1, arbitrary: onSomeStore },
+      { weight: 2, arbitrary: someReview },
+      { weight: 1, arbitrary: fc.constant(listingCreated(LATE_LISTING)) },
+    ),
+    { maxLength: length, size: 'max' },
+  );
+
+/** A whole history, as a shop would have it: things are made, then change. */
+export function historyOf(length: number): fc.Arbitrary<Step[]> {
+  return fc.tuple(creations, changes(length)).map(([made, changed]) => onlyOnce([...made, ...changed]));
+}
+
+/** The same things in any order: reviews before publications, publications before their listing. */
+export function shuffledHistoryOf(length: number): fc.Arbitrary<Step[]> {
+  return historyOf(length).chain((steps) => fc.shuffledSubarray(steps, { minLength: steps.length }));
+}
+
+/** Reviews, listings and payment methods come into being once. */
+function onlyOnce(steps: readonly Step[]): Step[] {
+  const seen = new Set<string>();
+  return steps.filter(({ type, id, data }) => {
+    if (!['ReviewPosted', 'ListingCreated', 'PaymentMethodAdded'].includes(type)) return true;
+    const key = `${type} ${id} ${String(data.payment_method_id ?? '')}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** Appends the steps, each a minute after the one before; publications share minutes, so that ids break ties. */
+export async function play(events: MemoryEventStore, steps: readonly Step[]): Promise<void> {
+  for (const { category, id, type, data, store_id } of steps) {
+    const minute = Math.floor(events.log.length / 3);
+    const at = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+    await events.push(streamName('live', category, id), type, data, store_id, at);
+  }
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  EncodedEvent,
+  JsonObject,
+  Position,
+  RecordedEvent,
+  StreamName,
+} from '../../shared/contracts/envelope';
+import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../shared/ports/event-store';
+
+/** A log in memory, for tests that replay many histories. Stored events can be tampered with by `amend`. */
+export class MemoryEventStore implements EventStore {
+  readonly log: RecordedEvent[] = [];
+  private readonly listeners = new Set<() => void>();
+
+  async append(stream: StreamName, expected: number, events: readonly EncodedEvent[]): Promise<AppendResult> {
+    const actual = this.log.filter((event) => event.stream === stream).length - 1;
+    if (actual !== expected) return { outcome: 'wrong_revision', actual: actual < 0 ? NO_STREAM : actual };
+    for (const [index, event] of events.entries())
+      this.log.push({
+        ...event,
+        stream,
+        revision: actual + 1 + index,
+        position: BigInt(this.log.length + 1),
+      });
+    this.tell();
+    return { outcome: 'appended', revision: actual + events.length, position: await this.head() };
+  }
+
+  /** Appends without asking for a revision. */
+  async push(
+    stream: StreamName,
+    type: string,
+    data: JsonObject,
+    partition_key: string,
+    occurred_at = '2026-01-01T00:00:00.000Z',
+  ): Promise<RecordedEvent> {
+    const revision = this.log.filter((event) => event.stream === stream).length - 1;
+    const metadata = { occurred_at, partition_key, source: 'system' } as const;
+    await this.append(stream, revision, [{ id: randomUUID(), type, schema_version: 1, data, metadata }]);
+    return this.log.at(-1)!;
+  }
+
+  /** Puts another event in the place of a stored one, as new code would read it differently. */
+  amend(position: Position, change: Partial<RecordedEvent>): void {
+    const index = Number(position) - 1;
+    this.log[index] = { ...this.log[index]!, ...change };
+  }
+
+  async readStream(stream: StreamName, from = 0): Promise<RecordedEvent[]> {
+    return this.log.filter((event) => event.stream === stream && event.revision >= from);
+  }
+
+  async *subscribe(options: {
+    after: Position;
+    signal: AbortSignal;
+    batch_size?: number;
+  }): AsyncGenerator<LogBatch, void, undefined> {
+    const { signal, batch_size = 256 } = options;
+    let after = Number(options.after);
+    while (!signal.aborted) {
+      const events = this.log.slice(after, after + batch_size);
+      if (events.length === 0) {
+        await this.change(signal);
+        continue;
+      }
+      after += events.length;
+      yield { events, position: BigInt(after), caught_up: after === this.log.length };
+    }
+  }
+
+  async head(): Promise<Position> {
+    return BigInt(this.log.length);
+  }
+
+  async close(): Promise<void> {}
+
+  private tell(): void {
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  private change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.listeners.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.listeners.add(done);
+      signal.addEventListener('abort', done);
+    });
+  }
+}

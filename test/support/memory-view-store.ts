@@ -1,0 +1,289 @@
+import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../shared/contracts/documents';
+import { type Position, START, type StreamName } from '../../shared/contracts/envelope';
+import { compareByOrder } from '../../shared/contracts/sorting';
+import type {
+  DocumentPart,
+  DocumentWrite,
+  KeyCondition,
+  ParkedStream,
+  VersionInfo,
+  VersionStatus,
+  ViewQuery,
+  ViewStore,
+  ViewVersion,
+  WriteBatch,
+} from '../../shared/ports/view-store';
+import { waitFor } from './wait-for';
+
+/** Thrown in the middle of a batch: the process died there. */
+export class Crash extends Error {
+  override readonly name = 'Crash';
+}
+
+export interface MemoryViewOptions {
+  readonly lane_count?: number;
+  /**
+   * `false` applies a batch as a store without transactions does: phase by phase, document by document, the
+   * checkpoint last, and what was written before a failure stays written.
+   */
+  readonly transactions?: boolean;
+}
+
+type Documents = Map<CollectionName, Map<string, StoredDocument>>;
+
+/** Documents in memory, with faults at will. */
+export class MemoryViewVersion implements ViewVersion {
+  readonly version: number;
+  /** Writes (of a document, of a parked stream, of the checkpoint) until the next one throws `Crash`. */
+  crash_in = Number.POSITIVE_INFINITY;
+  /** Called before each document is written; may throw, or change what is stored. */
+  beforeWrite: (write: DocumentWrite) => void = () => {};
+  /** Awaited before each write of a store without transactions: where another one may come in between. */
+  interleave: () => Promise<void> = async () => {};
+  writes = 0;
+  private readonly transactions: boolean;
+  private documents: Documents = new Map();
+  private lanes: Position[];
+  private parkedStreams = new Map<StreamName, ParkedStream>();
+
+  constructor(version: number, options: MemoryViewOptions = {}) {
+    this.version = version;
+    this.transactions = options.transactions ?? true;
+    this.lanes = Array.from({ length: options.lane_count ?? 4 }, () => START);
+  }
+
+  async checkpoints(): Promise<Position[]> {
+    return [...this.lanes];
+  }
+
+  async checkpoint(lane: number): Promise<Position> {
+    return this.lanes[lane]!;
+  }
+
+  async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
+    return waitFor(() => this.lanes[lane]! >= position, { timeout_ms }).catch(() => false);
+  }
+
+  async get(collection: CollectionName, id: string): Promise<StoredDocument | undefined> {
+    return copy(this.collection(collection).get(id));
+  }
+
+  async getMany(collection: CollectionName, ids: readonly string[]): Promise<StoredDocument[]> {
+    const found = [...new Set(ids)].map((id) => this.collection(collection).get(id));
+    return found.filter((stored) => stored !== undefined).map(copy);
+  }
+
+  async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
+    const { where, order, skip = 0, limit } = query;
+    return this.matching(collection, where)
+      .sort((a, b) => compareByOrder(order, sortable(a), sortable(b)))
+      .slice(skip, skip + limit)
+      .map((stored) => copy(onlyParts(stored, query.parts ?? [])));
+  }
+
+  async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
+    return this.matching(collection, where).length;
+  }
+
+  async scan(
+    collection: CollectionName,
+    { where, after_id = '', limit }: { where?: ViewQuery['where']; after_id?: string; limit: number },
+  ): Promise<StoredDocument[]> {
+    const all = where ? this.matching(collection, where) : [...this.collection(collection).values()];
+    const after = all.filter(({ id }) => id > after_id).sort((a, b) => (a.id < b.id ? -1 : 1));
+    return after.slice(0, limit).map(copy);
+  }
+
+  async parked(): Promise<ParkedStream[]> {
+    return [...this.parkedStreams.values()];
+  }
+
+  async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
+    if (!this.transactions) return this.applyInPlace(batch);
+    const before = { documents: this.documents, lanes: this.lanes, parked: this.parkedStreams };
+    this.documents = new Map([...before.documents].map(([name, documents]) => [name, new Map(documents)]));
+    this.lanes = [...before.lanes];
+    this.parkedStreams = new Map(before.parked);
+    try {
+      const applied =
+        this.lanes[batch.lane] === batch.from && batch.phases.flat().every((write) => this.write(write));
+      if (applied) this.finish(batch);
+      else this.restore(before);
+      return applied ? 'applied' : 'lost_race';
+    } catch (error) {
+      this.restore(before);
+      throw error;
+    }
+  }
+
+  /** The stored document itself, to tamper with behind the pipeline's back. */
+  tamper(
+    collection: CollectionName,
+    id: string,
+    change: (document: ViewDocument) => ViewDocument | null,
+  ): void {
+    const stored = this.collection(collection).get(id)!;
+    this.collection(collection).set(id, { ...stored, document: change(structuredClone(stored.document!)) });
+  }
+
+  private async applyInPlace(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
+    if (this.lanes[batch.lane] !== batch.from) return 'lost_race';
+    for (const phase of batch.phases) {
+      let lost = false;
+      for (const write of phase) {
+        await this.interleave();
+        if (!this.write(write)) lost = true;
+      }
+      if (lost) return 'lost_race';
+    }
+    await this.interleave();
+    if (this.lanes[batch.lane] !== batch.from) return 'lost_race';
+    this.finish(batch);
+    return 'applied';
+  }
+
+  private write(write: DocumentWrite): boolean {
+    this.step();
+    this.beforeWrite(write);
+    const { collection, id, position, document, expected } = write;
+    const documents = this.collection(collection);
+    if ((documents.get(id)?.position ?? null) !== expected) return false;
+    if (expected !== null && position <= expected) throw new Error(`${collection} ${id} does not move on`);
+    documents.set(id, copy({ id, position, document }));
+    return true;
+  }
+
+  private finish({ lane, to, park = [], unpark = [] }: WriteBatch): void {
+    if (park.length + unpark.length > 0) this.step();
+    for (const stream of unpark) this.parkedStreams.delete(stream);
+    for (const parked of park) this.parkedStreams.set(parked.stream, parked);
+    this.step();
+    this.lanes[lane] = to;
+  }
+
+  private step(): void {
+    this.writes++;
+    if (this.crash_in-- <= 0) throw new Crash('crashed');
+  }
+
+  private restore(before: {
+    documents: Documents;
+    lanes: Position[];
+    parked: Map<StreamName, ParkedStream>;
+  }): void {
+    this.documents = before.documents;
+    this.lanes = before.lanes;
+    this.parkedStreams = before.parked;
+  }
+
+  private matching(collection: CollectionName, where: ViewQuery['where']): StoredDocument[] {
+    return [...this.collection(collection).values()].filter(
+      ({ document }) =>
+        document &&
+        Object.entries(where).every(([key, condition]) => holds(document.keys[key] ?? null, condition)),
+    );
+  }
+
+  private collection(name: CollectionName): Map<string, StoredDocument> {
+    let documents = this.documents.get(name);
+    if (!documents) {
+      documents = new Map();
+      this.documents.set(name, documents);
+    }
+    return documents;
+  }
+}
+
+export class MemoryViewStore implements ViewStore {
+  readonly lane_count: number;
+  readonly opened = new Map<number, MemoryViewVersion>();
+  private readonly options: MemoryViewOptions;
+  private infos: VersionInfo[] = [];
+  private last = 0;
+  private readonly leases = new Map<string, { owner: string; expires_ms: number }>();
+
+  constructor(options: MemoryViewOptions = {}) {
+    this.options = options;
+    this.lane_count = options.lane_count ?? 4;
+  }
+
+  async versions(): Promise<VersionInfo[]> {
+    return [...this.infos];
+  }
+
+  async createVersion(schema: number): Promise<VersionInfo> {
+    const info = {
+      version: ++this.last,
+      status: 'building',
+      schema,
+      created_at: '2026-01-01T00:00:00.000Z',
+    } as const;
+    this.infos = [info, ...this.infos];
+    this.opened.set(
+      info.version,
+      new MemoryViewVersion(info.version, { ...this.options, lane_count: this.lane_count }),
+    );
+    return info;
+  }
+
+  async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
+    this.infos = this.infos.map((info) => (info.version === version ? { ...info, status } : info));
+  }
+
+  async activate(version: number): Promise<void> {
+    this.infos = this.infos.map((info) => {
+      if (info.version === version) return { ...info, status: 'active' };
+      return info.status === 'active' ? { ...info, status: 'retired' } : info;
+    });
+  }
+
+  async drop(version: number): Promise<void> {
+    this.infos = this.infos.filter((info) => info.version !== version);
+    this.opened.delete(version);
+  }
+
+  async open(version: number): Promise<MemoryViewVersion> {
+    const opened = this.opened.get(version);
+    if (!opened) throw new Error(`there is no view version ${version}`);
+    return opened;
+  }
+
+  async lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
+    const held = this.leases.get(name);
+    if (held && held.owner !== owner && held.expires_ms > Date.now()) return false;
+    this.leases.set(name, { owner, expires_ms: Date.now() + ttl_ms });
+    return true;
+  }
+
+  async release(name: string, owner: string): Promise<void> {
+    if (this.leases.get(name)?.owner === owner) this.leases.delete(name);
+  }
+
+  async close(): Promise<void> {}
+}
+
+function holds(key: Key, condition: KeyCondition): boolean {
+  if (condition === null || typeof condition !== 'object') return key === condition;
+  if ('in' in condition) return condition.in.includes(key);
+  const { gte, lte } = condition as { gte?: number; lte?: number };
+  return typeof key === 'number' && (gte === undefined || key >= gte) && (lte === undefined || key <= lte);
+}
+
+const sortable = ({ id, document }: StoredDocument) => ({ id, keys: document?.keys ?? {} });
+
+/** As the port says: what is not asked for is an empty object. */
+function onlyParts(stored: StoredDocument, parts: readonly DocumentPart[]): StoredDocument {
+  if (!stored.document) return stored;
+  const { keys, body, state, expansions } = stored.document;
+  const asked = {
+    state: parts.includes('state') ? state : {},
+    expansions: parts.includes('expansions') ? expansions : {},
+  };
+  return { ...stored, document: { keys, body, ...asked } };
+}
+
+/** Stored as JSON, as every store does: nothing of the writer's objects is shared. */
+function copy<T extends StoredDocument | undefined>(stored: T): T {
+  if (!stored) return stored;
+  return { ...stored, document: JSON.parse(JSON.stringify(stored.document)) };
+}

@@ -1,0 +1,167 @@
+import { evolveListing, type Listing, type ListingEvent } from '../../shared/contracts/aggregates/listing';
+import {
+  evolvePublication,
+  type Publication,
+  type PublicationEvent,
+} from '../../shared/contracts/aggregates/publication';
+import type { ReviewFields } from '../../shared/contracts/aggregates/review';
+import { evolveStore, type Store, type StoreEvent } from '../../shared/contracts/aggregates/store';
+import { decodeEvent } from '../../shared/contracts/codec';
+import { parseStreamName, type RecordedEvent } from '../../shared/contracts/envelope';
+import { listingResource, publicationResource, storeResource } from '../../shared/contracts/resources';
+import { foldText } from '../../shared/kernel/text';
+
+/** What documents must say, worked out from the whole log at once, without any of the projections' code. */
+export interface Expected {
+  readonly stores: ReadonlyMap<string, unknown>;
+  readonly listings: ReadonlyMap<string, unknown>;
+  readonly publications: ReadonlyMap<string, unknown>;
+}
+
+interface Product {
+  readonly publication: Publication;
+  listing_id: string | null;
+}
+
+export function expectedOf(log: readonly RecordedEvent[]): Expected {
+  const stores = new Map<string, Store>();
+  const listings = new Map<string, Listing>();
+  const deleted = new Set<string>();
+  const products = new Map<string, Product | 'deleted'>();
+  const reviews = new Map<string, ReviewFields>();
+
+  for (const recorded of log) {
+    const { id, category } = parseStreamName(recorded.stream)!;
+    const at = recorded.metadata.occurred_at;
+    const event = decodeEvent(recorded);
+    if (category === 'store') {
+      const before = stores.get(id);
+      const state = before ? ({ tag: 'present', store: before } as const) : ({ tag: 'absent' } as const);
+      const after = evolveStore(state, event as StoreEvent, id as never, at);
+      if (after.tag === 'present') stores.set(id, after.store);
+    } else if (category === 'listing' && !deleted.has(id)) {
+      const before = listings.get(id);
+      const state = before ? ({ tag: 'present', listing: before } as const) : ({ tag: 'absent' } as const);
+      const after = evolveListing(state, event as ListingEvent, id as never, at);
+      if (after.tag === 'present') listings.set(id, after.listing);
+      if (after.tag === 'deleted') {
+        listings.delete(id);
+        deleted.add(id);
+        for (const product of products.values())
+          if (product !== 'deleted' && product.listing_id === id) product.listing_id = null;
+      }
+    } else if (category === 'publication' && products.get(id) !== 'deleted') {
+      const before = products.get(id) as Product | undefined;
+      const state = before
+        ? ({ tag: 'present', publication: before.publication } as const)
+        : ({ tag: 'absent' } as const);
+      const after = evolvePublication(state, event as PublicationEvent, id as never, at);
+      if (after.tag === 'deleted') products.set(id, 'deleted');
+      if (after.tag === 'present') {
+        const { publication } = after;
+        const put = event.type === 'PublicationCreated' || event.type === 'PublicationMovedToListing';
+        const usable = publication.listing_id !== null && !deleted.has(publication.listing_id);
+        const named = usable ? publication.listing_id : null;
+        products.set(id, { publication, listing_id: put ? named : (before?.listing_id ?? null) });
+      }
+    } else if (category === 'review') {
+      const fields = event.data as ReviewFields;
+      if (!reviews.has(id)) reviews.set(id, fields);
+    }
+  }
+  const alive = [...products.values()].filter((product): product is Product => product !== 'deleted');
+  const inListing = (id: string): Product[] => alive.filter((product) => product.listing_id === id);
+  const entry = ({ publication }: Product) => ({
+    id: publication.id,
+    body: publicationResource(publication),
+  });
+
+  const listingBody = (listing: Listing) => ({
+    ...listingResource(listing),
+    stats: {
+      media_count: listing.media_ids.length,
+      publication_count: inListing(listing.id).filter(
+        ({ publication }) => publication.visibility === 'public',
+      ).length,
+    },
+  });
+  return {
+    stores: mapValues(stores, (store) => {
+      const own = [...listings.values()].filter(({ store_id }) => store_id === store.id);
+      const newest = own.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? 1 : -1));
+      const shown = (visibility: string) => newest.filter((listing) => listing.visibility === visibility);
+      return {
+        body: { ...storeResource(store), stats: { listing_count: shown('public').length } },
+        facets: countsOf(alive.filter(({ publication }) => publication.store_id === store.id)),
+        listings: { public: shown('public').length, private: shown('private').length },
+        payment_methods: store.payment_methods.length,
+        entries: {
+          public: shown('public')
+            .slice(0, 20)
+            .map((listing) => ({ id: listing.id, body: listingBody(listing) })),
+          private: shown('private')
+            .slice(0, 20)
+            .map((listing) => ({ id: listing.id, body: listingBody(listing) })),
+        },
+      };
+    }),
+    listings: mapValues(listings, (listing) => {
+      const first = (visibility: string) =>
+        inListing(listing.id)
+          .filter(({ publication }) => publication.visibility === visibility)
+          .sort((a, b) => naiveOrder(listing.default_sort_mode, a.publication, b.publication))
+          .slice(0, 20)
+          .map(entry);
+      return {
+        body: listingBody(listing),
+        facets: countsOf(inListing(listing.id)),
+        entries: { public: first('public'), private: first('private') },
+      };
+    }),
+    publications: mapValues(
+      new Map(alive.map((product) => [product.publication.id as string, product])),
+      (product) => {
+        const listing = product.listing_id === null ? undefined : listings.get(product.listing_id);
+        const about = [...reviews.values()].filter(
+          ({ publication_id }) => publication_id === product.publication.id,
+        );
+        return {
+          body: publicationResource(product.publication),
+          listing_id: product.listing_id,
+          listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
+          reviews: { count: about.length, sum: about.reduce((sum, { rating }) => sum + rating, 0) },
+        };
+      },
+    ),
+  };
+}
+
+function countsOf(products: readonly Product[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { publication: p } of products) {
+    const flags = [p.featured_position !== null, p.free_shipping === true, p.quantity_available !== 0];
+    const key = `${p.visibility}:f${+flags[0]!}s${+flags[1]!}i${+flags[2]!}`;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** Featured first, then by mode, ties by id in the mode's direction. */
+function naiveOrder(mode: string, a: Publication, b: Publication): number {
+  const featured = (p: Publication): number => p.featured_position ?? 1e9;
+  if (featured(a) !== featured(b)) return featured(a) - featured(b);
+  const sign = mode.endsWith('_desc') ? -1 : 1;
+  const key = (p: Publication): string | number => {
+    if (mode.startsWith('created_at')) return p.created_at;
+    if (mode.startsWith('name')) return foldText(p.title);
+    // Not priced sorts last in both directions.
+    return p.price_active ? p.price_amount : sign * 1e15;
+  };
+  const [left, right] = [key(a), key(b)];
+  if (left !== right) return left < right ? -sign : sign;
+  return a.id < b.id ? -sign : sign;
+}
+
+function mapValues<V, R>(map: ReadonlyMap<string, V>, change: (value: V) => R): Map<string, R> {
+  return new Map([...map].map(([key, value]) => [key, change(value)]));
+}
