@@ -16,7 +16,10 @@ export async function listen(handler: RequestListener, host: string, port: numbe
   });
   const address = server.address() as AddressInfo;
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return { url: `http://${name}:${address.port}`, close: (grace_ms = 10_000) => closeServer(server, grace_ms) };
+  return {
+    url: `http://${name}:${address.port}`,
+    close: (grace_ms = 10_000) => closeServer(server, grace_ms),
+  };
 }
 
 async function closeServer(server: Server, grace_ms: number): Promise<void> {
@@ -26,19 +29,4 @@ async function closeServer(server: Server, grace_ms: number): Promise<void> {
     server.closeIdleConnections();
   });
   clearTimeout(cut);
-}
-
-/** Runs `stop` once on SIGTERM or SIGINT and then exits; a second signal exits at once. */
-export function onStopSignal(stop: () => Promise<void>): void {
-  let stopping = false;
-  const handle = (): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    );
-  };
-  process.on('SIGTERM', handle);
-  process.on('SIGINT', handle);
 }

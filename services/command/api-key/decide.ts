@@ -3,8 +3,8 @@ import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision, reject } from '../../../shared/kernel/decision';
 import { sameValue } from '../../../shared/kernel/same-value';
 
-/** A key's use is written down at most once an hour: enough to find keys that nobody uses, and no load. */
-export const USE_INTERVAL_MS = 3_600_000;
+/** A key's use is written down at most every five minutes: enough to find keys that nobody uses, and no load. */
+export const USE_INTERVAL_MS = 5 * 60_000;
 
 export type ApiKeyCommand =
   | { readonly type: 'CreateApiKey'; readonly fields: ApiKeyFields }

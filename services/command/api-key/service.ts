@@ -79,7 +79,7 @@ export async function rotateApiKey(
   return created;
 }
 
-/** Writes at most one event an hour; cheap to call for every token that is issued. Throws `key_invalid`. */
+/** Writes at most one event in five minutes; cheap to call for every token that is issued. Throws `key_invalid`. */
 export async function recordApiKeyUse(
   deps: ControlDeps,
   context: WriteContext,

@@ -72,7 +72,7 @@ describe('an API key', () => {
     expect(outcome([created, ends(sooner)], expire(sooner))).toEqual([]);
   });
 
-  test(`is noted as used at ${AT} and not again within the hour`, () => {
+  test(`is noted as used at ${AT} and not again within five minutes`, () => {
     expect(outcome([created], use(NOW_MS))).toEqual([used]);
     expect(outcome([created, used], use(NOW_MS))).toEqual([]);
     expect(outcome([created, used], use(NOW_MS + USE_INTERVAL_MS - 1))).toEqual([]);

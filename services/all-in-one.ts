@@ -1,0 +1,53 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Config } from '../shared/kernel/config';
+import type { Logger } from '../shared/kernel/log';
+import { realSystem, type System } from '../shared/kernel/system';
+import { buildCommandApp, buildQueryApp } from './apps';
+import { listen } from './listen';
+import { type Pipelines, startPipelines } from './pipelines';
+import { openRuntime, type Runtime } from './runtime';
+
+export interface Service {
+  readonly url: string;
+  readonly runtime: Runtime;
+  readonly pipelines: Pipelines;
+  /** Takes no new request, finishes those running, stops projecting, closes every file. */
+  close(): Promise<void>;
+}
+
+/** Command, query, auth and projections in one process on one address. */
+export async function startAllInOne(
+  config: Config,
+  log: Logger,
+  system: System = realSystem,
+): Promise<Service> {
+  const runtime = await openRuntime(config, log, system);
+  const stops: (() => Promise<void>)[] = [() => runtime.close()];
+  const close = async (): Promise<void> => {
+    for (const next of stops.splice(0).reverse()) await next();
+  };
+  try {
+    const pipelines = await startPipelines(runtime);
+    stops.push(() => pipelines.stop());
+    // Reads should not answer from before the last stop; but a log that takes long does not keep the service down.
+    if (!(await pipelines.caughtUp(config.START_TIMEOUT_S * 1000)))
+      log.warn('listening before the documents have caught up with the log');
+    const query = await buildQueryApp(runtime);
+    const command = await buildCommandApp(runtime);
+    const listening = await listen(dispatch(query, command), config.HOST, config.PORT);
+    stops.push(() => listening.close());
+    return { url: listening.url, runtime, pipelines, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** As a gateway would: reads to the query app, writes and tokens to the command app. */
+function dispatch(query: RequestListener, command: RequestListener): RequestListener {
+  return (request, response) => (isRead(request) ? query(request, response) : command(request, response));
+}
+
+function isRead({ method, url }: IncomingMessage): boolean {
+  return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
+}

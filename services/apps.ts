@@ -1,0 +1,50 @@
+import type { Express } from 'express';
+import { MemoryRateLimiter } from '../shared/adapters/memory/rate-limiter';
+import { buildApp } from '../shared/http/app';
+import { Authenticator } from '../shared/http/authenticator';
+import { loadTokenKeys, TokenCodec } from '../shared/http/tokens';
+import type { ApiKeyId } from '../shared/kernel/ids';
+import { authEndpoints } from './auth/endpoints';
+import { recordApiKeyUse } from './command/api-key/service';
+import { commandRoutes } from './command/routes';
+import { queryRoutes } from './query/routes';
+import { readiness } from './readiness';
+import type { Runtime } from './runtime';
+
+/** What both apps stand on: the edge, and who may pass it. */
+async function edge(runtime: Runtime) {
+  const { config, log, system, limiter } = runtime;
+  const tokens = new TokenCodec({ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system });
+  const authenticator = new Authenticator({ tokens, keys: runtime.views.control, system });
+  const fallback_limiter = new MemoryRateLimiter();
+  const ready = readiness(runtime);
+  return {
+    tokens,
+    authenticator,
+    shared: { config, log, system, limiter, fallback_limiter, authenticator, ready },
+  };
+}
+
+/** Writes and tokens: `services/command` with `services/auth`. */
+export async function buildCommandApp(runtime: Runtime): Promise<Express> {
+  const { tokens, authenticator, shared } = await edge(runtime);
+  const { system, events, views, log } = runtime;
+  const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
+    await recordApiKeyUse(
+      { system, events },
+      { source: 'system', request_id: `key-use-${system.now()}` },
+      id,
+    );
+  };
+  return buildApp({
+    ...shared,
+    routes: commandRoutes({ system, events, views, log }),
+    auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }),
+  });
+}
+
+/** Reads: `services/query`. */
+export async function buildQueryApp(runtime: Runtime): Promise<Express> {
+  const { shared } = await edge(runtime);
+  return buildApp({ ...shared, routes: queryRoutes({ views: runtime.views, system: runtime.system }) });
+}

@@ -1,0 +1,84 @@
+import { pino } from 'pino';
+import { createAccount } from '../../services/command/account/service';
+import { createApiKey } from '../../services/command/api-key/service';
+import { newListingSchema } from '../../services/command/listing/body';
+import { createListing } from '../../services/command/listing/service';
+import { newPublicationSchema } from '../../services/command/publication/body';
+import { createPublication } from '../../services/command/publication/service';
+import { createStore } from '../../services/command/store/service';
+import { openRuntime } from '../../services/runtime';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+
+export interface Seeded {
+  readonly public_token: string;
+  readonly secret_token: string;
+  readonly publication_ids: readonly string[];
+  readonly listing_ids: readonly string[];
+  /** Of one publication's answer, so that the baseline sends as much. */
+  readonly body_bytes: number;
+}
+
+const LISTINGS = 10;
+const DESCRIPTION = 'A believable description of a product, of the length that shops write. '.repeat(6);
+
+/** A store with `count` publications in ten listings, written through the command services. */
+export async function seed(folder: string, count: number): Promise<{ tokens(url: string): Promise<Seeded> }> {
+  const config = parseConfig({ DATA_DIR: folder, DEMO: 'off' });
+  const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
+  const deps = { system: realSystem, events: runtime.events };
+  let requests = 0;
+  const context = () => ({ source: 'cli' as const, request_id: `seed-${++requests}` });
+  const { id: account_id } = (await createAccount(deps, context(), { name: 'Bench' })).value;
+  const store = await createStore(deps, context(), { account_id }, { name: 'Bench', environment: 'live' });
+  const target = { environment: 'live' as const, store_id: store.value.id };
+  const key = async (type: 'public' | 'secret') => {
+    const grants = { account_id, name: type, type, stores: [store.value.id] };
+    return (await createApiKey(deps, context(), grants)).key;
+  };
+  const keys = { public: await key('public'), secret: await key('secret') };
+
+  const listing_ids: string[] = [];
+  for (let i = 0; i < LISTINGS; i++) {
+    const input = newListingSchema.parse({ name: `Listing ${i}` });
+    listing_ids.push((await createListing(deps, context(), target, input)).value.id);
+  }
+  const publication = async (i: number): Promise<string> => {
+    const featured = i % 50 === 0 ? { featured_position: 1 + (i % 100) } : {};
+    const place = { listing_id: listing_ids[i % LISTINGS], ...featured };
+    const fields = {
+      title: `Product ${i}`,
+      description: DESCRIPTION,
+      price_currency: 'USD',
+      price_amount: i,
+    };
+    const input = newPublicationSchema.parse({ ...fields, ...place });
+    return (await createPublication(deps, context(), target, input)).value.id;
+  };
+  const publication_ids: string[] = [];
+  for (let i = 0; i < count; i += 64) {
+    const batch = Array.from({ length: Math.min(64, count - i) }, (_, j) => publication(i + j));
+    publication_ids.push(...(await Promise.all(batch)));
+  }
+  await runtime.close();
+  return { tokens: (url) => tokens(url, keys, publication_ids, listing_ids) };
+}
+
+async function tokens(
+  url: string,
+  keys: { public: string; secret: string },
+  publication_ids: readonly string[],
+  listing_ids: readonly string[],
+): Promise<Seeded> {
+  const token = async (key: string): Promise<string> => {
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+    const body = JSON.stringify({ ttl_minutes: 60 });
+    const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers, body });
+    return ((await reply.json()) as { data: { token: string } }).data.token;
+  };
+  const [public_token, secret_token] = [await token(keys.public), await token(keys.secret)];
+  const headers = { authorization: `Bearer ${public_token}` };
+  const sample = await fetch(`${url}/api/publication/${publication_ids[0]}`, { headers });
+  const body_bytes = (await sample.text()).length;
+  return { public_token, secret_token, publication_ids, listing_ids, body_bytes };
+}
