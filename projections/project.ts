@@ -4,9 +4,9 @@ import { laneOf } from '../shared/contracts/lanes';
 import { CatalogError } from '../shared/kernel/errors';
 import type { EventStore } from '../shared/ports/event-store';
 import type { ParkedStream, ViewVersion } from '../shared/ports/view-store';
-import { LostRaceError, PoisonError, reasonOf } from './errors';
+import { LostRaceError, reasonOf } from './errors';
 import { readLog } from './read-log';
-import { LaneRun, parkedAt } from './run';
+import { LaneRun } from './run';
 
 /** One lane of one live version, and what is needed to go on with it. */
 export interface LaneTarget {
@@ -118,32 +118,30 @@ async function parkAt(
   event: RecordedEvent,
   error: unknown,
 ): Promise<void> {
-  const { version, lane, now, onParked } = target;
-  const cause = error instanceof PoisonError ? error.cause : error;
-  const parked = parkedAt(event, lane, new Error(`cannot be written: ${reasonOf(cause)}`), now());
-  const outcome = await version.apply({ lane, from, to, phases: [], park: [parked] });
-  if (outcome === 'lost_race') throw new LostRaceError(`parking ${event.stream}`);
-  onParked?.(parked);
+  const run = await openRun(target, from, [event]);
+  await run.park(event, new Error(`cannot be written: ${reasonOf(error)}`));
+  await run.flush(to);
 }
 
 async function runOnce(
-  { version, lane, now, onParked }: LaneTarget,
+  target: LaneTarget,
   checkpoint: Position,
   to: Position,
   events: readonly RecordedEvent[],
 ): Promise<void> {
-  const parked = events.length === 0 ? NOTHING_PARKED : await parkedStreams(version, lane);
-  const run = new LaneRun({
-    version,
-    lane,
-    checkpoint,
-    parked,
-    poison: 'park',
-    now,
-    ...(onParked && { onParked }),
-  });
+  const run = await openRun(target, checkpoint, events);
   await run.take(events);
   await run.flush(to);
+}
+
+async function openRun(
+  { version, lane, now, onParked }: LaneTarget,
+  checkpoint: Position,
+  events: readonly RecordedEvent[],
+): Promise<LaneRun> {
+  const parked = events.length === 0 ? NOTHING_PARKED : await parkedStreams(version, lane);
+  const options = { version, lane, checkpoint, parked, now, ...(onParked && { onParked }) };
+  return new LaneRun({ ...options, poison: 'park' });
 }
 
 const NOTHING_PARKED: ReadonlyMap<StreamName, ParkedStream> = new Map();

@@ -41,7 +41,7 @@ export class LaneRun {
   private readonly options: RunOptions;
   private readonly parked: Map<StreamName, ParkedStream>;
   private readonly unit: UnitOfWork;
-  /** Parked by this run, or waiting behind what was: told to the view store with the next flush. */
+  /** Streams of the events that were left out since the last flush. */
   private readonly parking = new Map<StreamName, ParkedStream>();
   private stored: Position;
   private folded: Position;
@@ -70,17 +70,30 @@ export class LaneRun {
     await loadTouched(this.unit, events);
     for (let i = 0, swept = 0; i < events.length; i++) {
       const event = events[i]!;
-      if (!this.waits(event)) {
-        const sweep = i < swept ? undefined : sweepFor(this.unit, events.slice(i, i + SWEEP_LENGTH_MAX));
-        if (sweep) {
-          await this.sweep(sweep);
-          await loadTouched(this.unit, events.slice(i));
-          swept = i + sweep.length;
-        }
-        this.fold(event);
+      const parked = this.parked.get(event.stream);
+      if (parked && late !== event.stream) {
+        await this.leaveOut(event, parked);
+        continue;
       }
-      if (!late) this.folded = event.position;
+      if (this.parking.size > 0) await this.flush(this.folded);
+      const sweep = i < swept ? undefined : sweepFor(this.unit, events.slice(i, i + SWEEP_LENGTH_MAX));
+      if (sweep) {
+        await this.sweep(sweep);
+        await loadTouched(this.unit, events.slice(i));
+        swept = i + sweep.length;
+      }
+      await this.fold(event);
     }
+  }
+
+  /** Parks the event's stream, as it cannot be written although it can be folded. */
+  async park(event: RecordedEvent, error: unknown): Promise<void> {
+    await loadTouched(this.unit, [event]);
+    // An aggregate that was written with it before its own document failed must not count it again in a retry.
+    this.unit.noteIncluded(event);
+    const parked = parkedAt(event, this.options.lane, error, this.options.now());
+    await this.leaveOut(event, parked);
+    this.options.onParked?.(parked);
   }
 
   /** Writes what was folded; `to` is at or beyond the last event taken, with none of the lane's in between. */
@@ -96,7 +109,7 @@ export class LaneRun {
     if (this.unit.size > limit) this.unit.forgetAll();
   }
 
-  private fold(event: RecordedEvent): void {
+  private async fold(event: RecordedEvent): Promise<void> {
     this.unit.begin(event);
     try {
       foldEvent(this.unit, event, decoded(event));
@@ -104,23 +117,22 @@ export class LaneRun {
       this.unit.rollback();
       // Folding is pure: what fails once fails again, so there is nothing to wait for.
       if (this.options.poison === 'throw') throw new PoisonError(event, error);
-      this.park(event, error);
+      await this.park(event, error);
     }
+    if (!this.options.late) this.folded = event.position;
   }
 
-  /** Parked streams are told again with each event that waits, so that a retry at the same time cannot lose it. */
-  private waits(event: RecordedEvent): boolean {
-    const parked = this.parked.get(event.stream);
-    if (!parked || this.options.late === event.stream) return false;
-    this.parking.set(event.stream, parked);
-    return true;
-  }
-
-  private park(event: RecordedEvent, error: unknown): void {
-    const parked = parkedAt(event, this.options.lane, error, this.options.now());
+  /**
+   * No batch spans an event that is left out: what came before is written first, and the checkpoint passes the event
+   * with nothing but its stream's parking. A document is then never ahead of the checkpoint without it, and a batch
+   * that broke off half-way means the same whether the stream is still parked at its repeat or not. The parking is
+   * told again with each event that waits, so that a retry at the same time cannot lose it.
+   */
+  private async leaveOut(event: RecordedEvent, parked: ParkedStream): Promise<void> {
+    if (this.parking.size === 0) await this.flush(this.folded);
     this.parked.set(event.stream, parked);
     this.parking.set(event.stream, parked);
-    this.options.onParked?.(parked);
+    this.folded = event.position;
   }
 
   /** What came before must be stored, for the publications are read from the store. */

@@ -115,6 +115,16 @@ export class UnitOfWork {
     this.journal.clear();
   }
 
+  /** Every document here that is at or beyond the event has it, for none is written ahead without it. */
+  noteIncluded({ stream, position }: Pick<RecordedEvent, 'stream' | 'position'>): void {
+    for (const documents of this.documents.values())
+      for (const [id, working] of documents) {
+        if (working.position < position || !working.view || working.late.has(stream)) continue;
+        const late = new Map([...working.late, [stream, working.position]]);
+        documents.set(id, { ...working, late, dirty: true });
+      }
+  }
+
   read<V extends View>(collection: CollectionName, id: string): Known<V> {
     return this.working(collection, id).view as Known<V>;
   }

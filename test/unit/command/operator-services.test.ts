@@ -1,4 +1,5 @@
 import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account/service';
+import { USE_INTERVAL_MS } from '../../../services/command/api-key/decide';
 import type { NewApiKey } from '../../../services/command/api-key/grants';
 import { hashKey } from '../../../services/command/api-key/secret';
 import {
