@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { refuseUnreadable } from '../shared/http/unreadable-request';
 
 export interface Listening {
   /** Such as `http://127.0.0.1:8080`, with the port that was really taken. */
@@ -10,6 +11,9 @@ export interface Listening {
 
 export async function listen(handler: RequestListener, host: string, port: number): Promise<Listening> {
   const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 66_000 }, handler);
+  server.on('clientError', refuseUnreadable);
+  // An expectation that nobody knows is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
+  server.on('checkExpectation', handler);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

@@ -64,7 +64,7 @@ function refuseRepeats(ids: readonly string[], context: z.RefinementCtx): void {
 }
 
 /** Lengths count code points; a text never has more of them than UTF-16 units. */
-function fits(text: string, max: number): boolean {
+export function fits(text: string, max: number): boolean {
   if (text.length <= max) return true;
   let points = 0;
   for (const _point of text) if (++points > max) return false;

@@ -38,5 +38,5 @@ export function bearerIdentity(
 
 /** What follows `Bearer`, well-formed or not; undefined where there is nothing or another scheme (RFC 6750 §2.1). */
 export function bearerOf(header: string | undefined): string | undefined {
-  return /^Bearer +(\S.*)$/i.exec(header ?? '')?.[1];
+  return /^Bearer (\S.*)$/i.exec(header ?? '')?.[1];
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import express, { type Request, type Response } from 'express';
 import type { JsonObject, JsonValue } from '../contracts/envelope';
 import { CatalogError } from '../kernel/errors';
@@ -7,7 +8,15 @@ const BODY_BYTES_MAX = 1_048_576;
 /** Nothing in the interface is nested deeper than a few levels; what walks a value may do so by recursion. */
 const DEPTH_MAX = 32;
 
-const parseJson = express.json({ limit: BODY_BYTES_MAX, type: 'application/json', strict: false });
+const parseJson = express.json({
+  limit: BODY_BYTES_MAX,
+  type: 'application/json',
+  strict: false,
+  verify: (_req, _res, bytes) => {
+    // The parser would put replacement characters in silence where the bytes are no text.
+    if (!isUtf8(bytes)) throw new Error('not UTF-8');
+  },
+});
 
 /**
  * The JSON object of a request; `{}` where it has no body. Throws `malformed_request` for what is no JSON object,

@@ -33,8 +33,9 @@ const MAX_AGE_S = 7200;
  */
 export const cors: RequestHandler = (req, res, next) => {
   const { area } = contextOf(res);
-  const reading = req.method === 'GET' || req.method === 'HEAD' || req.method === 'OPTIONS';
-  if (reading || area === 'auth') {
+  // A page may read the error of a method that no browser has to ask for first; what it was sent for was not done.
+  const writing = req.method === 'POST' || req.method === 'PATCH' || req.method === 'DELETE';
+  if (!writing || area === 'auth') {
     res.setHeader('Access-Control-Allow-Origin', '*');
     res.setHeader('Access-Control-Expose-Headers', EXPOSED);
   }

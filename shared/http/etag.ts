@@ -21,9 +21,9 @@ export function matchesNone(header: string | undefined, etag: string): boolean {
  */
 export function assertIfMatch(header: string | undefined, version: number): void {
   if (header === undefined) return;
-  const versions = tagsOf(header).map((tag) => (tag === '*' ? tag : /^"(\d+)-[^"]*"$/.exec(tag)?.[1]));
-  if (!versions.includes('*') && !versions.includes(String(version)))
-    throw new CatalogError('precondition_failed');
+  if (header.trim() === '*') return;
+  const versions = tagsOf(header).map((tag) => /^"(\d+)-[^"]*"$/.exec(tag)?.[1]);
+  if (!versions.includes(String(version))) throw new CatalogError('precondition_failed');
 }
 
 /** The entity tags of a header's list, without their weakness marks. */

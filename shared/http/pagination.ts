@@ -3,14 +3,14 @@ import type { JsonObject } from '../contracts/envelope';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 50;
-/** Beyond every catalog, and small enough that no database overflows on `page * limit`. */
-const PAGE_MAX = 1_000_000_000;
+/** Beyond every catalog, and small enough that `page * limit` is an exact number everywhere. */
+const PAGE_MAX = 100_000_000_000_000;
 
 /** Digits alone: `1.0`, `+1`, `1e3` and the empty text are refused, not guessed at. */
 function wholeNumber(max: number, constraint: string) {
   return z
     .string()
-    .refine((text) => /^\d{1,10}$/.test(text) && Number(text) >= 1 && Number(text) <= max, {
+    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= 1 && Number(text) <= max, {
       error: constraint,
     })
     .transform(Number);

@@ -11,7 +11,8 @@ export function sendAnswer(req: Request, res: Response, answer: Answer): void {
   for (const [name, value] of Object.entries(answer.headers ?? {})) res.setHeader(name, value);
   const reading = req.method === 'GET' || req.method === 'HEAD';
   if (reading || answer.version !== undefined) {
-    const etag = etagOf(answer.version, body);
+    // Without `code`: what a 201 answered is what a GET answers next.
+    const etag = etagOf(answer.version, JSON.stringify(answer.data) + JSON.stringify(meta));
     res.setHeader('ETag', etag);
     if (reading && matchesNone(req.get('if-none-match'), etag)) {
       res.status(304).end();

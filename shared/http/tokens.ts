@@ -83,10 +83,13 @@ export class TokenCodec {
     const parts = token.split('.');
     if (parts.length !== 3 || !parts.every(isCanonical)) return undefined;
     const header = JSON.parse(Buffer.from(parts[0]!, 'base64url').toString('utf8')) as {
-      kid?: string;
-      alg?: string;
+      kid?: unknown;
+      alg?: unknown;
+      crit?: unknown;
     };
-    const key = this.keys.get(String(header.kid));
+    // An extension that must be understood and is not: RFC 7515 §4.1.11 has it refused.
+    if (typeof header.kid !== 'string' || header.crit !== undefined) return undefined;
+    const key = this.keys.get(header.kid);
     return key?.alg === header.alg ? key : undefined;
   }
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { amountSchema, currencySchema } from '../../../shared/contracts/money';
 import { visibilitySchema } from '../../../shared/contracts/vocabulary';
-import { idField, idsField, lineField, textField } from '../fields';
+import { fits, idField, idsField, lineField, textField } from '../fields';
 import { type SafeHtml, sanitise } from './sanitise';
 
 const MEDIA_MAX = 50;
+const HTML_MAX = 50_000;
 
 const required = {
   title: lineField(200),
@@ -17,10 +18,14 @@ const optional = {
   description: textField(10_000)
     .nullable()
     .transform((text) => text ?? ''),
-  /** The limit is on what is sent; what is kept is safe to show. */
-  description_html: textField(50_000)
+  /** The limit is on what is sent and on what is kept, which can be longer: `&` becomes `&amp;`. */
+  description_html: textField(HTML_MAX)
     .nullable()
-    .transform((html): SafeHtml | null => (html === null ? null : sanitise(html) || null)),
+    .transform((html): SafeHtml | null => (html === null ? null : sanitise(html) || null))
+    .refine((html) => html === null || fits(html, HTML_MAX), {
+      params: { condition: 'field_too_long' },
+      error: 'at most 50,000 characters, sanitised',
+    }),
   visibility: visibilitySchema,
   price_active: z.boolean(),
   free_shipping: z.boolean().nullable(),

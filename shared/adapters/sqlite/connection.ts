@@ -123,8 +123,8 @@ export class Connection {
    * its way. Throws `CatalogError('database_timeout')` past the deadline, `CatalogError('unavailable')` where the
    * file fails or is closed.
    */
-  async attempt<Result>(work: () => Result): Promise<Result> {
-    const deadline_ms = Date.now() + this.deadline_ms;
+  async attempt<Result>(work: () => Result, limit_ms = this.deadline_ms): Promise<Result> {
+    const deadline_ms = Date.now() + limit_ms;
     for (let pause_ms = 1; ; pause_ms = Math.min(pause_ms * 2, RETRY_MS_MAX)) {
       try {
         return work();

@@ -15,6 +15,8 @@ const SCHEMA = `
   CREATE INDEX buckets_idle ON buckets (idle_from_ms)`;
 
 const FORMAT = 1;
+/** A request waits this long for another process's lock, and is then limited by its own process alone. */
+const DEADLINE_MS = 100;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
 
@@ -29,20 +31,23 @@ export class SqliteRateLimiter implements RateLimiter {
 
   static async open({ file }: { file: string }): Promise<SqliteRateLimiter> {
     // NORMAL: a power cut may forget the newest counts, which does no harm, but never leaves a file that is broken.
-    const options = { synchronous: 'NORMAL', schema: SCHEMA, format: FORMAT } as const;
+    const options = {
+      synchronous: 'NORMAL',
+      schema: SCHEMA,
+      format: FORMAT,
+    } as const;
     return new SqliteRateLimiter(await Connection.open(file, options));
   }
 
   async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
-    return this.connection.attempt(() =>
-      this.connection.transaction(() => {
-        const before = this.read(subject);
-        const { state, verdict } = takeToken(before, tier, now_ms);
-        if (state !== before) this.write(subject, state, idleFromMs(state, tier));
-        this.sweep(now_ms);
-        return verdict;
-      }),
-    );
+    const turn = (): Verdict => {
+      const before = this.read(subject);
+      const { state, verdict } = takeToken(before, tier, now_ms);
+      if (state !== before) this.write(subject, state, idleFromMs(state, tier));
+      this.sweep(now_ms);
+      return verdict;
+    };
+    return this.connection.attempt(() => this.connection.transaction(turn), DEADLINE_MS);
   }
 
   private read(subject: string): BucketState | undefined {
