@@ -18,6 +18,11 @@ export class PoisonError extends Error {
   }
 }
 
+/** Another process holds the lease of what was asked for. */
+export class RunningAlreadyError extends Error {
+  override readonly name = 'RunningAlreadyError';
+}
+
 /** One line for an operator. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);

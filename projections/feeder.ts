@@ -41,7 +41,7 @@ export const FEEDER_TIMES: FeederTimes = {
 };
 
 const LEASE = 'feeder';
-const BATCH_SIZE = 512;
+const BATCH_SIZE = 1_000;
 const AFTER_FAILURE_MS = 1_000;
 
 /**
@@ -87,28 +87,26 @@ export class Feeder {
     const { signal } = this.stopping;
     const lease = await takeLease(views, LEASE, owner, this.times.lease_ttl_ms, log);
     if (!lease) return pause(this.times.lease_ttl_ms / 4, signal);
-    const ended = new AbortController();
     try {
-      await this.feed(AbortSignal.any([signal, lease.lost, ended.signal]));
+      await this.feed(AbortSignal.any([signal, lease.lost]));
     } finally {
-      ended.abort();
       await lease.release();
     }
   }
 
-  private async feed(signal: AbortSignal): Promise<void> {
+  private async feed(until: AbortSignal): Promise<void> {
     const { realm, queue, events, log } = this.parts;
-    const feed = new LaneFeed({ realm, queue, log, fed: await this.startingPoints(), ...this.times });
+    const ended = new AbortController();
+    const signal = AbortSignal.any([until, ended.signal]);
+    const feed = new LaneFeed({ realm, queue, log, signal, fed: await this.startingPoints(), ...this.times });
     const watching = watchForWedges({ ...this.parts, feed, signal, every_ms: this.times.watch_ms });
     try {
       const after = feed.fedEverywhere();
-      for await (const batch of events.subscribe({ after, signal, batch_size: BATCH_SIZE })) {
-        await feed.send(batch.position, this.byLane(batch), signal);
-        if (signal.aborted) break;
-      }
+      for await (const batch of events.subscribe({ after, signal, batch_size: BATCH_SIZE }))
+        await feed.take(batch.position, this.byLane(batch));
     } finally {
-      feed.stop();
-      await watching;
+      ended.abort();
+      await Promise.all([watching, feed.ended()]);
     }
   }
 

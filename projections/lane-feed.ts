@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Position, RecordedEvent } from '../shared/contracts/envelope';
 import type { Realm } from '../shared/contracts/realm';
 import type { Logger } from '../shared/kernel/log';
 import type { JobQueue } from '../shared/ports/job-queue';
 import { reasonOf } from './errors';
+import { pause } from './pause';
 import { least } from './positions';
 
 export interface LaneFeedOptions {
@@ -14,117 +14,173 @@ export interface LaneFeedOptions {
   readonly fed: readonly Position[];
   readonly tick_ms: number;
   readonly hold_ms: number;
+  /** Ends everything that goes on by itself. */
+  readonly signal: AbortSignal;
 }
 
-/** Jobs waiting and running in a lane before the feeder holds back. */
-const DEPTH_MAX = 4;
-const DEPTH_POLL_MS = 2;
+/** What a lane waits to be given. */
+interface Lane {
+  /** `last` of the newest job it was given. */
+  fed: Position;
+  events: RecordedEvent[];
+  /** All of the lane's events up to here were given or stand in `events`. */
+  to: Position;
+  sending: Promise<void> | undefined;
+  /** Full for so long that it is not waited for: a gap in its jobs heals itself from the log. */
+  stuck: boolean;
+}
 
-/** What every lane was given: jobs for those with events, and ticks for the idle ones, soon after the head moved. */
+/** One job runs and one waits; what comes meanwhile gathers here and goes as one, so a busy lane gets larger jobs. */
+const DEPTH_MAX = 2;
+const DEPTH_POLL_MS = 3;
+const JOB_EVENTS_MAX = 1_000;
+/** Events that a lane may gather before the reading of the log waits for it. */
+const GATHERED_MAX = 2_000;
+const AFTER_FAILURE_MS = 500;
+
+/**
+ * Gives every lane its jobs, each at its own pace: those with events, and a tick to the idle ones soon after the head
+ * moved. Reading waits only where a lane has gathered too much.
+ */
 export class LaneFeed {
   private readonly options: LaneFeedOptions;
-  private readonly fed: Position[];
-  /** Full for so long that they are not waited for: a gap in their jobs heals itself from the log. */
-  private readonly stuck = new Set<number>();
+  private readonly lanes: readonly Lane[];
   private seen: Position;
   private ticked_at_ms = Number.NEGATIVE_INFINITY;
-  private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
+  private ticking: Promise<void> | undefined;
 
   constructor(options: LaneFeedOptions) {
     this.options = options;
-    this.fed = [...options.fed];
+    this.lanes = options.fed.map((fed) => ({ fed, events: [], to: fed, sending: undefined, stuck: false }));
     this.seen = this.fedEverywhere();
   }
 
   /** What every lane has been given at least. */
   fedEverywhere(): Position {
-    return least(this.fed);
+    return least(this.lanes.map(({ fed }) => fed));
   }
 
   fedTo(lane: number): Position {
-    return this.fed[lane]!;
+    return this.lanes[lane]!.fed;
   }
 
-  /** The log's next events up to `position`, by lane. Waits while a lane is full. */
-  async send(
-    position: Position,
-    byLane: readonly (readonly RecordedEvent[])[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (const [lane, given] of byLane.entries()) {
-      const events = given.filter((event) => event.position > this.fed[lane]!);
+  /** The log's next events up to `position`, by lane. */
+  async take(position: Position, byLane: readonly (readonly RecordedEvent[])[]): Promise<void> {
+    for (const [index, given] of byLane.entries()) {
+      const lane = this.lanes[index]!;
+      const events = given.filter((event) => event.position > lane.to);
       if (events.length === 0) continue;
-      const room = await this.waitForRoom(lane, signal);
-      if (signal.aborted) return;
-      if (room) await this.enqueue(lane, position, events);
-      else this.fed[lane] = position;
+      lane.events.push(...events);
+      lane.to = position;
+      this.startSending(lane, index);
     }
     this.seen = position;
-    this.scheduleTick();
+    this.startTicking();
+    for (const [index, lane] of this.lanes.entries()) await this.holdFor(lane, index);
   }
 
   /** Makes the lane's worker compare its checkpoint with what was fed, and read the log where it is behind. */
-  async nudge(lane: number): Promise<void> {
+  async nudge(index: number): Promise<void> {
     const { realm, queue } = this.options;
-    const fed = this.fed[lane]!;
-    await queue.enqueue({ realm, lane, prev: fed, last: fed, events: [] });
+    const { fed } = this.lanes[index]!;
+    await queue.enqueue({ realm, lane: index, prev: fed, last: fed, events: [] });
   }
 
-  stop(): void {
-    this.stopped = true;
-    clearTimeout(this.timer);
+  /** After the signal: resolves when nothing of it runs any more. */
+  async ended(): Promise<void> {
+    await Promise.all([this.ticking, ...this.lanes.map(({ sending }) => sending)]);
   }
 
-  private async enqueue(lane: number, last: Position, events: readonly RecordedEvent[]): Promise<void> {
+  private startSending(lane: Lane, index: number): void {
+    if (lane.events.length === 0 || this.options.signal.aborted) return;
+    lane.sending ??= this.send(lane, index).finally(() => {
+      lane.sending = undefined;
+      // What came while the last one ended is not left lying.
+      this.startSending(lane, index);
+      this.startTicking();
+    });
+  }
+
+  private startTicking(): void {
+    if (!this.wantsTick()) return;
+    this.ticking ??= this.tick().finally(() => {
+      this.ticking = undefined;
+      this.startTicking();
+    });
+  }
+
+  private wantsTick(): boolean {
+    if (this.options.signal.aborted) return false;
+    return this.lanes.some((lane) => isIdle(lane) && lane.fed < this.seen);
+  }
+
+  private async send(lane: Lane, index: number): Promise<void> {
+    const { signal, realm, log } = this.options;
+    while (lane.events.length > 0 && !signal.aborted) {
+      try {
+        if (await this.isFull(index)) await pause(DEPTH_POLL_MS, signal);
+        else await this.enqueue(lane, index);
+      } catch (error) {
+        log.warn({ realm, lane: index, reason: reasonOf(error) }, 'a lane could not be given a job');
+        await pause(AFTER_FAILURE_MS, signal);
+      }
+    }
+  }
+
+  private async enqueue(lane: Lane, index: number): Promise<void> {
     const { realm, queue } = this.options;
-    const prev = this.fed[lane]!;
+    const events = lane.events.splice(0, JOB_EVENTS_MAX);
+    const prev = lane.fed;
     // Before the call: a job that is lost with it is a gap for the next one, not a silent hole.
-    this.fed[lane] = last;
-    await queue.enqueue({ realm, lane, prev, last, events });
+    lane.fed = lane.events.length === 0 ? lane.to : events.at(-1)!.position;
+    await queue.enqueue({ realm, lane: index, prev, last: lane.fed, events });
   }
 
-  private async waitForRoom(lane: number, signal: AbortSignal): Promise<boolean> {
-    const { queue, log, realm, hold_ms } = this.options;
-    const since_ms = performance.now();
-    while (!signal.aborted) {
-      if ((await queue.depth(lane)) < DEPTH_MAX) {
-        this.stuck.delete(lane);
-        return true;
+  private async isFull(index: number): Promise<boolean> {
+    return (await this.options.queue.depth(index)) >= DEPTH_MAX;
+  }
+
+  /** Waits until the lane has room; one that has not moved for `hold_ms` is left behind for as long as it is full. */
+  private async holdFor(lane: Lane, index: number): Promise<void> {
+    const { signal, hold_ms, log, realm } = this.options;
+    if (lane.stuck && lane.events.length > 0) lane.stuck = await this.isFull(index);
+    let fed = lane.fed;
+    let since_ms = performance.now();
+    while (lane.events.length > GATHERED_MAX && !lane.stuck && !signal.aborted) {
+      await pause(DEPTH_POLL_MS, signal);
+      if (lane.fed !== fed) {
+        fed = lane.fed;
+        since_ms = performance.now();
+      } else if (performance.now() - since_ms > hold_ms) {
+        lane.stuck = true;
+        log.warn({ realm, lane: index }, 'a lane stays full; the others go on without it');
       }
-      if (this.stuck.has(lane)) return false;
-      if (performance.now() - since_ms > hold_ms) {
-        this.stuck.add(lane);
-        log.warn({ realm, lane }, 'a lane stays full; the others go on without it');
-        return false;
-      }
-      await sleep(DEPTH_POLL_MS);
     }
-    return false;
+    if (!lane.stuck) return;
+    lane.events.length = 0;
+    lane.fed = lane.to;
   }
 
-  /** At once after a quiet time; otherwise as soon as the last tick is `tick_ms` ago. */
-  private scheduleTick(): void {
-    if (this.timer || this.stopped || this.fedEverywhere() >= this.seen) return;
-    const wait_ms = this.ticked_at_ms + this.options.tick_ms - performance.now();
-    this.timer = setTimeout(() => void this.tick(), Math.max(0, wait_ms));
-  }
-
+  /** At once after a quiet time; otherwise as soon as the last tick is `tick_ms` ago. Again until all are level. */
   private async tick(): Promise<void> {
-    this.ticked_at_ms = performance.now();
-    try {
-      for (const lane of this.fed.keys()) {
-        if (this.fed[lane]! >= this.seen || (await this.options.queue.depth(lane)) > 0) continue;
-        // Not `seen` as it was before the wait: by now the lane may have been given more.
-        if (!this.stopped && this.fed[lane]! < this.seen) await this.enqueue(lane, this.seen, []);
+    const { queue, signal, realm, log, tick_ms } = this.options;
+    while (this.wantsTick()) {
+      const wait_ms = this.ticked_at_ms + tick_ms - performance.now();
+      if (wait_ms > 0) await pause(wait_ms, signal);
+      this.ticked_at_ms = performance.now();
+      try {
+        for (const [index, lane] of this.lanes.entries()) {
+          if (!isIdle(lane) || lane.fed >= this.seen || (await queue.depth(index)) > 0) continue;
+          // Looked at anew: events may have come during the wait.
+          if (signal.aborted || !isIdle(lane) || lane.fed >= this.seen) continue;
+          lane.to = this.seen;
+          await this.enqueue(lane, index);
+        }
+      } catch (error) {
+        log.warn({ realm, reason: reasonOf(error) }, 'idle lanes could not be told of the head');
       }
-    } catch (error) {
-      this.options.log.warn(
-        { realm: this.options.realm, reason: reasonOf(error) },
-        'idle lanes could not be told',
-      );
     }
-    this.timer = undefined;
-    this.scheduleTick();
   }
 }
+
+const isIdle = ({ events, sending }: Lane): boolean => events.length === 0 && !sending;

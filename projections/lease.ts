@@ -1,6 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from '../shared/kernel/log';
 import type { ViewStore } from '../shared/ports/view-store';
 import { reasonOf } from './errors';
+
+/** A name for this process as a lease's owner, by which a store on the same machine can tell that it is gone. */
+export function leaseOwner(): string {
+  return `pid:${process.pid}:${randomUUID()}`;
+}
 
 /** Renewed four times within its time to live, so that one slow call does not lose it. */
 const RENEWALS_PER_TTL = 4;

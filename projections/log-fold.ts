@@ -24,12 +24,12 @@ export interface Advance {
 }
 
 const BATCH_SIZE = 2_000;
-/** A lane writes as soon as so many documents wait. */
-const DIRTY_MAX = 1_000;
-/** Documents that a lane keeps in memory between writes. */
-const KEPT_MAX = 2_500;
+/** Over all lanes: documents that wait to be written, and documents and characters kept in memory between writes. */
+const DIRTY_MAX = 16_000;
+const KEPT_MAX = 20_000;
+const TEXT_MAX = 64_000_000;
 /** All lanes write at least every so many batches: what a broken-off fold has to do again. */
-const FLUSH_EVERY = 20;
+const FLUSH_EVERY = 50;
 
 /**
  * Folds the log into a version that nobody else writes to: one reader for all lanes, documents kept in memory across
@@ -74,7 +74,7 @@ export class LogFold {
       await Promise.all(this.runs.map((run, lane) => run.take(byLane[lane]!)));
       reached = batch.position;
       const all = ++batches % FLUSH_EVERY === 0;
-      await this.flush(reached, to, (run) => all || run.dirtyCount >= DIRTY_MAX);
+      await this.flush(reached, to, (run) => all || this.isFull(run));
       onBatch?.(reached, batch.events.length);
     }
     await this.flush(reached, to, () => true);
@@ -89,8 +89,16 @@ export class LogFold {
       if (!wanted(run)) continue;
       const end = reached < to[lane]! ? reached : to[lane]!;
       if (end > run.checkpoint) await run.flush(end);
-      run.trim(KEPT_MAX);
+      run.trim({ documents: this.share(KEPT_MAX), text: this.share(TEXT_MAX) });
     }
+  }
+
+  private isFull({ dirtyCount, textLength }: LaneRun): boolean {
+    return dirtyCount >= this.share(DIRTY_MAX) || textLength >= this.share(TEXT_MAX);
+  }
+
+  private share(total: number): number {
+    return total / this.runs.length;
   }
 
   private byLane(events: readonly RecordedEvent[], to: readonly Position[]): RecordedEvent[][] {

@@ -5,9 +5,10 @@ import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { ParkedStream, ViewStore, ViewVersion } from '../shared/ports/view-store';
 import { LostRaceError, PoisonError } from './errors';
-import { parkedStreams } from './project';
+import { parkedStreams, projectSpan } from './project';
 import { LaneRun, parkedAt } from './run';
 import { fedVersions } from './view-schema';
+import { logParked } from './worker';
 
 export interface ParkedOptions {
   readonly events: EventStore;
@@ -29,6 +30,7 @@ export interface RetryResult {
 }
 
 const ATTEMPTS_MAX = 200;
+const ATTEMPTS_BEFORE_HELP = 10;
 const PAUSE_MS_MAX = 50;
 /** How long a worker that had read the list of parked streams before may still tell one again. */
 const AFTERMATH_MS = 100;
@@ -82,9 +84,23 @@ async function free(
       await sleep(AFTERMATH_MS);
     } catch (error) {
       if (!(error instanceof LostRaceError) || attempt === ATTEMPTS_MAX) throw error;
+      // Perhaps a worker died half-way through a batch, and none runs that would do it again.
+      if (attempt % ATTEMPTS_BEFORE_HELP === 0) await bringLaneToHead(options, version, entry.lane);
       await sleep(Math.random() * Math.min(attempt, PAUSE_MS_MAX));
     }
   }
+}
+
+/** As a worker would. */
+async function bringLaneToHead(
+  { events, views, system, log }: ParkedOptions,
+  version: ViewVersion,
+  lane: number,
+): Promise<void> {
+  const head = await events.head();
+  const onParked = (parked: ParkedStream): void => logParked(log, version.version, parked);
+  const target = { version, lane, lane_count: views.lane_count, events, now: system.now, onParked };
+  await projectSpan(target, { prev: head, last: head, events: [] });
 }
 
 /**

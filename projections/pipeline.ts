@@ -4,7 +4,7 @@ import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { JobQueue } from '../shared/ports/job-queue';
 import type { ViewStore, ViewVersion } from '../shared/ports/view-store';
-import { reasonOf } from './errors';
+import { RunningAlreadyError, reasonOf } from './errors';
 import { Feeder, type FeederTimes } from './feeder';
 import { takeLease } from './lease';
 import { pause } from './pause';
@@ -40,6 +40,7 @@ const SETUP_LEASE = 'setup';
 const SETUP_TTL_MS = 10_000;
 const POLL_MS = 50;
 const WAIT_MS = 500;
+const REBUILD_AGAIN_MS = 5_000;
 
 /**
  * One realm's projections in this process: a worker for every lane, and a feeder that works while no other process's
@@ -88,19 +89,25 @@ async function ensureActiveVersion({ views, owner, log }: PipelineParts): Promis
   }
 }
 
-/** The storefront goes on reading the old documents until the new ones are there. */
+/**
+ * The storefront goes on reading the old documents until the new ones are there. They get no news meanwhile, so one
+ * event that cannot be projected parks its stream and does not hold up the rest.
+ */
 async function rebuildOldSchema(parts: PipelineParts, signal: AbortSignal): Promise<void> {
   const { views, log, realm } = parts;
-  try {
-    const active = (await views.versions()).find(({ status }) => status === 'active');
-    if (!active || active.schema === VIEW_SCHEMA) return;
-    log.warn(
-      { realm, schema: active.schema, wanted: VIEW_SCHEMA },
-      'documents of another schema are rebuilt',
-    );
-    await rebuild({ ...parts, signal, verify: false });
-  } catch (error) {
-    log.error({ realm, reason: reasonOf(error) }, 'documents of another schema could not be rebuilt');
+  for (; !signal.aborted; await pause(REBUILD_AGAIN_MS, signal)) {
+    try {
+      const active = (await views.versions()).find(({ status }) => status === 'active');
+      if (!active || active.schema === VIEW_SCHEMA) return;
+      log.warn(
+        { realm, schema: active.schema, wanted: VIEW_SCHEMA },
+        'documents of another schema are rebuilt',
+      );
+      await rebuild({ ...parts, signal, verify: false, on_poison: 'park' });
+    } catch (error) {
+      if (!(error instanceof RunningAlreadyError))
+        log.error({ realm, reason: reasonOf(error) }, 'documents of another schema could not be rebuilt');
+    }
   }
 }
 

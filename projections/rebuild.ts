@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { Position } from '../shared/contracts/envelope';
 import type { Realm } from '../shared/contracts/realm';
 import type { Logger } from '../shared/kernel/log';
 import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../shared/ports/view-store';
-import { takeLease } from './lease';
+import { RunningAlreadyError } from './errors';
+import { leaseOwner, takeLease } from './lease';
 import { LogFold } from './log-fold';
 import { least } from './positions';
 import { type OnProgress, ProgressMeter } from './progress';
@@ -48,18 +48,37 @@ const REST_MAX = 1_000;
 
 /**
  * Makes all documents of a realm anew from its log, beside those that are read, and then changes over to them in one
- * step. Works while a server runs and without one. Throws `PoisonError`, what the stores throw, and an error where
- * another rebuild is running.
+ * step. Works while a server runs and without one. Throws `PoisonError`, what the stores throw, and
+ * `RunningAlreadyError`.
  */
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const { views, log, realm } = options;
-  const lease = await takeLease(views, LEASE, randomUUID(), LEASE_TTL_MS, log);
-  if (!lease) throw new Error(`a rebuild of ${realm} is running already`);
+  const lease = await takeLease(views, LEASE, leaseOwner(), LEASE_TTL_MS, log);
+  if (!lease) throw new RunningAlreadyError(`a rebuild of ${realm} is running already`);
   try {
     const signals = options.signal ? [options.signal, lease.lost] : [lease.lost];
     return await rebuildLeased({ ...options, signal: AbortSignal.any(signals) });
   } finally {
     await lease.release();
+  }
+}
+
+/**
+ * Deletes what a rebuild has replaced, and what one that was broken off has left unless another is at work on it.
+ * Gives the versions' numbers.
+ */
+export async function dropUnused(views: ViewStore): Promise<number[]> {
+  const owner = leaseOwner();
+  const idle = await views.lease(LEASE, owner, LEASE_TTL_MS);
+  try {
+    const unused = (await views.versions()).filter(
+      ({ status, schema }) =>
+        status === 'retired' || (idle && status !== 'active' && schema !== SCRATCH_SCHEMA),
+    );
+    for (const { version } of unused) await views.drop(version);
+    return unused.map(({ version }) => version);
+  } finally {
+    if (idle) await views.release(LEASE, owner);
   }
 }
 
@@ -102,10 +121,12 @@ async function rebuildLeased(options: RebuildOptions & { signal: AbortSignal }):
   }
   if (!(await levelWithActive(options, version, previous))) return end('interrupted');
   await views.activate(info.version);
+  for (const { version: older, status } of await views.versions())
+    if (status === 'retired' && older !== previous) await views.drop(older);
   return end('activated');
 }
 
-/** The version that a rebuild works on; what earlier rebuilds have left behind otherwise is dropped. */
+/** The version that a rebuild works on; others that were never finished are dropped, those to go back to are kept. */
 async function candidate(views: ViewStore): Promise<VersionInfo> {
   const versions = await views.versions();
   const resumable = versions.filter(
@@ -113,7 +134,11 @@ async function candidate(views: ViewStore): Promise<VersionInfo> {
   );
   const kept = resumable.find(({ status }) => status === 'following') ?? resumable[0];
   for (const { version, status, schema } of versions)
-    if (status !== 'active' && version !== kept?.version && schema !== SCRATCH_SCHEMA)
+    if (
+      (status === 'building' || status === 'following') &&
+      version !== kept?.version &&
+      schema !== SCRATCH_SCHEMA
+    )
       await views.drop(version);
   return kept ?? (await views.createVersion(VIEW_SCHEMA));
 }

@@ -1,11 +1,12 @@
 import type { CollectionName, Key } from '../shared/contracts/documents';
 import { compareByOrder, type SortOrder } from '../shared/contracts/sorting';
 import type { Visibility } from '../shared/contracts/vocabulary';
-import type { UnitOfWork, WorkingDocument } from './unit-of-work';
+import type { UnitOfWork } from './unit-of-work';
 import { ENTRY_COUNT, type Entry } from './views/entries';
 import { entryOrder, type ListingView, withEntries as withPublications } from './views/listing';
 import { LISTING_ORDER, type StoreView, withEntries as withListings } from './views/store';
 import type { Known, View } from './views/view';
+import type { WorkingDocument } from './working-document';
 
 /** Which documents an aggregate's entries are the first of. */
 interface Members {
@@ -21,7 +22,7 @@ interface Members {
  * stored documents, corrected by those in memory.
  */
 export async function refill(unit: UnitOfWork): Promise<void> {
-  for (const { id, view, incomplete } of [...unit.each('listings')])
+  for (const { id, view, incomplete } of [...unit.changed('listings')])
     if (view && incomplete.size > 0) {
       const order = entryOrder(view as ListingView);
       const members = { collection: 'publications', parent: 'listing_id', parent_id: id, order } as const;
@@ -31,7 +32,7 @@ export async function refill(unit: UnitOfWork): Promise<void> {
         await refilled(unit, view as ListingView, incomplete, members, withPublications),
       );
     }
-  for (const { id, view, incomplete } of [...unit.each('stores')])
+  for (const { id, view, incomplete } of [...unit.changed('stores')])
     if (view && incomplete.size > 0) {
       const members = {
         collection: 'listings',
@@ -58,7 +59,7 @@ async function refilled<V extends View>(
 
 async function firstEntries(unit: UnitOfWork, members: Members): Promise<Entry[]> {
   const { collection, parent, parent_id, visibility, order } = members;
-  const changed = [...unit.each(collection)];
+  const changed = [...unit.changed(collection)];
   const belongs = (view: Known<View>): boolean =>
     view?.keys[parent] === parent_id && view.keys.visibility === visibility;
   // As many more as may turn out to have changed since they were stored.

@@ -59,8 +59,14 @@ export class LaneRun {
     return this.stored;
   }
 
+  /** Documents that wait to be written. */
   get dirtyCount(): number {
     return this.unit.dirtyCount;
+  }
+
+  /** Of the documents in memory, in characters. */
+  get textLength(): number {
+    return this.unit.textLength;
   }
 
   /** The lane's next events, all of them, in order; those taken already are skipped. */
@@ -72,7 +78,7 @@ export class LaneRun {
       const event = events[i]!;
       const parked = this.parked.get(event.stream);
       if (parked && late !== event.stream) {
-        await this.leaveOut(event, parked);
+        this.leaveOut(event, parked);
         continue;
       }
       if (this.parking.size > 0) await this.flush(this.folded);
@@ -92,7 +98,7 @@ export class LaneRun {
     // An aggregate that was written with it before its own document failed must not count it again in a retry.
     this.unit.noteIncluded(event);
     const parked = parkedAt(event, this.options.lane, error, this.options.now());
-    await this.leaveOut(event, parked);
+    this.leaveOut(event, parked);
     this.options.onParked?.(parked);
   }
 
@@ -104,9 +110,9 @@ export class LaneRun {
     this.folded = to;
   }
 
-  /** Lets go of documents in memory beyond `limit`; a long run calls it after a flush. */
-  trim(limit: number): void {
-    if (this.unit.size > limit) this.unit.forgetAll();
+  /** Lets go of the documents in memory where they are too many; a long run calls it after a flush. */
+  trim(limits: { readonly documents: number; readonly text: number }): void {
+    if (this.unit.size > limits.documents || this.unit.textLength > limits.text) this.unit.forgetAll();
   }
 
   private async fold(event: RecordedEvent): Promise<void> {
@@ -123,13 +129,12 @@ export class LaneRun {
   }
 
   /**
-   * No batch spans an event that is left out: what came before is written first, and the checkpoint passes the event
-   * with nothing but its stream's parking. A document is then never ahead of the checkpoint without it, and a batch
-   * that broke off half-way means the same whether the stream is still parked at its repeat or not. The parking is
-   * told again with each event that waits, so that a retry at the same time cannot lose it.
+   * A batch ends with an event that is left out (`take` flushes before it folds another). No document is then ever
+   * ahead of the checkpoint without that event, so a batch that broke off half-way means the same whether the stream
+   * is still parked at its repeat or not. The parking is told again with each event that waits, so that a retry at
+   * the same time cannot lose it.
    */
-  private async leaveOut(event: RecordedEvent, parked: ParkedStream): Promise<void> {
-    if (this.parking.size === 0) await this.flush(this.folded);
+  private leaveOut(event: RecordedEvent, parked: ParkedStream): void {
     this.parked.set(event.stream, parked);
     this.parking.set(event.stream, parked);
     this.folded = event.position;

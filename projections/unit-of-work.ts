@@ -1,17 +1,22 @@
-import type { CollectionName, StoredDocument, ViewDocument } from '../shared/contracts/documents';
-import {
-  type JsonObject,
-  type Position,
-  type RecordedEvent,
-  START,
-  type StreamName,
-} from '../shared/contracts/envelope';
+import type { CollectionName, StoredDocument } from '../shared/contracts/documents';
+import { type Position, type RecordedEvent, START, type StreamName } from '../shared/contracts/envelope';
 import type { Visibility } from '../shared/contracts/vocabulary';
 import type { DocumentWrite, ViewVersion } from '../shared/ports/view-store';
 import { ALL_PARTS } from '../shared/ports/view-store';
 import { LostRaceError } from './errors';
-import { type LatePositions, standingOf, withoutRepair, withRepair } from './repair';
+import { greatest } from './positions';
+import { type LatePositions, standingOf, withoutRepair } from './repair';
 import type { Known, Reaction, View } from './views/view';
+import {
+  absent,
+  asWritten,
+  COMPLETE,
+  incompleteAfter,
+  keyOf,
+  textOf,
+  toWrite,
+  type WorkingDocument,
+} from './working-document';
 
 /**
  * Aggregates first, what they are made of last: while a publication's document is not written, its old state is
@@ -25,25 +30,6 @@ const PHASES: readonly (readonly CollectionName[])[] = [
   ['reviews', 'payment_methods', 'accounts', 'api_keys'],
 ];
 
-/** One document in memory. */
-interface Working {
-  readonly collection: CollectionName;
-  readonly id: string;
-  /** The position that it is stored with: the compare of the compare-and-set. Null where it is not stored. */
-  readonly expected: Position | null;
-  /** Of the newest event that is part of it; an event at or before is not applied to it again. */
-  readonly position: Position;
-  readonly late: LatePositions;
-  readonly view: Known<View>;
-  /** As it is stored. */
-  readonly stored: Known<View>;
-  readonly dirty: boolean;
-  /** Lists of entries that must be completed from the stored documents before it is written. */
-  readonly incomplete: ReadonlySet<Visibility>;
-}
-
-export type { Working as WorkingDocument };
-
 export interface UnitOptions {
   /** Streams that are parked: what documents carry about them is kept. */
   readonly parked: ReadonlyMap<StreamName, unknown>;
@@ -51,7 +37,6 @@ export interface UnitOptions {
   readonly late?: { readonly stream: StreamName; readonly limit?: Position };
 }
 
-const COMPLETE: ReadonlySet<Visibility> = new Set();
 const BOTH: ReadonlySet<Visibility> = new Set(['public', 'private']);
 const ENTRY_OWNERS: ReadonlySet<CollectionName> = new Set(['stores', 'listings']);
 
@@ -59,10 +44,11 @@ const ENTRY_OWNERS: ReadonlySet<CollectionName> = new Set(['stores', 'listings']
 export class UnitOfWork {
   readonly version: ViewVersion;
   private readonly options: UnitOptions;
-  private readonly documents = new Map<CollectionName, Map<string, Working>>();
+  private readonly documents = new Map<CollectionName, Map<string, WorkingDocument>>();
   /** What the event at hand has changed, as it was before it. */
-  private readonly journal = new Map<string, Working>();
+  private readonly journal = new Map<string, WorkingDocument>();
   private event: Pick<RecordedEvent, 'position'> = { position: START };
+  private text = 0;
 
   constructor(version: ViewVersion, options: UnitOptions) {
     this.version = version;
@@ -88,6 +74,7 @@ export class UnitOfWork {
       throw new LostRaceError('the lane is ahead of its checkpoint');
     const { document, id } = stored;
     const view = document && { ...document, state: withoutRepair(document.state) };
+    this.text += textOf(view);
     const resumed = repair !== undefined && late.has(repair.stream) && ENTRY_OWNERS.has(collection);
     this.collection(collection).set(id, {
       collection,
@@ -157,15 +144,15 @@ export class UnitOfWork {
     return { before, after: view };
   }
 
-  /** All that are to be written or, without `dirty`, all that are here. */
-  *each(collection: CollectionName, dirty = true): Iterable<Working> {
-    for (const working of this.collection(collection).values()) if (working.dirty || !dirty) yield working;
+  /** All that are to be written. */
+  *changed(collection: CollectionName): Iterable<WorkingDocument> {
+    for (const working of this.collection(collection).values()) if (working.dirty) yield working;
   }
 
   get dirtyCount(): number {
     let count = 0;
     for (const phase of PHASES)
-      for (const collection of phase) for (const _ of this.each(collection)) count++;
+      for (const collection of phase) for (const _ of this.changed(collection)) count++;
     return count;
   }
 
@@ -175,6 +162,11 @@ export class UnitOfWork {
     return size;
   }
 
+  /** About how much memory the documents take, in characters: a few texts make up nearly all of it. */
+  get textLength(): number {
+    return this.text;
+  }
+
   /** The completed list of entries, which ends the need for it. */
   complete(collection: CollectionName, id: string, view: View): void {
     this.collection(collection).set(id, { ...this.working(collection, id), view, incomplete: COMPLETE });
@@ -182,7 +174,7 @@ export class UnitOfWork {
 
   /** Every changed document, in the order in which they must land. */
   phases(): DocumentWrite[][] {
-    return PHASES.map((phase) => phase.flatMap((name) => [...this.each(name)].map(toWrite))).filter(
+    return PHASES.map((phase) => phase.flatMap((name) => [...this.changed(name)].map(toWrite))).filter(
       (writes) => writes.length > 0,
     );
   }
@@ -202,9 +194,10 @@ export class UnitOfWork {
   /** Lets go of all that is written. */
   forgetAll(): void {
     for (const [name, documents] of this.documents) this.forget(name, [...documents.keys()]);
+    this.text = 0;
   }
 
-  private admits(working: Working): boolean {
+  private admits(working: WorkingDocument): boolean {
     // An event may reach a store's document twice: as its publication's and as its listing's transition.
     if (this.journal.has(keyOf(working))) return true;
     const { late } = this.options;
@@ -212,13 +205,13 @@ export class UnitOfWork {
     return this.event.position > working.position;
   }
 
-  private lateAfter(working: Working): LatePositions {
+  private lateAfter(working: WorkingDocument): LatePositions {
     const { late } = this.options;
     return late ? new Map([...working.late, [late.stream, this.event.position]]) : working.late;
   }
 
   private change(
-    before: Working,
+    before: WorkingDocument,
     view: Known<View>,
     incomplete: readonly Visibility[],
     late: LatePositions,
@@ -226,22 +219,17 @@ export class UnitOfWork {
     // Entries that are to be completed take in whatever happens until then, so the position must too.
     const untouched = view === before.view && incomplete.length === 0 && before.incomplete.size === 0;
     if (untouched || (view === undefined && before.view === undefined)) return;
+    if (before.view === undefined) this.text += textOf(view);
     const key = keyOf(before);
     if (!this.journal.has(key)) this.journal.set(key, before);
     this.collection(before.collection).set(before.id, {
       ...before,
       view,
       late,
-      position: this.positionAfter(before),
+      position: greatest([this.event.position, before.position]),
       dirty: true,
-      incomplete: view === null ? COMPLETE : new Set([...before.incomplete, ...incomplete]),
+      incomplete: incompleteAfter(before, view, incomplete),
     });
-  }
-
-  /** A late event does not move a document's place in the log, for it is not all there was up to it. */
-  private positionAfter({ position, expected }: Working): Position {
-    if (this.options.late && expected !== null) return position;
-    return this.event.position > position ? this.event.position : position;
   }
 
   private keptLate(late: LatePositions): LatePositions {
@@ -249,13 +237,13 @@ export class UnitOfWork {
     return new Map([...late].filter(([stream]) => this.options.parked.has(stream)));
   }
 
-  private working(collection: CollectionName, id: string): Working {
+  private working(collection: CollectionName, id: string): WorkingDocument {
     const working = this.collection(collection).get(id);
     if (!working) throw new Error(`${collection} ${id} was not loaded`);
     return working;
   }
 
-  private collection(name: CollectionName): Map<string, Working> {
+  private collection(name: CollectionName): Map<string, WorkingDocument> {
     let documents = this.documents.get(name);
     if (!documents) {
       documents = new Map();
@@ -263,31 +251,4 @@ export class UnitOfWork {
     }
     return documents;
   }
-}
-
-const keyOf = ({ collection, id }: Working): string => `${collection}/${id}`;
-
-function absent(collection: CollectionName, id: string): Working {
-  const nothing = { expected: null, position: START, late: new Map(), view: undefined, stored: undefined };
-  return { collection, id, ...nothing, dirty: false, incomplete: COMPLETE };
-}
-
-/** Positions as stored only grow, so that no two writes of a document look alike to a compare-and-set. */
-function storedPosition({ expected, position }: Working): Position {
-  return expected !== null && position <= expected ? expected + 1n : position;
-}
-
-function toWrite(working: Working): DocumentWrite {
-  const { collection, id, expected, view } = working;
-  const position = storedPosition(working);
-  if (!view) return { collection, id, expected, position, document: null };
-  const document = {
-    ...view,
-    state: withRepair(view.state as JsonObject, working, position),
-  } as ViewDocument;
-  return { collection, id, expected, position, document };
-}
-
-function asWritten(working: Working): Working {
-  return { ...working, expected: storedPosition(working), stored: working.view, dirty: false };
 }

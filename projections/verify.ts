@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { COLLECTION_NAMES, type CollectionName, type StoredDocument } from '../shared/contracts/documents';
 import type { Realm } from '../shared/contracts/realm';
@@ -7,7 +6,8 @@ import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../shared/ports/view-store';
 import { type Difference, differencesOf } from './differences';
-import { takeLease } from './lease';
+import { RunningAlreadyError } from './errors';
+import { leaseOwner, takeLease } from './lease';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
 import { fedVersions, SCRATCH_SCHEMA } from './view-schema';
@@ -23,6 +23,7 @@ export interface VerifyOptions {
 }
 
 export interface VerifyResult {
+  /** Every document was compared, and was as the log says; never after `signal`. */
   readonly clean: boolean;
   readonly version: number;
   /** How many were compared, deleted ones included, by collection. */
@@ -53,8 +54,8 @@ interface Suspect {
 
 /**
  * Folds the log afresh and compares every document of the active version, counts and deletions included, with the
- * result. A live system may go on meanwhile. Throws an error where nothing was projected yet, or another
- * verification is running.
+ * result. A live system may go on meanwhile. Throws an error where nothing was projected yet, and
+ * `RunningAlreadyError`.
  */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const active = fedVersions(await options.views.versions()).find(({ status }) => status === 'active');
@@ -67,8 +68,8 @@ export async function verifyVersion(
   options: VerifyOptions & { readonly version: ViewVersion },
 ): Promise<VerifyResult> {
   const { views, log, realm } = options;
-  const lease = await takeLease(views, LEASE, randomUUID(), LEASE_TTL_MS, log);
-  if (!lease) throw new Error(`a verification of ${realm} is running already`);
+  const lease = await takeLease(views, LEASE, leaseOwner(), LEASE_TTL_MS, log);
+  if (!lease) throw new RunningAlreadyError(`a verification of ${realm} is running already`);
   try {
     for (const { version, schema } of await views.versions())
       if (schema === SCRATCH_SCHEMA) await views.drop(version);
@@ -112,7 +113,8 @@ class Verification {
       }
       undecided += await this.judge(suspects, fold, meter);
     }
-    const clean = this.differences.length === 0 && undecided === 0;
+    const finished = !this.options.signal?.aborted;
+    const clean = finished && this.differences.length === 0 && undecided === 0;
     const { documents, differences, full: truncated } = this;
     const duration_ms = Math.round(performance.now() - this.started_ms);
     const counted = { documents, events: meter.count, differences, truncated, undecided, duration_ms };

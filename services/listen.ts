@@ -10,10 +10,16 @@ export interface Listening {
 }
 
 export async function listen(handler: RequestListener, host: string, port: number): Promise<Listening> {
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 66_000 }, handler);
+  let closing = false;
+  const serve: RequestListener = (request, response) => {
+    // A client that keeps its connection busy is told to take another one, or it would never be idle.
+    if (closing) response.shouldKeepAlive = false;
+    handler(request, response);
+  };
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 66_000 }, serve);
   server.on('clientError', refuseUnreadable);
   // An expectation that nobody knows is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
-  server.on('checkExpectation', handler);
+  server.on('checkExpectation', serve);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -22,7 +28,10 @@ export async function listen(handler: RequestListener, host: string, port: numbe
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return {
     url: `http://${name}:${address.port}`,
-    close: (grace_ms = 10_000) => closeServer(server, grace_ms),
+    close: (grace_ms = 10_000) => {
+      closing = true;
+      return closeServer(server, grace_ms);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { leaseOwner } from '../projections/lease';
 import { type Pipeline, startPipeline } from '../projections/pipeline';
 import { openJobQueue } from '../shared/adapters/open';
 import { REALMS } from '../shared/contracts/realm';
@@ -13,7 +13,7 @@ export interface Pipelines {
 
 /** Feeder and workers of every realm, in this process. */
 export async function startPipelines(runtime: Runtime): Promise<Pipelines> {
-  const owner = randomUUID();
+  const owner = leaseOwner();
   const stops: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     for (const next of stops.splice(0).reverse()) await next();

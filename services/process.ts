@@ -12,14 +12,17 @@ export async function runProcess(
   name: string,
   start: (config: Config, log: Logger) => Promise<() => Promise<void>>,
 ): Promise<void> {
+  // While it starts there is nothing to finish: whatever was begun, the next start completes.
+  let stop = async (): Promise<void> => {};
+  onStopSignal(() => stop());
   try {
     const config = parseConfig(process.env);
     const log = createLogger({ level: config.LOG_LEVEL, destination: 2 }).child({ service: name });
-    const stop = await start(config, log);
-    onStopSignal(async () => {
+    const stopStarted = await start(config, log);
+    stop = async () => {
       log.info('stopping');
-      await stop();
-    });
+      await stopStarted();
+    };
   } catch (error) {
     const text = error instanceof ConfigError ? error.message : `${name}: ${describe(error)}`;
     process.stderr.write(`${text}\n`);
@@ -28,10 +31,11 @@ export async function runProcess(
 }
 
 function describe(error: unknown): string {
-  const { code, message } = error as { code?: string; message?: string };
+  const { code, message, cause } = error as { code?: string; message?: string; cause?: unknown };
   if (code === 'EADDRINUSE') return `the address is taken by another process (${message})`;
   if (code === 'EACCES') return `not allowed (${message})`;
-  return message ?? String(error);
+  const told = [message, cause instanceof Error ? cause.message : undefined].filter(Boolean);
+  return told.length > 0 ? told.join(': ') : String(error);
 }
 
 /** A second signal, or a stop that takes too long, ends the process at once. */

@@ -47,13 +47,23 @@ export function placeEntry(
   const others = before ? list.filter((entry) => entry !== before) : list;
   if (!after) return { list: others, incomplete: others.length < expected };
   const entry: Entry = { id, keys: after.keys, body: after.body };
-  const next = others.findIndex((other) => compareByOrder(order, entry, other) < 0);
-  const index = next < 0 ? others.length : next;
+  const index = placeOf(entry, others, order);
   if (index >= ENTRY_COUNT) return { list: others, incomplete: false };
   const placed = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, ENTRY_COUNT);
   // One that was kept and fell to the end may now belong behind one that is not kept.
   const fell = before !== undefined && index === others.length && compareByOrder(order, entry, before) > 0;
   return { list: placed, incomplete: placed.length < expected || (fell && total > placed.length) };
+}
+
+/** How many of the others come before it. */
+function placeOf(entry: Entry, others: readonly Entry[], order: SortOrder): number {
+  let low = 0;
+  // Most changes are of items beyond those that are kept: behind the last one, so that is looked at first.
+  let middle = others.length - 1;
+  for (let high = others.length; low < high; middle = (low + high) >> 1)
+    if (compareByOrder(order, entry, others[middle]!) < 0) high = middle;
+    else low = middle + 1;
+  return low;
 }
 
 /** The same items by another order; incomplete unless they are all there are. */

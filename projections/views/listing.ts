@@ -5,7 +5,7 @@ import {
   type ListingState,
 } from '../../shared/contracts/aggregates/listing';
 import type { JsonObject } from '../../shared/contracts/envelope';
-import { addToFacet, countFacets, type Facets } from '../../shared/contracts/facets';
+import { addToFacet, type Facets } from '../../shared/contracts/facets';
 import { listingResource } from '../../shared/contracts/resources';
 import { featuredFirst, type SortOrder } from '../../shared/contracts/sorting';
 import { type Visibility, visibilitySchema } from '../../shared/contracts/vocabulary';
@@ -44,7 +44,9 @@ export function entryOrder(view: ListingView): SortOrder {
 
 /** How many publications it has; entries of each visibility are the first of as many. */
 export function publicationTotals(facets: Facets): Record<Visibility, number> {
-  return { public: countFacets(facets, ['public']), private: countFacets(facets, ['private']) };
+  const totals = { public: 0, private: 0 };
+  for (const [key, count] of Object.entries(facets)) totals[visibilityOfFacet(key)] += count;
+  return totals;
 }
 
 /** The listing as the event leaves it; the same where the event is known already or changes nothing. */
@@ -90,16 +92,17 @@ export function reactToPublication(
   if (!within.before && !within.after) return unchanged(before);
   const view = before ?? render(SHELL, NO_ENTRIES);
   const facets = moveFacet(view.state.facets, within);
-  const placed = placeTransition(
-    view.expansions.publications,
+  const totals = publicationTotals(facets);
+  const { publications } = view.expansions;
+  const { entries, incomplete } = placeTransition(
+    publications,
     publication_id,
     within,
-    publicationTotals(facets),
+    totals,
     entryOrder(view),
   );
-  if (facets === view.state.facets && placed.entries === view.expansions.publications)
-    return { view, incomplete: placed.incomplete };
-  return { view: render({ ...view.state, facets }, placed.entries), incomplete: placed.incomplete };
+  if (facets === view.state.facets && entries === publications) return { view, incomplete };
+  return { view: withPublications(view, facets, totals.public, entries), incomplete };
 }
 
 /** The counts after a publication's transition; the same where it counts as before. */
@@ -121,6 +124,10 @@ export function shownListing(view: Known<ListingView>): ListingView | null {
   return view?.state.listing ? view : null;
 }
 
+function visibilityOfFacet(key: string): Visibility {
+  return key.startsWith('public:') ? 'public' : 'private';
+}
+
 function reorder(view: ListingView): Reaction<ListingView> {
   const totals = publicationTotals(view.state.facets);
   let next = view;
@@ -134,11 +141,28 @@ function reorder(view: ListingView): Reaction<ListingView> {
   return { view: next, incomplete };
 }
 
+/** The same listing with other publications: what tells of the listing itself is kept, for this is done all the time. */
+function withPublications(
+  view: ListingView,
+  facets: Facets,
+  publication_count: number,
+  entries: Entries,
+): ListingView {
+  const known = view.body.stats as JsonObject | undefined;
+  const counted = known && known.publication_count !== publication_count;
+  const body = counted ? { ...view.body, stats: { ...known, publication_count } } : view.body;
+  const expansions = { ...view.expansions, publications: entries };
+  return { keys: view.keys, body, state: { ...view.state, facets }, expansions };
+}
+
 function render(state: ListingViewState, publications: Entries): ListingView {
   const { listing, facets } = state;
   const expansions = { publications, media: [] };
   if (!listing) return { keys: NO_KEYS, body: {}, state, expansions };
-  const stats = { media_count: listing.media_ids.length, publication_count: countFacets(facets, ['public']) };
+  const stats = {
+    media_count: listing.media_ids.length,
+    publication_count: publicationTotals(facets).public,
+  };
   return { keys: keysOf(listing), body: { ...listingResource(listing), stats }, state, expansions };
 }
 

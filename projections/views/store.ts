@@ -78,10 +78,10 @@ export function countPublication(
   before: Known<StoreView>,
   transition: Transition<PublicationView>,
 ): Known<StoreView> {
-  const state = before?.state ?? SHELL;
-  const facets = moveFacet(state.facets, transition);
-  if (before === null || facets === state.facets) return before;
-  return render({ ...state, facets }, before?.expansions.listings ?? NO_ENTRIES);
+  const view = before ?? render(SHELL, NO_ENTRIES);
+  const facets = moveFacet(view.state.facets, transition);
+  if (before === null || facets === view.state.facets) return before;
+  return { ...view, state: { ...view.state, facets } };
 }
 
 /** One of the store's listings came, changed, gained or lost publications, or went. */
@@ -109,10 +109,7 @@ export function withEntries(view: StoreView, visibility: Visibility, list: reado
 function sameShown({ before, after }: Transition<ListingView>): boolean {
   if (before === after) return true;
   if (!before || !after) return false;
-  return (
-    before.state.listing === after.state.listing &&
-    JSON.stringify(before.body.stats) === JSON.stringify(after.body.stats)
-  );
+  return before.body === after.body && before.keys === after.keys;
 }
 
 function moveCount(

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { leaseOwner } from '../../projections/lease';
 import { startPipeline } from '../../projections/pipeline';
 import { openJobQueue } from '../../shared/adapters/open';
 import type { Position } from '../../shared/contracts/envelope';
@@ -72,7 +72,7 @@ export async function withPipeline<Result>(
   const queue = await openJobQueue(config, realm);
   try {
     const stores = { events: events[realm], views: viewStores[realm] };
-    const pipeline = await startPipeline({ realm, ...stores, queue, system, log, owner: randomUUID() });
+    const pipeline = await startPipeline({ realm, ...stores, queue, system, log, owner: leaseOwner() });
     try {
       return await work(pipeline);
     } finally {

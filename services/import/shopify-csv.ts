@@ -87,13 +87,19 @@ async function* readRows(path: string): AsyncGenerator<ShopifyRow | Break> {
     }
   } catch (error) {
     if (!isUnclosedQuote(error)) throw fileError(error, path);
-    if (toRow) yield { line: end_line + 1, broken: 'a quote is opened here and never closed' };
+    if (toRow) yield { line: end_line + 1, broken: breakOf(error) };
   }
   if (!toRow) throw new ImportFileError(`${path} is empty`);
 }
 
 const newlinesIn = (record: readonly string[]): number =>
   record.reduce((sum, value) => sum + value.split('\n').length - 1, 0);
+
+function breakOf(error: unknown): string {
+  return (error as { code?: unknown }).code === 'CSV_MAX_RECORD_SIZE'
+    ? 'a row of more than 4 MB begins here, or a quote that is never closed; what follows is not read'
+    : 'a quote is opened here and never closed';
+}
 
 function isUnclosedQuote(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;

@@ -23,6 +23,7 @@ export interface VersionInfo {
  * - `drop` deletes a version and what it holds; refuses the active one.
  * - `lease` takes or renews the named lease for `owner`; false while another's holds. An owner that
  *   stops renewing loses it after `ttl_ms`. `release` gives it back early.
+ *   An owner named `pid:<n>:…` may lose it as soon as that process is gone, where the store can tell.
  * - `lane_count` is fixed when the store is first opened.
  */
 export interface ViewStore {

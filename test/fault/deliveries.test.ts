@@ -1,10 +1,25 @@
 import fc from 'fast-check';
 import { LostRaceError } from '../../projections/errors';
 import type { RecordedEvent } from '../../shared/contracts/envelope';
+import { laneOf } from '../../shared/contracts/lanes';
 import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../support/folding';
-import { historyOf, play, type Step, shuffledHistoryOf } from '../support/history';
+import {
+  historyOf,
+  listingCreated,
+  onListing,
+  play,
+  publicationCreated,
+  publicationId,
+  type Step,
+  shuffledHistoryOf,
+  storeCreated,
+  storeId,
+} from '../support/history';
 import { MemoryEventStore } from '../support/memory-event-store';
 import { Crash, MemoryViewVersion } from '../support/memory-view-store';
+
+// Hundreds of histories: seconds on a free machine, more on a busy one.
+jest.setTimeout(120_000);
 
 async function logOf(steps: readonly Step[]): Promise<readonly RecordedEvent[]> {
   const events = new MemoryEventStore();
@@ -82,6 +97,36 @@ describe('however events are delivered, the documents are those of one clean fol
       }),
       { numRuns: 40 },
     );
+  });
+
+  test('of a listing with more publications than are changed at once, whatever write of it dies', async () => {
+    const many = Array.from({ length: 1_040 }, (_, n) => ({
+      ...publicationCreated(0),
+      id: publicationId(100 + n),
+    }));
+    const log = await logOf([
+      storeCreated(0),
+      listingCreated(0),
+      ...many,
+      onListing(0, 'ListingDescribed', { name: 'Once', description: null }),
+      onListing(0, 'ListingVisibilityChanged', { visibility: 'private' }),
+      onListing(0, 'ListingDeleted', {}),
+    ]);
+    const end = BigInt(log.length);
+    const lane = laneOf(storeId(0), LANES);
+    const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+    await foldBatch(version, lane, log, end - 3n);
+    for (const to of [end - 1n, end]) {
+      for (const crash_in of [300, 510, 511, 900]) {
+        version.crash_in = crash_in;
+        await foldBatch(version, lane, log, to).catch(() => undefined);
+      }
+      version.crash_in = Number.POSITIVE_INFINITY;
+      await foldBatch(version, lane, log, to);
+      expect(await documentsOf(version)).toEqual(
+        await documentsOf(await cleanFold(log.slice(0, Number(to)))),
+      );
+    }
   });
 
   test('with two workers in one lane at once, in a store without transactions', async () => {

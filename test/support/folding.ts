@@ -1,9 +1,11 @@
 import { parkedStreams } from '../../projections/project';
 import { withoutRepair } from '../../projections/repair';
 import { LaneRun } from '../../projections/run';
-import { COLLECTION_NAMES, type CollectionName } from '../../shared/contracts/documents';
+import { COLLECTION_NAMES, type CollectionName, type ViewDocument } from '../../shared/contracts/documents';
 import type { RecordedEvent } from '../../shared/contracts/envelope';
 import { laneOf } from '../../shared/contracts/lanes';
+import { play, type Step } from './history';
+import { MemoryEventStore } from './memory-event-store';
 import { MemoryViewVersion } from './memory-view-store';
 import { expectedOf } from './oracle';
 
@@ -40,6 +42,18 @@ export async function cleanFold(
       await foldBatch(version, lane, log, BigInt(to));
     }
   return version;
+}
+
+/** One document after these events, folded in batches of one; undefined where there is none, null where it is deleted. */
+export async function documentAfter(
+  steps: readonly Step[],
+  collection: CollectionName,
+  id: string,
+): Promise<ViewDocument | null | undefined> {
+  const events = new MemoryEventStore();
+  await play(events, steps);
+  const version = await cleanFold(events.log, 1);
+  return (await version.get(collection, id))?.document;
 }
 
 /** All documents, without positions and what retries keep in them. */

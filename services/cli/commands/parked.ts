@@ -34,7 +34,7 @@ export function parkedCommands(projections: Command): void {
   verb(projections, 'retry', 'project what waits in a parked stream')
     .argument('<stream>', 'as "projections parked" names it')
     .action(freeWith(retry));
-  verb(projections, 'skip', 'leave out, for good, the event that a stream is parked at')
+  verb(projections, 'skip', 'leave out the event that a stream is parked at (a later rebuild meets it again)')
     .argument('<stream>', 'as "projections parked" names it')
     .action(freeWith(skip));
 }

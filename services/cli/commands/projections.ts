@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { rebuild, rollback } from '../../../projections/rebuild';
+import { dropUnused, rebuild, rollback } from '../../../projections/rebuild';
 import { readStatus } from '../../../projections/status';
 import { verify } from '../../../projections/verify';
 import type { Realm } from '../../../shared/contracts/realm';
@@ -11,7 +11,6 @@ import { projectionProgress } from '../projection-progress';
 import { rebuildTable, statusTable, verifyText } from '../projection-tables';
 import { stopSignal, withSession } from '../session';
 import { table } from '../table';
-import { dropRetired } from '../versions';
 import { parkedCommands } from './parked';
 
 interface RealmOptions {
@@ -54,7 +53,7 @@ export function projectionCommands(program: Command): void {
       withSession<RealmOptions>(async ({ runtime, print }, options) => {
         const realms = await perRealm(options, async (realm) => ({
           realm,
-          dropped: await dropRetired(runtime.viewStores[realm]),
+          dropped: await dropUnused(runtime.viewStores[realm]),
         }));
         await print({ realms }, () =>
           table(

@@ -76,8 +76,16 @@ export function selected(table: Table, parts: readonly DocumentPart[]): string {
     .join(', ');
 }
 
-/** Reads a row of `selected(table, parts)`. */
+/** Reads a row of `selected(table, parts)`. Throws, with the document's name, where it is damaged. */
 export function toDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow): StoredDocument {
+  try {
+    return readDocument(table, parts, row);
+  } catch (cause) {
+    throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
+  }
+}
+
+function readDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow): StoredDocument {
   const first = 2 + table.keys.length;
   const exact_keys = row[first]!;
   const body = row[first + 1]!;

@@ -1,11 +1,4 @@
-import type {
-  EncodedEvent,
-  EventMetadata,
-  JsonObject,
-  Position,
-  RecordedEvent,
-  StreamName,
-} from '../../contracts/envelope';
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../contracts/envelope';
 import { CatalogError } from '../../kernel/errors';
 import type { AppendResult, EventStore, LogBatch } from '../../ports/event-store';
 import { AppendQueue } from './append-queue';
@@ -114,14 +107,29 @@ export class SqliteEventStore implements EventStore {
 
 function toRecordedEvent(row: SqlRow): RecordedEvent {
   const [position, stream, revision, id, type, schema_version, data, metadata] = row;
-  return {
-    position: BigInt(position!),
-    stream: stream as StreamName,
-    revision: Number(revision),
-    id: String(id),
-    type: String(type),
-    schema_version: Number(schema_version),
-    data: JSON.parse(String(data)) as JsonObject,
-    metadata: JSON.parse(String(metadata)) as EventMetadata,
-  };
+  const place = { position: BigInt(position!), stream: stream as StreamName, revision: Number(revision) };
+  const event = { ...place, id: String(id), type: String(type), schema_version: Number(schema_version) };
+  try {
+    return { ...event, data: JSON.parse(String(data)), metadata: JSON.parse(String(metadata)) };
+  } catch {
+    return unreadable(event, String(metadata));
+  }
+}
+
+/**
+ * A damaged row is given as an event that no code knows: its own stream is parked by it, and the log goes on. Where
+ * even the metadata is damaged, nothing tells its lane, and any does.
+ */
+function unreadable(event: Omit<RecordedEvent, 'data' | 'metadata'>, metadata: string): RecordedEvent {
+  const type = `unreadable ${event.type}`;
+  const fallback = {
+    occurred_at: new Date(0).toISOString(),
+    partition_key: event.stream,
+    source: 'system',
+  } as const;
+  try {
+    return { ...event, type, data: {}, metadata: JSON.parse(metadata) };
+  } catch {
+    return { ...event, type, data: {}, metadata: fallback };
+  }
 }

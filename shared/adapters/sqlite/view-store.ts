@@ -170,6 +170,22 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
+    if (await this.takeLease(name, owner, ttl_ms)) return true;
+    return (await this.freeDeadLease(name)) && this.takeLease(name, owner, ttl_ms);
+  }
+
+  /** All who share a file are on one machine: nobody need wait for the lease of a process that is gone. */
+  private async freeDeadLease(name: string): Promise<boolean> {
+    const held = await this.connection.attempt(() =>
+      this.connection.value('SELECT owner FROM leases WHERE name = ?', [name]),
+    );
+    const pid = /^pid:(\d+):/.exec(String(held))?.[1];
+    if (pid === undefined || isAlive(Number(pid))) return false;
+    await this.release(name, String(held));
+    return true;
+  }
+
+  private async takeLease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
     const now_ms = this.now();
     // A lease that ends later than anybody asked for was taken before the clock was set back.
     const taken = await this.connection.attempt(() =>
@@ -207,4 +223,14 @@ export class SqliteViewStore implements ViewStore {
 
 function unknownVersion(version: number): CatalogError {
   return new CatalogError('unavailable', { message: `there is no view version ${version}` });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it is there, and another user's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

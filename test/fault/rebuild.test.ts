@@ -1,0 +1,261 @@
+import { PoisonError } from '../../projections/errors';
+import { parked } from '../../projections/parked';
+import type { Progress } from '../../projections/progress';
+import { rebuild, rollback } from '../../projections/rebuild';
+import { verify } from '../../projections/verify';
+import { VIEW_SCHEMA } from '../../projections/view-schema';
+import { streamName } from '../../shared/contracts/envelope';
+import { ALL_PARTS } from '../../shared/ports/view-store';
+import { cleanFold, documentsOf, LANES } from '../support/folding';
+import {
+  listingCreated,
+  listingId,
+  onListing,
+  onPublication,
+  play,
+  publicationCreated,
+  publicationId,
+  type Step,
+  storeCreated,
+  storeId,
+} from '../support/history';
+import { MemoryEventStore } from '../support/memory-event-store';
+import { Crash, MemoryViewStore } from '../support/memory-view-store';
+import { openRealm, type TestRealm } from '../support/realm';
+
+let realm: TestRealm;
+beforeEach(async () => {
+  realm = await openRealm();
+});
+afterEach(() => realm.close());
+
+const history: Step[] = [
+  storeCreated(0),
+  storeCreated(1),
+  listingCreated(0),
+  listingCreated(1),
+  listingCreated(3),
+  ...Array.from({ length: 44 }, (_, n) => publicationCreated(n)),
+  onListing(0, 'ListingDescribed', { name: 'Renamed', description: null }),
+  onPublication(5, 'PublicationDeleted', {}),
+  onPublication(6, 'PublicationMovedToListing', { listing_id: listingId(1) }),
+];
+const statuses = async (): Promise<string[]> => (await realm.views.versions()).map(({ status }) => status);
+
+describe('a rebuild', () => {
+  test('makes the documents anew and changes over to them; the old ones stay for a rollback', async () => {
+    const pipeline = await realm.pipeline();
+    await realm.append(...history);
+    await pipeline.caughtUp();
+    const phases = new Set<string>();
+    const on_progress = ({ phase }: Progress): unknown => phases.add(phase);
+    const result = await rebuild({ ...realm.parts, on_progress });
+    expect(result).toMatchObject({
+      outcome: 'activated',
+      version: 2,
+      previous: 1,
+      verified: { clean: true },
+    });
+    expect(result.events).toBe(history.length);
+    expect([...phases]).toEqual(expect.arrayContaining(['reading', 'verifying']));
+    expect(await statuses()).toEqual(['active', 'retired']);
+
+    // Both are fed, so that going back loses nothing.
+    await realm.append(onPublication(7, 'PublicationDeleted', {}));
+    await pipeline.caughtUp();
+    expect(await rollback(realm.views)).toEqual({ version: 1, previous: 2 });
+    await pipeline.caughtUp();
+    expect((await (await realm.active()).get('publications', publicationId(7)))!.document).toBeNull();
+    expect(await verify(realm.parts)).toMatchObject({ clean: true, version: 1 });
+  });
+
+  test('misses nothing that is written meanwhile, and readers never see an older state', async () => {
+    const pipeline = await realm.pipeline();
+    await realm.append(...history);
+    await pipeline.caughtUp();
+    let writing = true;
+    let views = 0;
+    const writer = async (): Promise<void> => {
+      while (writing) {
+        await realm.append(onPublication(1, 'PublicationViewed', { count: 1 }));
+        views++;
+      }
+    };
+    let seen = 0;
+    const reader = async (): Promise<void> => {
+      while (writing) {
+        const stored = await (await realm.active()).get('publications', publicationId(1), ALL_PARTS);
+        const { view_count } = stored!.document!.body.stats as { view_count: number };
+        expect(view_count).toBeGreaterThanOrEqual(seen);
+        seen = view_count;
+        await new Promise(setImmediate);
+      }
+    };
+    const others = Promise.all([writer(), reader()]);
+    for (let i = 0; i < 3; i++) expect(await rebuild(realm.parts)).toMatchObject({ outcome: 'activated' });
+    writing = false;
+    await others;
+    await pipeline.caughtUp();
+    expect(
+      (await (await realm.active()).get('publications', publicationId(1)))!.document!.body.stats,
+    ).toMatchObject({
+      view_count: views,
+    });
+    expect(await verify(realm.parts)).toMatchObject({ clean: true });
+  });
+
+  test('works with no server running, also where nothing was projected before', async () => {
+    await realm.append(...history);
+    expect(await rebuild(realm.parts)).toMatchObject({ outcome: 'activated', previous: null });
+    expect(await verify(realm.parts)).toMatchObject({
+      clean: true,
+      documents: { stores: 2, listings: 3, publications: 44 },
+    });
+    await realm.append(onPublication(8, 'PublicationDeleted', {}));
+    expect(await rebuild(realm.parts)).toMatchObject({ outcome: 'activated', version: expect.any(Number) });
+    expect((await (await realm.active()).get('publications', publicationId(8)))!.document).toBeNull();
+  });
+
+  test('goes on where it was broken off', async () => {
+    await realm.append(...history);
+    const stop = new AbortController();
+    const on_progress = (): void => stop.abort();
+    const broken = await rebuild({ ...realm.parts, on_progress, signal: stop.signal });
+    expect(broken).toMatchObject({ outcome: 'interrupted', version: 1 });
+    await realm.append(onPublication(9, 'PublicationDeleted', {}));
+    const result = await rebuild({ ...realm.parts });
+    expect(result).toMatchObject({ outcome: 'activated', version: 1 });
+    expect(result.events).toBeLessThan(history.length);
+    expect(await verify(realm.parts)).toMatchObject({ clean: true });
+  });
+
+  test('dies at any write, and the next one goes on to the same documents', async () => {
+    const events = new MemoryEventStore();
+    await play(events, history);
+    const expected = await documentsOf(await cleanFold(events.log));
+    for (const transactions of [true, false]) {
+      const views = new MemoryViewStore({ lane_count: LANES, transactions });
+      const parts = { ...realm.parts, events, views };
+      let deaths = 0;
+      const attempt = async (): Promise<boolean> => {
+        const building = (await views.versions())[0] ?? (await views.createVersion(VIEW_SCHEMA));
+        (await views.open(building.version)).crash_in = 7 * (deaths + 1);
+        return rebuild({ ...parts, verify: false }).then(
+          ({ outcome }) => outcome === 'activated',
+          (error) => {
+            expect(error).toBeInstanceOf(Crash);
+            return false;
+          },
+        );
+      };
+      while (!(await attempt())) deaths++;
+      expect(deaths).toBeGreaterThan(2);
+      const { version } = (await views.versions())[0]!;
+      expect(await documentsOf(await views.open(version))).toEqual(expected);
+    }
+  });
+
+  test('gives up at an event that cannot be projected, and parks it where that is asked for', async () => {
+    const stream = streamName('live', 'publication', publicationId(1));
+    await realm.append(...history);
+    await realm.appendRaw(stream, storeId(0), 'PublicationTeleported', {});
+    await realm.append(onPublication(2, 'PublicationDeleted', {}));
+    await expect(rebuild(realm.parts)).rejects.toThrow(PoisonError);
+    expect(await statuses()).toEqual(['building']);
+    expect(await rebuild({ ...realm.parts, on_poison: 'park' })).toMatchObject({ outcome: 'activated' });
+    expect(await parked(realm.parts)).toMatchObject([{ stream }]);
+  });
+
+  test('does not run twice at once', async () => {
+    await realm.append(...history);
+    const both = await Promise.allSettled([rebuild(realm.parts), rebuild(realm.parts)]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  test('begins by itself where the documents are of another schema; until it ends they are read as they are', async () => {
+    await realm.append(...history);
+    const old = await realm.views.createVersion(VIEW_SCHEMA + 1);
+    await realm.views.activate(old.version);
+    const pipeline = await realm.pipeline();
+    await pipeline.caughtUp();
+    const active = (await realm.views.versions()).find(({ status }) => status === 'active');
+    expect(active).toMatchObject({ schema: VIEW_SCHEMA });
+    expect(await verify(realm.parts)).toMatchObject({ clean: true });
+  });
+});
+
+describe('a verification', () => {
+  const tampered = async (change: (body: Record<string, unknown>) => void): Promise<void> => {
+    const version = await realm.active();
+    const stored = (await version.get('publications', publicationId(4), ALL_PARTS))!;
+    const document = structuredClone(stored.document!);
+    change(document.body as Record<string, unknown>);
+    const lane = (await version.checkpoints()).findIndex((checkpoint) => checkpoint > 0n);
+    const from = await version.checkpoint(lane);
+    const write = {
+      collection: 'publications',
+      ...stored,
+      position: stored.position + 1n,
+      document,
+    } as const;
+    await version.apply({ lane, from, to: from, phases: [[{ ...write, expected: stored.position }]] });
+  };
+
+  test('names the document and the field that somebody changed behind the projections back', async () => {
+    const pipeline = await realm.pipeline();
+    await realm.append(...history);
+    await pipeline.caughtUp();
+    await tampered((body) => {
+      body.price_amount = 1;
+      (body.stats as { view_count: number }).view_count = 99;
+    });
+    const { clean, differences } = await verify(realm.parts);
+    expect(clean).toBe(false);
+    const about = { collection: 'publications', id: publicationId(4) };
+    expect(differences).toEqual([
+      { ...about, field: 'body.price_amount', expected: 1004, actual: 1 },
+      { ...about, field: 'body.stats.view_count', expected: 0, actual: 99 },
+    ]);
+    expect(await rebuild(realm.parts)).toMatchObject({ outcome: 'activated' });
+    expect(await verify(realm.parts)).toMatchObject({ clean: true });
+  });
+
+  test('tells of documents that are missing, or should not be there', async () => {
+    await realm.append(...history);
+    await rebuild(realm.parts);
+    const version = await realm.active();
+    const stored = (await version.get('publications', publicationId(4), ALL_PARTS))!;
+    const from = await version.checkpoint(0);
+    const gone = {
+      collection: 'publications',
+      ...stored,
+      position: stored.position + 1n,
+      document: null,
+    } as const;
+    const stray = { ...gone, id: publicationId(999), document: stored.document, expected: null };
+    const phases = [[{ ...gone, expected: stored.position }, stray]];
+    expect(await version.apply({ lane: 0, from, to: from, phases })).toBe('applied');
+    expect((await verify(realm.parts)).differences).toMatchObject([
+      { id: publicationId(4), field: '', expected: 'present', actual: 'deleted' },
+      { id: publicationId(999), field: '', expected: 'missing', actual: 'present' },
+    ]);
+  });
+
+  test('stays clean while the log goes on, and leaves nothing behind', async () => {
+    const pipeline = await realm.pipeline();
+    await realm.append(...history);
+    await pipeline.caughtUp();
+    let writing = true;
+    const writer = (async () => {
+      while (writing) {
+        await realm.append(onPublication(2, 'PublicationViewed', { count: 1 }));
+        await realm.append(onListing(0, 'ListingDescribed', { name: 'Again', description: null }));
+      }
+    })();
+    for (let i = 0; i < 3; i++)
+      expect(await verify(realm.parts)).toMatchObject({ clean: true, differences: [], undecided: 0 });
+    writing = false;
+    await writer;
+    expect(await statuses()).toEqual(['active']);
+  });
+});

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import type { FeederTimes } from '../../projections/feeder';
+import { type Pipeline, startPipeline } from '../../projections/pipeline';
+import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
+import { openEventStore, openViewStore } from '../../shared/adapters/open';
+import { type JsonObject, type Position, type StreamName, streamName } from '../../shared/contracts/envelope';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+import type { EventStore } from '../../shared/ports/event-store';
+import type { JobQueue } from '../../shared/ports/job-queue';
+import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
+import type { Step } from './history';
+
+/** The stores of one realm on SQLite files in a folder of their own. */
+export interface TestRealm {
+  readonly events: EventStore;
+  readonly views: ViewStore;
+  /** What `rebuild`, `verify`, `retry` and the like take. */
+  readonly parts: {
+    realm: 'live';
+    events: EventStore;
+    views: ViewStore;
+    system: typeof realSystem;
+    log: pino.Logger;
+  };
+  append(...steps: readonly Step[]): Promise<Position>;
+  /** An event as it stands in a stream of `Step`s, with whatever type and data. */
+  appendRaw(stream: StreamName, partition_key: string, type: string, data: JsonObject): Promise<Position>;
+  /** A pipeline in "another process": with a queue and an owner of its own. */
+  pipeline(options?: {
+    queue?: JobQueue;
+    times?: Partial<FeederTimes>;
+    views?: ViewStore;
+  }): Promise<Pipeline>;
+  active(): Promise<ViewVersion>;
+  close(): Promise<void>;
+}
+
+export async function openRealm(): Promise<TestRealm> {
+  const folder = mkdtempSync(join(tmpdir(), 'catalog-realm-'));
+  const config = parseConfig({ DATA_DIR: folder });
+  const events = await openEventStore(config, 'live');
+  const views = await openViewStore(config, 'live');
+  const log = pino({ level: 'silent' });
+  const parts = { realm: 'live', events, views, system: realSystem, log } as const;
+  const revisions = new Map<string, number>();
+  const stops: (() => Promise<void>)[] = [];
+
+  const appendRaw: TestRealm['appendRaw'] = async (stream, partition_key, type, data) => {
+    const revision = revisions.get(stream) ?? -1;
+    revisions.set(stream, revision + 1);
+    const metadata = { occurred_at: new Date().toISOString(), partition_key, source: 'system' } as const;
+    const result = await events.append(stream, revision, [
+      { id: randomUUID(), type, schema_version: 1, data, metadata },
+    ]);
+    if (result.outcome !== 'appended') throw new Error(`${stream} is at ${result.actual}`);
+    return result.position;
+  };
+  return {
+    events,
+    views,
+    parts,
+    appendRaw,
+    append: async (...steps) => {
+      let last: Position = 0n;
+      for (const { category, id, type, data, store_id } of steps)
+        last = await appendRaw(streamName('live', category, id), store_id, type, data);
+      return last;
+    },
+    pipeline: async (options = {}) => {
+      const queue = options.queue ?? new InProcessJobQueue();
+      const pipeline = await startPipeline({
+        ...parts,
+        views: options.views ?? views,
+        queue,
+        owner: randomUUID(),
+        ...(options.times && { times: options.times }),
+      });
+      stops.push(async () => {
+        await pipeline.stop();
+        await queue.close();
+      });
+      return pipeline;
+    },
+    active: async () => {
+      const active = (await views.versions()).find(({ status }) => status === 'active');
+      return views.open(active!.version);
+    },
+    close: async () => {
+      for (const stop of stops) await stop();
+      await events.close();
+      await views.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { documentAfter } from '../../support/folding';
+import type { Step } from '../../support/history';
+import { publicationId, reviewId, reviewPosted, storeId } from '../../support/history';
+
+const id = '10000000-0000-7000-8000-000000000001';
+const account = (type: string, data: Step['data'] = {}): Step => ({
+  category: 'account',
+  id,
+  type,
+  data,
+  store_id: id,
+});
+const key = (type: string, data: Step['data'] = {}): Step => ({
+  category: 'api_key',
+  id,
+  type,
+  data,
+  store_id: id,
+});
+
+const created = key('ApiKeyCreated', {
+  account_id: id,
+  name: 'Shop window',
+  type: 'public',
+  environment: 'live',
+  stores: [storeId(0)],
+  permissions: ['read:stores'],
+  key_hash: 'ab'.repeat(32),
+  expires_at: null,
+});
+
+describe('the documents of the control realm', () => {
+  test('an account is active until it is suspended, and again when it is reinstated', async () => {
+    const made = account('AccountCreated', { name: 'Acme' });
+    const suspended = [made, account('AccountSuspended')];
+    expect(await documentAfter([made], 'accounts', id)).toMatchObject({
+      body: { id, name: 'Acme', status: 'active' },
+    });
+    expect((await documentAfter(suspended, 'accounts', id))!.keys).toEqual({ status: 'suspended' });
+    const reinstated = [...suspended, account('AccountReinstated')];
+    expect((await documentAfter(reinstated, 'accounts', id))!.keys).toEqual({ status: 'active' });
+  });
+
+  test('an API key is found by its hash and holds all that its events add up to', async () => {
+    const document = await documentAfter([created, key('ApiKeyUsed'), key('ApiKeyRevoked')], 'api_keys', id);
+    expect(document).toMatchObject({
+      keys: { key_hash: 'ab'.repeat(32), account_id: id },
+      body: {
+        id,
+        stores: [storeId(0)],
+        revoked_at: expect.stringContaining('2026'),
+        last_used_at: expect.stringContaining('2026'),
+      },
+    });
+  });
+
+  test('a review is written once', async () => {
+    const document = await documentAfter([reviewPosted(1, 2, 4)], 'reviews', reviewId(1));
+    expect(document).toMatchObject({
+      keys: { store_id: storeId(0), publication_id: publicationId(2), rating: 4 },
+      body: { object: 'review', rating: 4, verified: false, created_at: '2025-12-01T00:00:00.000Z' },
+    });
+  });
+});

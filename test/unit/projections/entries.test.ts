@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { ENTRY_COUNT, type Entry, placeEntry } from '../../../projections/views/entries';
+import { compareByOrder, orderOf } from '../../../shared/contracts/sorting';
+
+const order = orderOf('price_asc');
+const entry = (n: number, price: number): Entry => ({ id: `e${n}`, keys: { price_up: price }, body: {} });
+
+/** Items come, change and go; the list must be the first twenty of them, or say that it may not be. */
+describe('the first twenty entries', () => {
+  test('are right after every change, or known to be incomplete', () => {
+    const changes = fc.array(fc.tuple(fc.nat(30), fc.option(fc.nat(8))), { maxLength: 200, size: 'max' });
+    fc.assert(
+      fc.property(changes, (given) => {
+        const all = new Map<string, Entry>();
+        let list: readonly Entry[] = [];
+        for (const [n, price] of given) {
+          const after = price === null ? null : entry(n, price);
+          if (after) all.set(after.id, after);
+          else all.delete(`e${n}`);
+          const placed = placeEntry(list, `e${n}`, after, all.size, order);
+          const right = [...all.values()].sort((a, b) => compareByOrder(order, a, b)).slice(0, ENTRY_COUNT);
+          if (!placed.incomplete) expect(placed.list).toEqual(right);
+          list = right;
+        }
+      }),
+    );
+  });
+
+  test('are read anew only where an unknown one may come in', () => {
+    const full = Array.from({ length: ENTRY_COUNT }, (_, n) => entry(n, n));
+    const place = (n: number, price: number | null, total: number) =>
+      placeEntry(full, `e${n}`, price === null ? null : entry(n, price), total, order).incomplete;
+    expect(place(99, 5, 25)).toBe(false);
+    expect(place(99, 50, 25)).toBe(false);
+    expect(place(3, 0, 25)).toBe(false);
+    expect(place(3, 50, 25)).toBe(true);
+    expect(place(3, 50, ENTRY_COUNT)).toBe(false);
+    expect(place(3, null, 24)).toBe(true);
+    expect(place(3, null, ENTRY_COUNT - 1)).toBe(false);
+  });
+});

@@ -1,0 +1,112 @@
+import pino from 'pino';
+import { LaneFeed } from '../../../projections/lane-feed';
+import type { RecordedEvent } from '../../../shared/contracts/envelope';
+import type { LaneJob } from '../../../shared/ports/job-queue';
+import { waitFor } from '../../support/wait-for';
+
+const ended: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ended.splice(0)) await end();
+});
+
+/** A queue that takes jobs and works on none until it is told to. */
+class HeldQueue {
+  readonly jobs: LaneJob[] = [];
+  readonly waiting = new Map<number, number>();
+  readonly held = new Set<number>();
+
+  async enqueue(job: LaneJob): Promise<void> {
+    this.jobs.push(job);
+    if (this.held.has(job.lane)) this.waiting.set(job.lane, (await this.depth(job.lane)) + 1);
+  }
+
+  depth = async (lane: number): Promise<number> => this.waiting.get(lane) ?? 0;
+  work = async () => ({ stop: async () => {} });
+  close = async () => {};
+
+  release(lane: number): void {
+    this.held.delete(lane);
+    this.waiting.delete(lane);
+  }
+
+  ofLane(lane: number): LaneJob[] {
+    return this.jobs.filter((job) => job.lane === lane);
+  }
+}
+
+function startFeed(queue: HeldQueue, hold_ms = 10_000): LaneFeed {
+  const stop = new AbortController();
+  const log = pino({ level: 'silent' });
+  const fed = [0n, 0n, 0n];
+  const feed = new LaneFeed({ realm: 'live', queue, log, fed, tick_ms: 5, hold_ms, signal: stop.signal });
+  ended.push(async () => {
+    stop.abort();
+    await feed.ended();
+  });
+  return feed;
+}
+
+const events = (from: number, to: number): RecordedEvent[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => ({ position: BigInt(from + n) }) as RecordedEvent);
+
+/** Every event once and in order, each job beginning where the one before ended. */
+function expectUnbroken(jobs: readonly LaneJob[], given: readonly RecordedEvent[]): void {
+  expect(jobs.flatMap((job) => job.events)).toEqual(given);
+  for (const [index, job] of jobs.entries()) expect(job.prev).toBe(jobs[index - 1]?.last ?? 0n);
+}
+
+describe('the feed of the lanes', () => {
+  test('gives a lane its events, and tells the idle ones how far the log is', async () => {
+    const queue = new HeldQueue();
+    const feed = startFeed(queue);
+    await feed.take(3n, [[], events(1, 3), []]);
+    await waitFor(() => feed.fedEverywhere() === 3n);
+    expectUnbroken(queue.ofLane(1), events(1, 3));
+    expect(queue.ofLane(0)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
+    expect(queue.ofLane(2)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
+  });
+
+  test('gathers what comes for a busy lane into larger jobs, while the others go on', async () => {
+    const queue = new HeldQueue();
+    queue.held.add(0);
+    const feed = startFeed(queue);
+    for (let n = 1; n < 200; n += 2) await feed.take(BigInt(n + 1), [events(n, n), events(n + 1, n + 1), []]);
+    await waitFor(() => feed.fedTo(1) === 200n);
+    expect(queue.ofLane(0)).toHaveLength(2);
+    queue.release(0);
+    await waitFor(() => feed.fedTo(0) >= 199n);
+    expect(queue.ofLane(0).length).toBeLessThan(10);
+    const odd = events(1, 200).filter(({ position }) => position % 2n === 1n);
+    expectUnbroken(queue.ofLane(0), odd);
+  });
+
+  test('holds back the log where a lane has gathered too much', async () => {
+    const queue = new HeldQueue();
+    queue.held.add(0);
+    const feed = startFeed(queue);
+    let taken = false;
+    const taking = feed.take(9_000n, [events(1, 9_000), [], []]).then(() => {
+      taken = true;
+    });
+    await waitFor(() => queue.ofLane(0).length === 2);
+    expect(taken).toBe(false);
+    queue.release(0);
+    await taking;
+    await waitFor(() => feed.fedTo(0) === 9_000n);
+    expectUnbroken(queue.ofLane(0), events(1, 9_000));
+  });
+
+  test('leaves behind a lane that stays full: its next job tells of the gap', async () => {
+    const queue = new HeldQueue();
+    queue.held.add(0);
+    const feed = startFeed(queue, 20);
+    await feed.take(9_000n, [events(1, 9_000), [], []]);
+    await feed.take(9_002n, [events(9_001, 9_001), events(9_002, 9_002), []]);
+    await waitFor(() => feed.fedTo(1) === 9_002n);
+    queue.release(0);
+    await feed.take(9_003n, [events(9_003, 9_003), [], []]);
+    await waitFor(() => feed.fedTo(0) === 9_003n);
+    const last = queue.ofLane(0).at(-1)!;
+    expect(last.prev).toBeGreaterThan(queue.ofLane(0)[1]!.last);
+  });
+});

@@ -1,0 +1,100 @@
+import { documentAfter } from '../../support/folding';
+import {
+  listingCreated,
+  listingId,
+  onListing,
+  onPublication,
+  publicationCreated,
+  publicationId,
+  type Step,
+  storeCreated,
+  storeId,
+} from '../../support/history';
+
+const listing = (...steps: Step[]) =>
+  documentAfter([storeCreated(0), listingCreated(0), ...steps], 'listings', listingId(0));
+const many = (count: number, fields: (n: number) => Step['data'] = () => ({})): Step[] =>
+  Array.from({ length: count }, (_, n) => publicationCreated(n, fields(n)));
+const names = (entries: unknown): number[] =>
+  (entries as { id: string }[]).map(({ id }) => Number(id.slice(-4)));
+type Shown = { publications: { public: unknown; private: unknown } };
+const shown = (document: { expansions: unknown } | null | undefined) =>
+  (document!.expansions as Shown).publications;
+
+describe('the document of a listing', () => {
+  test('counts its public publications, and all of them by what a list can be asked for', async () => {
+    const document = await listing(
+      publicationCreated(1, { quantity_available: 0 }),
+      publicationCreated(2, { featured_position: 1 }),
+      publicationCreated(3, { visibility: 'private', free_shipping: true }),
+    );
+    expect(document!.body.stats).toEqual({ media_count: 0, publication_count: 2 });
+    expect(document!.state.facets).toEqual({
+      'public:f0s0i0': 1,
+      'public:f1s0i1': 1,
+      'private:f0s1i1': 1,
+    });
+    expect(document!.keys).toMatchObject({ store_id: storeId(0), visibility: 'public', version: 1 });
+  });
+
+  test('forgets a publication that is deleted, moved away or hidden', async () => {
+    const document = await listing(
+      ...many(3),
+      onPublication(0, 'PublicationDeleted', {}),
+      onPublication(1, 'PublicationMovedToListing', { listing_id: null }),
+      onPublication(2, 'PublicationVisibilityChanged', { visibility: 'private' }),
+    );
+    expect(document!.body.stats).toMatchObject({ publication_count: 0 });
+    expect(shown(document).public).toEqual([]);
+    expect(names(shown(document).private)).toEqual([2]);
+  });
+
+  test('shows the first twenty of many, featured ones before the others', async () => {
+    const document = await listing(
+      ...many(25, (n) => ({ featured_position: n === 3 ? 2 : n === 9 ? 1 : null })),
+    );
+    const newest = [24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 8, 7, 6];
+    expect(names(shown(document).public)).toEqual([9, 3, ...newest]);
+  });
+
+  test('takes in the next one when a shown one leaves', async () => {
+    const document = await listing(...many(22), onPublication(20, 'PublicationDeleted', {}));
+    const expected = [21, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
+    expect(names(shown(document).public)).toEqual(expected);
+  });
+
+  test('takes in another when a shown one falls behind it', async () => {
+    const priced = (n: number, price_amount: number) =>
+      onPublication(n, 'PublicationPriced', { price_currency: 'USD', price_amount, price_active: true });
+    const document = await listing(
+      onListing(0, 'ListingSortModeChanged', { default_sort_mode: 'price_asc' }),
+      ...many(21, (n) => ({ price_amount: n })),
+      priced(0, 500),
+    );
+    expect(names(shown(document).public)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+  });
+
+  test('shows others first when its order changes', async () => {
+    const document = await listing(
+      ...many(25, (n) => ({ price_amount: 100 - n })),
+      onListing(0, 'ListingSortModeChanged', { default_sort_mode: 'price_desc' }),
+    );
+    expect(names(shown(document).public)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+  });
+
+  test('leaves a tombstone when it is deleted', async () => {
+    expect(await listing(...many(2), onListing(0, 'ListingDeleted', {}))).toBeNull();
+  });
+
+  test('is found by nobody while only its publications are known, and complete when it comes', async () => {
+    const before = await documentAfter([storeCreated(0), publicationCreated(1)], 'listings', listingId(0));
+    expect(before).toMatchObject({ keys: { store_id: null, visibility: null }, body: {} });
+    const after = [storeCreated(0), publicationCreated(1), listingCreated(0)];
+    expect(await documentAfter(after, 'listings', listingId(0))).toMatchObject({
+      body: { stats: { publication_count: 1 } },
+    });
+    expect(await documentAfter(after, 'publications', publicationId(1))).toMatchObject({
+      expansions: { listing: { id: listingId(0), body: { name: 'Listing 0' } } },
+    });
+  });
+});

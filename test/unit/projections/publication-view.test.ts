@@ -1,0 +1,132 @@
+import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/contracts/documents';
+import { documentAfter } from '../../support/folding';
+import {
+  listingCreated,
+  listingId,
+  onListing,
+  onPublication,
+  publicationCreated,
+  publicationId,
+  reviewPosted,
+  storeCreated,
+  storeId,
+} from '../../support/history';
+
+const shop = [storeCreated(0), listingCreated(0), listingCreated(1)];
+const publication = (...steps: Parameters<typeof documentAfter>[0]) =>
+  documentAfter([...shop, ...steps], 'publications', publicationId(1));
+
+describe('the document of a publication', () => {
+  test('holds the resource as the storefront answers it, and the keys it is found by', async () => {
+    const document = await publication(
+      publicationCreated(1, {
+        title: 'Ärmel & Größe',
+        price_amount: 1999,
+        quantity_available: 3,
+        featured_position: 2,
+        free_shipping: true,
+        media_ids: ['90000000-0000-7000-8000-000000000001'],
+      }),
+    );
+    expect(document!.body).toMatchObject({
+      id: publicationId(1),
+      object: 'publication',
+      title: 'Ärmel & Größe',
+      price_amount: 1999,
+      featured_position: 2,
+      free_shipping: true,
+      stats: { media_count: 1, view_count: 0 },
+    });
+    expect(document!.body).not.toHaveProperty('description_html');
+    expect(document!.keys).toEqual({
+      store_id: storeId(0),
+      listing_id: listingId(0),
+      visibility: 'public',
+      featured_rank: 2,
+      created_at: expect.stringMatching(/^2026-/),
+      price_up: 1999,
+      price_down: 1999,
+      name_fold: 'armel & grosse',
+      free_shipping: 1,
+      in_stock: 1,
+      version: 1,
+    });
+  });
+
+  test('sorts an inactive price last in both directions, and what is not featured after all that is', async () => {
+    const document = await publication(publicationCreated(1, { price_active: false, quantity_available: 0 }));
+    expect(document!.keys).toMatchObject({
+      price_up: INACTIVE_PRICE_UP,
+      price_down: INACTIVE_PRICE_DOWN,
+      featured_rank: NOT_FEATURED,
+      in_stock: 0,
+      free_shipping: 0,
+    });
+  });
+
+  test('is in stock where its quantity is not tracked', async () => {
+    const document = await publication(publicationCreated(1, { quantity_available: null }));
+    expect(document!.keys.in_stock).toBe(1);
+  });
+
+  test('expands to its listing without stats, and follows what happens to it', async () => {
+    const renamed = onListing(0, 'ListingDescribed', { name: 'Shirts', description: 'All of them' });
+    const hidden = onListing(0, 'ListingVisibilityChanged', { visibility: 'private' });
+    const document = await publication(publicationCreated(1), renamed, hidden);
+    expect(document!.expansions.listing).toMatchObject({
+      id: listingId(0),
+      visibility: 'private',
+      body: { name: 'Shirts', description: 'All of them', visibility: 'private' },
+    });
+    expect(document!.expansions.listing).not.toHaveProperty('body.stats');
+  });
+
+  test('moves to another listing', async () => {
+    const moved = onPublication(1, 'PublicationMovedToListing', { listing_id: listingId(1) });
+    const document = await publication(publicationCreated(1), moved);
+    expect(document!.keys.listing_id).toBe(listingId(1));
+    expect(document!.expansions.listing).toMatchObject({ id: listingId(1) });
+  });
+
+  test('stays, without a listing, where its listing is deleted', async () => {
+    const document = await publication(publicationCreated(1), onListing(0, 'ListingDeleted', {}));
+    expect(document!.keys.listing_id).toBeNull();
+    expect(document!.expansions.listing).toBeNull();
+    expect(document!.keys.visibility).toBe('public');
+  });
+
+  test('has no listing where it is put into one that was deleted before', async () => {
+    const document = await publication(onListing(0, 'ListingDeleted', {}), publicationCreated(1));
+    expect(document!.keys.listing_id).toBeNull();
+    expect(document!.expansions.listing).toBeNull();
+  });
+
+  test('counts views without becoming another version', async () => {
+    const viewed = onPublication(1, 'PublicationViewed', { count: 4 });
+    const document = await publication(publicationCreated(1), viewed, viewed);
+    expect(document!.body.stats).toEqual({ media_count: 0, view_count: 8 });
+    expect(document!.keys.version).toBe(1);
+  });
+
+  test('keeps the summary of its reviews', async () => {
+    const document = await publication(
+      publicationCreated(1),
+      reviewPosted(1, 1, 5),
+      reviewPosted(2, 1, 4),
+      reviewPosted(3, 1, 5),
+      reviewPosted(4, 2, 1),
+    );
+    const distribution = { 1: 0, 2: 0, 3: 0, 4: 1, 5: 2 };
+    expect(document!.state.reviews).toEqual({ count: 3, sum: 14, distribution });
+  });
+
+  test('leaves a tombstone when it is deleted, which nothing brings back', async () => {
+    const deleted = onPublication(1, 'PublicationDeleted', {});
+    const priced = onPublication(1, 'PublicationPriced', {
+      price_currency: 'USD',
+      price_amount: 1,
+      price_active: true,
+    });
+    expect(await publication(publicationCreated(1), deleted, reviewPosted(1, 1, 5), priced)).toBeNull();
+  });
+});
