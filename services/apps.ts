@@ -38,6 +38,7 @@ export async function buildCommandApp(runtime: Runtime): Promise<Express> {
   };
   return buildApp({
     ...shared,
+    idempotency_store: runtime.idempotency,
     routes: commandRoutes({ system, events, views, log }),
     auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }),
   });

@@ -4,6 +4,7 @@ import type { Config } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
+import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { RateLimiter } from '../ports/rate-limiter';
 import { accessLog } from './access-log';
 import { apiArea } from './api-area';
@@ -14,6 +15,7 @@ import { contextOf, startContext } from './context';
 import { cors } from './cors';
 import { cacheHeaders, securityHeaders } from './headers';
 import { addHealth, type ReadyCheck } from './health';
+import { Idempotency } from './idempotency';
 import type { HttpMetrics } from './metrics';
 import { Limits } from './rate-limit';
 import type { Route } from './route';
@@ -30,6 +32,8 @@ export interface AppOptions {
   /** Of this process alone, for when `limiter` cannot be asked; without it such requests pass unlimited. */
   readonly fallback_limiter?: RateLimiter;
   readonly authenticator: BearerCheck;
+  /** Where this process serves writes: without it an `Idempotency-Key` is not looked at. */
+  readonly idempotency_store?: IdempotencyStore;
   readonly routes: readonly Route[];
   /** Where this process serves `/auth/*`. */
   readonly auth?: AuthEndpoints;
@@ -50,7 +54,9 @@ export function buildApp(options: AppOptions): Express {
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
   addHealth(app, options.ready);
   const auth = authArea(options.auth ?? {}, limits);
-  const api = apiArea({ routes, authenticator, limits });
+  const store = options.idempotency_store;
+  const idempotency = store && new Idempotency({ store, system, log });
+  const api = apiArea({ routes, authenticator, limits, idempotency });
   app.use((req, res, next) => {
     const { area } = contextOf(res);
     if (area === 'auth') return auth(req, res, next);
