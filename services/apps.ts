@@ -8,6 +8,7 @@ import { authEndpoints } from './auth/endpoints';
 import { recordApiKeyUse } from './command/api-key/service';
 import { commandRoutes } from './command/routes';
 import { queryRoutes } from './query/routes';
+import type { RecordView } from './query/view-counter';
 import { readiness } from './readiness';
 import type { Runtime } from './runtime';
 
@@ -44,8 +45,9 @@ export async function buildCommandApp(runtime: Runtime): Promise<Express> {
   });
 }
 
-/** Reads: `services/query`. */
-export async function buildQueryApp(runtime: Runtime): Promise<Express> {
+/** Reads: `services/query`. `recordView` is told of every view. */
+export async function buildQueryApp(runtime: Runtime, recordView: RecordView): Promise<Express> {
   const { shared } = await edge(runtime);
-  return buildApp({ ...shared, routes: queryRoutes({ views: runtime.views, system: runtime.system }) });
+  const { views, system } = runtime;
+  return buildApp({ ...shared, routes: queryRoutes({ views, system, recordView }) });
 }

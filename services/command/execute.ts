@@ -14,6 +14,7 @@ import { type AnyId, deriveId } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { metadataOf, type Owner, type WriteContext } from './context';
+import { recall, remember } from './long-streams';
 import { inTurn } from './stream-turns';
 
 /** How often a write that lost a race is decided again (design, "Write side"). */
@@ -68,18 +69,25 @@ export interface Work<State, Event extends DomainEvent, Id extends AnyId> extend
 export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   place: Place<State, Event, Id>,
 ): Promise<Loaded<State>> {
-  return fold(place, await place.events.readStream(streamOf(place)));
+  const { events } = place;
+  const stream = streamOf(place);
+  const known = recall<Loaded<State>>(events, stream);
+  const loaded = fold(place, await events.readStream(stream, known ? known.revision + 1 : 0), known);
+  remember(events, stream, loaded);
+  return loaded;
 }
 
 function fold<State, Event extends DomainEvent, Id extends AnyId>(
   { aggregate, id }: Place<State, Event, Id>,
   recorded: readonly RecordedEvent[],
+  before: Loaded<State> = { state: aggregate.absent, revision: NO_STREAM, position: START },
 ): Loaded<State> {
-  let state = aggregate.absent;
+  const last = recorded.at(-1);
+  if (last === undefined) return before;
+  let { state } = before;
   for (const event of recorded)
     state = aggregate.evolve(state, decodeEvent(event) as Event, id, event.metadata.occurred_at);
-  const last = recorded.at(-1);
-  return { state, revision: last?.revision ?? NO_STREAM, position: last?.position ?? START };
+  return { state, revision: last.revision, position: last.position };
 }
 
 /** What the operation wrote in a run before this one, with the state as of then; an operation appends once. */

@@ -14,10 +14,13 @@ import { readStore } from './store';
 import type { ReadSide, ReadSides } from './store-guard';
 import { readStoreListings } from './store-listings';
 import { StoreStatuses } from './store-statuses';
+import type { RecordView } from './view-counter';
 
 export interface QueryOptions {
   readonly views: Readonly<Record<Environment, ActiveView>>;
   readonly system: System;
+  /** Told of every view of a publication (decisions §5). */
+  readonly recordView?: RecordView;
 }
 
 type Read = (sides: ReadSides, request: ApiRequest) => Promise<Answer>;
@@ -35,9 +38,9 @@ const READS: readonly (readonly [path: string, permission: Permission, read: Rea
 ];
 
 /** Every read of the interface (spec, "Read endpoints"). */
-export function queryRoutes({ views, system }: QueryOptions): Route[] {
+export function queryRoutes({ views, system, recordView = () => {} }: QueryOptions): Route[] {
   const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now) });
-  const sides: ReadSides = { live: side(views.live), test: side(views.test) };
+  const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView };
   return READS.map(([path, permission, read]) => ({
     method: 'GET',
     path,

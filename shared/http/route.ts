@@ -8,6 +8,7 @@ export type QueryParameters = Readonly<Record<string, readonly string[]>>;
 
 /** A request to `/api/*` that has passed rate limit, authentication and the route's permission. */
 export interface ApiRequest {
+  readonly method: Route['method'] | 'HEAD';
   readonly principal: Principal;
   /** Path parameters; ids are already checked to be UUIDs, in lower case. */
   readonly params: Readonly<Record<string, string>>;

@@ -24,7 +24,8 @@ export function serveRoute(route: Route, idempotency?: Idempotency): RequestHand
     const query = queryParameters(req);
     const body = await bodyOf(route, req, res);
     const header = (name: string): string | undefined => req.get(name);
-    const request: ApiRequest = { principal, params, query, body, request_id, header };
+    const method = req.method === 'HEAD' ? 'HEAD' : route.method;
+    const request: ApiRequest = { method, principal, params, query, body, request_id, header };
     const key = route.method === 'GET' ? undefined : idempotencyKeyOf(header('idempotency-key'));
     if (key === undefined || idempotency === undefined) sendAnswer(req, res, await route.handler(request));
     else sendRendered(res, await answerOnce(idempotency, key, route, request, res));

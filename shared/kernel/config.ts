@@ -41,6 +41,8 @@ const schema = z.object({
   JWT_KEYS_FILE: z.string().optional(),
   /** How long a start may take to project what is in the log already, before it listens all the same. */
   START_TIMEOUT_S: count.default(30),
+  /** How often views become events; a crash loses those since the last time. */
+  VIEW_FLUSH_INTERVAL_S: count.max(86_400).default(30),
 });
 
 export type Config = z.infer<typeof schema>;

@@ -40,7 +40,7 @@ export async function createPublication(
   const { environment, store_id } = target;
   const id = target.id ?? idForNew<PublicationId>(deps.system, context);
   const written = await execute({
-    ...place(deps, environment, id),
+    ...placeOf(deps, environment, id),
     context,
     check: async () => {
       await target.guard?.();
@@ -59,7 +59,7 @@ export async function updatePublication(
   changes: PublicationPatch,
 ): Promise<Written<Publication>> {
   const written = await execute({
-    ...place(deps, target.environment, target.id),
+    ...placeOf(deps, target.environment, target.id),
     context,
     check: async (state) => {
       if (state.tag !== 'present') return;
@@ -79,7 +79,7 @@ export async function deletePublication(
   target: PublicationTarget,
 ): Promise<Written<StoreId>> {
   const written = await execute({
-    ...place(deps, target.environment, target.id),
+    ...placeOf(deps, target.environment, target.id),
     context,
     check: async (state) => {
       if (state.tag === 'present') await target.guard?.(state.publication);
@@ -102,7 +102,7 @@ export async function putPublication(
 ): Promise<PutPublicationResult> {
   const { environment, store_id, id } = target;
   const written = await execute({
-    ...place(deps, environment, id),
+    ...placeOf(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
@@ -117,7 +117,8 @@ export async function putPublication(
   return { ...written, outcome, value: present(written.value) };
 }
 
-function place(deps: StoreDeps, environment: Environment, id: PublicationId) {
+/** Where a publication's stream is. */
+export function placeOf(deps: StoreDeps, environment: Environment, id: PublicationId) {
   return {
     system: deps.system,
     events: deps.events[environment],

@@ -76,6 +76,7 @@ class Counter {
     const stores = sent.stores ?? this.stores.map((store) => store.id);
     const store_ids = sent.store_id === undefined ? [] : [sent.store_id].flat();
     const request: ApiRequest = {
+      method: route.method,
       principal: {
         api_key_id: newId(),
         account_id: newId(),
