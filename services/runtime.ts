@@ -14,8 +14,10 @@ import type { EventStore } from '../shared/ports/event-store';
 import type { IdempotencyStore } from '../shared/ports/idempotency-store';
 import type { RateLimiter } from '../shared/ports/rate-limiter';
 import type { ViewStore } from '../shared/ports/view-store';
+import { CountedEventStore } from './metrics/counted-event-store';
+import { ServiceMetrics } from './metrics/service-metrics';
 
-/** What every process of the service opens: the log and the documents of each realm, the limiter and the idempotency store. */
+/** What every process of the service opens: the log and the documents of each realm, the limiter and the idempotency store, and what it counts. */
 export interface Runtime {
   readonly config: Config;
   readonly log: Logger;
@@ -25,6 +27,7 @@ export interface Runtime {
   readonly views: Readonly<Record<Realm, ActiveView>>;
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
+  readonly metrics: ServiceMetrics;
   close(): Promise<void>;
 }
 
@@ -42,12 +45,15 @@ export async function openRuntime(config: Config, log: Logger, system: System): 
     await Promise.allSettled(opened.reverse().map((resource) => resource.close()));
   };
   try {
-    const events = await perRealm((realm) => keep(openEventStore(config, realm)));
+    const metrics = new ServiceMetrics();
+    const events = await perRealm(
+      async (realm) => new CountedEventStore(await keep(openEventStore(config, realm)), realm, metrics),
+    );
     const viewStores = await perRealm((realm) => keep(openViewStore(config, realm)));
     const views = await perRealm(async (realm) => new ActiveView(viewStores[realm], system.now));
     const limiter = await keep(openRateLimiter(config));
     const idempotency = await keep(openIdempotencyStore(config));
-    return { config, log, system, events, viewStores, views, limiter, idempotency, close };
+    return { config, log, system, events, viewStores, views, limiter, idempotency, metrics, close };
   } catch (error) {
     await close();
     throw error;

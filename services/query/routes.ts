@@ -1,5 +1,6 @@
 import type { Environment } from '../../shared/contracts/realm';
 import type { Permission } from '../../shared/contracts/vocabulary';
+import type { CacheObserver } from '../../shared/http/metrics';
 import type { Answer, ApiRequest, Route } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/active-view';
@@ -21,6 +22,7 @@ export interface QueryOptions {
   readonly system: System;
   /** Told of every view of a publication (decisions §5). */
   readonly recordView?: RecordView;
+  readonly onCache?: CacheObserver;
 }
 
 type Read = (sides: ReadSides, request: ApiRequest) => Promise<Answer>;
@@ -38,8 +40,8 @@ const READS: readonly (readonly [path: string, permission: Permission, read: Rea
 ];
 
 /** Every read of the interface (spec, "Read endpoints"). */
-export function queryRoutes({ views, system, recordView = () => {} }: QueryOptions): Route[] {
-  const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now) });
+export function queryRoutes({ views, system, recordView = () => {}, onCache }: QueryOptions): Route[] {
+  const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now, onCache) });
   const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView };
   return READS.map(([path, permission, read]) => ({
     method: 'GET',

@@ -14,9 +14,9 @@ import type { BearerCheck } from './authenticator';
 import { contextOf, startContext } from './context';
 import { cors } from './cors';
 import { cacheHeaders, securityHeaders } from './headers';
-import { addHealth, type ReadyCheck } from './health';
+import { addHealth, addMetrics, type ReadyCheck } from './health';
 import { Idempotency } from './idempotency';
-import type { HttpMetrics } from './metrics';
+import type { HttpMetrics, MetricsText } from './metrics';
 import { Limits } from './rate-limit';
 import type { Route } from './route';
 import { errorStage } from './send-error';
@@ -39,6 +39,8 @@ export interface AppOptions {
   readonly auth?: AuthEndpoints;
   readonly ready?: ReadyCheck;
   readonly metrics?: HttpMetrics;
+  /** What `/metrics` answers. */
+  readonly metrics_text?: () => Promise<MetricsText>;
 }
 
 /** An Express app from routes as data; one stage after the other as `docs/http.md` draws them. Throws `ConfigError`. */
@@ -53,9 +55,10 @@ export function buildApp(options: AppOptions): Express {
   app.use(securityHeaders, cacheHeaders, cors);
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
   addHealth(app, options.ready);
+  if (options.metrics_text) addMetrics(app, options.metrics_text);
   const auth = authArea(options.auth ?? {}, limits);
   const store = options.idempotency_store;
-  const idempotency = store && new Idempotency({ store, system, log });
+  const idempotency = store && new Idempotency({ store, system, log, metrics: options.metrics });
   const api = apiArea({ routes, authenticator, limits, idempotency });
   app.use((req, res, next) => {
     const { area } = contextOf(res);

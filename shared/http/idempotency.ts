@@ -6,11 +6,13 @@ import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
 import type {
   Claim,
+  Claimed,
   IdempotencyStore,
   KeptAnswer,
   Operation,
   OperationKey,
 } from '../ports/idempotency-store';
+import type { HttpMetrics, IdempotencyOutcome } from './metrics';
 
 const KEY_LENGTH_MAX = 255;
 /** How long an answer is kept (decisions §6). */
@@ -34,6 +36,7 @@ export interface IdempotencyOptions {
   readonly store: IdempotencyStore;
   readonly system: System;
   readonly log: Logger;
+  readonly metrics?: HttpMetrics | undefined;
   readonly lease_ms?: number;
 }
 
@@ -67,6 +70,7 @@ export class Idempotency {
     const holder = generateId(now_ms, system.random);
     const times = { now_ms, locked_until_ms: now_ms + this.lease_ms, expires_at_ms: now_ms + KEEP_MS };
     const claimed = await store.claim(key, { fingerprint, holder, ...times } satisfies Claim);
+    this.options.metrics?.keyClaimed(outcomeOf(claimed));
     switch (claimed.outcome) {
       case 'answered':
         return replayed(claimed.answer);
@@ -142,6 +146,11 @@ export class Idempotency {
 
 /** After these nobody knows whether something was written. */
 const UNCERTAIN: ReadonlySet<Condition> = new Set(['unavailable', 'database_timeout', 'internal']);
+
+const outcomeOf = (claimed: Claimed): IdempotencyOutcome => {
+  if (claimed.outcome !== 'claimed') return claimed.outcome;
+  return claimed.resumed ? 'resumed' : 'first';
+};
 
 const replayed = (answer: KeptAnswer): KeptAnswer => ({
   ...answer,
