@@ -177,6 +177,6 @@ function inOrder(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(inOrder);
   const names = Object.keys(value).sort();
-  // As pairs: an object would sort names that look like numbers first, and `__proto__` away.
-  return names.map((name) => [name, inOrder(value[name]!)]);
+  // As pairs, for an object would put names that look like numbers first; wrapped, so that no array looks like them.
+  return { fields: names.map((name) => [name, inOrder(value[name]!)]) };
 }
