@@ -1,4 +1,5 @@
 import { startPipelines } from '../services/pipelines';
+import { startProbe } from '../services/probe';
 import { runProcess } from '../services/process';
 import { openRuntime } from '../services/runtime';
 import { realSystem } from '../shared/kernel/system';
@@ -7,8 +8,10 @@ import { realSystem } from '../shared/kernel/system';
 void runProcess('worker', async (config, log) => {
   const runtime = await openRuntime(config, log, realSystem);
   const pipelines = await startPipelines(runtime);
-  log.info('projecting');
+  const probe = await startProbe(runtime);
+  log.info(probe ? { url: probe.url } : {}, 'projecting');
   return async () => {
+    await probe?.close();
     await pipelines.stop();
     await runtime.close();
   };

@@ -5,12 +5,15 @@ import { realSystem, type System } from '../shared/kernel/system';
 import { buildCommandApp, buildQueryApp } from './apps';
 import { listen } from './listen';
 import { type Pipelines, startPipelines } from './pipelines';
+import type { ViewCounter } from './query/view-counter';
 import { openRuntime, type Runtime } from './runtime';
+import { startViewCounting, VIEWS_TIMEOUT_MS } from './view-counting';
 
 export interface Service {
   readonly url: string;
   readonly runtime: Runtime;
   readonly pipelines: Pipelines;
+  readonly views: ViewCounter;
   /** Takes no new request, finishes those running, stops projecting, closes every file. */
   close(): Promise<void>;
 }
@@ -32,11 +35,13 @@ export async function startAllInOne(
     // Reads should not answer from before the last stop; but a log that takes long does not keep the service down.
     if (!(await pipelines.caughtUp(config.START_TIMEOUT_S * 1000)))
       log.warn('listening before the documents have caught up with the log');
-    const query = await buildQueryApp(runtime);
+    const views = startViewCounting(runtime);
+    stops.push(() => views.stop(VIEWS_TIMEOUT_MS));
+    const query = await buildQueryApp(runtime, views.record);
     const command = await buildCommandApp(runtime);
     const listening = await listen(dispatch(query, command), config.HOST, config.PORT);
     stops.push(() => listening.close());
-    return { url: listening.url, runtime, pipelines, close };
+    return { url: listening.url, runtime, pipelines, views, close };
   } catch (error) {
     await close();
     throw error;

@@ -7,21 +7,30 @@ import type { ApiKeyId } from '../shared/kernel/ids';
 import { authEndpoints } from './auth/endpoints';
 import { recordApiKeyUse } from './command/api-key/service';
 import { commandRoutes } from './command/routes';
+import { readPipelines } from './metrics/pipeline-reading';
 import { queryRoutes } from './query/routes';
+import type { RecordView } from './query/view-counter';
 import { readiness } from './readiness';
 import type { Runtime } from './runtime';
 
 /** What both apps stand on: the edge, and who may pass it. */
 async function edge(runtime: Runtime) {
-  const { config, log, system, limiter } = runtime;
+  const { config, log, system, limiter, metrics } = runtime;
   const tokens = new TokenCodec({ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system });
-  const authenticator = new Authenticator({ tokens, keys: runtime.views.control, system });
+  const authenticator = new Authenticator({
+    tokens,
+    keys: runtime.views.control,
+    system,
+    onCache: metrics.onCache,
+  });
   const fallback_limiter = new MemoryRateLimiter();
   const ready = readiness(runtime);
+  metrics.serve({ pipelines: () => readPipelines(runtime) });
+  const counted = { metrics, metrics_text: metrics.text };
   return {
     tokens,
     authenticator,
-    shared: { config, log, system, limiter, fallback_limiter, authenticator, ready },
+    shared: { config, log, system, limiter, fallback_limiter, authenticator, ready, ...counted },
   };
 }
 
@@ -38,13 +47,16 @@ export async function buildCommandApp(runtime: Runtime): Promise<Express> {
   };
   return buildApp({
     ...shared,
-    routes: commandRoutes({ system, events, views, log }),
+    idempotency_store: runtime.idempotency,
+    routes: commandRoutes({ system, events, views, log, onCache: runtime.metrics.onCache }),
     auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }),
   });
 }
 
-/** Reads: `services/query`. */
-export async function buildQueryApp(runtime: Runtime): Promise<Express> {
+/** Reads: `services/query`. `recordView` is told of every view. */
+export async function buildQueryApp(runtime: Runtime, recordView: RecordView): Promise<Express> {
   const { shared } = await edge(runtime);
-  return buildApp({ ...shared, routes: queryRoutes({ views: runtime.views, system: runtime.system }) });
+  const { views, system, metrics } = runtime;
+  const routes = queryRoutes({ views, system, recordView, onCache: metrics.onCache });
+  return buildApp({ ...shared, routes });
 }

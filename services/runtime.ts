@@ -1,15 +1,23 @@
 import type { Logger } from 'pino';
-import { openEventStore, openRateLimiter, openViewStore } from '../shared/adapters/open';
+import {
+  openEventStore,
+  openIdempotencyStore,
+  openRateLimiter,
+  openViewStore,
+} from '../shared/adapters/open';
 import type { Environment, Realm } from '../shared/contracts/realm';
 import { REALMS } from '../shared/contracts/realm';
 import type { Config } from '../shared/kernel/config';
 import type { System } from '../shared/kernel/system';
 import { ActiveView } from '../shared/ports/active-view';
 import type { EventStore } from '../shared/ports/event-store';
+import type { IdempotencyStore } from '../shared/ports/idempotency-store';
 import type { RateLimiter } from '../shared/ports/rate-limiter';
 import type { ViewStore } from '../shared/ports/view-store';
+import { CountedEventStore } from './metrics/counted-event-store';
+import { ServiceMetrics } from './metrics/service-metrics';
 
-/** What every process of the service opens: the log and the documents of each realm, and the limiter. */
+/** What every process of the service opens: the log and the documents of each realm, the limiter and the idempotency store, and what it counts. */
 export interface Runtime {
   readonly config: Config;
   readonly log: Logger;
@@ -18,6 +26,8 @@ export interface Runtime {
   readonly viewStores: Readonly<Record<Realm, ViewStore>>;
   readonly views: Readonly<Record<Realm, ActiveView>>;
   readonly limiter: RateLimiter;
+  readonly idempotency: IdempotencyStore;
+  readonly metrics: ServiceMetrics;
   close(): Promise<void>;
 }
 
@@ -35,11 +45,15 @@ export async function openRuntime(config: Config, log: Logger, system: System): 
     await Promise.allSettled(opened.reverse().map((resource) => resource.close()));
   };
   try {
-    const events = await perRealm((realm) => keep(openEventStore(config, realm)));
+    const metrics = new ServiceMetrics();
+    const events = await perRealm(
+      async (realm) => new CountedEventStore(await keep(openEventStore(config, realm)), realm, metrics),
+    );
     const viewStores = await perRealm((realm) => keep(openViewStore(config, realm)));
     const views = await perRealm(async (realm) => new ActiveView(viewStores[realm], system.now));
     const limiter = await keep(openRateLimiter(config));
-    return { config, log, system, events, viewStores, views, limiter, close };
+    const idempotency = await keep(openIdempotencyStore(config));
+    return { config, log, system, events, viewStores, views, limiter, idempotency, metrics, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,5 +1,6 @@
 import type { Store } from '../../shared/contracts/aggregates/store';
 import type { Environment } from '../../shared/contracts/realm';
+import type { CacheObserver } from '../../shared/http/metrics';
 import { ShortCache } from '../../shared/http/short-cache';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
@@ -14,13 +15,14 @@ const ENTRIES_MAX = 1_000;
 export class ActiveStores {
   private readonly caches: Readonly<Record<Environment, ShortCache<Store>>>;
 
-  constructor(deps: StoreDeps) {
+  constructor(deps: StoreDeps & { readonly onCache?: CacheObserver }) {
     const cacheOf = (environment: Environment): ShortCache<Store> =>
       new ShortCache({
         ttl_ms: TTL_MS,
         entries_max: ENTRIES_MAX,
         now: deps.system.now,
         load: (id) => findStore(deps, { environment, id: id as StoreId }),
+        onLookup: (hit) => deps.onCache?.('written_store', hit),
       });
     this.caches = { live: cacheOf('live'), test: cacheOf('test') };
   }

@@ -1,8 +1,16 @@
 import type { EventMetadata } from '../../shared/contracts/envelope';
 import type { Environment, Realm } from '../../shared/contracts/realm';
-import type { AccountId, ApiKeyId, StoreId } from '../../shared/kernel/ids';
+import {
+  type AccountId,
+  type AnyId,
+  type ApiKeyId,
+  deriveId,
+  generateId,
+  type StoreId,
+} from '../../shared/kernel/ids';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
+import type { Operation } from '../../shared/ports/idempotency-store';
 
 /** What writing in stores needs: stores, listings, publications, reviews live in the environments' logs. */
 export interface StoreDeps {
@@ -22,6 +30,8 @@ export interface WriteContext {
   /** Of the HTTP request, or one per command line run. */
   readonly request_id: string;
   readonly idempotency_key?: string;
+  /** Where the write may be asked for again: then it is found in the log and not written twice. */
+  readonly operation?: Operation;
   readonly account_id?: AccountId;
   readonly api_key_id?: ApiKeyId;
 }
@@ -42,5 +52,12 @@ export function metadataOf(context: WriteContext, owner: Owner, occurred_at: str
     ...(account_id === undefined ? {} : { account_id }),
     ...(context.api_key_id === undefined ? {} : { api_key_id: context.api_key_id }),
     ...(context.idempotency_key === undefined ? {} : { idempotency_key: context.idempotency_key }),
+    ...(context.operation === undefined ? {} : { operation_id: context.operation.id }),
   };
+}
+
+/** The id of a new resource. That of an operation follows from it, so that a repetition comes to the same stream. */
+export function idForNew<Id extends AnyId>(system: System, { operation }: WriteContext): Id {
+  if (operation === undefined) return generateId<Id>(system.now(), system.random);
+  return deriveId<Id>(operation.started_at_ms, 'new', operation.id);
 }

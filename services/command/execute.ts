@@ -1,5 +1,11 @@
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../shared/contracts/codec';
-import type { Category, EncodedEvent, Position, StreamName } from '../../shared/contracts/envelope';
+import type {
+  Category,
+  EncodedEvent,
+  Position,
+  RecordedEvent,
+  StreamName,
+} from '../../shared/contracts/envelope';
 import { START, streamName } from '../../shared/contracts/envelope';
 import type { Realm } from '../../shared/contracts/realm';
 import type { Decision } from '../../shared/kernel/decision';
@@ -8,6 +14,7 @@ import { type AnyId, deriveId } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { metadataOf, type Owner, type WriteContext } from './context';
+import { recall, remember } from './long-streams';
 import { inTurn } from './stream-turns';
 
 /** How often a write that lost a race is decided again (design, "Write side"). */
@@ -38,6 +45,8 @@ export interface Written<Value> {
   readonly changed: boolean;
   /** This write was the stream's first. */
   readonly created: boolean;
+  /** An earlier run of the same operation wrote it: `value` and `position` are as they were then. */
+  readonly repeated?: boolean;
 }
 
 /** Where to find a stream. */
@@ -60,25 +69,54 @@ export interface Work<State, Event extends DomainEvent, Id extends AnyId> extend
 export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   place: Place<State, Event, Id>,
 ): Promise<Loaded<State>> {
-  const recorded = await place.events.readStream(streamOf(place));
-  let state = place.aggregate.absent;
-  for (const event of recorded) {
-    state = place.aggregate.evolve(state, decodeEvent(event) as Event, place.id, event.metadata.occurred_at);
-  }
+  const { events } = place;
+  const stream = streamOf(place);
+  const known = recall<Loaded<State>>(events, stream);
+  const loaded = fold(place, await events.readStream(stream, known ? known.revision + 1 : 0), known);
+  remember(events, stream, loaded);
+  return loaded;
+}
+
+function fold<State, Event extends DomainEvent, Id extends AnyId>(
+  { aggregate, id }: Place<State, Event, Id>,
+  recorded: readonly RecordedEvent[],
+  before: Loaded<State> = { state: aggregate.absent, revision: NO_STREAM, position: START },
+): Loaded<State> {
   const last = recorded.at(-1);
-  return { state, revision: last?.revision ?? NO_STREAM, position: last?.position ?? START };
+  if (last === undefined) return before;
+  let { state } = before;
+  for (const event of recorded)
+    state = aggregate.evolve(state, decodeEvent(event) as Event, id, event.metadata.occurred_at);
+  return { state, revision: last.revision, position: last.position };
+}
+
+/** What the operation wrote in a run before this one, with the state as of then; an operation appends once. */
+async function writtenBefore<State, Event extends DomainEvent, Id extends AnyId>(
+  work: Work<State, Event, Id>,
+  attempt: number,
+): Promise<Written<State> | undefined> {
+  const { operation } = work.context;
+  // A race may have been lost to a second run of this operation, where its lock was lost to that one.
+  if (operation === undefined || !(operation.resumed || attempt > 0)) return undefined;
+  const recorded = await work.events.readStream(streamOf(work));
+  const isOurs = ({ metadata }: RecordedEvent): boolean => metadata.operation_id === operation.id;
+  const last = recorded.findLastIndex(isOurs);
+  if (last === -1) return undefined;
+  const { state, position } = fold(work, recorded.slice(0, last + 1));
+  return { value: state, position, changed: true, created: isOurs(recorded[0]!), repeated: true };
 }
 
 /**
- * Loads the stream, decides, and appends at the revision read; a lost race is loaded and decided anew. Throws the
- * decision's rejection as `CatalogError`, what `check` throws, and `lost_race` after `RETRIES` repetitions.
+ * Loads the stream, decides, and appends at the revision read; a lost race is loaded and decided anew. What an earlier
+ * run of the same operation wrote is answered with, and neither checked nor decided again. Throws the decision's
+ * rejection as `CatalogError`, what `check` throws, and `lost_race` after `RETRIES` repetitions.
  */
 export async function execute<State, Event extends DomainEvent, Id extends AnyId>(
   work: Work<State, Event, Id>,
 ): Promise<Written<State>> {
   return inTurn(work.events, streamOf(work), async () => {
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
-      const written = await attemptOnce(work);
+      const written = (await writtenBefore(work, attempt)) ?? (await attemptOnce(work));
       if (written) return written;
     }
     throw new CatalogError('lost_race');
@@ -127,7 +165,7 @@ function encode(
 ): EncodedEvent {
   const { type, schema_version, data } = encodeEvent(event);
   const asker = context.api_key_id ?? context.source;
-  const request = context.idempotency_key ?? context.request_id;
+  const request = context.operation?.id ?? context.idempotency_key ?? context.request_id;
   const id = deriveId(0, asker, request, stream, String(revision), type, JSON.stringify(data));
   return { id, type, schema_version, data, metadata };
 }

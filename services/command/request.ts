@@ -10,20 +10,13 @@ import type { WriteContext } from './context';
 
 const writeQuery = z.object({ store_id: queryId.optional() });
 
-const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
-
-/** Who asks, for the events' metadata. Throws `malformed_request` for an `Idempotency-Key` of a wrong length. */
+/** Who asks and for which operation, for the events' metadata. */
 export function contextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
   const context: WriteContext = { source: 'api', request_id: request.request_id, account_id, api_key_id };
-  const idempotency_key = request.header('idempotency-key');
-  if (idempotency_key === undefined) return context;
-  if (idempotency_key.length < 1 || idempotency_key.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
-    throw new CatalogError('malformed_request', {
-      message: `The Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters`,
-    });
-  }
-  return { ...context, idempotency_key };
+  if (request.operation === undefined) return context;
+  const { idempotency_key, ...operation } = request.operation;
+  return { ...context, idempotency_key, operation };
 }
 
 /** The store that the query names, checked to be the token's; undefined where it names none. */
@@ -41,15 +34,20 @@ export async function storeForNew(
   stores: ActiveStores,
   body_store_id: string | null | undefined,
 ): Promise<StoreId> {
+  const store_id = storeNamedForNew(request, body_store_id);
+  await stores.require(request.principal.environment, store_id);
+  return store_id;
+}
+
+/** The same without asking whether the store is open, which is then the write's to check. */
+export function storeNamedForNew(request: ApiRequest, body_store_id: string | null | undefined): StoreId {
   const queried = queriedStore(request);
   if (queried !== undefined && typeof body_store_id === 'string' && body_store_id !== queried) {
     throw CatalogError.ofFaults([
       { condition: 'field_invalid', field: 'store_id', constraint: 'the same store as in the query' },
     ]);
   }
-  const store_id = queried ?? storeOf(request.principal, body_store_id ?? undefined);
-  await stores.require(request.principal.environment, store_id);
-  return store_id;
+  return queried ?? storeOf(request.principal, body_store_id ?? undefined);
 }
 
 /**

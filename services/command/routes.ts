@@ -1,3 +1,4 @@
+import type { CacheObserver } from '../../shared/http/metrics';
 import type { Route } from '../../shared/http/route';
 import { ActiveStores } from './active-stores';
 import type { StoreDeps } from './context';
@@ -11,7 +12,7 @@ export interface RouteDeps extends StoreDeps, SettleDeps {
 }
 
 /** Every write endpoint of the interface (spec, "Write endpoints"). */
-export function commandRoutes(deps: StoreDeps & SettleDeps): Route[] {
+export function commandRoutes(deps: StoreDeps & SettleDeps & { readonly onCache?: CacheObserver }): Route[] {
   const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
   return [...publicationRoutes(shared), ...listingRoutes(shared)];
 }

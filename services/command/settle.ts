@@ -17,15 +17,19 @@ export interface SettleDeps {
 /**
  * What every write's answer says of when it can be read: `X-Catalog-Position`. Resolves when the documents hold the
  * write, or after `WAIT_MS`, or at once on `Prefer: respond-async` (RFC 7240 §4.1) and in a store never projected to.
- * Never fails: the write is done.
+ * `repeated`: an earlier run of the operation wrote it, and the answer says so. Never fails: the write is done.
  */
 export async function settle(
   deps: SettleDeps,
   request: ApiRequest,
   store_id: StoreId,
   position: Position,
+  repeated = false,
 ): Promise<Record<string, string>> {
-  const headers = { 'X-Catalog-Position': String(position) };
+  const headers = {
+    'X-Catalog-Position': String(position),
+    ...(repeated ? { 'Idempotent-Replayed': 'true' } : {}),
+  };
   if (prefersAsync(request.header('prefer'))) return { ...headers, 'Preference-Applied': 'respond-async' };
   try {
     const view = deps.views[request.principal.environment];

@@ -1,5 +1,6 @@
 import type { Environment } from '../../shared/contracts/realm';
 import type { Permission } from '../../shared/contracts/vocabulary';
+import type { CacheObserver } from '../../shared/http/metrics';
 import type { Answer, ApiRequest, Route } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/active-view';
@@ -14,10 +15,14 @@ import { readStore } from './store';
 import type { ReadSide, ReadSides } from './store-guard';
 import { readStoreListings } from './store-listings';
 import { StoreStatuses } from './store-statuses';
+import type { RecordView } from './view-counter';
 
 export interface QueryOptions {
   readonly views: Readonly<Record<Environment, ActiveView>>;
   readonly system: System;
+  /** Told of every view of a publication (decisions §5). */
+  readonly recordView?: RecordView;
+  readonly onCache?: CacheObserver;
 }
 
 type Read = (sides: ReadSides, request: ApiRequest) => Promise<Answer>;
@@ -35,9 +40,9 @@ const READS: readonly (readonly [path: string, permission: Permission, read: Rea
 ];
 
 /** Every read of the interface (spec, "Read endpoints"). */
-export function queryRoutes({ views, system }: QueryOptions): Route[] {
-  const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now) });
-  const sides: ReadSides = { live: side(views.live), test: side(views.test) };
+export function queryRoutes({ views, system, recordView = () => {}, onCache }: QueryOptions): Route[] {
+  const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now, onCache) });
+  const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView };
   return READS.map(([path, permission, read]) => ({
     method: 'GET',
     path,

@@ -8,6 +8,7 @@ import type { ActiveView } from '../../shared/ports/active-view';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { activeVersion, minPositionOf, waitForStores } from './freshness';
 import type { StoreStatuses } from './store-statuses';
+import type { RecordView } from './view-counter';
 
 /** One environment's documents, as the reads see them. */
 export interface ReadSide {
@@ -15,7 +16,7 @@ export interface ReadSide {
   readonly statuses: StoreStatuses;
 }
 
-export type ReadSides = Readonly<Record<Environment, ReadSide>>;
+export type ReadSides = Readonly<Record<Environment, ReadSide>> & { readonly recordView: RecordView };
 
 /** The store that the request names, or else the token's first. Throws `store_access_denied`, `invalid_uuid`. */
 export function namedStore(request: ApiRequest): StoreId {

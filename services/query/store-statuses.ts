@@ -1,3 +1,4 @@
+import type { CacheObserver } from '../../shared/http/metrics';
 import type { ViewVersion } from '../../shared/ports/view-store';
 
 const REMEMBERED_MS = 1_000;
@@ -9,16 +10,20 @@ const STORES_REMEMBERED_MAX = 10_000;
  */
 export class StoreStatuses {
   private readonly now: () => number;
+  private readonly onCache: CacheObserver | undefined;
   private readonly active_until_ms = new Map<string, number>();
 
   /** `now`: Unix milliseconds. */
-  constructor(now: () => number) {
+  constructor(now: () => number, onCache?: CacheObserver) {
     this.now = now;
+    this.onCache = onCache;
   }
 
   /** `fresh` asks the document in any case. False where there is no such store. */
   async isActive(version: ViewVersion, store_id: string, fresh = false): Promise<boolean> {
-    if (!fresh && (this.active_until_ms.get(store_id) ?? 0) > this.now()) return true;
+    const known = !fresh && (this.active_until_ms.get(store_id) ?? 0) > this.now();
+    this.onCache?.('read_store', known);
+    if (known) return true;
     const looked_at_ms = this.now();
     const store = await version.get('stores', store_id);
     const active = store?.document?.keys.status === 'active';

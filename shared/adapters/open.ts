@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import type { Realm } from '../contracts/realm';
 import type { Config } from '../kernel/config';
 import type { EventStore } from '../ports/event-store';
+import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { JobQueue } from '../ports/job-queue';
 import type { RateLimiter } from '../ports/rate-limiter';
 import type { ViewStore } from '../ports/view-store';
 import { InProcessJobQueue, type InProcessJobQueueOptions } from './in-process/job-queue';
 import { SqliteEventStore } from './sqlite/event-store';
+import { SqliteIdempotencyStore } from './sqlite/idempotency-store';
 import { SqliteRateLimiter } from './sqlite/rate-limiter';
 import { SqliteViewStore } from './sqlite/view-store';
 
@@ -38,6 +40,11 @@ export async function openJobQueue(
 /** REDIS_URL chooses the server. */
 export async function openRateLimiter(config: Config): Promise<RateLimiter> {
   return SqliteRateLimiter.open({ file: join(makeFolder(config.DATA_DIR), 'limits.sqlite') });
+}
+
+/** REDIS_URL chooses the server. */
+export async function openIdempotencyStore(config: Config): Promise<IdempotencyStore> {
+  return SqliteIdempotencyStore.open({ file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite') });
 }
 
 function realmFolder(config: Config, realm: Realm): string {

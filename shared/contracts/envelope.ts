@@ -36,6 +36,8 @@ export interface EventMetadata {
   readonly api_key_id?: string;
   readonly request_id?: string;
   readonly idempotency_key?: string;
+  /** Of a write that may be asked for again: by it the write is found in the log. Another one per use of a key. */
+  readonly operation_id?: string;
 }
 
 /** An event as the codec encoded it, ready to be appended. `id` is a UUID: appending it again is no second event. */

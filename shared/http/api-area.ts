@@ -4,6 +4,7 @@ import { attempt } from './attempt';
 import type { BearerCheck } from './authenticator';
 import { bearerIdentity } from './bearer';
 import { contextOf } from './context';
+import type { Idempotency } from './idempotency';
 import { type PathEntry, pathTable } from './path-table';
 import type { Limits } from './rate-limit';
 import type { Route } from './route';
@@ -13,6 +14,7 @@ interface ApiAreaOptions {
   readonly routes: readonly Route[];
   readonly authenticator: BearerCheck;
   readonly limits: Limits;
+  readonly idempotency?: Idempotency | undefined;
 }
 
 /**
@@ -20,9 +22,9 @@ interface ApiAreaOptions {
  * method is told of only after that: "every /api/* endpoint requires authentication" (spec, rule 1) holds for the whole
  * area, so nothing can be learnt of it without a token. OPTIONS alone, which browsers send without one, needs none.
  */
-export function apiArea({ routes, authenticator, limits }: ApiAreaOptions): RequestHandler {
+export function apiArea({ routes, authenticator, limits, idempotency }: ApiAreaOptions): RequestHandler {
   const identify = bearerIdentity(authenticator);
-  const paths = routePaths(routes);
+  const paths = routePaths(routes, idempotency);
   return async (req, res, next) => {
     if (req.method === 'OPTIONS') await limits.admitOptions(req, res);
     else {
@@ -37,11 +39,11 @@ export function apiArea({ routes, authenticator, limits }: ApiAreaOptions): Requ
 }
 
 /** Strict and case-sensitive: a path has one spelling, so that caches and logs see one. */
-function routePaths(routes: readonly Route[]): Router {
+function routePaths(routes: readonly Route[], idempotency: Idempotency | undefined): Router {
   const router = Router({ strict: true, caseSensitive: true });
   for (const entry of pathTable(routes)) {
     const path = router.route(entry.path).all(nameRoute(entry.path));
-    for (const route of entry.routes) path[verbOf(route)](serveRoute(route));
+    for (const route of entry.routes) path[verbOf(route)](serveRoute(route, idempotency));
     path.all(answerOthers(entry));
   }
   router.use(() => {

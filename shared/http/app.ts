@@ -4,6 +4,7 @@ import type { Config } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
+import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { RateLimiter } from '../ports/rate-limiter';
 import { accessLog } from './access-log';
 import { apiArea } from './api-area';
@@ -13,8 +14,9 @@ import type { BearerCheck } from './authenticator';
 import { contextOf, startContext } from './context';
 import { cors } from './cors';
 import { cacheHeaders, securityHeaders } from './headers';
-import { addHealth, type ReadyCheck } from './health';
-import type { HttpMetrics } from './metrics';
+import { addHealth, addMetrics, type ReadyCheck } from './health';
+import { Idempotency } from './idempotency';
+import type { HttpMetrics, MetricsText } from './metrics';
 import { Limits } from './rate-limit';
 import type { Route } from './route';
 import { errorStage } from './send-error';
@@ -30,11 +32,15 @@ export interface AppOptions {
   /** Of this process alone, for when `limiter` cannot be asked; without it such requests pass unlimited. */
   readonly fallback_limiter?: RateLimiter;
   readonly authenticator: BearerCheck;
+  /** Where this process serves writes: without it an `Idempotency-Key` is not looked at. */
+  readonly idempotency_store?: IdempotencyStore;
   readonly routes: readonly Route[];
   /** Where this process serves `/auth/*`. */
   readonly auth?: AuthEndpoints;
   readonly ready?: ReadyCheck;
   readonly metrics?: HttpMetrics;
+  /** What `/metrics` answers. */
+  readonly metrics_text?: () => Promise<MetricsText>;
 }
 
 /** An Express app from routes as data; one stage after the other as `docs/http.md` draws them. Throws `ConfigError`. */
@@ -49,8 +55,11 @@ export function buildApp(options: AppOptions): Express {
   app.use(securityHeaders, cacheHeaders, cors);
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
   addHealth(app, options.ready);
+  if (options.metrics_text) addMetrics(app, options.metrics_text);
   const auth = authArea(options.auth ?? {}, limits);
-  const api = apiArea({ routes, authenticator, limits });
+  const store = options.idempotency_store;
+  const idempotency = store && new Idempotency({ store, system, log, metrics: options.metrics });
+  const api = apiArea({ routes, authenticator, limits, idempotency });
   app.use((req, res, next) => {
     const { area } = contextOf(res);
     if (area === 'auth') return auth(req, res, next);

@@ -5,6 +5,7 @@ import type { AccountId, ApiKeyId } from '../kernel/ids';
 import type { System } from '../kernel/system';
 import type { ActiveView } from '../ports/active-view';
 import type { ViewVersion } from '../ports/view-store';
+import type { CacheObserver } from './metrics';
 import type { Principal } from './principal';
 import { ShortCache } from './short-cache';
 import type { TokenClaims, TokenCodec } from './tokens';
@@ -18,6 +19,7 @@ export interface AuthenticatorOptions {
   /** The control realm's documents. */
   readonly keys: ActiveView;
   readonly system: System;
+  readonly onCache?: CacheObserver;
 }
 
 /** What the edge needs of it. */
@@ -32,18 +34,23 @@ export class Authenticator {
 
   constructor(options: AuthenticatorOptions) {
     this.options = options;
-    const cached = <Value>(read: (view: ViewVersion, key: string) => Promise<Value | undefined>) =>
+    const cached = <Value>(
+      name: string,
+      read: (view: ViewVersion, key: string) => Promise<Value | undefined>,
+    ) =>
       new ShortCache<Value>({
         ttl_ms: STATE_TTL_MS,
         entries_max: ENTRIES_MAX,
         now: options.system.now,
         load: async (key) => this.read((view) => read(view, key)),
+        onLookup: (hit) => options.onCache?.(name, hit),
       });
     this.keysById = cached(
+      'api_key_by_id',
       async (view, id) => (await view.get('api_keys', id))?.document?.body as ApiKey | undefined,
     );
-    this.keysByHash = cached(findByHash);
-    this.accountStates = cached(async (view, id) => {
+    this.keysByHash = cached('api_key_by_hash', findByHash);
+    this.accountStates = cached('account_status', async (view, id) => {
       const account = await view.get('accounts', id);
       return account?.document?.keys.status as Account['status'] | undefined;
     });

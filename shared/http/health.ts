@@ -2,6 +2,7 @@ import type { Express } from 'express';
 import type { JsonObject } from '../contracts/envelope';
 import { CatalogError } from '../kernel/errors';
 import { contextOf } from './context';
+import type { MetricsText } from './metrics';
 import { allowOf } from './path-table';
 import { sendAnswer, sendJson } from './send';
 import { notReadyBody } from './send-error';
@@ -24,6 +25,23 @@ export function addHealth(app: Express, ready: ReadyCheck | undefined): void {
     else sendJson(res, 503, notReadyBody(details));
   });
   app.all(['/health/live', '/health/ready'], (req, res) => {
+    res.setHeader('Allow', allowOf(['GET']));
+    if (req.method !== 'OPTIONS') throw new CatalogError('method_not_allowed');
+    res.status(204).end();
+  });
+}
+
+/** `/metrics`, for Prometheus. No token: whoever must not see it is kept away by what stands in front (docs/http.md). */
+export function addMetrics(app: Express, text: () => Promise<MetricsText>): void {
+  const path = app.route('/metrics');
+  path.get(async (_req, res) => {
+    contextOf(res).route = '/metrics';
+    const { content_type, body } = await text();
+    res.setHeader('Cache-Control', 'no-store');
+    res.setHeader('Content-Type', content_type);
+    res.end(body);
+  });
+  path.all((req, res) => {
     res.setHeader('Allow', allowOf(['GET']));
     if (req.method !== 'OPTIONS') throw new CatalogError('method_not_allowed');
     res.status(204).end();

@@ -51,28 +51,36 @@ export class Limits {
   async admitApi(req: Request, res: Response, key: KnownKey | undefined): Promise<void> {
     const type = key?.key_type ?? 'public';
     const subject = key === undefined ? `ip:${this.addressOf(req)}` : `key:${key.api_key_id}`;
-    await this.admit(res, subject, this.api[type], type);
+    await this.admit(res, 'api', subject, this.api[type], type);
   }
 
   /** `/auth/*`: one bucket per endpoint and key, or address. */
   async admitAuth(req: Request, res: Response, endpoint: string, key: KnownKey | undefined): Promise<void> {
     const whose = key === undefined ? `ip:${this.addressOf(req)}` : key.api_key_id;
-    await this.admit(res, `auth:${endpoint}:${whose}`, this.auth, key?.key_type ?? 'public');
+    await this.admit(res, 'auth', `auth:${endpoint}:${whose}`, this.auth, key?.key_type ?? 'public');
   }
 
   /** OPTIONS, which never carries a token, has a bucket apart: refused calls do not keep a browser from asking. */
   async admitOptions(req: Request, res: Response): Promise<void> {
-    await this.admit(res, `options:ip:${this.addressOf(req)}`, this.api.public, 'public');
+    await this.admit(res, 'options', `options:ip:${this.addressOf(req)}`, this.api.public, 'public');
   }
 
-  private async admit(res: Response, subject: string, tier: Tier, type: KeyType): Promise<void> {
+  private async admit(
+    res: Response,
+    area: 'api' | 'auth' | 'options',
+    subject: string,
+    tier: Tier,
+    type: KeyType,
+  ): Promise<void> {
     const verdict = await this.take(subject, tier);
     contextOf(res).tier = `${type}_key`;
     res.setHeader('X-RateLimit-Limit', String(verdict.limit));
     res.setHeader('X-RateLimit-Remaining', String(verdict.remaining));
     res.setHeader('X-RateLimit-Reset', String(verdict.reset_s));
     res.setHeader('X-RateLimit-Tier', `${type}_key`);
-    if (!verdict.allowed) throw new CatalogError('rate_limited', { retry_after_s: verdict.retry_after_s });
+    if (verdict.allowed) return;
+    this.options.metrics?.limiterRefused({ area, tier: `${type}_key` });
+    throw new CatalogError('rate_limited', { retry_after_s: verdict.retry_after_s });
   }
 
   private async take(subject: string, tier: Tier): Promise<Verdict> {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../contracts/envelope';
 import type { Permission } from '../contracts/vocabulary';
+import type { Operation } from '../ports/idempotency-store';
 import type { Principal } from './principal';
 
 /** Every value of every query parameter, in order; a parameter that is not there has no entry. */
@@ -7,6 +8,7 @@ export type QueryParameters = Readonly<Record<string, readonly string[]>>;
 
 /** A request to `/api/*` that has passed rate limit, authentication and the route's permission. */
 export interface ApiRequest {
+  readonly method: Route['method'] | 'HEAD';
   readonly principal: Principal;
   /** Path parameters; ids are already checked to be UUIDs, in lower case. */
   readonly params: Readonly<Record<string, string>>;
@@ -14,6 +16,8 @@ export interface ApiRequest {
   /** The parsed JSON object of a write; `{}` where there is no body. */
   readonly body: JsonObject;
   readonly request_id: string;
+  /** Of a write with an `Idempotency-Key`: what it stands for, and whether it may be done already. */
+  readonly operation?: Operation & { readonly idempotency_key: string };
   /** A request header, by its name in lower case. */
   header(name: string): string | undefined;
 }

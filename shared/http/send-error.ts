@@ -2,9 +2,10 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { JsonObject } from '../contracts/envelope';
 import { CatalogError, type Fault } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
+import type { KeptAnswer } from '../ports/idempotency-store';
 import { contextOf } from './context';
 import { errorCatalogue } from './error-catalogue';
-import { sendJson } from './send';
+import { sendRendered } from './send';
 
 const SERVER_ERROR = 500;
 
@@ -34,14 +35,20 @@ function toCatalogError(error: unknown): CatalogError {
 }
 
 function sendError(res: Response, failure: CatalogError): void {
-  const { status, retry_after_s } = errorCatalogue[failure.condition];
-  const wait_s = failure.retry_after_s ?? retry_after_s;
-  if (wait_s !== undefined) res.setHeader('Retry-After', String(Math.max(1, Math.ceil(wait_s))));
-  const { area } = contextOf(res);
-  if (area === 'api' && status === 401) res.setHeader('WWW-Authenticate', challengeOf(failure));
-  res.setHeader('Cache-Control', 'no-store');
   res.removeHeader('ETag');
-  sendJson(res, status, area === 'auth' ? plainBody(failure) : structuredBody(failure, res));
+  sendRendered(res, renderError(failure, res));
+}
+
+/** The failure as it goes out. */
+export function renderError(failure: CatalogError, res: Response): KeptAnswer {
+  const { status, retry_after_s } = errorCatalogue[failure.condition];
+  const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
+  const wait_s = failure.retry_after_s ?? retry_after_s;
+  if (wait_s !== undefined) headers['Retry-After'] = String(Math.max(1, Math.ceil(wait_s)));
+  const { area } = contextOf(res);
+  if (area === 'api' && status === 401) headers['WWW-Authenticate'] = challengeOf(failure);
+  const body = area === 'auth' ? plainBody(failure) : structuredBody(failure, res);
+  return { status, headers, body: JSON.stringify(body) };
 }
 
 /** RFC 6750 §3: no error code where no token was given. */

@@ -1,25 +1,39 @@
 import type { Request, Response } from 'express';
 import type { JsonObject } from '../contracts/envelope';
+import type { KeptAnswer } from '../ports/idempotency-store';
 import { etagOf, matchesNone } from './etag';
 import type { Answer } from './route';
 
 /** The envelope `{code, status: "OK", data, meta?}` (spec, "Response envelope"), with ETag and 304 on reads. */
 export function sendAnswer(req: Request, res: Response, answer: Answer): void {
-  const code = answer.status ?? 200;
-  const meta = answer.meta === undefined ? {} : { meta: answer.meta };
-  const body = JSON.stringify({ code, status: 'OK', data: answer.data, ...meta });
-  for (const [name, value] of Object.entries(answer.headers ?? {})) res.setHeader(name, value);
   const reading = req.method === 'GET' || req.method === 'HEAD';
-  if (reading || answer.version !== undefined) {
-    // Without `code`: what a 201 answered is what a GET answers next.
-    const etag = etagOf(answer.version, JSON.stringify(answer.data) + JSON.stringify(meta));
-    res.setHeader('ETag', etag);
-    if (reading && matchesNone(req.get('if-none-match'), etag)) {
-      res.status(304).end();
-      return;
-    }
-  }
-  sendText(res, code, body);
+  const rendered = renderAnswer(answer, reading);
+  const { ETag } = rendered.headers;
+  if (reading && ETag !== undefined && matchesNone(req.get('if-none-match'), ETag)) {
+    setHeaders(res, rendered.headers);
+    res.status(304).end();
+  } else sendRendered(res, rendered);
+}
+
+/** The answer as it goes out: with an ETag for whatever is read, and for a write's resource. */
+export function renderAnswer(answer: Answer, reading: boolean): KeptAnswer {
+  const status = answer.status ?? 200;
+  const meta = answer.meta === undefined ? {} : { meta: answer.meta };
+  const body = JSON.stringify({ code: status, status: 'OK', data: answer.data, ...meta });
+  const tagged = reading || answer.version !== undefined;
+  // Without `code`: what a 201 answered is what a GET answers next.
+  const content = JSON.stringify(answer.data) + JSON.stringify(meta);
+  const etag: Record<string, string> = tagged ? { ETag: etagOf(answer.version, content) } : {};
+  return { status, headers: { ...answer.headers, ...etag }, body };
+}
+
+export function sendRendered(res: Response, { status, headers, body }: KeptAnswer): void {
+  setHeaders(res, headers);
+  sendText(res, status, body);
+}
+
+function setHeaders(res: Response, headers: KeptAnswer['headers']): void {
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
 }
 
 /** For bodies that are no answer of a route: errors and health. */

@@ -1,14 +1,21 @@
 import type { Request, RequestHandler, Response } from 'express';
+import type { JsonObject } from '../contracts/envelope';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
+import type { KeptAnswer } from '../ports/idempotency-store';
 import { readBody } from './body';
 import { contextOf } from './context';
+import { fingerprintOf, type Idempotency, idempotencyKeyOf } from './idempotency';
 import type { Principal } from './principal';
 import type { ApiRequest, QueryParameters, Route } from './route';
-import { sendAnswer } from './send';
+import { renderAnswer, sendAnswer, sendRendered } from './send';
+import { renderError } from './send-error';
 
-/** An authenticated request's way through one route: permission → path ids → body → handler → answer. */
-export function serveRoute(route: Route): RequestHandler {
+/**
+ * An authenticated request's way through one route: permission → path ids → body → (once per Idempotency-Key) handler
+ * → answer.
+ */
+export function serveRoute(route: Route, idempotency?: Idempotency): RequestHandler {
   return async (req, res) => {
     const { principal, request_id } = contextOf(res);
     if (principal === undefined) throw new CatalogError('unauthenticated');
@@ -17,9 +24,36 @@ export function serveRoute(route: Route): RequestHandler {
     const query = queryParameters(req);
     const body = await bodyOf(route, req, res);
     const header = (name: string): string | undefined => req.get(name);
-    sendAnswer(req, res, await route.handler({ principal, params, query, body, request_id, header }));
+    const method = req.method === 'HEAD' ? 'HEAD' : route.method;
+    const request: ApiRequest = { method, principal, params, query, body, request_id, header };
+    const key = route.method === 'GET' ? undefined : idempotencyKeyOf(header('idempotency-key'));
+    if (key === undefined || idempotency === undefined) sendAnswer(req, res, await route.handler(request));
+    else sendRendered(res, await answerOnce(idempotency, key, route, request, res));
   };
 }
+
+/** The first answer to the key, whoever of those that ask now or later was given it first. */
+function answerOnce(
+  idempotency: Idempotency,
+  idempotency_key: string,
+  route: Route,
+  request: ApiRequest,
+  res: Response,
+): Promise<KeptAnswer> {
+  const { query, body, principal } = request;
+  return idempotency.once({
+    key: { api_key_id: principal.api_key_id, idempotency_key },
+    fingerprint: fingerprintOf(route.method, contextOf(res).path, copyOf(query), body),
+    run: async (operation) => {
+      const answer = await route.handler({ ...request, operation: { ...operation, idempotency_key } });
+      return renderAnswer(answer, false);
+    },
+    refusal: (failure) => renderError(failure, res),
+  });
+}
+
+const copyOf = (query: QueryParameters): JsonObject =>
+  Object.fromEntries(Object.entries(query).map(([name, values]) => [name, [...values]]));
 
 /** A public key never writes, whatever its token says (spec, "API key types"). */
 function assertPermitted(principal: Principal, route: Route): void {

@@ -14,6 +14,7 @@ export class ShortCache<Value> {
     readonly entries_max: number;
     readonly now: () => number;
     readonly load: (key: string) => Promise<Value | undefined>;
+    readonly onLookup?: ((hit: boolean) => void) | undefined;
   };
   private readonly entries = new Map<string, Entry<Value>>();
 
@@ -26,8 +27,9 @@ export class ShortCache<Value> {
     const known = this.entries.get(key);
     const age_ms = known === undefined ? Number.NaN : now_ms - known.read_at_ms;
     // A clock that was set back makes an age negative: then the entry is not believed either.
-    if (known !== undefined && age_ms >= 0 && age_ms < this.options.ttl_ms) return known.loading;
-    return this.load(key, now_ms);
+    const hit = known !== undefined && age_ms >= 0 && age_ms < this.options.ttl_ms;
+    this.options.onLookup?.(hit);
+    return hit ? known.loading : this.load(key, now_ms);
   }
 
   private load(key: string, now_ms: number): Promise<Value | undefined> {

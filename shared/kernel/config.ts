@@ -39,8 +39,12 @@ const schema = z.object({
   JWT_SECRET: z.string().min(32, 'at least 32 characters').optional(),
   /** A JSON file with a ring of keys: the first signs, all verify. Wins over JWT_SECRET. */
   JWT_KEYS_FILE: z.string().optional(),
+  /** Where a worker of its own answers `/health/*` and `/metrics`. */
+  WORKER_PORT: port.default(9464),
   /** How long a start may take to project what is in the log already, before it listens all the same. */
   START_TIMEOUT_S: count.default(30),
+  /** How often views become events; a crash loses those since the last time. */
+  VIEW_FLUSH_INTERVAL_S: count.max(86_400).default(30),
 });
 
 export type Config = z.infer<typeof schema>;

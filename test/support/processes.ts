@@ -26,7 +26,7 @@ export async function startProcess(
   environment: Record<string, string>,
 ): Promise<RunningProcess> {
   const child = spawn(process.execPath, [join(ROOT, main)], {
-    env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', DEMO: 'off', ...environment },
+    env: { ...process.env, PORT: '0', WORKER_PORT: '0', LOG_LEVEL: 'info', DEMO: 'off', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   running.add(child);

@@ -2,7 +2,7 @@ import { listingResource } from '../../../shared/contracts/resources';
 import type { Answer, ApiRequest, Route } from '../../../shared/http/route';
 import { parseBody } from '../../../shared/http/validation';
 import type { ListingId } from '../../../shared/kernel/ids';
-import { contextOf, guardFor, storeForNew } from '../request';
+import { contextOf, guardFor, storeNamedForNew } from '../request';
 import type { RouteDeps } from '../routes';
 import { settle } from '../settle';
 import { listingPatchSchema, newListingSchema } from './body';
@@ -21,10 +21,12 @@ export function listingRoutes(deps: RouteDeps): Route[] {
 async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = contextOf(request);
   const input = parseBody(newListingSchema, request.body);
-  const store_id = await storeForNew(request, deps.stores, input.store_id);
+  const store_id = storeNamedForNew(request, input.store_id);
   const { environment } = request.principal;
-  const { value, position } = await createListing(deps, context, { environment, store_id }, input);
-  const headers = await settle(deps, request, store_id, position);
+  const guard = (): Promise<void> => deps.stores.require(environment, store_id);
+  const target = { environment, store_id, guard };
+  const { value, position, repeated } = await createListing(deps, context, target, input);
+  const headers = await settle(deps, request, store_id, position, repeated);
   return {
     status: 201,
     data: { ...listingResource(value), stats: { media_count: value.media_ids.length, publication_count: 0 } },
@@ -37,15 +39,15 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = contextOf(request);
   const target = targetOf(deps, request);
   const changes = parseBody(listingPatchSchema, request.body);
-  const { value, position } = await updateListing(deps, context, target, changes);
-  const headers = await settle(deps, request, value.store_id, position);
+  const { value, position, repeated } = await updateListing(deps, context, target, changes);
+  const headers = await settle(deps, request, value.store_id, position, repeated);
   return { data: listingResource(value), version: value.version, headers };
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const target = targetOf(deps, request);
-  const { value: store_id, position } = await deleteListing(deps, contextOf(request), target);
-  const headers = await settle(deps, request, store_id, position);
+  const { value: store_id, position, repeated } = await deleteListing(deps, contextOf(request), target);
+  const headers = await settle(deps, request, store_id, position, repeated);
   return { data: { id: target.id, object: 'listing', deleted: true }, headers };
 }
 

@@ -1,9 +1,9 @@
 import type { Listing, ListingState } from '../../../shared/contracts/aggregates/listing';
 import type { Environment } from '../../../shared/contracts/realm';
 import { accept } from '../../../shared/kernel/decision';
-import { generateId, type ListingId, type StoreId } from '../../../shared/kernel/ids';
+import type { ListingId, StoreId } from '../../../shared/kernel/ids';
 import { listingAggregate } from '../aggregates';
-import type { StoreDeps, WriteContext } from '../context';
+import { idForNew, type StoreDeps, type WriteContext } from '../context';
 import { execute, type Written } from '../execute';
 import { checkReferences, refuseMove } from '../references';
 import type { ListingPatch, NewListing } from './body';
@@ -14,6 +14,8 @@ export interface NewListingTarget {
   readonly environment: Environment;
   readonly store_id: StoreId;
   readonly id?: ListingId;
+  /** Throws where nothing may be created. */
+  readonly guard?: () => void | Promise<void>;
 }
 
 /** A listing by id; `guard` throws where the caller may not write to it, or not in this version. */
@@ -36,11 +38,14 @@ export async function createListing(
   input: NewListing,
 ): Promise<Written<Listing>> {
   const { environment, store_id } = target;
-  const id = target.id ?? generateId<ListingId>(deps.system.now(), deps.system.random);
+  const id = target.id ?? idForNew<ListingId>(deps.system, context);
   const written = await execute({
     ...place(deps, environment, id),
     context,
-    check: () => checkReferences(deps, environment, store_id, input),
+    check: async () => {
+      await target.guard?.();
+      await checkReferences(deps, environment, store_id, input);
+    },
     decide: (state) => decideListing(state, { type: 'CreateListing', store_id, input }),
   });
   return { ...written, value: present(written.value) };

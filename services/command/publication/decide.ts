@@ -22,12 +22,18 @@ export type PublicationCommand =
   /** Creates what is not there and patches what is: a row of an import. */
   | { readonly type: 'PutPublication'; readonly store_id: string; readonly input: PublicationInput }
   | { readonly type: 'UpdatePublication'; readonly changes: PublicationChanges }
-  | { readonly type: 'DeletePublication' };
+  | { readonly type: 'DeletePublication' }
+  /** What was counted of a publication that is gone meanwhile is let go. */
+  | { readonly type: 'RecordViews'; readonly count: number };
 
 export function decidePublication(
   state: PublicationState,
   command: PublicationCommand,
 ): Decision<PublicationEvent> {
+  if (command.type === 'RecordViews')
+    return state.tag === 'present'
+      ? accept({ type: 'PublicationViewed', data: { count: command.count } })
+      : accept();
   if (state.tag === 'deleted') return reject('publication_not_found');
   switch (command.type) {
     case 'CreatePublication': {

@@ -1,9 +1,9 @@
 import type { Publication, PublicationState } from '../../../shared/contracts/aggregates/publication';
 import type { Environment } from '../../../shared/contracts/realm';
 import { accept } from '../../../shared/kernel/decision';
-import { generateId, type PublicationId, type StoreId } from '../../../shared/kernel/ids';
+import type { PublicationId, StoreId } from '../../../shared/kernel/ids';
 import { publicationAggregate } from '../aggregates';
-import type { StoreDeps, WriteContext } from '../context';
+import { idForNew, type StoreDeps, type WriteContext } from '../context';
 import { execute, type Written } from '../execute';
 import { checkReferences, refuseMove } from '../references';
 import type { NewPublication, PublicationPatch } from './body';
@@ -14,6 +14,8 @@ export interface NewPublicationTarget {
   readonly environment: Environment;
   readonly store_id: StoreId;
   readonly id?: PublicationId;
+  /** Throws where nothing may be created. */
+  readonly guard?: () => void | Promise<void>;
 }
 
 /** A publication by id; `guard` throws where the caller may not write to it, or not in this version. */
@@ -36,11 +38,14 @@ export async function createPublication(
   input: NewPublication,
 ): Promise<Written<Publication>> {
   const { environment, store_id } = target;
-  const id = target.id ?? generateId<PublicationId>(deps.system.now(), deps.system.random);
+  const id = target.id ?? idForNew<PublicationId>(deps.system, context);
   const written = await execute({
-    ...place(deps, environment, id),
+    ...placeOf(deps, environment, id),
     context,
-    check: () => checkReferences(deps, environment, store_id, input),
+    check: async () => {
+      await target.guard?.();
+      await checkReferences(deps, environment, store_id, input);
+    },
     decide: (state) => decidePublication(state, { type: 'CreatePublication', store_id, input }),
   });
   return { ...written, value: present(written.value) };
@@ -54,7 +59,7 @@ export async function updatePublication(
   changes: PublicationPatch,
 ): Promise<Written<Publication>> {
   const written = await execute({
-    ...place(deps, target.environment, target.id),
+    ...placeOf(deps, target.environment, target.id),
     context,
     check: async (state) => {
       if (state.tag !== 'present') return;
@@ -74,7 +79,7 @@ export async function deletePublication(
   target: PublicationTarget,
 ): Promise<Written<StoreId>> {
   const written = await execute({
-    ...place(deps, target.environment, target.id),
+    ...placeOf(deps, target.environment, target.id),
     context,
     check: async (state) => {
       if (state.tag === 'present') await target.guard?.(state.publication);
@@ -97,7 +102,7 @@ export async function putPublication(
 ): Promise<PutPublicationResult> {
   const { environment, store_id, id } = target;
   const written = await execute({
-    ...place(deps, environment, id),
+    ...placeOf(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
@@ -112,7 +117,8 @@ export async function putPublication(
   return { ...written, outcome, value: present(written.value) };
 }
 
-function place(deps: StoreDeps, environment: Environment, id: PublicationId) {
+/** Where a publication's stream is. */
+export function placeOf(deps: StoreDeps, environment: Environment, id: PublicationId) {
   return {
     system: deps.system,
     events: deps.events[environment],

@@ -188,6 +188,22 @@ describe('a race', () => {
     expect(all.map((written) => written.position)).toEqual(names.map((_, i) => BigInt(i + 2)));
   });
 
+  test('that is lost to a second run of the same operation ends as that one did', async () => {
+    const desk = new Desk();
+    await desk.run(create);
+    const operation = { id: newId(), started_at_ms: 0, resumed: false };
+    const context: WriteContext = { source: 'api', request_id: 'r', operation };
+    desk.log.beforeAppend = async () => {
+      desk.log.beforeAppend = async () => {};
+      const metadata = { ...desk.log.log[0]!.metadata, operation_id: operation.id };
+      const event = { id: newId(), type: 'ListingDeleted', schema_version: 1, data: {}, metadata };
+      await desk.log.append(desk.stream, 0, [event]);
+    };
+    const written = await desk.run({ type: 'DeleteListing' }, { context });
+    expect(written).toMatchObject({ value: { tag: 'deleted' }, position: 2n, repeated: true });
+    expect(desk.log.log).toHaveLength(2);
+  });
+
   test('that fails does not stop the writers behind it', async () => {
     const desk = new Desk();
     const [failed, created, renamed] = await Promise.allSettled([

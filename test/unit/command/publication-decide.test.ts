@@ -186,3 +186,16 @@ describe('deleting a publication', () => {
     expect(outcome([created, deleted], remove)).toBe('publication_not_found');
   });
 });
+
+describe('views of a publication', () => {
+  const record = { type: 'RecordViews', count: 3 } as const;
+
+  test('given it, then they are told', () => {
+    expect(outcome([created], record)).toEqual([viewed]);
+  });
+
+  test('given none or a deleted one, then they are let go', () => {
+    expect(outcome([], record)).toEqual([]);
+    expect(outcome([created, deleted], record)).toEqual([]);
+  });
+});

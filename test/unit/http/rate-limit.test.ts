@@ -99,7 +99,12 @@ describe('rate limits', () => {
   test('a limiter that fails: the process limits on its own', async () => {
     const fallback_limiter = new CountingLimiter();
     let fell_back = 0;
-    const metrics = { requestFinished: () => {}, limiterFellBack: () => fell_back++ };
+    const metrics = {
+      requestFinished: () => {},
+      limiterFellBack: () => fell_back++,
+      limiterRefused: () => {},
+      keyClaimed: () => {},
+    };
     await withApp(
       { limiter: failing, fallback_limiter, metrics, environment: { RATE_LIMIT_SECRET: '1/10/1' } },
       async (app) => {

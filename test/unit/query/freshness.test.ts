@@ -85,6 +85,7 @@ test('before anything was projected every read is unavailable', () =>
     const system = { now: Date.now, random: (size: number) => new Uint8Array(size) };
     for (const route of queryRoutes({ views: { live: view, test: view }, system })) {
       const reading = route.handler({
+        method: 'GET',
         principal: {
           api_key_id: idOf('key'),
           account_id: idOf('account'),

@@ -1,4 +1,5 @@
 import { queryRoutes } from '../../../services/query/routes';
+import type { Viewed } from '../../../services/query/view-counter';
 import { openViewStore } from '../../../shared/adapters/open';
 import type { CollectionName, ViewDocument } from '../../../shared/contracts/documents';
 import { type Position, START } from '../../../shared/contracts/envelope';
@@ -20,12 +21,15 @@ export interface Asked {
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly as?: Partial<Principal>;
+  readonly method?: 'GET' | 'HEAD';
 }
 
 /** The reads over a real view store on a folder of its own; documents are written straight into it. */
 export class ReadWorld {
   /** What the reads take for the time, Unix milliseconds. */
   now_ms = 1_000_000;
+  /** What was told of as viewed. */
+  readonly viewed: Viewed[] = [];
   private readonly heads = new Map<number, Position>();
   private readonly routes: readonly Route[];
 
@@ -38,7 +42,8 @@ export class ReadWorld {
     const now = () => this.now_ms;
     const view = new ActiveView(store, now);
     const system = { now, random: (size: number) => new Uint8Array(size) };
-    this.routes = queryRoutes({ views: { live: view, test: view }, system });
+    const recordView = (viewed: Viewed): void => void this.viewed.push(viewed);
+    this.routes = queryRoutes({ views: { live: view, test: view }, system, recordView });
   }
 
   /** An active, empty version; the principal holds a secret key for `stores`. */
@@ -64,6 +69,7 @@ export class ReadWorld {
     const parameters = new URLSearchParams(asked.query);
     const names = [...new Set(parameters.keys())];
     return route.handler({
+      method: asked.method ?? 'GET',
       principal: { ...this.principal, ...asked.as },
       params: asked.id === undefined ? {} : { id: asked.id },
       query: Object.fromEntries(names.map((name) => [name, parameters.getAll(name)])),

@@ -1,0 +1,45 @@
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/contracts/envelope';
+import type { Realm } from '../../shared/contracts/realm';
+import type { AppendResult, EventStore, LogBatch } from '../../shared/ports/event-store';
+import type { ServiceMetrics } from './service-metrics';
+
+/** A realm's log, with its appends counted. */
+export class CountedEventStore implements EventStore {
+  constructor(
+    private readonly store: EventStore,
+    private readonly realm: Realm,
+    private readonly metrics: ServiceMetrics,
+  ) {}
+
+  async append(
+    stream: StreamName,
+    expected_revision: number,
+    events: readonly EncodedEvent[],
+  ): Promise<AppendResult> {
+    const started_ms = performance.now();
+    let outcome: AppendResult['outcome'] | 'failed' = 'failed';
+    try {
+      const result = await this.store.append(stream, expected_revision, events);
+      outcome = result.outcome;
+      return result;
+    } finally {
+      this.metrics.appended(this.realm, outcome, events.length, performance.now() - started_ms);
+    }
+  }
+
+  readStream(stream: StreamName, from?: number): Promise<RecordedEvent[]> {
+    return this.store.readStream(stream, from);
+  }
+
+  subscribe(options: Parameters<EventStore['subscribe']>[0]): AsyncIterable<LogBatch> {
+    return this.store.subscribe(options);
+  }
+
+  head(): Promise<Position> {
+    return this.store.head();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+}

@@ -1,0 +1,229 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { streamName } from '../../shared/contracts/envelope';
+import { CatalogError } from '../../shared/kernel/errors';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+import { endAll, startProcess } from '../support/processes';
+import { waitFor } from '../support/wait-for';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+/** Samples of the Prometheus text by name and labels, as they stand in it. */
+async function scrape(url: string): Promise<{ text: string; value: (sample: string) => number | undefined }> {
+  const reply = await fetch(`${url}/metrics`);
+  expect([reply.status, reply.headers.get('content-type')]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+  ]);
+  const text = await reply.text();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const samples = new Map(lines.map((line) => [line.replace(/ \S+$/, ''), Number(/\S+$/.exec(line)?.[0])]));
+  return { text, value: (sample) => samples.get(sample) };
+}
+
+describe('/metrics', () => {
+  let harness: Harness;
+  let shop: Shop;
+
+  beforeAll(async () => {
+    harness = await startHarness({ environment: { RATE_LIMIT_PUBLIC: '60/1000/3' } });
+    shop = await harness.newShop();
+  });
+  afterAll(() => harness.close());
+
+  const post = (headers = {}) =>
+    harness.request('POST', '/api/publication', { token: shop.secret.token, body: TEA, headers });
+  const metrics = () => scrape(harness.url);
+
+  test('counts requests by route and status, and what they took', async () => {
+    const { id } = (await post()).body.data;
+    const path = `/api/publication/${id}`;
+    for (let n = 0; n < 3; n++) await harness.request('GET', path, { token: shop.secret.token });
+    await harness.request('GET', `${path}x`, { token: shop.secret.token });
+    await harness.request('GET', '/api/nothing/at/all', { token: shop.secret.token });
+    const seen = 'method="GET",route="/api/publication/:id"';
+    await waitFor(async () => {
+      const { value } = await metrics();
+      expect(value(`catalog_http_requests_total{${seen},status="200"}`)).toBe(3);
+      expect(value(`catalog_http_requests_total{${seen},status="400"}`)).toBe(1);
+      expect(value('catalog_http_requests_total{method="GET",route="none",status="404"}')).toBe(1);
+      expect(value(`catalog_http_request_duration_seconds_count{${seen}}`)).toBe(4);
+      return true;
+    });
+  });
+
+  test('counts events and appends by realm', async () => {
+    const before = await metrics();
+    await post();
+    const after = await metrics();
+    const live = 'catalog_events_appended_total{realm="live"}';
+    expect(after.value(live)! - before.value(live)!).toBe(1);
+    const appends = 'catalog_append_duration_seconds_count{realm="live",outcome="appended"}';
+    expect(after.value(appends)! - before.value(appends)!).toBe(1);
+  });
+
+  test('shows every lane of every realm, level with its log, and what is parked', async () => {
+    await harness.settled();
+    const { value } = await metrics();
+    for (const realm of ['control', 'live', 'test']) {
+      for (let lane = 0; lane < 8; lane++) {
+        expect(value(`catalog_lane_lag_events{realm="${realm}",lane="${lane}"}`)).toBe(0);
+        expect(value(`catalog_lane_lag_seconds{realm="${realm}",lane="${lane}"}`)).toBe(0);
+      }
+      expect(value(`catalog_parked_streams{realm="${realm}"}`)).toBe(0);
+      expect(value(`catalog_dependency_up{dependency="event_store",realm="${realm}"}`)).toBe(1);
+      expect(value(`catalog_dependency_up{dependency="view_store",realm="${realm}"}`)).toBe(1);
+    }
+  });
+
+  test('counts cache hits, keys, and views that wait', async () => {
+    const path = `/api/publication/${(await post()).body.data.id}`;
+    const before = await metrics();
+    await post({ 'idempotency-key': 'metrics' });
+    await post({ 'idempotency-key': 'metrics' });
+    await harness.request('GET', path, { token: shop.public.token });
+    const { value } = await metrics();
+    for (const cache of ['api_key_by_id', 'account_status', 'written_store'])
+      expect(value(`catalog_cache_lookups_total{cache="${cache}",result="hit"}`)).toBeGreaterThan(0);
+    expect(value('catalog_idempotent_requests_total{outcome="first"}')).toBe(1);
+    expect(value('catalog_idempotent_requests_total{outcome="answered"}')).toBe(1);
+    expect(value('catalog_views_waiting')! - before.value('catalog_views_waiting')!).toBe(1);
+  });
+
+  test('counts refusals of the limiter, and what this process limited on its own', async () => {
+    const stranger = await harness.newKey('public', [shop.store_id]);
+    const read = () => harness.request('GET', '/api/store', { token: stranger.token });
+    for (let n = 0; n < 4; n++) await read();
+    const refusals = 'catalog_rate_limit_refusals_total{area="api",tier="public_key"}';
+    expect((await metrics()).value(refusals)).toBe(1);
+    const { limiter } = harness.service.runtime;
+    const { take } = limiter;
+    limiter.take = async () => {
+      throw new CatalogError('unavailable');
+    };
+    await read();
+    limiter.take = take;
+    expect((await metrics()).value('catalog_rate_limit_fallbacks_total')).toBe(1);
+  });
+
+  test('is documented, every name with its labels', async () => {
+    const { text } = await metrics();
+    const told = [...text.matchAll(/^# TYPE (catalog_\w+) (\w+)$/gm)].map(
+      ([, name, kind]) => `${name} ${kind}`,
+    );
+    const docs = readFileSync(join(process.cwd(), 'docs', 'metrics.md'), 'utf8');
+    const rows = [...docs.matchAll(/^\| `(catalog_\w+)` +\| (\w+)/gm)].map(
+      ([, name, kind]) => `${name} ${kind}`,
+    );
+    expect(told.sort()).toEqual(rows.sort());
+  });
+
+  test('has the process itself, needs no token, and tells no key, token or id', async () => {
+    const { text, value } = await metrics();
+    expect(value('process_resident_memory_bytes')).toBeGreaterThan(0);
+    expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
+    const { public: open, secret } = shop;
+    for (const hidden of [open.key, open.id, open.token, secret.key, secret.id, secret.token, shop.store_id])
+      expect(text).not.toContain(hidden);
+    expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    const refused = await harness.request('POST', '/metrics');
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+});
+
+test('a lane that does not come on shows how far behind it is, and for how long', async () => {
+  const harness = await startHarness();
+  const shop = await harness.newShop();
+  await harness.settled();
+  await harness.service.pipelines.stop();
+  const { store_id } = shop;
+  const hour_ago = new Date(Date.now() - 3_600_000).toISOString();
+  const metadata = { occurred_at: hour_ago, partition_key: store_id, store_id, source: 'system' } as const;
+  for (const id of ['1', '2'].map((n) => `01890000-0000-7000-8000-00000000000${n}`))
+    await harness.service.runtime.events.live.append(streamName('live', 'listing', id), -1, [
+      { id, type: 'ListingDeleted', schema_version: 1, data: {}, metadata },
+    ]);
+  const { value } = await scrape(harness.url);
+  const lanes = [0, 1, 2, 3, 4, 5, 6, 7];
+  for (const lane of lanes) {
+    expect(value(`catalog_lane_lag_events{realm="live",lane="${lane}"}`)).toBe(2);
+    const seconds = value(`catalog_lane_lag_seconds{realm="live",lane="${lane}"}`);
+    expect(seconds).toBeGreaterThanOrEqual(3_600);
+    expect(seconds).toBeLessThan(3_700);
+    expect(value(`catalog_lane_lag_events{realm="test",lane="${lane}"}`)).toBe(0);
+  }
+  const ready = await harness.request('GET', '/health/ready');
+  expect(ready.body.data).toMatchObject({
+    ready: true,
+    rate_limiter: 'ok',
+    idempotency_store: 'ok',
+    live: { event_store: 'ok', view_store: 'ok', lag: lanes.map(() => 2), parked: [] },
+  });
+  await harness.close();
+});
+
+test('a store that fails makes the service unready and is named; the others are told of all the same', async () => {
+  const harness = await startHarness();
+  const { events, idempotency, limiter } = harness.service.runtime;
+  const fail = async (): Promise<never> => {
+    throw new CatalogError('unavailable');
+  };
+  const { head } = events.test;
+  const { check } = idempotency;
+  const { take } = limiter;
+  Object.assign(events.test, { head: fail });
+  Object.assign(idempotency, { check: fail });
+  Object.assign(limiter, { take: fail });
+  const ready = await harness.request('GET', '/health/ready');
+  expect([ready.status, ready.body.error.details]).toEqual([
+    503,
+    expect.objectContaining({
+      rate_limiter: 'unavailable',
+      idempotency_store: 'unavailable',
+      test: expect.objectContaining({ event_store: 'unavailable', view_store: 'ok' }),
+      live: expect.objectContaining({ event_store: 'ok', view_store: 'ok' }),
+    }),
+  ]);
+  const { value } = await scrape(harness.url);
+  expect(value('catalog_dependency_up{dependency="event_store",realm="test"}')).toBe(0);
+  expect(value('catalog_dependency_up{dependency="event_store",realm="live"}')).toBe(1);
+  expect(value('catalog_lane_lag_events{realm="test",lane="0"}')).toBeUndefined();
+  Object.assign(events.test, { head });
+  Object.assign(idempotency, { check });
+  Object.assign(limiter, { take });
+  expect((await harness.request('GET', '/health/ready')).status).toBe(200);
+  await harness.close();
+});
+
+describe('every process apart', () => {
+  afterEach(endAll);
+
+  const freePort = async (): Promise<number> => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  };
+
+  test('has its metrics: command, query, and the worker on a port of its own', async () => {
+    const harness = await startHarness();
+    const DATA_DIR = harness.data_dir;
+    const port = await freePort();
+    const worker = await startProcess('projections/main.js', { DATA_DIR, WORKER_PORT: String(port) });
+    const command = await startProcess('services/command/main.js', { DATA_DIR });
+    const query = await startProcess('services/query/main.js', { DATA_DIR });
+    expect(worker.url).toBe(`http://127.0.0.1:${port}`);
+    for (const { url } of [worker, command, query]) {
+      expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+      await fetch(`${url}/nothing`);
+      const { value } = await scrape(url);
+      expect(value('catalog_http_requests_total{method="GET",route="/health/ready",status="200"}')).toBe(1);
+      expect(value('catalog_lane_lag_events{realm="live",lane="7"}')).toBe(0);
+    }
+    for (const one of [worker, command, query]) expect(await one.end('SIGTERM')).toBe(0);
+    await harness.close();
+  });
+});

@@ -1,0 +1,170 @@
+import { verify } from '../../projections/verify';
+import { openRuntime } from '../../services/runtime';
+import { parseConfig } from '../../shared/kernel/config';
+import { createLogger } from '../../shared/kernel/log';
+import { realSystem } from '../../shared/kernel/system';
+import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+import { endAll, startProcess } from '../support/processes';
+import { waitFor } from '../support/wait-for';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+describe('views', () => {
+  let harness: Harness;
+  let shop: Shop;
+
+  beforeAll(async () => {
+    harness = await startHarness({ environment: { VIEW_FLUSH_INTERVAL_S: '3600' } });
+    shop = await harness.newShop();
+  });
+  afterAll(() => harness.close());
+
+  const write = (method: string, path: string, body?: object, headers = {}): Promise<Reply> =>
+    harness.request(method, path, { token: shop.secret.token, body, headers });
+  const made = async (body: object = {}): Promise<string> =>
+    (await write('POST', '/api/publication', { ...TEA, ...body })).body.data.id;
+  const view = (id: string, headers = {}, method = 'GET', query = ''): Promise<Reply> =>
+    harness.request(method, `/api/publication/${id}${query}`, { token: shop.public.token, headers });
+  const manage = async (id: string) =>
+    harness.request('GET', `/api/publication/${id}?visibility=all`, { token: shop.secret.token });
+  const viewsOf = async (id: string): Promise<number> => {
+    await harness.service.views.flush();
+    await harness.settled();
+    return (await manage(id)).body.data.stats.view_count;
+  };
+
+  test('a GET with a public key is one; HEAD, a secret key, a list and a refusal are none', async () => {
+    const id = await made();
+    const hidden = await made({ visibility: 'private' });
+    await view(id);
+    await view(id, {}, 'GET', '?expand=listing');
+    await view(id, {}, 'HEAD');
+    await manage(id);
+    await harness.request('GET', '/api/publications', { token: shop.public.token });
+    expect((await view(hidden)).status).toBe(404);
+    expect((await view(id, {}, 'GET', '?expand=nothing')).status).toBe(400);
+    expect(await viewsOf(id)).toBe(2);
+    expect(await viewsOf(hidden)).toBe(0);
+  });
+
+  test('an answer of 304 is one as well', async () => {
+    const id = await made();
+    const etag = (await view(id)).headers.get('etag')!;
+    expect((await view(id, { 'if-none-match': etag })).status).toBe(304);
+    expect(await viewsOf(id)).toBe(2);
+  });
+
+  test('a hundred are one event, and change neither updated_at nor what If-Match compares', async () => {
+    const id = await made();
+    const before = await manage(id);
+    const head = await harness.service.runtime.events.live.head();
+    await Promise.all(Array.from({ length: 100 }, () => view(id)));
+    expect(await viewsOf(id)).toBe(100);
+    expect(await harness.service.runtime.events.live.head()).toBe(head + 1n);
+    const after = await manage(id);
+    expect(after.body.data).toEqual({
+      ...before.body.data,
+      stats: { ...before.body.data.stats, view_count: 100 },
+    });
+    const patched = await write(
+      'PATCH',
+      `/api/publication/${id}`,
+      { price_amount: 1 },
+      { 'if-match': before.headers.get('etag')! },
+    );
+    expect([patched.status, patched.body.data.stats.view_count]).toEqual([200, 100]);
+    expect(patched.headers.get('etag')).toMatch(/^"2-/);
+  });
+
+  test('of a publication deleted meanwhile are let go', async () => {
+    const id = await made();
+    await view(id);
+    await write('DELETE', `/api/publication/${id}`);
+    const head = await harness.service.runtime.events.live.head();
+    await harness.service.views.flush();
+    expect(await harness.service.runtime.events.live.head()).toBe(head);
+    expect(harness.service.views.views).toBe(0);
+  });
+
+  test('test data has views of its own, and the documents still add up to the log', async () => {
+    const test_shop = await harness.newShop('test');
+    const created = await harness.request('POST', '/api/publication', {
+      token: test_shop.secret.token,
+      body: TEA,
+    });
+    const path = `/api/publication/${created.body.data.id}`;
+    await harness.request('GET', path, { token: test_shop.public.token });
+    await harness.service.views.flush();
+    await harness.settled();
+    const reply = await harness.request('GET', path, { token: test_shop.secret.token });
+    expect(reply.body.data.stats.view_count).toBe(1);
+    const { events, viewStores, log } = harness.service.runtime;
+    for (const realm of ['live', 'test'] as const) {
+      const parts = { events: events[realm], views: viewStores[realm], system: realSystem, log };
+      expect((await verify({ realm, ...parts })).differences).toEqual([]);
+    }
+  });
+
+  test('reads go on while the log cannot be written; the views come through later', async () => {
+    const id = await made();
+    const log = harness.service.runtime.events.live;
+    const { append } = log;
+    log.append = async () => {
+      throw new Error('the disk is full');
+    };
+    await view(id);
+    await harness.service.views.flush();
+    expect((await view(id)).status).toBe(200);
+    log.append = append;
+    expect(await viewsOf(id)).toBe(1);
+    expect(await viewsOf(id)).toBe(2);
+  });
+});
+
+describe('views of a process', () => {
+  afterEach(endAll);
+
+  test('become events by themselves, and those counted last when it is asked to stop', async () => {
+    const harness = await startHarness();
+    const shop = await harness.newShop();
+    const body = TEA;
+    const made = await harness.request('POST', '/api/publication', { token: shop.secret.token, body });
+    const path = `/api/publication/${made.body.data.id}`;
+    const settings = { DATA_DIR: harness.data_dir, VIEW_FLUSH_INTERVAL_S: '1' };
+    const query = await startProcess('services/query/main.js', settings);
+    const look = async (): Promise<void> => {
+      const headers = { authorization: `Bearer ${shop.public.token}` };
+      expect((await fetch(`${query.url}${path}`, { headers })).status).toBe(200);
+    };
+    const counted = async (): Promise<number> =>
+      (await harness.request('GET', path, { token: shop.secret.token })).body.data.stats.view_count;
+
+    await look();
+    await waitFor(async () => (await counted()) === 1);
+    await look();
+    await look();
+    expect(await query.end('SIGTERM')).toBe(0);
+    await waitFor(async () => (await counted()) === 3);
+    await harness.close();
+  });
+
+  test('are all there when all in one was asked to stop', async () => {
+    const first = await startHarness();
+    const shop = await first.newShop();
+    const reply = await first.request('POST', '/api/publication', { token: shop.secret.token, body: TEA });
+    const path = `/api/publication/${reply.body.data.id}`;
+    await first.request('GET', path, { token: shop.public.token });
+    await first.service.close();
+    const config = parseConfig({ DATA_DIR: first.data_dir });
+    const runtime = await openRuntime(config, createLogger({ level: 'silent' }), realSystem);
+    const stored = await runtime.events.live.readStream(
+      `live.publication-${reply.body.data.id}` as Parameters<typeof runtime.events.live.readStream>[0],
+    );
+    expect(stored.map(({ type, data }) => [type, data.count])).toEqual([
+      ['PublicationCreated', undefined],
+      ['PublicationViewed', 1],
+    ]);
+    await runtime.close();
+    await first.close();
+  });
+});

@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import Database from 'libsql';
+import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
+import { makeTempDir, withTempDir } from '../support/temp-dir';
+import { idempotencyStoreContract } from './idempotency-store.contract';
+
+idempotencyStoreContract('SQLite', async () => {
+  const folder = makeTempDir();
+  const opened: SqliteIdempotencyStore[] = [];
+  const again = async (): Promise<SqliteIdempotencyStore> => {
+    const store = await SqliteIdempotencyStore.open({ file: join(folder.path, 'idempotency.sqlite') });
+    opened.push(store);
+    return store;
+  };
+  const dispose = async (): Promise<void> => {
+    for (const store of opened) await store.close();
+    folder.remove();
+  };
+  return { store: await again(), again, dispose };
+});
+
+test('the idempotency store on SQLite sweeps out what has expired', async () => {
+  await withTempDir(async (folder) => {
+    const file = join(folder, 'idempotency.sqlite');
+    const store = await SqliteIdempotencyStore.open({ file });
+    const claim = (idempotency_key: string, now_ms: number) =>
+      store.claim(
+        { api_key_id: 'a', idempotency_key },
+        {
+          fingerprint: 'f',
+          holder: 'h',
+          now_ms,
+          locked_until_ms: now_ms + 10,
+          expires_at_ms: now_ms + 60_000,
+        },
+      );
+    for (let n = 0; n < 50; n++) await claim(`old-${n}`, n);
+    await claim('new', 100_000);
+    const database = new Database(file);
+    expect(database.prepare('SELECT idempotency_key FROM operations').all()).toEqual([
+      { idempotency_key: 'new' },
+    ]);
+    database.close();
+    await store.close();
+  });
+});

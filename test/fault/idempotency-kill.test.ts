@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { createAccount } from '../../services/command/account/service';
+import { createApiKey } from '../../services/command/api-key/service';
+import { createStore } from '../../services/command/store/service';
+import { openRuntime } from '../../services/runtime';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+import { endAll, startProcess } from '../support/processes';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+
+const context = { source: 'cli', request_id: 'kill-test' } as const;
+const DIE = `--require ${join(__dirname, '..', 'support', 'die-after-append.js')}`;
+
+afterEach(endAll);
+
+async function secretKey(folder: string): Promise<string> {
+  const config = parseConfig({ DATA_DIR: folder, DEMO: 'off' });
+  const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
+  const deps = { system: realSystem, events: runtime.events };
+  const { id: account_id } = (await createAccount(deps, context, { name: 'Killed' })).value;
+  const store = await createStore(deps, context, { account_id }, { name: 'Shop', environment: 'live' });
+  const grants = { account_id, name: 'writer', type: 'secret' as const, stores: [store.value.id] };
+  const { key } = await createApiKey(deps, context, grants);
+  await runtime.close();
+  return key;
+}
+
+async function client(url: string, key: string) {
+  const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
+  const { data } = (await reply.json()) as { data: { token: string } };
+  const send = async (method: string, path: string, idempotency_key: string, body?: object) => {
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${data.token}`,
+        'content-type': 'application/json',
+        'idempotency-key': idempotency_key,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  };
+  return send;
+}
+
+test('given a service killed -9 between append and answer, when the write is sent again, then it is found and not repeated', async () => {
+  await withTempDir(async (folder) => {
+    const settings = { DATA_DIR: folder };
+    const key = await secretKey(folder);
+    const tea = { title: 'Tea', price_currency: 'USD', price_amount: 5 };
+
+    const dying = await startProcess('services/main.js', {
+      ...settings,
+      NODE_OPTIONS: DIE,
+      DIE_AFTER_APPEND_OF: 'fatal',
+    });
+    const before = await client(dying.url, key);
+    const first = await before('POST', '/api/publication', 'harmless', tea);
+    expect(first.status).toBe(201);
+    await expect(before('POST', '/api/publication', 'fatal', tea)).rejects.toThrow();
+
+    const running = await startProcess('services/main.js', settings);
+    const after = await client(running.url, key);
+    // The answer that was kept has survived.
+    const replay = await after('POST', '/api/publication', 'harmless', tea);
+    expect([replay.status, replay.text, replay.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      first.text,
+      'true',
+    ]);
+    // The dead process' lock holds for its lease, and no longer.
+    const locked = await after('POST', '/api/publication', 'fatal', tea);
+    expect([locked.status, JSON.parse(locked.text).error.code]).toEqual([409, 'RESOURCE_LOCKED']);
+    const wait_s = Number(locked.headers.get('retry-after'));
+    expect(wait_s).toBeGreaterThan(0);
+    expect(wait_s).toBeLessThanOrEqual(10);
+    const answered = await waitFor(
+      async () => {
+        const reply = await after('POST', '/api/publication', 'fatal', tea);
+        return reply.status === 409 ? undefined : reply;
+      },
+      { timeout_ms: 15_000, what: 'the lock of the dead process to expire' },
+    );
+    expect([answered.status, answered.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect((await after('POST', '/api/publication', 'fatal', tea)).text).toBe(answered.text);
+
+    const list = await after('GET', '/api/publications', 'unused');
+    const { data } = JSON.parse(list.text) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id).sort()).toEqual(
+      [JSON.parse(first.text).data.id, JSON.parse(answered.text).data.id].sort(),
+    );
+    expect(await running.end('SIGTERM')).toBe(0);
+  });
+}, 60_000);

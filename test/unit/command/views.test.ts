@@ -1,0 +1,77 @@
+import type { WriteContext } from '../../../services/command/context';
+import {
+  createPublication,
+  deletePublication,
+  updatePublication,
+} from '../../../services/command/publication/service';
+import { recordViews } from '../../../services/command/publication/views';
+import { streamName } from '../../../shared/contracts/envelope';
+import type { StoreId } from '../../../shared/kernel/ids';
+import { newId, World } from './support';
+
+const environment = 'live';
+const input = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+async function shop() {
+  const world = new World();
+  const target = { environment, store_id: newId<StoreId>() } as const;
+  const { id } = (await createPublication(world, world.context(), target, input)).value;
+  const stream = streamName(environment, 'publication', id);
+  const view = (count: number, context: WriteContext = world.context()) =>
+    recordViews(world, context, { environment, id, count });
+  const patch = (price_amount: number) =>
+    updatePublication(world, world.context(), { environment, id }, { price_amount });
+  return { world, id, view, patch, events: world.events.live, stream };
+}
+
+test('views add up and leave version and updated_at alone', async () => {
+  const { world, view, patch } = await shop();
+  await view(3);
+  world.now_ms += 1_000;
+  await view(4);
+  const { value } = await patch(1_250);
+  expect(value).toMatchObject({ view_count: 7, version: 1, updated_at: value.created_at });
+});
+
+test('a batch of views that is told twice counts once', async () => {
+  const { view, patch } = await shop();
+  const operation = { id: newId(), started_at_ms: 0, resumed: false };
+  const context: WriteContext = { source: 'system', request_id: operation.id, operation };
+  await view(3, context);
+  await view(3, { ...context, operation: { ...operation, resumed: true } });
+  expect((await patch(1_250)).value.view_count).toBe(3);
+});
+
+test('views of a deleted publication are let go', async () => {
+  const { world, id, view, events } = await shop();
+  await deletePublication(world, world.context(), { environment, id });
+  await view(3);
+  expect(events.log.map(({ type }) => type)).toEqual(['PublicationCreated', 'PublicationDeleted']);
+});
+
+test('a write to a publication that was viewed for years reads only what is new', async () => {
+  const { view, patch, events, stream } = await shop();
+  for (let n = 0; n < 200; n++) await view(1);
+  const from: (number | undefined)[] = [];
+  const readStream = events.readStream.bind(events);
+  events.readStream = async (...asked) => {
+    if (asked[0] === stream) from.push(asked[1]);
+    return readStream(...asked);
+  };
+  const first = await patch(1);
+  const second = await patch(2);
+  expect(from).toEqual([200, 201]);
+  expect([first.value.version, second.value.version, second.value.view_count]).toEqual([2, 3, 200]);
+  expect(second).toMatchObject({ changed: true, position: 203n });
+});
+
+test('and is not misled by what others wrote meanwhile', async () => {
+  const { world, id, view, patch, events } = await shop();
+  for (let n = 0; n < 100; n++) await view(1);
+  await patch(1);
+  // Another process: what this one remembers of the log is not known to it.
+  const other = { ...world, events: { ...world.events, live: Object.create(events) } };
+  await updatePublication(other, world.context(), { environment, id }, { title: 'Theirs' });
+  const { value } = await patch(2);
+  expect(value).toMatchObject({ title: 'Theirs', price_amount: 2, version: 4, view_count: 100 });
+});
