@@ -1,4 +1,5 @@
-import type { Key } from '../../contracts/documents';
+import type { Key, StoredDocument } from '../../contracts/documents';
+import { compareByOrder, type SortOrder } from '../../contracts/sorting';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import type { SqlInput } from './connection';
 import { column, selected, type Table } from './documents';
@@ -16,11 +17,12 @@ type Where = ViewQuery['where'];
 /**
  * A page of documents. The inner select walks index entries alone, so that skipping reads no document; a condition
  * such as `visibility in (public, private)` becomes one arm per value, merged in the order of the index.
+ * `besides` is one more condition on the row.
  */
-export function pageQuery(table: Table, query: ViewQuery): Query {
+export function pageQuery(table: Table, query: ViewQuery, besides: Query = ANYTHING): Query {
   const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
   const arms = armsOf(query.where).map((where) => {
-    const condition = conditionSql(table, where);
+    const condition = both(conditionSql(table, where), besides);
     const columns = ['rowid AS found', ...order.map(({ name }) => name)];
     return { ...condition, sql: `SELECT ${columns.join(', ')} FROM ${table.name} WHERE ${condition.sql}` };
   });
@@ -33,9 +35,16 @@ export function pageQuery(table: Table, query: ViewQuery): Query {
   };
 }
 
-export function countQuery(table: Table, where: Where): Query {
-  const { sql, parameters } = conditionSql(table, where);
+export function countQuery(table: Table, where: Where, besides: Query = ANYTHING): Query {
+  const { sql, parameters } = both(conditionSql(table, where), besides);
   return { sql: `SELECT count(*) FROM ${table.name} WHERE ${sql}`, parameters };
+}
+
+const ANYTHING: Query = { sql: '', parameters: [] };
+
+function both(one: Query, other: Query): Query {
+  if (other === ANYTHING) return one;
+  return { sql: `${one.sql} AND ${other.sql}`, parameters: [...one.parameters, ...other.parameters] };
 }
 
 /** Documents by id, all parts; tombstones too where nothing is asked of the keys. */
@@ -93,10 +102,16 @@ function keyTerms(name: string, condition: KeyCondition): Term[] {
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], finds_null: true }];
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
   if ('in' in condition) return [inTerm(name, condition.in)];
+  if ('not' in condition) return [notTerm(name, condition.not)];
   const terms: Term[] = [];
   if (condition.gte !== undefined) terms.push({ sql: `${name} >= ?`, parameters: [condition.gte] });
   if (condition.lte !== undefined) terms.push({ sql: `${name} <= ?`, parameters: [condition.lte] });
   return terms;
+}
+
+function notTerm(name: string, value: Key): Term {
+  if (value === null) return { sql: `${name} IS NOT NULL`, parameters: [] };
+  return { sql: `${name} IS NOT ?`, parameters: [value], finds_null: true };
 }
 
 /** A list of any length as one parameter, so that its length does not make another statement. */
@@ -105,4 +120,14 @@ function inTerm(name: string, values: readonly Key[]): Term {
   const parameters = [JSON.stringify(values.filter((value) => value !== null))];
   if (!values.includes(null)) return { sql: listed, parameters };
   return { sql: `(${listed} OR ${name} IS NULL)`, parameters, finds_null: true };
+}
+
+/** SQL promises no order of a join's rows, so the page is put in order here; as a rule it is already. */
+export function inOrder(documents: StoredDocument[], order: SortOrder): StoredDocument[] {
+  const sortable = documents.map((stored) => ({
+    stored,
+    id: stored.id,
+    keys: stored.document?.keys ?? {},
+  }));
+  return sortable.sort((a, b) => compareByOrder(order, a, b)).map(({ stored }) => stored);
 }
