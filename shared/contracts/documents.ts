@@ -72,8 +72,8 @@ export const collections = {
     },
     words: { scope: ['store_id', 'visibility'] },
     indexes: [
-      // The price at the end lets a search within a price range walk by date without looking at documents.
-      ['store_id', 'visibility', 'created_at', 'id', 'price_up'],
+      // The last two let a search that filters by them walk by date without looking at documents.
+      ['store_id', 'visibility', 'created_at', 'id', 'price_up', 'listing_id'],
       ['store_id', 'visibility', 'price_up', 'id'],
       ['store_id', 'visibility', 'price_down', 'id'],
       ['store_id', 'visibility', 'name_fold', 'id'],

@@ -15,8 +15,13 @@ const WORD_LENGTH_MAX = 40;
 
 export const titleWord = (word: string): string => TITLE + word;
 export const wholeTitle = (words: readonly string[]): string => WHOLE + words.join(WHOLE);
+/** What the whole of a longer title begins with. */
+export const titleBeginning = (words: readonly string[]): string => wholeTitle(words) + WHOLE;
 /** Whether it is a word as it stands in the text. */
 export const isPlainWord = (word: string): boolean => !word.startsWith(TITLE) && !word.startsWith(WHOLE);
+/** Those of the title among a document's words, as they stand in the text. */
+export const titleWordsOf = (words: readonly string[]): string[] =>
+  words.filter((word) => word.startsWith(TITLE)).map((word) => word.slice(TITLE.length));
 
 export interface SearchedText {
   readonly title: string;
