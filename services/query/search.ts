@@ -52,13 +52,16 @@ export async function readSearch(sides: ReadSides, request: ApiRequest): Promise
   const within = scopeOf(query, store_id);
   const found = await fittingTiers(version, within, words);
   if (!found) return nothing;
+  const { skip, limit } = pageOf(query);
   const page = await version.search('publications', {
     ...within,
     // Sorted by something else, how well an item fits does not matter.
     tiers: query.sort ? found.tiers.slice(-1) : found.tiers,
     order: orderOf(modeOf(query)),
     parts: partsFor('publication', query),
-    ...pageOf(query),
+    skip,
+    // Nothing is looked for past the end.
+    limit: Math.max(0, Math.min(limit, found.total - skip)),
   });
   const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
   return { data, meta: pageMeta({ ...query, total: found.total }) };

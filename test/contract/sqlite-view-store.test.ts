@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { tables } from '../../shared/adapters/sqlite/documents';
-import { pageQuery } from '../../shared/adapters/sqlite/page-query';
+import { pageQuery, type RowCondition } from '../../shared/adapters/sqlite/page-query';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { CollectionName } from '../../shared/contracts/documents';
 import { featuredFirst, orderOf, type SortOrder } from '../../shared/contracts/sorting';
@@ -158,8 +158,8 @@ describe('the view store on SQLite', () => {
     afterEach(() => database.close());
 
     /** How SQLite goes about the selection of a page, without the look-ups of its documents. */
-    function plan(collection: CollectionName, query: ViewQuery): string[] {
-      const { sql, parameters } = pageQuery(tables[collection], query);
+    function plan(collection: CollectionName, query: ViewQuery, besides?: RowCondition): string[] {
+      const { sql, parameters } = pageQuery(tables[collection], query, besides);
       const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([...parameters]);
       return (rows as { detail: string }[]).map(({ detail }) => detail);
     }
@@ -213,6 +213,19 @@ describe('the view store on SQLite', () => {
         expect(steps.filter((step) => /USING COVERING INDEX/.test(step))).toHaveLength(2);
       },
     );
+
+    test('a few rows of a search are looked up, many are met on a walk of the order’s index', () => {
+      const query = { where: one_store, order: orderOf('created_at_desc'), limit: 20 };
+      const filtered = { ...query, where: { ...one_store, price_up: { gte: 1 }, listing_id: { not: 'l' } } };
+      const rows = 'rowid IN (SELECT value FROM json_each(?))';
+      for (const one of [query, filtered]) {
+        const few = plan('publications', one, { sql: rows, parameters: ['[1]'], by_row: true }).join('\n');
+        expect(few).toContain('SEARCH publications USING INTEGER PRIMARY KEY (rowid=?)');
+        const many = plan('publications', one, { sql: `+${rows}`, parameters: ['[1]'] }).join('\n');
+        expect(many).toContain('SEARCH publications USING COVERING INDEX publications_0');
+        expect(many).not.toContain('TEMP B-TREE');
+      }
+    });
 
     test('a key is looked up by its hash in an index', () => {
       const steps = plan('api_keys', { where: { key_hash: 'h' }, order: [['id', 'asc']], limit: 1 });

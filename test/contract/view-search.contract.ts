@@ -55,6 +55,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect((await search([[[starts('sh')]]])).sort()).toEqual(['a', 'b', 'c']);
       expect(await search([[[word('sh')]]])).toEqual([]);
       expect(await search([[[]]])).toEqual([]);
+      expect(await search([[[starts('sh')]]], { limit: 0 })).toEqual([]);
       expect((await search([[]])).sort()).toEqual(['a', 'b', 'c', 'd']);
       expect(await count([[starts('sh')]])).toBe(3);
       expect(await count([[word('blue')], [starts('sh')]])).toBe(2);

@@ -9,6 +9,11 @@ export interface Query {
   readonly parameters: readonly SqlInput[];
 }
 
+export interface RowCondition extends Query {
+  /** It names a few rows, which are looked up one by one. */
+  readonly by_row?: true;
+}
+
 /** How many arms of an `in` are read side by side in index order, rather than sorted. */
 const ARMS_MAX = 8;
 
@@ -19,12 +24,15 @@ type Where = ViewQuery['where'];
  * such as `visibility in (public, private)` becomes one arm per value, merged in the order of the index.
  * `besides` is one more condition on the row.
  */
-export function pageQuery(table: Table, query: ViewQuery, besides: Query = ANYTHING): Query {
+export function pageQuery(table: Table, query: ViewQuery, besides: RowCondition = ANYTHING): Query {
   const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
   const arms = armsOf(query.where).map((where) => {
     const condition = both(conditionSql(table, where), besides);
     const columns = ['rowid AS found', ...order.map(({ name }) => name)];
-    return { ...condition, sql: `SELECT ${columns.join(', ')} FROM ${table.name} WHERE ${condition.sql}` };
+    return {
+      ...condition,
+      sql: `SELECT ${columns.join(', ')} FROM ${from(table, besides)} WHERE ${condition.sql}`,
+    };
   });
   const terms = order.map(({ direction }, index) => `${index + 2} ${direction.toUpperCase()}`);
   const sorted = `${arms.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY ${terms.join(', ')}`;
@@ -35,12 +43,15 @@ export function pageQuery(table: Table, query: ViewQuery, besides: Query = ANYTH
   };
 }
 
-export function countQuery(table: Table, where: Where, besides: Query = ANYTHING): Query {
+export function countQuery(table: Table, where: Where, besides: RowCondition = ANYTHING): Query {
   const { sql, parameters } = both(conditionSql(table, where), besides);
-  return { sql: `SELECT count(*) FROM ${table.name} WHERE ${sql}`, parameters };
+  return { sql: `SELECT count(*) FROM ${from(table, besides)} WHERE ${sql}`, parameters };
 }
 
-const ANYTHING: Query = { sql: '', parameters: [] };
+const ANYTHING: RowCondition = { sql: '', parameters: [] };
+
+/** What SQLite would not choose by itself: it takes any list of rows for a long one. */
+const from = ({ name }: Table, { by_row }: RowCondition): string => (by_row ? `${name} NOT INDEXED` : name);
 
 function both(one: Query, other: Query): Query {
   if (other === ANYTHING) return one;

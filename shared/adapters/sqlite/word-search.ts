@@ -9,7 +9,7 @@ import type {
 } from '../../ports/view-store';
 import type { Connection } from './connection';
 import { type Table, tables, toDocument } from './documents';
-import { countQuery, inOrder, matchesNothing, pageQuery, type Query } from './page-query';
+import { countQuery, inOrder, matchesNothing, pageQuery, type RowCondition } from './page-query';
 import { matchExpression, tagsOf, wordsTable } from './words';
 
 /**
@@ -82,7 +82,9 @@ function scopeTags({ name, spec }: Table, { scope }: Pick<WordSearch, 'scope'>):
 
 function readStep(connection: Connection, step: Step, query: ViewQuery): StoredDocument[] {
   const { table } = step;
-  const { sql, parameters } = pageQuery(table, query, fittingRows(connection, step));
+  const fitting = fittingRows(connection, step);
+  if (!fitting) return [];
+  const { sql, parameters } = pageQuery(table, query, fitting);
   const parts = query.parts ?? [];
   const rows = connection.all(sql, parameters);
   return inOrder(
@@ -101,29 +103,31 @@ function countStep(
   const within_scope = Object.keys(where).every(
     (key) => Object.hasOwn(scope, key) && where[key] === scope[key],
   );
-  const { sql, parameters } =
-    within_scope && terms.length > 0
-      ? { sql: `SELECT count(*) FROM (${rowsOf(step)})`, parameters: [expressionOf(step)] }
-      : countQuery(table, where, fittingRows(connection, step));
+  if (within_scope && terms.length > 0)
+    return Number(connection.value(`SELECT count(*) FROM (${rowsOf(step)})`, [expressionOf(step)]));
+  const fitting = fittingRows(connection, step);
+  if (!fitting) return 0;
+  const { sql, parameters } = countQuery(table, where, fitting);
   return Number(connection.value(sql, parameters));
 }
 
-/** The condition that a row fits the step; the plus keeps a large set from being what the walk is led by. */
-function fittingRows(connection: Connection, step: Step): Query {
-  if (step.terms.length === 0) return otherRows(step);
-  const some = connection.all(`${rowsOf(step)} LIMIT ?`, [expressionOf(step), LOOKUPS_MAX + 1]);
-  if (some.length <= LOOKUPS_MAX) {
-    const listed = JSON.stringify(some.map(([row]) => row));
-    return { sql: 'rowid IN (SELECT value FROM json_each(?))', parameters: [listed] };
-  }
-  return { sql: `+rowid IN (${rowsOf(step)})`, parameters: [expressionOf(step)] };
+/** The condition that a row fits the step, undefined where none does. */
+function fittingRows(connection: Connection, step: Step): RowCondition | undefined {
+  const { table, tags, terms, but } = step;
+  if (terms.length > 0) return listedRows(connection, step);
+  if (!but) return { sql: '1', parameters: [] };
+  if (but.length === 0) return undefined;
+  return { sql: `+rowid NOT IN (${rowsOf({ table })})`, parameters: [matchExpression(tags, but)] };
 }
 
-function otherRows({ table, tags, but }: Step): Query {
-  if (!but) return { sql: '1', parameters: [] };
-  if (but.length === 0) return { sql: '0', parameters: [] };
-  const sql = `+rowid NOT IN (${rowsOf({ table })})`;
-  return { sql, parameters: [matchExpression(tags, but)] };
+/** The plus keeps a large set from being what the walk is led by. */
+function listedRows(connection: Connection, step: Step): RowCondition | undefined {
+  const some = connection.all(`${rowsOf(step)} LIMIT ?`, [expressionOf(step), LOOKUPS_MAX + 1]);
+  if (some.length === 0) return undefined;
+  if (some.length > LOOKUPS_MAX)
+    return { sql: `+rowid IN (${rowsOf(step)})`, parameters: [expressionOf(step)] };
+  const listed = JSON.stringify(some.map(([row]) => row));
+  return { sql: 'rowid IN (SELECT value FROM json_each(?))', parameters: [listed], by_row: true };
 }
 
 function rowsOf({ table }: Pick<Step, 'table'>): string {
