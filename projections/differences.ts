@@ -38,8 +38,8 @@ export function differencesOf(
 function comparable(stored: StoredDocument | undefined): 'missing' | 'deleted' | Record<string, unknown> {
   if (!stored) return 'missing';
   if (!stored.document) return 'deleted';
-  const { keys, body, state, expansions } = stored.document;
-  return { keys, body, state: withoutRepair(state), expansions };
+  const { keys, body, state, expansions, words } = stored.document;
+  return { keys, body, state: withoutRepair(state), expansions, words };
 }
 
 const describe = (side: string | object): string => (typeof side === 'string' ? side : 'present');

@@ -16,6 +16,7 @@ import type { JsonObject } from '../../shared/contracts/envelope';
 import { facetKey } from '../../shared/contracts/facets';
 import { listingResource, publicationResource } from '../../shared/contracts/resources';
 import type { Visibility } from '../../shared/contracts/vocabulary';
+import { publicationWords } from '../../shared/contracts/words';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import type { Known, Occasion, View } from './view';
@@ -96,7 +97,8 @@ export function foldPublication(
   const attachment = named
     ? attach(after.publication.listing_id, after.publication.store_id)
     : attachmentOf(before ?? undefined);
-  return render(after.publication, before?.state.reviews ?? NO_REVIEWS, revision, attachment);
+  const reviews = before?.state.reviews ?? NO_REVIEWS;
+  return render(after.publication, reviews, revision, attachment, wordsAfter(before, after.publication));
 }
 
 /** The listing was changed, or deleted (null). Gives the same view where it knew that or hangs elsewhere. */
@@ -169,13 +171,25 @@ function render(
   reviews: ReviewCounts,
   revision: number,
   { listing_id, embed }: Attachment,
+  words: readonly string[],
 ): PublicationView {
   return {
     keys: { store_id: publication.store_id, listing_id, ...sortKeys(publication) },
     body: publicationResource(publication),
     state: { publication, reviews, revision },
     expansions: { listing: embed, media: [] },
+    words,
   };
+}
+
+/** Most events leave the text alone, and a long one takes its time. */
+function wordsAfter(before: PublicationView | undefined, after: Publication): readonly string[] {
+  const known = before?.state.publication;
+  const same =
+    known?.title === after.title &&
+    known.description === after.description &&
+    known.description_html === after.description_html;
+  return (same && before?.words) || publicationWords(after);
 }
 
 function sortKeys(publication: Publication): Record<string, Key> {

@@ -11,6 +11,7 @@ export interface View<State = unknown, Expansions = unknown> {
   readonly body: JsonObject;
   readonly state: State;
   readonly expansions: Expansions;
+  readonly words?: readonly string[];
 }
 
 /** What is known of a document: `undefined` was never there, `null` was deleted for good. */

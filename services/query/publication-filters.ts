@@ -18,6 +18,19 @@ const price = z
   .transform(Number)
   .optional();
 
+export const priceBounds = { min_price: price, max_price: price };
+
+export interface PriceBounds {
+  readonly min_price?: number | undefined;
+  readonly max_price?: number | undefined;
+}
+
+export const BOUNDS_IN_ORDER = { path: ['min_price'], error: 'at most max_price' };
+
+export function areBoundsInOrder({ min_price, max_price }: PriceBounds): boolean {
+  return (min_price ?? 0) <= (max_price ?? Number.MAX_SAFE_INTEGER);
+}
+
 /** The parameters of `GET /api/publications`: those of every list, and its filters (decisions §5). */
 export const publicationsSchema = listSchema
   .extend({
@@ -25,13 +38,9 @@ export const publicationsSchema = listSchema
     featured: flag,
     free_shipping: flag,
     in_stock: flag,
-    min_price: price,
-    max_price: price,
+    ...priceBounds,
   })
-  .refine((query) => (query.min_price ?? 0) <= (query.max_price ?? Number.MAX_SAFE_INTEGER), {
-    path: ['min_price'],
-    error: 'at most max_price',
-  });
+  .refine(areBoundsInOrder, BOUNDS_IN_ORDER);
 
 export type PublicationsQuery = z.infer<typeof publicationsSchema>;
 
@@ -46,7 +55,7 @@ export function flagsOf(query: PublicationsQuery): Partial<FacetFlags> {
 }
 
 /** Totals are maintained for every filter but these. */
-export const filtersByPrice = (query: PublicationsQuery): boolean =>
+export const filtersByPrice = (query: PriceBounds): boolean =>
   query.min_price !== undefined || query.max_price !== undefined;
 
 /** The filters as conditions on keys, for a list in the order of `mode`. */
@@ -56,7 +65,7 @@ export function filterKeys(query: PublicationsQuery, mode: SortMode): ViewQuery[
     ...(featured === undefined ? {} : { featured_rank: featured ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED }),
     ...(free_shipping === undefined ? {} : { free_shipping: Number(free_shipping) }),
     ...(in_stock === undefined ? {} : { in_stock: Number(in_stock) }),
-    ...(filtersByPrice(query) ? priceRange(query, mode) : {}),
+    ...priceRange(query, mode),
   };
 }
 
@@ -64,7 +73,9 @@ export function filterKeys(query: PublicationsQuery, mode: SortMode): ViewQuery[
  * Both price keys hold an active price, and for an inactive one a number outside of all prices, which is in no range
  * (decisions §1). The range is put on the key that the list is sorted by, so that one index gives both.
  */
-function priceRange({ min_price, max_price }: PublicationsQuery, mode: SortMode): ViewQuery['where'] {
+export function priceRange(query: PriceBounds, mode: SortMode): ViewQuery['where'] {
+  if (!filtersByPrice(query)) return {};
+  const { min_price, max_price } = query;
   const key = mode === 'price_desc' ? 'price_down' : 'price_up';
   return { [key]: { gte: min_price ?? 0, lte: Math.min(max_price ?? PRICE_AMOUNT_MAX, PRICE_AMOUNT_MAX) } };
 }

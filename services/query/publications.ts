@@ -1,10 +1,11 @@
 import { countFacets } from '../../shared/contracts/facets';
 import { orderOf } from '../../shared/contracts/sorting';
-import type { SortMode, Visibility } from '../../shared/contracts/vocabulary';
+import type { SortMode } from '../../shared/contracts/vocabulary';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
+import type { ViewQuery } from '../../shared/ports/view-store';
 import { pageOf, sortModeOf } from './list-query';
+import { listingAskedFor } from './listing-filter';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
 import {
   filterKeys,
@@ -15,8 +16,8 @@ import {
 } from './publication-filters';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
-import { listingState, storeState } from './stored-shapes';
-import { showsContainer, visibilitiesOf, visibilityKey } from './visibility';
+import { storeState } from './stored-shapes';
+import { visibilitiesOf, visibilityKey } from './visibility';
 
 /** `GET /api/publications` */
 export async function readPublications(sides: ReadSides, request: ApiRequest): Promise<Answer> {
@@ -27,7 +28,7 @@ export async function readPublications(sides: ReadSides, request: ApiRequest): P
   const where = whereOf(query, mode, store_id);
   const [store, listing, page, counted] = await Promise.all([
     version.get('stores', store_id, ['state']),
-    query.listing_id === undefined ? undefined : listingOf(version, query, query.listing_id, store_id),
+    listingAskedFor(version, query, store_id),
     version.find('publications', {
       where,
       order: orderOf(mode),
@@ -49,18 +50,4 @@ export async function readPublications(sides: ReadSides, request: ApiRequest): P
 function whereOf(query: PublicationsQuery, mode: SortMode, store_id: string): ViewQuery['where'] {
   const within = query.listing_id === undefined ? { store_id } : { listing_id: query.listing_id };
   return { ...within, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode) };
-}
-
-/** The counts of the listing asked for; null where it is unknown, of another store, or hidden: nothing matches then. */
-async function listingOf(
-  version: ViewVersion,
-  query: PublicationsQuery,
-  listing_id: string,
-  store_id: string,
-): Promise<ReturnType<typeof listingState> | null> {
-  const document = (await version.get('listings', listing_id, ['state']))?.document;
-  const shown =
-    document?.keys.store_id === store_id &&
-    showsContainer(query.visibility, document.keys.visibility as Visibility);
-  return document && shown ? listingState(document) : null;
 }

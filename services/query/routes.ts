@@ -10,7 +10,9 @@ import { readListings } from './listings';
 import { readPaymentMethods } from './payment-methods';
 import { readPublication } from './publication';
 import { readPublications } from './publications';
+import { readRelated } from './related';
 import { readReviews } from './reviews';
+import { readSearch } from './search';
 import { readStore } from './store';
 import type { ReadSide, ReadSides } from './store-guard';
 import { readStoreListings } from './store-listings';
@@ -29,6 +31,7 @@ type Read = (sides: ReadSides, request: ApiRequest) => Promise<Answer>;
 
 const READS: readonly (readonly [path: string, permission: Permission, read: Read])[] = [
   ['/api/store', 'read:stores', readStore],
+  ['/api/store/search', 'read:publications', readSearch],
   ['/api/store-listings', 'read:listings', readStoreListings],
   ['/api/payment-methods', 'read:payment_methods', readPaymentMethods],
   ['/api/listings', 'read:listings', readListings],
@@ -36,6 +39,7 @@ const READS: readonly (readonly [path: string, permission: Permission, read: Rea
   ['/api/listing/:id/publications', 'read:publications', readListingPublications],
   ['/api/publications', 'read:publications', readPublications],
   ['/api/publication/:id', 'read:publications', readPublication],
+  ['/api/publication/:id/related', 'read:publications', readRelated],
   ['/api/publication/:id/reviews', 'read:reviews', readReviews],
 ];
 

@@ -1,5 +1,5 @@
 import type { Visibility } from '../../shared/contracts/vocabulary';
-import type { KeyCondition } from '../../shared/ports/view-store';
+import type { KeyCondition, WordScope } from '../../shared/ports/view-store';
 
 /** What a read asks for (decisions §3): the storefront's view, what is hidden from it, or both. */
 export const VISIBILITY_FILTERS = ['public', 'private', 'all'] as const;
@@ -12,6 +12,11 @@ export function visibilitiesOf(filter: VisibilityFilter): readonly Visibility[] 
 
 export function visibilityKey(filter: VisibilityFilter): KeyCondition {
   return filter === 'all' ? { in: visibilitiesOf(filter) } : filter;
+}
+
+/** Where words are looked up for one store's publications. */
+export function wordScope(store_id: string, filter: VisibilityFilter): WordScope {
+  return { store_id, visibility: filter === 'all' ? { in: visibilitiesOf(filter) } : filter };
 }
 
 /** Whether the filter shows a resource as what was asked for: an item of a list, or one by its id. */

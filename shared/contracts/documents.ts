@@ -16,6 +16,8 @@ export interface ViewDocument {
   readonly state: JsonObject;
   /** What `expand` adds, by resource. */
   readonly expansions: JsonObject;
+  /** What it is searched by, in collections that declare it; lower case, letters and digits and the marks of `words.ts`. */
+  readonly words?: readonly string[];
 }
 
 /** `document: null` is a tombstone: it keeps a late, repeated write from bringing a deleted document back. */
@@ -31,6 +33,8 @@ export interface CollectionSpec {
   /** Compound indexes; a leading `-` is descending; `id` may be named. */
   readonly indexes: readonly (readonly string[])[];
   readonly unique?: readonly string[];
+  /** Its documents have `words`; every search names a value, or several, of each of the keys of `scope`. */
+  readonly words?: { readonly scope: readonly string[] };
 }
 
 /** `featured_rank` of what is not featured: after every `featured_position` (1–10,000). */
@@ -66,8 +70,10 @@ export const collections = {
       in_stock: 'integer',
       version: 'integer',
     },
+    words: { scope: ['store_id', 'visibility'] },
     indexes: [
-      ['store_id', 'visibility', 'created_at', 'id'],
+      // The last two let a search that filters by them walk by date without looking at documents.
+      ['store_id', 'visibility', 'created_at', 'id', 'price_up', 'listing_id'],
       ['store_id', 'visibility', 'price_up', 'id'],
       ['store_id', 'visibility', 'price_down', 'id'],
       ['store_id', 'visibility', 'name_fold', 'id'],

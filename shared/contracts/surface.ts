@@ -7,6 +7,7 @@ export const surface: Readonly<Record<string, readonly ('GET' | 'POST' | 'PATCH'
   '/auth/refresh': ['POST'],
   '/auth/validate': ['POST'],
   '/api/store': ['GET'],
+  '/api/store/search': ['GET'],
   '/api/store-listings': ['GET'],
   '/api/payment-methods': ['GET'],
   '/api/listings': ['GET'],
@@ -16,5 +17,6 @@ export const surface: Readonly<Record<string, readonly ('GET' | 'POST' | 'PATCH'
   '/api/publications': ['GET'],
   '/api/publication': ['POST'],
   '/api/publication/:id': ['GET', 'PATCH', 'DELETE'],
+  '/api/publication/:id/related': ['GET'],
   '/api/publication/:id/reviews': ['GET'],
 };

@@ -42,6 +42,7 @@ export interface ViewStore {
 export type KeyCondition =
   | Key
   | { readonly in: readonly Key[] }
+  | { readonly not: Key }
   | { readonly gte?: number; readonly lte?: number };
 
 /** Answered from an index. Tombstones are never found. */
@@ -53,9 +54,41 @@ export interface ViewQuery {
   readonly parts?: readonly DocumentPart[];
 }
 
-/** `keys` and `body` are always there; the others are empty objects unless asked for. */
-export type DocumentPart = 'state' | 'expansions';
-export const ALL_PARTS: readonly DocumentPart[] = ['state', 'expansions'];
+/** `keys` and `body` are always there; unless asked for, `words` is not, and the others are empty objects. */
+export type DocumentPart = 'state' | 'expansions' | 'words';
+export const ALL_PARTS: readonly DocumentPart[] = ['state', 'expansions', 'words'];
+
+/** One of a document's `words`, or any that begins with it. */
+export interface WordMatch {
+  readonly word: string;
+  readonly prefix?: true;
+}
+
+/** Fits a document that has, for every one of these, at least one of its matches; with none, every document. */
+export type WordTerms = readonly (readonly WordMatch[])[];
+
+/** Within which the words are looked up: a value, or several, of each key of the collection's `words.scope`. */
+export type WordScope = Readonly<Record<string, Exclude<Key, null> | { readonly in: readonly string[] }>>;
+
+/**
+ * Best first: all that fit `tiers[0]`, then what else fits `tiers[1]`, and so on, each in `order`. Every tier fits all
+ * that the ones before it fit. `where` holds besides, and says
+ * the scope as well: by its keys, or by one that implies them, as a listing does its store.
+ */
+export interface WordSearch extends Omit<ViewQuery, 'where'> {
+  readonly scope: WordScope;
+  readonly where: ViewQuery['where'];
+  readonly tiers: readonly WordTerms[];
+}
+
+export interface WordCount extends Pick<WordSearch, 'scope' | 'where'> {
+  readonly terms: WordTerms;
+}
+
+export interface KnownWordsQuery extends Pick<WordSearch, 'scope'> {
+  readonly matches: readonly WordMatch[];
+  readonly limit: number;
+}
 
 export interface DocumentWrite extends StoredDocument {
   readonly collection: CollectionName;
@@ -92,6 +125,9 @@ export interface WriteBatch {
  * - `find` gives a page in order; `count` is for filters that no maintained total answers.
  * - `scan` walks a collection by id, all parts, tombstones included, for sweeps and `verify`; with a `where` it gives
  *   the documents that fit, and a tombstone fits none.
+ * - `search` gives a page by words: it reads the page's documents and, of the others that fit, index entries at most.
+ *   `countWords` says how many fit, exactly, in time that grows with them. `knownWords` gives those of the matches that
+ *   some document of the scope fits, in their order, at most `limit`; its time grows with what it is asked alone.
  * - `waitFor` resolves true as soon as the lane's checkpoint is at or past `position`, false after `timeout_ms`.
  */
 export interface ViewVersion {
@@ -111,6 +147,9 @@ export interface ViewVersion {
   ): Promise<StoredDocument[]>;
   find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]>;
   count(collection: CollectionName, where: ViewQuery['where']): Promise<number>;
+  search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]>;
+  countWords(collection: CollectionName, query: WordCount): Promise<number>;
+  knownWords(collection: CollectionName, query: KnownWordsQuery): Promise<WordMatch[]>;
   scan(
     collection: CollectionName,
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { tables } from '../../shared/adapters/sqlite/documents';
-import { pageQuery } from '../../shared/adapters/sqlite/page-query';
+import { pageQuery, type RowCondition } from '../../shared/adapters/sqlite/page-query';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { CollectionName } from '../../shared/contracts/documents';
 import { featuredFirst, orderOf, type SortOrder } from '../../shared/contracts/sorting';
 import { sortModeSchema } from '../../shared/contracts/vocabulary';
-import type { ViewQuery } from '../../shared/ports/view-store';
+import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { aBatch, aPublication, aWrite, put } from './some-documents';
+import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
 
 describe('the view store on SQLite', () => {
   let folder: TempDir;
@@ -88,6 +88,64 @@ describe('the view store on SQLite', () => {
     await expect(waiting).resolves.toBe(false);
   });
 
+  describe('the index of words', () => {
+    const words = (...given: string[]) => ({ ...aPublication(), words: given });
+    const order = [['id', 'asc']] as const;
+    const scope = { store_id: 'store-1', visibility: 'public' };
+    const find = async (version: ViewVersion, word: string): Promise<string[]> =>
+      idsOf(
+        await version.search('publications', {
+          ...{ scope, where: scope, order, limit: 9, tiers: [[[{ word }]]] },
+        }),
+      );
+
+    test('agrees with the documents after inserts, changes, ends and a VACUUM', async () => {
+      const store = await open();
+      const { version } = await store.createVersion(1);
+      const view = await store.open(version);
+      for (const [n, id] of ['a', 'b', 'c', 'd'].entries())
+        await put(view, aWrite('publications', id, BigInt(n + 1), words(id, 'all')));
+      await put(view, aWrite('publications', 'b', 10n, null, 2n));
+      await put(view, aWrite('publications', 'c', 11n, words('changed', 'all'), 3n));
+      await store.close();
+      const database = new Database(fileOf(version));
+      database.exec(
+        "VACUUM; INSERT INTO publications_words (publications_words, rank) VALUES ('integrity-check', 1)",
+      );
+      database.close();
+      const reopened = await (await open()).open(version);
+      expect(await find(reopened, 'all')).toEqual(['a', 'c', 'd']);
+      expect(await find(reopened, 'changed')).toEqual(['c']);
+    });
+
+    test('refuses what its tokenizer would take apart', async () => {
+      const store = await open();
+      const view = await store.open((await store.createVersion(1)).version);
+      for (const word of ['two words', 'UPPER', 'a"b', 'a*', '', 'a\u0000b'])
+        await expect(put(view, aWrite('publications', 'p', 1n, words(word)))).rejects.toThrow('a word is');
+      await expect(find(view, 'a" OR "b')).rejects.toThrow('a word is');
+    });
+
+    test('comes to a file that was made without one, whose documents stay readable', async () => {
+      const store = await open();
+      const { version } = await store.createVersion(1);
+      const view = await store.open(version);
+      await put(view, aWrite('publications', 'p', 1n, words('mug')));
+      await store.close();
+      const database = new Database(fileOf(version));
+      database.exec(`DROP TRIGGER publications_words_insert; DROP TRIGGER publications_words_update;
+        DROP TABLE publications_words; DROP VIEW publications_text;
+        ALTER TABLE publications DROP COLUMN words; ALTER TABLE publications DROP COLUMN words_scope;
+        PRAGMA user_version = 1`);
+      database.close();
+      const upgraded = await (await open()).open(version);
+      expect((await upgraded.get('publications', 'p'))?.document?.body).toEqual(aPublication().body);
+      expect(await find(upgraded, 'mug')).toEqual([]);
+      await put(upgraded, aWrite('publications', 'p', 2n, words('mug'), 1n));
+      expect(await find(upgraded, 'mug')).toEqual(['p']);
+    });
+  });
+
   describe('a page is read from an index', () => {
     let database: Database.Database;
 
@@ -100,8 +158,8 @@ describe('the view store on SQLite', () => {
     afterEach(() => database.close());
 
     /** How SQLite goes about the selection of a page, without the look-ups of its documents. */
-    function plan(collection: CollectionName, query: ViewQuery): string[] {
-      const { sql, parameters } = pageQuery(tables[collection], query);
+    function plan(collection: CollectionName, query: ViewQuery, besides?: RowCondition): string[] {
+      const { sql, parameters } = pageQuery(tables[collection], query, besides);
       const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([...parameters]);
       return (rows as { detail: string }[]).map(({ detail }) => detail);
     }
@@ -155,6 +213,19 @@ describe('the view store on SQLite', () => {
         expect(steps.filter((step) => /USING COVERING INDEX/.test(step))).toHaveLength(2);
       },
     );
+
+    test('a few rows of a search are looked up, many are met on a walk of the order’s index', () => {
+      const query = { where: one_store, order: orderOf('created_at_desc'), limit: 20 };
+      const filtered = { ...query, where: { ...one_store, price_up: { gte: 1 }, listing_id: { not: 'l' } } };
+      const rows = 'rowid IN (SELECT value FROM json_each(?))';
+      for (const one of [query, filtered]) {
+        const few = plan('publications', one, { sql: rows, parameters: ['[1]'], by_row: true }).join('\n');
+        expect(few).toContain('SEARCH publications USING INTEGER PRIMARY KEY (rowid=?)');
+        const many = plan('publications', one, { sql: `+${rows}`, parameters: ['[1]'] }).join('\n');
+        expect(many).toContain('SEARCH publications USING COVERING INDEX publications_0');
+        expect(many).not.toContain('TEMP B-TREE');
+      }
+    });
 
     test('a key is looked up by its hash in an index', () => {
       const steps = plan('api_keys', { where: { key_hash: 'h' }, order: [['id', 'asc']], limit: 1 });

@@ -2,6 +2,7 @@ import type { VersionStatus, ViewStore } from '../../shared/ports/view-store';
 import { aPublication, aWrite, put } from './some-documents';
 import { viewDocumentsContract } from './view-documents.contract';
 import { viewPagesContract } from './view-pages.contract';
+import { viewSearchContract } from './view-search.contract';
 
 /** An empty view store; `again` opens the same store as another process would, with a clock that both follow. */
 export interface ViewStoreUnderTest {
@@ -18,6 +19,7 @@ export function viewStoreContract(name: string, open: () => Promise<ViewStoreUnd
   viewVersionsContract(name, open);
   viewDocumentsContract(name, open);
   viewPagesContract(name, open);
+  viewSearchContract(name, open);
 }
 
 function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {

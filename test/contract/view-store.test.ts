@@ -1,5 +1,7 @@
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
+import { MemoryViewStore } from '../support/memory-view-store';
 import { makeTempDir } from '../support/temp-dir';
+import { viewSearchContract } from './view-search.contract';
 import { viewStoreContract } from './view-store.contract';
 
 viewStoreContract('SQLite', async () => {
@@ -19,4 +21,10 @@ viewStoreContract('SQLite', async () => {
     folder.remove();
   };
   return { store: await again(), again, advance, dispose };
+});
+
+// The store of other tests: what they rest on is that it searches as the real ones do.
+viewSearchContract('memory', async () => {
+  const store = new MemoryViewStore();
+  return { store, again: async () => store, advance: () => {}, dispose: () => store.close() };
 });

@@ -1,16 +1,28 @@
-import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../shared/contracts/documents';
+import {
+  type CollectionName,
+  type CollectionSpec,
+  collections,
+  type Key,
+  type StoredDocument,
+  type ViewDocument,
+} from '../../shared/contracts/documents';
 import { type Position, START, type StreamName } from '../../shared/contracts/envelope';
 import { compareByOrder } from '../../shared/contracts/sorting';
 import type {
   DocumentPart,
   DocumentWrite,
   KeyCondition,
+  KnownWordsQuery,
   ParkedStream,
   VersionInfo,
   VersionStatus,
   ViewQuery,
   ViewStore,
   ViewVersion,
+  WordCount,
+  WordMatch,
+  WordSearch,
+  WordTerms,
   WriteBatch,
 } from '../../shared/ports/view-store';
 import { waitFor } from './wait-for';
@@ -92,6 +104,31 @@ export class MemoryViewVersion implements ViewVersion {
     const all = where ? this.matching(collection, where) : [...this.collection(collection).values()];
     const after = all.filter(({ id }) => id > after_id).sort((a, b) => (a.id < b.id ? -1 : 1));
     return after.slice(0, limit).map(copy);
+  }
+
+  async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
+    const { scope, where, tiers, order, skip = 0, limit } = query;
+    const { words } = collections[collection] as CollectionSpec;
+    if (!words?.scope.every((key) => key in scope)) throw new Error('a search names the whole scope');
+    const tierOf = (stored: StoredDocument): number => tiers.findIndex((terms) => fits(stored, terms));
+    return this.matching(collection, where)
+      .filter((stored) => within(stored, scope) && tierOf(stored) >= 0)
+      .sort((a, b) => tierOf(a) - tierOf(b) || compareByOrder(order, sortable(a), sortable(b)))
+      .slice(skip, skip + limit)
+      .map((stored) => copy(onlyParts(stored, query.parts ?? [])));
+  }
+
+  async countWords(collection: CollectionName, { scope, where, terms }: WordCount): Promise<number> {
+    return this.matching(collection, where).filter((stored) => within(stored, scope) && fits(stored, terms))
+      .length;
+  }
+
+  async knownWords(
+    collection: CollectionName,
+    { scope, matches, limit }: KnownWordsQuery,
+  ): Promise<WordMatch[]> {
+    const all = this.matching(collection, scope);
+    return matches.filter((match) => all.some((stored) => fits(stored, [[match]]))).slice(0, limit);
   }
 
   async parked(): Promise<ParkedStream[]> {
@@ -177,11 +214,7 @@ export class MemoryViewVersion implements ViewVersion {
   }
 
   private matching(collection: CollectionName, where: ViewQuery['where']): StoredDocument[] {
-    return [...this.collection(collection).values()].filter(
-      ({ document }) =>
-        document &&
-        Object.entries(where).every(([key, condition]) => holds(document.keys[key] ?? null, condition)),
-    );
+    return [...this.collection(collection).values()].filter((stored) => within(stored, where));
   }
 
   private collection(name: CollectionName): Map<string, StoredDocument> {
@@ -262,9 +295,16 @@ export class MemoryViewStore implements ViewStore {
   async close(): Promise<void> {}
 }
 
+const within = ({ id, document }: StoredDocument, where: ViewQuery['where']): boolean =>
+  document !== null &&
+  Object.entries(where).every(([key, condition]) =>
+    holds(key === 'id' ? id : (document.keys[key] ?? null), condition),
+  );
+
 function holds(key: Key, condition: KeyCondition): boolean {
   if (condition === null || typeof condition !== 'object') return key === condition;
   if ('in' in condition) return condition.in.includes(key);
+  if ('not' in condition) return key !== condition.not;
   const { gte, lte } = condition as { gte?: number; lte?: number };
   return typeof key === 'number' && (gte === undefined || key >= gte) && (lte === undefined || key <= lte);
 }
@@ -274,12 +314,20 @@ const sortable = ({ id, document }: StoredDocument) => ({ id, keys: document?.ke
 /** As the port says: what is not asked for is an empty object. */
 function onlyParts(stored: StoredDocument, parts: readonly DocumentPart[]): StoredDocument {
   if (!stored.document) return stored;
-  const { keys, body, state, expansions } = stored.document;
+  const { keys, body, state, expansions, words } = stored.document;
   const asked = {
     state: parts.includes('state') ? state : {},
     expansions: parts.includes('expansions') ? expansions : {},
   };
-  return { ...stored, document: { keys, body, ...asked } };
+  const searched = parts.includes('words') && words ? { words } : {};
+  return { ...stored, document: { keys, body, ...asked, ...searched } };
+}
+
+function fits({ document }: StoredDocument, terms: WordTerms): boolean {
+  const words = document?.words ?? [];
+  const has = ({ word, prefix }: WordMatch): boolean =>
+    prefix ? words.some((one) => one.startsWith(word)) : words.includes(word);
+  return terms.every((matches) => matches.some(has));
 }
 
 /** Stored as JSON, as every store does: nothing of the writer's objects is shared. */

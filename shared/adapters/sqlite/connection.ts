@@ -22,8 +22,10 @@ export interface ConnectionOptions {
   readonly synchronous: 'FULL' | 'NORMAL';
   /** Creates what the file holds; run once, in a transaction. */
   readonly schema: string;
-  /** Of the schema, at least 1; a file of another format is refused. */
+  /** Of the schema, at least 1; a file of another format is refused, unless there is an upgrade from it. */
   readonly format: number;
+  /** What turns a file of that format into one of this. */
+  readonly upgrades?: Readonly<Record<number, string>>;
   /** How long `attempt` goes on against another's lock; 5 s by default. */
   readonly deadline_ms?: number;
 }
@@ -64,7 +66,7 @@ export class Connection {
     return connection;
   }
 
-  private prepareFile({ synchronous, schema, format }: ConnectionOptions): void {
+  private prepareFile({ synchronous, schema, format, upgrades = {} }: ConnectionOptions): void {
     this.database.exec(
       `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     );
@@ -72,9 +74,10 @@ export class Connection {
     this.transaction(() => {
       const found = this.format();
       if (found === format) return;
-      if (found !== 0)
+      const statements = found === 0 ? schema : upgrades[found];
+      if (statements === undefined)
         throw new Error(`${this.file} has format ${found}; this version reads format ${format}`);
-      this.database.exec(`${schema}; PRAGMA user_version = ${format}`);
+      this.database.exec(`${statements}; PRAGMA user_version = ${format}`);
     });
   }
 

@@ -9,8 +9,12 @@ import {
 import type { JsonObject } from '../../contracts/envelope';
 import { ALL_PARTS, type DocumentPart } from '../../ports/view-store';
 import type { SqlRow, SqlValue } from './connection';
+import { fromWordsColumn, wordColumns } from './words';
 
-/** A collection's table: `id, position, key_<key>…, exact_keys, body, state, expansions`; a tombstone has but the first two. */
+/**
+ * A collection's table: `id, position, key_<key>…, exact_keys, body, state, expansions`, and `words_scope, words`
+ * where it is searched; a tombstone has but the first two.
+ */
 export interface Table {
   readonly name: CollectionName;
   readonly spec: CollectionSpec;
@@ -56,7 +60,7 @@ function toDdl(table: Table): string {
   );
   const statements = [
     `CREATE TABLE ${table.name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
-     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT) STRICT`,
+     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${table.spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`,
     ...table.spec.indexes.map((parts, index) => {
       const columns = parts.map(toPart).map(({ key, direction }) => `${column(table, key)} ${direction}`);
       return `CREATE INDEX ${table.name}_${index} ON ${table.name} (${columns.join(', ')})`;
@@ -70,10 +74,14 @@ function toDdl(table: Table): string {
 
 /** The columns of a SELECT that `toDocument` reads. */
 export function selected(table: Table, parts: readonly DocumentPart[]): string {
-  const asked = ALL_PARTS.filter((part) => parts.includes(part));
-  return ['id', 'position', ...table.keys.map(keyColumn), 'exact_keys', 'body', ...asked]
+  return ['id', 'position', ...table.keys.map(keyColumn), 'exact_keys', 'body', ...partsOf(table, parts)]
     .map((name) => `d.${name}`)
     .join(', ');
+}
+
+/** Those that were asked for and that there are, in the order of the columns. */
+function partsOf({ spec }: Table, parts: readonly DocumentPart[]): DocumentPart[] {
+  return ALL_PARTS.filter((part) => parts.includes(part) && (part !== 'words' || spec.words !== undefined));
 }
 
 /** Reads a row of `selected(table, parts)`. Throws, with the document's name, where it is damaged. */
@@ -91,15 +99,18 @@ function readDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow)
   const body = row[first + 1]!;
   const document = { id: String(row[0]), position: BigInt(row[1]!) };
   if (body === null) return { ...document, document: null };
-  const state_at = parts.includes('state') ? first + 2 : undefined;
-  const expansions_at = parts.includes('expansions') ? (state_at ?? first + 1) + 1 : undefined;
+  const given = partsOf(table, parts);
+  const part = (name: DocumentPart): SqlValue | undefined =>
+    given.includes(name) ? row[first + 2 + given.indexOf(name)] : undefined;
+  const [state, expansions, words] = [part('state'), part('expansions'), part('words')];
   return {
     ...document,
     document: {
       keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
       body: parse(body),
-      state: state_at === undefined ? {} : parse(row[state_at]!),
-      expansions: expansions_at === undefined ? {} : parse(row[expansions_at]!),
+      state: state === undefined ? {} : parse(state),
+      expansions: expansions === undefined ? {} : parse(expansions),
+      ...(words === undefined || words === null ? {} : { words: fromWordsColumn(words) }),
     },
   };
 }
@@ -116,8 +127,10 @@ export type ColumnValues = Readonly<Record<string, SqlValue>>;
 export function toColumns(table: Table, document: StoredDocument['document']): ColumnValues {
   if (document === null) {
     const nothing = [...table.keys.map(keyColumn), 'exact_keys', 'body', 'state', 'expansions'];
-    return Object.fromEntries(nothing.map((name) => [name, null]));
+    const searched = table.spec.words ? ['words_scope', 'words'] : [];
+    return Object.fromEntries([...nothing, ...searched].map((name) => [name, null]));
   }
+  if (document.words && !table.spec.words) throw new Error(`${table.name} is not searched by words`);
   for (const key of Object.keys(document.keys)) column(table, key);
   const keys = Object.fromEntries(
     table.keys.map((key) => [key, checkedKey(table, key, document.keys[key] ?? null)]),
@@ -128,6 +141,7 @@ export function toColumns(table: Table, document: StoredDocument['document']): C
     body: JSON.stringify(document.body),
     state: JSON.stringify(document.state),
     expansions: JSON.stringify(document.expansions),
+    ...(table.spec.words ? wordColumns(table.spec.words.scope, document) : {}),
   };
 }
 

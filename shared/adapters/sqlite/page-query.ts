@@ -1,4 +1,5 @@
-import type { Key } from '../../contracts/documents';
+import type { Key, StoredDocument } from '../../contracts/documents';
+import { compareByOrder, type SortOrder } from '../../contracts/sorting';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import type { SqlInput } from './connection';
 import { column, selected, type Table } from './documents';
@@ -6,6 +7,11 @@ import { column, selected, type Table } from './documents';
 export interface Query {
   readonly sql: string;
   readonly parameters: readonly SqlInput[];
+}
+
+export interface RowCondition extends Query {
+  /** It names a few rows, which are looked up one by one. */
+  readonly by_row?: true;
 }
 
 /** How many arms of an `in` are read side by side in index order, rather than sorted. */
@@ -16,13 +22,17 @@ type Where = ViewQuery['where'];
 /**
  * A page of documents. The inner select walks index entries alone, so that skipping reads no document; a condition
  * such as `visibility in (public, private)` becomes one arm per value, merged in the order of the index.
+ * `besides` is one more condition on the row.
  */
-export function pageQuery(table: Table, query: ViewQuery): Query {
+export function pageQuery(table: Table, query: ViewQuery, besides: RowCondition = ANYTHING): Query {
   const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
   const arms = armsOf(query.where).map((where) => {
-    const condition = conditionSql(table, where);
+    const condition = both(conditionSql(table, where), besides);
     const columns = ['rowid AS found', ...order.map(({ name }) => name)];
-    return { ...condition, sql: `SELECT ${columns.join(', ')} FROM ${table.name} WHERE ${condition.sql}` };
+    return {
+      ...condition,
+      sql: `SELECT ${columns.join(', ')} FROM ${from(table, besides)} WHERE ${condition.sql}`,
+    };
   });
   const terms = order.map(({ direction }, index) => `${index + 2} ${direction.toUpperCase()}`);
   const sorted = `${arms.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY ${terms.join(', ')}`;
@@ -33,9 +43,19 @@ export function pageQuery(table: Table, query: ViewQuery): Query {
   };
 }
 
-export function countQuery(table: Table, where: Where): Query {
-  const { sql, parameters } = conditionSql(table, where);
-  return { sql: `SELECT count(*) FROM ${table.name} WHERE ${sql}`, parameters };
+export function countQuery(table: Table, where: Where, besides: RowCondition = ANYTHING): Query {
+  const { sql, parameters } = both(conditionSql(table, where), besides);
+  return { sql: `SELECT count(*) FROM ${from(table, besides)} WHERE ${sql}`, parameters };
+}
+
+const ANYTHING: RowCondition = { sql: '', parameters: [] };
+
+/** What SQLite would not choose by itself: it takes any list of rows for a long one. */
+const from = ({ name }: Table, { by_row }: RowCondition): string => (by_row ? `${name} NOT INDEXED` : name);
+
+function both(one: Query, other: Query): Query {
+  if (other === ANYTHING) return one;
+  return { sql: `${one.sql} AND ${other.sql}`, parameters: [...one.parameters, ...other.parameters] };
 }
 
 /** Documents by id, all parts; tombstones too where nothing is asked of the keys. */
@@ -93,10 +113,16 @@ function keyTerms(name: string, condition: KeyCondition): Term[] {
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], finds_null: true }];
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
   if ('in' in condition) return [inTerm(name, condition.in)];
+  if ('not' in condition) return [notTerm(name, condition.not)];
   const terms: Term[] = [];
   if (condition.gte !== undefined) terms.push({ sql: `${name} >= ?`, parameters: [condition.gte] });
   if (condition.lte !== undefined) terms.push({ sql: `${name} <= ?`, parameters: [condition.lte] });
   return terms;
+}
+
+function notTerm(name: string, value: Key): Term {
+  if (value === null) return { sql: `${name} IS NOT NULL`, parameters: [] };
+  return { sql: `${name} IS NOT ?`, parameters: [value], finds_null: true };
 }
 
 /** A list of any length as one parameter, so that its length does not make another statement. */
@@ -105,4 +131,14 @@ function inTerm(name: string, values: readonly Key[]): Term {
   const parameters = [JSON.stringify(values.filter((value) => value !== null))];
   if (!values.includes(null)) return { sql: listed, parameters };
   return { sql: `(${listed} OR ${name} IS NULL)`, parameters, finds_null: true };
+}
+
+/** SQL promises no order of a join's rows, so the page is put in order here; as a rule it is already. */
+export function inOrder(documents: StoredDocument[], order: SortOrder): StoredDocument[] {
+  const sortable = documents.map((stored) => ({
+    stored,
+    id: stored.id,
+    keys: stored.document?.keys ?? {},
+  }));
+  return sortable.sort((a, b) => compareByOrder(order, a, b)).map(({ stored }) => stored);
 }

@@ -1,12 +1,16 @@
 import type { CollectionName, StoredDocument } from '../../contracts/documents';
 import { type Position, START, type StreamName } from '../../contracts/envelope';
-import { compareByOrder, type SortOrder } from '../../contracts/sorting';
+import type { SortOrder } from '../../contracts/sorting';
 import {
   ALL_PARTS,
   type DocumentPart,
+  type KnownWordsQuery,
   type ParkedStream,
   type ViewQuery,
   type ViewVersion,
+  type WordCount,
+  type WordMatch,
+  type WordSearch,
   type WriteBatch,
 } from '../../ports/view-store';
 import { ChangeSignal } from './change-signal';
@@ -14,7 +18,11 @@ import { CheckpointWaiters } from './checkpoint-waiters';
 import { Connection } from './connection';
 import { writeDocument } from './document-writer';
 import { DOCUMENTS_SCHEMA, selected, tables, toDocument } from './documents';
-import { countQuery, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
+import { countQuery, inOrder, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
+import { countFitting, knownMatches, searchPage } from './word-search';
+import { searchableSchema, wordsSchema } from './words';
+
+const SEARCHED = Object.values(tables).flatMap(({ name, spec }) => (spec.words ? [name] : []));
 
 const SCHEMA = `
   CREATE TABLE checkpoints (lane INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
@@ -26,10 +34,13 @@ const SCHEMA = `
     reason TEXT NOT NULL,
     parked_at TEXT NOT NULL
   ) STRICT;
-  ${DOCUMENTS_SCHEMA}`;
+  ${DOCUMENTS_SCHEMA};
+  ${SEARCHED.map(wordsSchema).join(';')}`;
 
 /** Of the tables here; what stands in the documents is versioned by whoever projects them. */
-const FORMAT = 1;
+const FORMAT = 2;
+/** Format 1 could not be searched. Its documents go on being read until they are made anew. */
+const UPGRADES = { 1: SEARCHED.map(searchableSchema).join(';') };
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
 
@@ -54,7 +65,8 @@ export class SqliteViewVersion implements ViewVersion {
     const lanes = Array.from({ length: lane_count }, (_, lane) => `(${lane}, 0)`);
     const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${lanes.join(', ')}`;
     // A power cut may undo the newest batches, documents and checkpoint alike: the log gives them again.
-    const connection = await Connection.open(file, { synchronous: 'NORMAL', schema, format: FORMAT });
+    const options = { synchronous: 'NORMAL', schema, format: FORMAT, upgrades: UPGRADES } as const;
+    const connection = await Connection.open(file, options);
     return new SqliteViewVersion(version, connection);
   }
 
@@ -114,6 +126,18 @@ export class SqliteViewVersion implements ViewVersion {
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
     const { sql, parameters } = countQuery(tables[collection], where);
     return Number(await this.connection.attempt(() => this.connection.value(sql, parameters)));
+  }
+
+  async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
+    return this.connection.attempt(() => searchPage(this.connection, collection, query));
+  }
+
+  async countWords(collection: CollectionName, query: WordCount): Promise<number> {
+    return this.connection.attempt(() => countFitting(this.connection, collection, query));
+  }
+
+  async knownWords(collection: CollectionName, query: KnownWordsQuery): Promise<WordMatch[]> {
+    return this.connection.attempt(() => knownMatches(this.connection, collection, query));
   }
 
   async scan(
@@ -183,14 +207,4 @@ export class SqliteViewVersion implements ViewVersion {
     this.waiters.close();
     this.connection.close();
   }
-}
-
-/** SQL promises no order of a join's rows, so the page is put in order here; as a rule it is already. */
-function inOrder(documents: StoredDocument[], order: SortOrder): StoredDocument[] {
-  const sortable = documents.map((stored) => ({
-    stored,
-    id: stored.id,
-    keys: stored.document?.keys ?? {},
-  }));
-  return sortable.sort((a, b) => compareByOrder(order, a, b)).map(({ stored }) => stored);
 }

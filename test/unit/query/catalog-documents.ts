@@ -14,6 +14,7 @@ import {
   storeResource,
 } from '../../../shared/contracts/resources';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/contracts/sorting';
+import { publicationWords } from '../../../shared/contracts/words';
 import { foldText } from '../../../shared/kernel/text';
 
 /** What one store holds, from which the documents follow: what a projection would have written by now. */
@@ -163,6 +164,7 @@ function publicationDocument(
         : null,
       media: [],
     },
+    words: publicationWords(item),
   };
   return { collection: 'publications', id: item.id, document };
 }

@@ -1,0 +1,22 @@
+import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { ViewVersion } from '../../shared/ports/view-store';
+import type { ReadQuery } from './read-query';
+import { type ListingState, listingState } from './stored-shapes';
+import { showsContainer } from './visibility';
+
+/**
+ * The counts of the listing that a list is filtered by, undefined where it is not; null where the listing is unknown,
+ * of another store, or hidden: nothing matches then.
+ */
+export async function listingAskedFor(
+  version: ViewVersion,
+  { listing_id, visibility }: ReadQuery & { readonly listing_id?: string | undefined },
+  store_id: string,
+): Promise<ListingState | null | undefined> {
+  if (listing_id === undefined) return undefined;
+  const document = (await version.get('listings', listing_id, ['state']))?.document;
+  const shown =
+    document?.keys.store_id === store_id &&
+    showsContainer(visibility, document.keys.visibility as Visibility);
+  return document && shown ? listingState(document) : null;
+}

@@ -1,0 +1,214 @@
+import { pino } from 'pino';
+import { rebuild } from '../../projections/rebuild';
+import { verify } from '../../projections/verify';
+import { laneOf } from '../../shared/contracts/lanes';
+import { realSystem } from '../../shared/kernel/system';
+import { ALL_PARTS } from '../../shared/ports/view-store';
+import { type Harness, type Reply, startHarness } from '../support/harness';
+import { waitFor } from '../support/wait-for';
+import { namesOf, type StockedShop, stockShop } from './reads-shop';
+
+let harness: Harness;
+let shop: StockedShop;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  shop = await stockShop(harness);
+});
+afterAll(() => harness.close());
+
+const get = (path: string, token = shop.public.token): Promise<Reply> =>
+  harness.request('GET', path, { token });
+const write = async (method: string, path: string, body?: unknown): Promise<Reply> => {
+  const reply = await harness.request(method, path, { token: shop.secret.token, body });
+  if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`);
+  return reply;
+};
+const search = async (query: Record<string, string>, token?: string): Promise<string[]> => {
+  const reply = await get(`/api/store/search?${new URLSearchParams(query)}`, token);
+  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
+  return namesOf(reply.body.data);
+};
+const related = async (id: string, query = ''): Promise<string[]> =>
+  namesOf((await get(`/api/publication/${id}/related${query}`)).body.data);
+
+describe('GET /api/store/search', () => {
+  test('answers with whole publications in the paginated envelope', async () => {
+    const reply = await get('/api/store/search?q=shirt&limit=2&page=2&expand=listing');
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({
+      code: 200,
+      status: 'OK',
+      data: [
+        { object: 'publication', listing: { object: 'listing', name: 'Shirts' } },
+        { object: 'publication' },
+      ],
+      meta: {
+        ...{ page: 2, take: 2, item_count: 4 },
+        pagination: { page: 2, total_pages: 2, total_items: 4, limit: 2 },
+      },
+    });
+    expect(reply.headers.get('etag')).toEqual(expect.any(String));
+  });
+
+  test('takes no notice of case and accents, of order, and of the rest of the last word', async () => {
+    expect(await search({ q: 'armel' })).toEqual(['Ärmelloses shirt']);
+    expect(await search({ q: 'SHIRT plain' })).toEqual(['Plain shirt']);
+    expect(await search({ q: 'pla shirt' })).toEqual([]);
+    expect(await search({ q: 'shirt pla' })).toEqual(['Plain shirt']);
+  });
+
+  test('forgives one typo where nothing is found without', async () => {
+    expect(await search({ q: 'cheap shrit' })).toEqual(['Cheap shirt']);
+    expect(await search({ q: 'thnig' })).toEqual(['Loose thing']);
+    expect(await search({ q: 'tihgn' })).toEqual([]);
+  });
+
+  test('shows what is hidden to who manages it', async () => {
+    expect(await search({ q: 'hidden' })).toEqual([]);
+    expect((await search({ q: 'hidden', visibility: 'all' }, shop.secret.token)).sort()).toEqual([
+      ...['Hidden shirt', 'Hidden wine'],
+    ]);
+    const refused = await get('/api/store/search?q=hidden&visibility=all');
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
+  });
+
+  test.each([
+    ['', 'q'],
+    ['?q=', 'q'],
+    ['?q=+++', 'q'],
+    [`?q=${'x'.repeat(201)}`, 'q'],
+    ['?q=a&q=b', 'q'],
+    ['?q=a&limit=51', 'limit'],
+    ['?q=a&min_price=-1', 'min_price'],
+    ['?q=a&expand=store', 'expand'],
+  ])('refuses %s', async (query, field) => {
+    const reply = await get(`/api/store/search${query}`);
+    expect([reply.status, reply.body.error.code, reply.body.error.details.field]).toEqual([
+      ...[400, 'VALIDATION_ERROR', field],
+    ]);
+  });
+
+  test.each([
+    'q=%00',
+    'q=%FF%FE',
+    'q=%ED%A0%80',
+    'q=%22%29%20OR%20%28*',
+    'q=...',
+    'q=%F0%9F%8D%B5',
+    'q=%E2%80%AEshirt',
+  ])('?%s is answered', async (query) => {
+    const reply = await get(`/api/store/search?${query}`);
+    expect([200, 400]).toContain(reply.status);
+    if (reply.status === 200) expect(reply.body.meta.item_count).toBe(reply.body.data.length);
+  });
+
+  test('needs read:publications, and a store of the token', async () => {
+    const key = await harness.newKey('public', [shop.store_id], ['read:listings']);
+    expect((await get('/api/store/search?q=shirt', key.token)).body.error.code).toBe(
+      'INSUFFICIENT_PERMISSIONS',
+    );
+    const other = await harness.newStore();
+    const reply = await get(`/api/store/search?q=shirt&store_id=${other}`);
+    expect([reply.status, reply.body.error.code]).toEqual([403, 'STORE_ACCESS_DENIED']);
+    expect((await harness.request('GET', '/api/store/search?q=shirt')).status).toBe(401);
+  });
+
+  test('follows what is written: text, visibility, listing, end', async () => {
+    const { listings } = shop;
+    const body = { title: 'Zeppelin', price_currency: 'EUR', price_amount: 700, listing_id: listings.Shirts };
+    const id = (await write('POST', '/api/publication', body)).body.data.id;
+    const found = () => search({ q: 'zeppelin', listing_id: listings.Shirts });
+    expect(await found()).toEqual(['Zeppelin']);
+    await write('PATCH', `/api/publication/${id}`, { title: 'Balloon', description: 'No zeppelin' });
+    expect(await found()).toEqual(['Balloon']);
+    await write('PATCH', `/api/publication/${id}`, {
+      description: '',
+      description_html: '<p>A <b>Z</b>eppelin</p>',
+    });
+    expect(await found()).toEqual(['Balloon']);
+    await write('PATCH', `/api/publication/${id}`, { visibility: 'private' });
+    expect(await found()).toEqual([]);
+    await write('PATCH', `/api/publication/${id}`, { visibility: 'public', listing_id: null });
+    expect(await found()).toEqual([]);
+    expect(await search({ q: 'zeppelin', max_price: '700' })).toEqual(['Balloon']);
+    await write('PATCH', `/api/publication/${id}`, { price_amount: 701 });
+    expect(await search({ q: 'zeppelin', max_price: '700' })).toEqual([]);
+    await write('DELETE', `/api/publication/${id}`);
+    expect(await search({ q: 'zeppelin' })).toEqual([]);
+    expect(await search({ q: 'balloon' })).toEqual([]);
+  });
+
+  test('of a deleted listing nothing is found by it, and its publications are', async () => {
+    const listing_id = (await write('POST', '/api/listing', { name: 'Brief' })).body.data.id;
+    const body = { title: 'Quokka', price_currency: 'EUR', price_amount: 1, listing_id };
+    await write('POST', '/api/publication', body);
+    expect(await search({ q: 'quokka', listing_id })).toEqual(['Quokka']);
+    await write('DELETE', `/api/listing/${listing_id}`);
+    expect(await search({ q: 'quokka', listing_id })).toEqual([]);
+    expect(await search({ q: 'quokka' })).toEqual(['Quokka']);
+  });
+});
+
+describe('GET /api/publication/:id/related', () => {
+  test('gives the others of the listing first, then the store’s, in the paginated envelope', async () => {
+    const reply = await get(
+      `/api/publication/${shop.publications['Cheap shirt']}/related?limit=3&expand=listing`,
+    );
+    expect(reply.status).toBe(200);
+    const shirts = ['Unpriced shirt', 'Ärmelloses shirt', 'Plain shirt'];
+    expect(namesOf(reply.body.data)).toEqual(shirts);
+    expect(reply.body.data[0].listing.name).toBe('Shirts');
+    const total = (await get('/api/publications?limit=1')).body.meta.item_count - 1;
+    expect(reply.body.meta).toMatchObject({ page: 1, take: 3, item_count: total });
+    const all = await related(shop.publications['Cheap shirt']!, '?limit=50');
+    expect(all).toHaveLength(total);
+    expect(all.slice(0, 5)).toEqual([...shirts, 'First star', 'Second star']);
+    expect(all).not.toContain('Cheap shirt');
+    expect(all.join()).not.toMatch(/hidden/i);
+  });
+
+  test('is not found for what is hidden, deleted or unknown', async () => {
+    const gone = await get(`/api/publication/${shop.publications['Hidden shirt']}/related`);
+    expect([gone.status, gone.body.error.code]).toEqual([404, 'PUBLICATION_NOT_FOUND']);
+    expect((await get(`/api/publication/${shop.listings.Shirts}/related`)).status).toBe(404);
+    expect((await get('/api/publication/nonsense/related')).body.error.code).toBe('INVALID_UUID');
+  });
+});
+
+describe('the words of documents', () => {
+  const log = pino({ level: 'silent' });
+  const parts = () => {
+    const { events, viewStores } = harness.service.runtime;
+    return { realm: 'live', events: events.live, views: viewStores.live, system: realSystem, log } as const;
+  };
+
+  test('are compared by a verification, and made anew by a rebuild', async () => {
+    const id = shop.publications.Wine!;
+    const { views } = parts();
+    await harness.settled();
+    const active = (await views.versions()).find(({ status }) => status === 'active')!;
+    const version = await views.open(active.version);
+    const stored = (await version.get('publications', id, ALL_PARTS))!;
+    const lane = laneOf(shop.store_id, views.lane_count);
+    const at = await version.checkpoint(lane);
+    const document = { ...stored.document!, words: ['water'] };
+    const { position } = stored;
+    const tampered = { collection: 'publications', id, position, expected: position, document } as const;
+    await version.apply({ lane, from: at, to: at, phases: [[tampered]] });
+    expect(await search({ q: 'water' })).toEqual(['Wine']);
+
+    const result = await verify(parts());
+    expect(result.clean).toBe(false);
+    expect(result.differences[0]).toMatchObject({
+      collection: 'publications',
+      id,
+      field: 'words.0',
+      actual: 'water',
+    });
+
+    expect(await rebuild(parts())).toMatchObject({ outcome: 'activated', verified: { clean: true } });
+    await waitFor(async () => (await search({ q: 'wine' })).includes('Wine'));
+    expect(await search({ q: 'water' })).toEqual([]);
+  });
+});

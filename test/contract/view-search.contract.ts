@@ -1,0 +1,277 @@
+import fc from 'fast-check';
+import type { Key } from '../../shared/contracts/documents';
+import { compareByOrder, orderOf } from '../../shared/contracts/sorting';
+import type { ViewVersion, WordMatch, WordScope, WordSearch, WordTerms } from '../../shared/ports/view-store';
+import { aPublication, aWrite, idsOf, put } from './some-documents';
+import type { ViewStoreUnderTest } from './view-store.contract';
+
+interface Item {
+  readonly id: string;
+  readonly words: readonly string[];
+  readonly keys?: Record<string, Key>;
+}
+
+const word = (text: string): WordMatch => ({ word: text });
+const starts = (text: string): WordMatch => ({ word: text, prefix: true });
+const STOREFRONT: WordScope = { store_id: 'store-1', visibility: 'public' };
+const BOTH: WordScope = { store_id: 'store-1', visibility: { in: ['public', 'private'] } };
+
+/** Pages by words. */
+export function viewSearchContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
+  describe(`search on ${name}`, () => {
+    let given: ViewStoreUnderTest;
+    let view: ViewVersion;
+
+    beforeEach(async () => {
+      given = await open();
+      view = await given.store.open((await given.store.createVersion(1)).version);
+    });
+    afterEach(() => given.dispose());
+
+    const written = ({ id, words, keys }: Item) =>
+      aWrite('publications', id, 1n, { ...aPublication(keys), words });
+    const publications = (...items: Item[]): Promise<void> => put(view, ...items.map(written));
+    const search = async (
+      tiers: readonly WordTerms[],
+      query: Partial<WordSearch> = {},
+    ): Promise<string[]> => {
+      const scope = query.scope ?? STOREFRONT;
+      const asked = { scope, where: scope, order: orderOf('created_at_desc'), limit: 50, tiers, ...query };
+      return idsOf(await view.search('publications', asked));
+    };
+    const count = (terms: WordTerms, scope = STOREFRONT, where: WordSearch['where'] = scope) =>
+      view.countWords('publications', { scope, where, terms });
+
+    test('finds what has every word, one of each alternatives, or a word that begins so', async () => {
+      await publications(
+        { id: 'a', words: ['red', 'shirt'] },
+        { id: 'b', words: ['blue', 'shirt'] },
+        { id: 'c', words: ['blue', 'shoes'] },
+        { id: 'd', words: [] },
+      );
+      expect((await search([[[word('shirt')]]])).sort()).toEqual(['a', 'b']);
+      expect(await search([[[word('blue')], [word('shirt')]]])).toEqual(['b']);
+      expect(await search([[[word('red'), word('blue')], [starts('sho')]]])).toEqual(['c']);
+      expect((await search([[[starts('sh')]]])).sort()).toEqual(['a', 'b', 'c']);
+      expect(await search([[[word('sh')]]])).toEqual([]);
+      expect(await search([[[]]])).toEqual([]);
+      expect(await search([[[starts('sh')]]], { limit: 0 })).toEqual([]);
+      expect((await search([[]])).sort()).toEqual(['a', 'b', 'c', 'd']);
+      expect(await count([[starts('sh')]])).toBe(3);
+      expect(await count([[word('blue')], [starts('sh')]])).toBe(2);
+      expect(await count([])).toBe(4);
+    });
+
+    test('words of any script, with marks, of any length, are found as they are', async () => {
+      const all = ['ceramica', '茶碗', 'שלום', 'чай', '𐐷', ':title', '=a=title', 'w'.repeat(300), '9'];
+      await publications({ id: 'a', words: all }, { id: 'b', words: ['title', 'a'] });
+      for (const one of all) {
+        expect(await search([[[word(one)]]])).toEqual(['a']);
+        expect(await search([[[starts(one)]]])).toEqual(['a']);
+        expect(await view.knownWords('publications', knownIn([word(one)]))).toEqual([word(one)]);
+      }
+      const [stored] = await view.getMany('publications', ['a'], ['words']);
+      expect(stored?.document?.words).toEqual(all);
+    });
+
+    test('a document’s words come back only where they are asked for', async () => {
+      await publications({ id: 'a', words: ['red'] }, { id: 'b', words: [] });
+      const [bare] = await view.find('publications', { where: {}, order: [['id', 'asc']], limit: 1 });
+      expect(bare?.document).not.toHaveProperty('words');
+      const whole = await view.search('publications', {
+        ...{ scope: STOREFRONT, where: STOREFRONT, order: [['id', 'asc']], limit: 2, tiers: [[]] },
+        parts: ['state', 'expansions', 'words'],
+      });
+      expect(whole[0]?.document).toEqual({ ...aPublication(), words: ['red'] });
+      expect(whole[1]?.document?.words).toEqual([]);
+    });
+
+    test('a document counts in the first tier that it fits, and pages cut the sequence of all', async () => {
+      const day = (n: number) => ({ created_at: `2026-01-0${n}` });
+      await publications(
+        { id: 'title-old', words: [':mug', 'mug'], keys: day(1) },
+        { id: 'text-new', words: ['mug'], keys: day(9) },
+        { id: 'title-new', words: [':mug', 'mug'], keys: day(2) },
+        { id: 'text-old', words: ['mug'], keys: day(3) },
+        { id: 'other-new', words: ['cup'], keys: day(8) },
+        { id: 'other-old', words: ['cup'], keys: day(4) },
+      );
+      const tiers = [[[word(':mug')]], [[word('mug')]], []];
+      const all = ['title-new', 'title-old', 'text-new', 'text-old', 'other-new', 'other-old'];
+      expect(await search(tiers)).toEqual(all);
+      for (let limit = 1; limit <= 6; limit++)
+        for (let skip = 0; skip <= 7; skip++)
+          expect(await search(tiers, { skip, limit })).toEqual(all.slice(skip, skip + limit));
+      expect(await search(tiers.slice(0, 2), { order: orderOf('created_at_asc') })).toEqual([
+        ...['title-old', 'title-new', 'text-old', 'text-new'],
+      ]);
+    });
+
+    test('keeps to the scope: other stores and visibilities are not there', async () => {
+      await publications(
+        { id: 'a', words: ['mug'] },
+        { id: 'b', words: ['mug'], keys: { visibility: 'private' } },
+        { id: 'c', words: ['mug', 'mugs'], keys: { store_id: 'store-2' } },
+      );
+      const mug = [[word('mug')]];
+      expect(await search([mug])).toEqual(['a']);
+      expect((await search([mug], { scope: BOTH })).sort()).toEqual(['a', 'b']);
+      expect(await search([mug], { scope: { ...STOREFRONT, visibility: 'private' } })).toEqual(['b']);
+      expect(await search([mug], { scope: { ...STOREFRONT, visibility: { in: [] } } })).toEqual([]);
+      expect([await count(mug), await count(mug, BOTH)]).toEqual([1, 2]);
+      expect(await view.knownWords('publications', knownIn([word('mugs')]))).toEqual([]);
+      await expect(search([mug], { scope: { store_id: 'store-1' } })).rejects.toThrow();
+    });
+
+    test('takes conditions on keys besides', async () => {
+      await publications(
+        { id: 'a', words: ['mug'], keys: { price_up: 5, listing_id: 'l1' } },
+        { id: 'b', words: ['mug'], keys: { price_up: 10, listing_id: 'l2' } },
+        { id: 'c', words: ['mug'], keys: { price_up: 15, listing_id: null } },
+      );
+      const mug = [[word('mug')]];
+      const where = (keys: WordSearch['where']) => ({ where: { ...STOREFRONT, ...keys } });
+      expect(await search([mug], where({ price_up: { gte: 6 } }))).toEqual(['c', 'b']);
+      expect(await count(mug, STOREFRONT, { ...STOREFRONT, price_up: { gte: 6 } })).toBe(2);
+      expect(await search([mug], where({ listing_id: 'l1' }))).toEqual(['a']);
+      expect(await search([mug], { where: { listing_id: 'l1', visibility: 'public' } })).toEqual(['a']);
+      expect(await search([mug], where({ listing_id: { not: 'l1' }, id: { not: 'b' } }))).toEqual(['c']);
+      expect(await search([[]], where({ listing_id: { not: null } }))).toEqual(['b', 'a']);
+      expect(await search([mug], where({ listing_id: { in: [] } }))).toEqual([]);
+      expect(await count(mug, STOREFRONT, { ...STOREFRONT, listing_id: { in: [] } })).toBe(0);
+    });
+
+    test('follows every change of a document, its end included', async () => {
+      const has = async (): Promise<unknown> => [
+        await search([[[word('old')]]]),
+        await search([[[starts('new')]]]),
+        await count([[word('old'), starts('new')]]),
+        await view.knownWords('publications', knownIn([word('old'), starts('new')])),
+      ];
+      const next = (position: bigint, document: Parameters<typeof aWrite>[3]) =>
+        put(view, aWrite('publications', 'a', position, document, position - 1n));
+      await publications({ id: 'a', words: ['old', 'same'] });
+      expect(await has()).toEqual([['a'], [], 1, [word('old')]]);
+      await next(2n, { ...aPublication({ price_up: 3 }), words: ['old', 'same'] });
+      expect(await has()).toEqual([['a'], [], 1, [word('old')]]);
+      await next(3n, { ...aPublication(), words: ['newer', 'same'] });
+      expect(await has()).toEqual([[], ['a'], 1, [starts('new')]]);
+      await next(4n, { ...aPublication({ visibility: 'private' }), words: ['newer', 'same'] });
+      expect(await has()).toEqual([[], [], 0, []]);
+      await next(5n, { ...aPublication(), words: ['newer', 'same'] });
+      expect(await has()).toEqual([[], ['a'], 1, [starts('new')]]);
+      await next(6n, null);
+      expect(await has()).toEqual([[], [], 0, []]);
+      expect(await count([[word('same')]])).toBe(0);
+    });
+
+    test('a batch that lost its race leaves the words as they were', async () => {
+      await publications({ id: 'a', words: ['old'] });
+      const lost = aWrite('publications', 'a', 9n, { ...aPublication(), words: ['new'] }, 7n);
+      await expect(put(view, lost)).rejects.toThrow('lost_race');
+      expect(await search([[[word('old')]]])).toEqual(['a']);
+      expect(await search([[[word('new')]]])).toEqual([]);
+    });
+
+    test('says which words there are, in the order asked, and no more than asked for', async () => {
+      await publications({ id: 'a', words: ['cotton', 'cover', 'red'] });
+      const matches = [word('rot'), word('red'), word('cot'), starts('cot'), word('cover')];
+      const known = [word('red'), starts('cot'), word('cover')];
+      expect(await view.knownWords('publications', knownIn(matches))).toEqual(known);
+      expect(await view.knownWords('publications', { ...knownIn(matches), limit: 2 })).toEqual(
+        known.slice(0, 2),
+      );
+    });
+
+    test('a collection that is not searched refuses', async () => {
+      const query = { scope: {}, where: {}, order: orderOf('created_at_desc'), limit: 1, tiers: [[]] };
+      await expect(view.search('accounts', query)).rejects.toThrow();
+    });
+
+    test('what more than a few hundred documents have is paged like anything else', async () => {
+      const items = Array.from({ length: 1_300 }, (_, n): Item => {
+        const keys = { created_at: `2026-01-${String(10 + (n % 17))}`, price_up: n };
+        const words = ['mug', ...(n % 2 ? ['odd'] : []), ...(n % 400 === 0 ? [':mug'] : [])];
+        return { id: `p${String(n).padStart(4, '0')}`, words, keys };
+      });
+      await publications(...items);
+      const tiers = [[[word(':mug')]], [[word('odd')], [word('mug')]], [[starts('mu')]]];
+      const order = orderOf('created_at_desc');
+      const rank = ({ words }: Item) => (words.includes(':mug') ? 0 : words.includes('odd') ? 1 : 2);
+      const keyed = (item: Item) => ({ id: item.id, keys: item.keys ?? {} });
+      const sorted = (of: readonly Item[]) =>
+        [...of].sort((a, b) => rank(a) - rank(b) || compareByOrder(order, keyed(a), keyed(b)));
+      const ids = (of: readonly Item[]) => of.map(({ id }) => id);
+      // Where a tier holds all that another page of it could, the order of the tiers is that of all.
+      const nested = [tiers[0]!, [[word(':mug'), word('odd')], [word('mug')]], tiers[2]!];
+      for (const skip of [0, 3, 20, 640, 1_280]) {
+        expect(await search(nested, { skip, limit: 30 })).toEqual(ids(sorted(items).slice(skip, skip + 30)));
+        const cheap = items.filter(({ keys }) => (keys!.price_up as number) <= 900);
+        const where = { ...STOREFRONT, price_up: { lte: 900 } };
+        expect(await search(nested, { skip, limit: 30, where })).toEqual(
+          ids(sorted(cheap).slice(skip, skip + 30)),
+        );
+      }
+      expect(await count(tiers[2]!)).toBe(1_300);
+      expect(await count(tiers[2]!, STOREFRONT, { ...STOREFRONT, price_up: { lte: 900 } })).toBe(901);
+    });
+
+    test('gives what a look at every document gives', async () => {
+      let run = 0;
+      const text = fc.constantFrom('a', 'ab', 'abc', 'b', 'ba', 'é', ':a', ':ab');
+      const item = fc.record({
+        words: fc.uniqueArray(text, { maxLength: 5 }),
+        visibility: fc.constantFrom('public', 'private'),
+        price_up: fc.integer({ min: 0, max: 3 }),
+      });
+      const match = fc
+        .record({ word: text, prefix: fc.boolean() })
+        .map((one): WordMatch => (one.prefix ? starts(one.word) : word(one.word)));
+      const terms = fc.array(fc.array(match, { minLength: 1, maxLength: 3 }), { maxLength: 3 });
+      const fits = (words: readonly string[], asked: WordTerms): boolean =>
+        asked.every((matches) =>
+          matches.some(({ word: one, prefix }) =>
+            prefix ? words.some((other) => other.startsWith(one)) : words.includes(one),
+          ),
+        );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(item, { maxLength: 12 }),
+          fc.array(terms, { minLength: 1, maxLength: 3 }),
+          fc.boolean(),
+          fc.option(fc.integer({ min: 0, max: 3 })),
+          fc.integer({ min: 1, max: 4 }),
+          async (items, asked, both, max_price, limit) => {
+            const store_id = `store-${++run}`;
+            const all = items.map((one, n) => ({ ...one, id: `${store_id}-${n}` }));
+            await publications(
+              ...all.map(({ id, words, visibility, price_up }) => {
+                return { id, words, keys: { store_id, visibility, price_up } };
+              }),
+            );
+            // A tier fits all that the one before it fits: fewer and fewer of the terms are asked for.
+            const whole = asked.flat();
+            const tiers = asked.map((_, n) => whole.slice(0, whole.length - n));
+            const scope = { store_id, visibility: both ? { in: ['public', 'private'] } : 'public' };
+            const where = { ...scope, ...(max_price === null ? {} : { price_up: { lte: max_price } }) };
+            const rank = (words: readonly string[]) => tiers.findIndex((tier) => fits(words, tier));
+            const expected = all
+              .filter((one) => both || one.visibility === 'public')
+              .filter((one) => max_price === null || one.price_up <= max_price)
+              .filter((one) => rank(one.words) >= 0)
+              .sort((a, b) => rank(a.words) - rank(b.words) || (a.id < b.id ? -1 : 1))
+              .map(({ id }) => id);
+            const pages: string[] = [];
+            for (let skip = 0; skip < all.length + limit; skip += limit)
+              pages.push(...(await search(tiers, { scope, where, skip, limit, order: [['id', 'asc']] })));
+            expect(pages).toEqual(expected);
+            expect(await count(tiers.at(-1)!, scope, where)).toBe(expected.length);
+          },
+        ),
+        { numRuns: 150 },
+      );
+    });
+  });
+}
+
+const knownIn = (matches: readonly WordMatch[]) => ({ scope: STOREFRONT, matches, limit: 10 });

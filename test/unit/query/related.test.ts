@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import type { Visibility } from '../../../shared/contracts/vocabulary';
+import { ReadWorld, refusal, STOREFRONT } from './read-world';
+import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
+
+const RELATED = '/api/publication/:id/related';
+
+describe('related publications', () => {
+  const store = sampleStore('store');
+  const far = sampleStore('far');
+  const cups = sampleListing(store, 'Cups');
+  const cellar = sampleListing(store, 'Cellar', { visibility: 'private' });
+  const thing = (title: string, n: number, given: Partial<Publication> = {}) =>
+    samplePublication(store, title, { created_at: minute(n), ...given });
+  const source = thing('Blue stoneware mug', 5, { listing_id: cups.id, description: 'Holds tea' });
+  const publications = [
+    source,
+    thing('Red stoneware mug', 1, { listing_id: cups.id }),
+    thing('Red mug', 2, { listing_id: cups.id }),
+    thing('Glass', 3, { listing_id: cups.id }),
+    thing('Goblet', 9, { listing_id: cups.id }),
+    thing('Secret mug', 8, { listing_id: cups.id, visibility: 'private' }),
+    thing('Blue stoneware plate', 1),
+    thing('Plate', 2, { description: 'Beside a mug' }),
+    thing('Saucer', 3, { description: 'For tea' }),
+    thing('Towel', 4, { listing_id: cellar.id }),
+    thing('Wine', 6, { listing_id: cellar.id }),
+  ];
+  const nearest = [
+    ...['Red stoneware mug', 'Red mug', 'Goblet', 'Glass'],
+    ...['Blue stoneware plate', 'Plate', 'Saucer', 'Wine', 'Towel'],
+  ];
+  let world: ReadWorld;
+
+  beforeAll(async () => {
+    world = await ReadWorld.open([store.id]);
+    await world.fill({ store, listings: [cups, cellar], publications });
+    await world.fill({
+      store: far,
+      listings: [],
+      publications: [samplePublication(far, 'Blue stoneware mug')],
+    });
+  });
+  afterAll(() => world.close());
+
+  const ask = (query = '', of: Publication = source, as = {}) => world.ask(RELATED, { id: of.id, query, as });
+  const titles = async (...asked: Parameters<typeof ask>) =>
+    ((await ask(...asked)).data as { title: string }[]).map(({ title }) => title);
+
+  test('come nearest first: of the same listing, then by shared words, then the newest; never itself', async () => {
+    expect(await titles('', source, STOREFRONT)).toEqual(nearest);
+  });
+
+  test('come in pages, with the total of them', async () => {
+    for (let limit = 1; limit <= 10; limit++)
+      for (let page = 1; page <= 10; page++) {
+        expect(await titles(`limit=${limit}&page=${page}`)).toEqual(
+          nearest.slice((page - 1) * limit, page * limit),
+        );
+      }
+    expect((await ask('limit=4&page=2')).meta).toEqual({
+      ...{ page: 2, take: 4, item_count: 9 },
+      pagination: { page: 2, total_pages: 3, total_items: 9, limit: 4 },
+    });
+  });
+
+  test('show what is hidden only when asked for', async () => {
+    expect(await titles('visibility=private')).toEqual(['Secret mug']);
+    expect((await titles('visibility=all')).slice(0, 3)).toEqual([
+      'Red stoneware mug',
+      'Secret mug',
+      'Red mug',
+    ]);
+    expect(await refusal(ask('visibility=all', source, STOREFRONT))).toBe('insufficient_permissions');
+  });
+
+  test('of a hidden publication are not found, but by who may see it', async () => {
+    const secret = publications.find(({ title }) => title === 'Secret mug')!;
+    expect(await refusal(ask('', secret))).toBe('publication_not_found');
+    expect(await titles('visibility=all', secret)).toHaveLength(10);
+    expect(await titles('visibility=private', secret)).toEqual([]);
+  });
+
+  test('a hidden listing brings nobody together in the storefront’s view', async () => {
+    const wine = publications.find(({ title }) => title === 'Wine')!;
+    expect((await titles('', wine))[0]).toBe('Goblet');
+    expect((await titles('visibility=all', wine))[0]).toBe('Towel');
+    expect((await ask('', wine)).meta?.item_count).toBe(9);
+  });
+
+  test('can be sorted by something else', async () => {
+    expect(await titles('sort=name&order=asc')).toEqual([...nearest].sort());
+  });
+
+  test('of another store, or of nothing, are not found', async () => {
+    expect(await refusal(world.ask(RELATED, { id: idOf('nothing') }))).toBe('publication_not_found');
+    expect(await refusal(ask('', samplePublication(far, 'Blue stoneware mug')))).toBe(
+      'publication_not_found',
+    );
+  });
+});
+
+test('over random catalogs every other publication comes once, those of the listing first', async () => {
+  let run = 0;
+  const stores = Array.from({ length: 40 }, (_, n) => sampleStore(`store-${n}`));
+  const world = await ReadWorld.open(stores.map(({ id }) => id));
+  const title = fc
+    .array(fc.constantFrom('red', 'blue', 'mug', 'stoneware', 'and', 'plate'), { minLength: 1, maxLength: 5 })
+    .map((words) => words.join(' '));
+  const item = fc.record({
+    title,
+    description: title,
+    visibility: fc.constantFrom<Visibility>('public', 'public', 'private'),
+    place: fc.constantFrom(0, 0, 1, null),
+    created_at: fc.constantFrom(minute(1), minute(2)),
+  });
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 25 }), async (given) => {
+        const store = stores[run++]!;
+        const listings = ['A', 'B'].map((name) => sampleListing(store, name));
+        const publications = given.map(({ place, ...fields }, n) =>
+          samplePublication(store, `#${n}`, {
+            ...fields,
+            listing_id: place === null ? null : listings[place]!.id,
+          }),
+        );
+        await world.fill({ store, listings, publications });
+        const [source] = publications as [Publication];
+        const seen: string[] = [];
+        for (let page = 1; ; page++) {
+          const query = `visibility=all&limit=3&page=${page}`;
+          const { data, meta } = await world.ask(RELATED, { id: source.id, query });
+          expect(meta?.item_count).toBe(publications.length - 1);
+          if ((data as unknown[]).length === 0) break;
+          seen.push(...(data as { id: string }[]).map(({ id }) => id));
+        }
+        const others = publications.filter((one) => one !== source);
+        expect([...seen].sort()).toEqual(others.map(({ id }) => id as string).sort());
+        const near = others.filter((one) => one.listing_id !== null && one.listing_id === source.listing_id);
+        expect(new Set(seen.slice(0, near.length))).toEqual(new Set(near.map(({ id }) => id)));
+      }),
+      { numRuns: 40 },
+    );
+  } finally {
+    await world.close();
+  }
+});
