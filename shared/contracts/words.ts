@@ -46,6 +46,7 @@ export function queryWords(text: string): string[] {
 /** As many words as a query may mean by it: `T-shirt` is found as `t shirt` and `tshirt`, `men’s` as `men` and `mens`. */
 function indexedWords(text: string): string[] {
   const forms = compounds(text).flatMap((compound) => {
+    if (!JOINT.test(compound)) return [compound];
     const parts = compound.split(HYPHEN);
     const joined = parts.map((part) => part.replace(APOSTROPHES, ''));
     return [...parts.flatMap((part) => part.split(APOSTROPHE)), ...joined, joined.join('')];
@@ -57,6 +58,7 @@ const COMPOUND = /[\p{L}\p{N}]+(?:['’ʼ‐-][\p{L}\p{N}]+)*/gu;
 const APOSTROPHE = /['’ʼ]/;
 const APOSTROPHES = /['’ʼ]/g;
 const HYPHEN = /[‐-]/;
+const JOINT = /['’ʼ‐-]/;
 
 const compounds = (text: string): string[] => foldWords(text).match(COMPOUND) ?? [];
 
@@ -72,9 +74,12 @@ function foldWords(text: string): string {
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
 
+/** All of them lie beyond the letters of Europe and the Near East, which is told faster. */
+const MAYBE_UNSPACED = /[\u0e00-\uffff]/;
+
 /** Scripts without spaces between words are searched by pairs of letters; `indexed` adds each letter alone. */
 function unspaced(word: string, indexed: boolean): string[] {
-  if (word.search(UNSPACED) < 0) return word === '' ? [] : [word];
+  if (!MAYBE_UNSPACED.test(word)) return word === '' ? [] : [word];
   const spaced = word.split(UNSPACED).filter((part) => part !== '');
   const runs = (word.match(UNSPACED) ?? []).map((run) => [...run]);
   return [...spaced, ...runs.flatMap((run) => [...pairs(run), ...(indexed || run.length === 1 ? run : [])])];

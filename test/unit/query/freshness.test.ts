@@ -95,7 +95,8 @@ test('before anything was projected every read is unavailable', () =>
           permissions: permissionsOf('secret'),
         },
         params: { id: idOf('shirt') },
-        query: {},
+        // What the search must have; the other reads take no notice of it.
+        query: { q: ['shirt'] },
         body: {},
         request_id: 'request',
         header: () => undefined,
