@@ -6,9 +6,10 @@ import { CatalogError } from '../../../shared/kernel/errors';
 import { realSystem } from '../../../shared/kernel/system';
 import type { KeptAnswer, Operation } from '../../../shared/ports/idempotency-store';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
-import { waitFor } from '../../support/wait-for';
 
 const KEY = { api_key_id: 'key', idempotency_key: 'once' };
+/** Asks for the time anew, so that a clock of the test's own is the one asked. */
+const system = { ...realSystem, now: () => Date.now() };
 const OK: KeptAnswer = { status: 200, headers: {}, body: '{}' };
 
 describe('carrying a write out once', () => {
@@ -25,7 +26,7 @@ describe('carrying a write out once', () => {
   });
 
   const process = (lease_ms: number) =>
-    new Idempotency({ store, system: realSystem, log: pino({ level: 'silent' }), lease_ms });
+    new Idempotency({ store, system, log: pino({ level: 'silent' }), lease_ms });
   const once = (idempotency: Idempotency, run: (operation: Operation) => Promise<KeptAnswer>) =>
     idempotency.once({ key: KEY, fingerprint: 'print', run, refusal: () => ({ ...OK, status: 404 }) });
   const condition = (call: Promise<unknown>): Promise<unknown> =>
@@ -35,16 +36,31 @@ describe('carrying a write out once', () => {
     );
 
   test('a run that takes longer than its lease keeps the lock', async () => {
-    let finish: (answer: KeptAnswer) => void = () => {};
-    const slow = once(process(60), () => new Promise((resolve) => (finish = resolve)));
-    const until_ms = Date.now() + 300;
-    await waitFor(async () => {
-      expect(await condition(once(process(60), async () => OK))).toBe('idempotency_key_locked');
-      return Date.now() > until_ms;
+    jest.useFakeTimers({
+      now: Date.now(),
+      doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'queueMicrotask'],
     });
-    finish(OK);
-    expect(await slow).toEqual(OK);
-    expect((await once(process(60), async () => OK)).headers).toEqual({ 'Idempotent-Replayed': 'true' });
+    try {
+      const renewals = jest.spyOn(store, 'renew');
+      let finish: (answer: KeptAnswer) => void = () => {};
+      let slow: Promise<KeptAnswer> | undefined;
+      await new Promise<void>((started) => {
+        slow = once(process(3_000), () => {
+          started();
+          return new Promise((resolve) => (finish = resolve));
+        });
+      });
+      for (let second = 0; second < 10; second += 1) {
+        jest.advanceTimersByTime(1_000);
+        await Promise.all(renewals.mock.results.map(({ value }) => value));
+        expect(await condition(once(process(3_000), async () => OK))).toBe('idempotency_key_locked');
+      }
+      finish(OK);
+      expect(await slow).toEqual(OK);
+      expect((await once(process(3_000), async () => OK)).headers).toEqual({ 'Idempotent-Replayed': 'true' });
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test('every run of an operation knows it by the same id; the next use of the key is another', async () => {
