@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import type { ApiKey } from '../../shared/contracts/aggregates/api-key';
 import type { JsonObject } from '../../shared/contracts/envelope';
+import { tokens as operations } from '../../shared/contracts/operations/tokens';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/auth-endpoint';
 import type { Authenticator } from '../../shared/http/authenticator';
 import { bearerOf } from '../../shared/http/bearer';
@@ -23,16 +23,6 @@ export interface AuthOptions {
 /** `<prefix><43 base64url characters>` (decisions §2): anything else is not looked up. */
 const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;
 
-const TTL_MINUTES_DEFAULT = 15;
-const TTL_MINUTES_MAX = 60;
-const ttl = `an integer from 1 to ${TTL_MINUTES_MAX}`;
-
-const tokenBody = z.strictObject({
-  ttl_minutes: z.int(ttl).min(1, ttl).max(TTL_MINUTES_MAX, ttl).default(TTL_MINUTES_DEFAULT),
-});
-/** Refusing fields tells a client that its `ttl_minutes` has no effect here. */
-const noBody = z.strictObject({});
-
 const BAD_KEY: Messages = { key_revoked: KEY_INVALID, key_invalid: KEY_INVALID };
 const BAD_TOKEN: Messages = { token_invalid: TOKEN_INVALID, token_expired: TOKEN_INVALID };
 
@@ -43,9 +33,9 @@ const BAD_TOKEN: Messages = { token_invalid: TOKEN_INVALID, token_expired: TOKEN
 export function authEndpoints(options: AuthOptions): AuthEndpoints {
   const use = new KeyUse(options);
   return {
-    '/auth/token': tokenEndpoint(options, use),
-    '/auth/refresh': refreshEndpoint(options, use),
-    '/auth/validate': validateEndpoint(options),
+    [operations.issueToken.path]: tokenEndpoint(options, use),
+    [operations.refreshToken.path]: refreshEndpoint(options, use),
+    [operations.validateToken.path]: validateEndpoint(options),
   };
 }
 
@@ -56,7 +46,7 @@ function tokenEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
     if (given === '') throw new CatalogError('unauthenticated', { message: KEY_REQUIRED });
     const key = await worded(BAD_KEY, () => findKey(options.authenticator, given));
     return exchange(key, (body) => {
-      const { ttl_minutes } = parseBody(tokenBody, body);
+      const { ttl_minutes } = parseBody(operations.issueToken.schema, body);
       use.record(key);
       return issueToken(options, key, ttl_minutes * 60);
     });
@@ -71,7 +61,7 @@ function refreshEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
     const check = () => options.authenticator.verifyToken(bearer);
     const { claims, key } = await worded({ ...BAD_KEY, ...BAD_TOKEN }, check);
     return exchange(key, (body) => {
-      parseBody(noBody, body);
+      parseBody(operations.refreshToken.schema, body);
       use.record(key);
       return issueToken(options, key, claims.exp - claims.iat);
     });
@@ -86,7 +76,7 @@ function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
     const bearer = requireBearer(header('authorization'));
     const { claims, key } = await worded(messages, () => authenticator.verifyToken(bearer));
     return exchange(key, (body) => {
-      parseBody(noBody, body);
+      parseBody(operations.validateToken.schema, body);
       return describeClaims(claims);
     });
   };

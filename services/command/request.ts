@@ -1,14 +1,12 @@
-import { z } from 'zod';
+import { writeQuerySchema } from '../../shared/contracts/requests/writes';
 import { assertIfMatch } from '../../shared/http/etag';
 import type { ApiRequest } from '../../shared/http/route';
 import { storeOf } from '../../shared/http/store-scope';
-import { parseQuery, queryId } from '../../shared/http/validation';
+import { parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ActiveStores } from './active-stores';
 import type { WriteContext } from './context';
-
-const writeQuery = z.object({ store_id: queryId.optional() });
 
 /** Who asks and for which operation, for the events' metadata. */
 export function contextOf(request: ApiRequest): WriteContext {
@@ -21,7 +19,7 @@ export function contextOf(request: ApiRequest): WriteContext {
 
 /** The store that the query names, checked to be the token's; undefined where it names none. */
 export function queriedStore(request: ApiRequest): StoreId | undefined {
-  const { store_id } = parseQuery(writeQuery, request.query);
+  const { store_id } = parseQuery(writeQuerySchema, request.query);
   return store_id === undefined ? undefined : storeOf(request.principal, store_id);
 }
 

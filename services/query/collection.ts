@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../shared/contracts/envelope';
+import type { VisibilityFilter } from '../../shared/contracts/requests/reads';
 import { compareByOrder, type SortOrder } from '../../shared/contracts/sorting';
 import type { EntriesByVisibility } from './stored-shapes';
-import type { VisibilityFilter } from './visibility';
 
 /** The most that `data` of an expanded collection holds (decisions §5). */
 export const COLLECTION_DATA_MAX = 20;

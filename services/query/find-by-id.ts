@@ -1,4 +1,5 @@
 import type { ViewDocument } from '../../shared/contracts/documents';
+import type { VisibilityFilter } from '../../shared/contracts/requests/reads';
 import type { Visibility } from '../../shared/contracts/vocabulary';
 import type { ApiRequest } from '../../shared/http/route';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
@@ -6,7 +7,7 @@ import type { StoreId } from '../../shared/kernel/ids';
 import type { DocumentPart, ViewVersion } from '../../shared/ports/view-store';
 import { activeVersion, minPositionOf, waitForStores } from './freshness';
 import { namedStore, type ReadSides } from './store-guard';
-import type { Shows, VisibilityFilter } from './visibility';
+import type { Shows } from './visibility';
 
 type ById = 'listings' | 'publications';
 

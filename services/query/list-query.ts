@@ -1,21 +1,9 @@
-import { z } from 'zod';
 import { type CollectionName, collections } from '../../shared/contracts/documents';
+import type { ListQuery, SORT_FIELDS } from '../../shared/contracts/requests/reads';
 import { orderOf, type SortDirection, type SortOrder } from '../../shared/contracts/sorting';
 import type { SortMode } from '../../shared/contracts/vocabulary';
-import { paginationSchema } from '../../shared/http/pagination';
-import { readSchema } from './read-query';
 
-const SORT_FIELDS = ['created_at', 'price', 'name'] as const;
 type SortField = (typeof SORT_FIELDS)[number];
-
-/** The parameters of every list (decisions §5). */
-export const listSchema = readSchema.extend({
-  ...paginationSchema.shape,
-  sort: z.enum(SORT_FIELDS).optional(),
-  order: z.enum(['asc', 'desc']).optional(),
-});
-
-export type ListQuery = z.infer<typeof listSchema>;
 
 /** The direction of a `sort` that comes without an `order`: newest first, cheapest first, A to Z. */
 const NATURAL_DIRECTION: Readonly<Record<SortField, SortDirection>> = {

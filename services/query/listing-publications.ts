@@ -1,9 +1,10 @@
 import { NOT_FEATURED } from '../../shared/contracts/documents';
 import { countFacets } from '../../shared/contracts/facets';
+import { reads } from '../../shared/contracts/operations/reads';
 import { featuredFirst } from '../../shared/contracts/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { findById, openForId } from './find-by-id';
-import { listSchema, pageOf, sortModeOf } from './list-query';
+import { pageOf, sortModeOf } from './list-query';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
 import { parseRead } from './read-query';
 import type { ReadSides } from './store-guard';
@@ -15,7 +16,7 @@ import { showsContainer, visibilitiesOf, visibilityKey } from './visibility';
  * The result with its `meta` is the payload (spec, "Listing publications result").
  */
 export async function readListingPublications(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(listSchema, request, EXPANSIONS.publication);
+  const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
   const version = await openForId(sides, request, 'listings');
   const listing = await findById(sides, request, version, 'listings', {
     visibility: query.visibility,

@@ -1,6 +1,7 @@
+import { reads } from '../../shared/contracts/operations/reads';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import { listSchema, orderWithin, pageOf, sortModeOf } from './list-query';
+import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { countListings, EXPANSIONS, partsFor, presentListing } from './present';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
@@ -8,7 +9,7 @@ import { visibilityKey } from './visibility';
 
 /** `GET /api/listings` and `GET /api/store-listings`: the same list under two names. */
 export async function readListings(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(listSchema, request, EXPANSIONS.listing);
+  const query = parseRead(reads.listListings, request, EXPANSIONS.listing);
   const store_id = namedStore(request);
   const version = await openStore(sides, request, store_id);
   const [store, page] = await Promise.all([

@@ -1,14 +1,16 @@
+import { reads } from '../../shared/contracts/operations/reads';
+import type { ListQuery } from '../../shared/contracts/requests/reads';
 import type { SortOrder } from '../../shared/contracts/sorting';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import { type ListQuery, listSchema, orderWithin, pageOf, sortModeOf } from './list-query';
+import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
 import { storeState } from './stored-shapes';
 
 /** `GET /api/payment-methods` */
 export async function readPaymentMethods(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(listSchema, request, []);
+  const query = parseRead(reads.listPaymentMethods, request, []);
   const store_id = namedStore(request);
   const version = await openStore(sides, request, store_id);
   const [store, page] = await Promise.all([

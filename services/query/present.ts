@@ -1,10 +1,11 @@
 import type { ViewDocument } from '../../shared/contracts/documents';
 import type { JsonObject } from '../../shared/contracts/envelope';
 import { countFacets } from '../../shared/contracts/facets';
+import type { Expandable, VisibilityFilter } from '../../shared/contracts/requests/reads';
 import { featuredFirst } from '../../shared/contracts/sorting';
 import type { DocumentPart } from '../../shared/ports/view-store';
 import { collectionOf, entriesShown, urlOf } from './collection';
-import type { Expandable, ReadQuery } from './read-query';
+import type { ReadQuery } from './read-query';
 import {
   defaultSortMode,
   listingEntries,
@@ -14,7 +15,7 @@ import {
   publicationEntries,
   storeState,
 } from './stored-shapes';
-import { showsContainer, type VisibilityFilter, visibilitiesOf } from './visibility';
+import { showsContainer, visibilitiesOf } from './visibility';
 
 /**
  * Documents as answers. A body is stored as the storefront's view shows it; another `visibility` changes its

@@ -1,48 +1,9 @@
-import { z } from 'zod';
 import { NOT_FEATURED } from '../../shared/contracts/documents';
 import type { FacetFlags } from '../../shared/contracts/facets';
 import { PRICE_AMOUNT_MAX } from '../../shared/contracts/money';
+import type { PriceBounds, PublicationsQuery } from '../../shared/contracts/requests/reads';
 import type { SortMode } from '../../shared/contracts/vocabulary';
-import { queryId } from '../../shared/http/validation';
 import type { ViewQuery } from '../../shared/ports/view-store';
-import { listSchema } from './list-query';
-
-const flag = z
-  .enum(['true', 'false'])
-  .transform((text) => text === 'true')
-  .optional();
-
-const price = z
-  .string()
-  .regex(/^\d{1,15}$/, 'a whole number of hundredths, 0 or more')
-  .transform(Number)
-  .optional();
-
-export const priceBounds = { min_price: price, max_price: price };
-
-export interface PriceBounds {
-  readonly min_price?: number | undefined;
-  readonly max_price?: number | undefined;
-}
-
-export const BOUNDS_IN_ORDER = { path: ['min_price'], error: 'at most max_price' };
-
-export function areBoundsInOrder({ min_price, max_price }: PriceBounds): boolean {
-  return (min_price ?? 0) <= (max_price ?? Number.MAX_SAFE_INTEGER);
-}
-
-/** The parameters of `GET /api/publications`: those of every list, and its filters (decisions §5). */
-export const publicationsSchema = listSchema
-  .extend({
-    listing_id: queryId.optional(),
-    featured: flag,
-    free_shipping: flag,
-    in_stock: flag,
-    ...priceBounds,
-  })
-  .refine(areBoundsInOrder, BOUNDS_IN_ORDER);
-
-export type PublicationsQuery = z.infer<typeof publicationsSchema>;
 
 /** The flags asked for, by which totals are maintained. */
 export function flagsOf(query: PublicationsQuery): Partial<FacetFlags> {

@@ -1,8 +1,9 @@
+import { reads } from '../../shared/contracts/operations/reads';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { findById, openForId } from './find-by-id';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
-import { parseRead, readSchema } from './read-query';
+import { parseRead } from './read-query';
 import type { ReadSides } from './store-guard';
 import { showsItem } from './visibility';
 
@@ -11,7 +12,7 @@ import { showsItem } from './visibility';
  * the page either way. HEAD is none, nor is a merchant's look with a secret key.
  */
 export async function readPublication(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(readSchema, request, EXPANSIONS.publication);
+  const query = parseRead(reads.getPublication, request, EXPANSIONS.publication);
   const version = await openForId(sides, request, 'publications');
   const publication = await findById(sides, request, version, 'publications', {
     visibility: query.visibility,

@@ -1,4 +1,6 @@
 import { countFacets } from '../../shared/contracts/facets';
+import { reads } from '../../shared/contracts/operations/reads';
+import type { PublicationsQuery } from '../../shared/contracts/requests/reads';
 import { orderOf } from '../../shared/contracts/sorting';
 import type { SortMode } from '../../shared/contracts/vocabulary';
 import { pageMeta } from '../../shared/http/pagination';
@@ -7,13 +9,7 @@ import type { ViewQuery } from '../../shared/ports/view-store';
 import { pageOf, sortModeOf } from './list-query';
 import { listingAskedFor } from './listing-filter';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
-import {
-  filterKeys,
-  filtersByPrice,
-  flagsOf,
-  type PublicationsQuery,
-  publicationsSchema,
-} from './publication-filters';
+import { filterKeys, filtersByPrice, flagsOf } from './publication-filters';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
 import { storeState } from './stored-shapes';
@@ -21,7 +17,7 @@ import { visibilitiesOf, visibilityKey } from './visibility';
 
 /** `GET /api/publications` */
 export async function readPublications(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(publicationsSchema, request, EXPANSIONS.publication);
+  const query = parseRead(reads.listPublications, request, EXPANSIONS.publication);
   const store_id = namedStore(request);
   const version = await openStore(sides, request, store_id);
   const mode = sortModeOf(query);

@@ -1,13 +1,9 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import type { Expandable, VisibilityFilter } from '../../shared/contracts/requests/reads';
 import type { Permission } from '../../shared/contracts/vocabulary';
 import type { ApiRequest } from '../../shared/http/route';
-import { commaList, parseQuery, queryId } from '../../shared/http/validation';
+import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
-import { VISIBILITY_FILTERS, type VisibilityFilter } from './visibility';
-
-/** The values of `expand` (spec, "Query parameters"). Every read takes all three; most add nothing to it. */
-const EXPANDABLE = ['publication', 'listing', 'media'] as const;
-export type Expandable = (typeof EXPANDABLE)[number];
 
 const PERMISSION_TO_EXPAND: Readonly<Record<Expandable, Permission>> = {
   publication: 'read:publications',
@@ -15,28 +11,21 @@ const PERMISSION_TO_EXPAND: Readonly<Record<Expandable, Permission>> = {
   media: 'read:media',
 };
 
-/** The parameters of every read. `store_id` is checked here and followed by the store guard. */
-export const readSchema = z.object({
-  store_id: queryId.optional(),
-  visibility: z.enum(VISIBILITY_FILTERS).default('public'),
-  expand: commaList(EXPANDABLE),
-});
-
 export interface ReadQuery {
   readonly visibility: VisibilityFilter;
   readonly expand: readonly Expandable[];
 }
 
 /**
- * The request's query by `schema`. Throws `invalid_query`, and `insufficient_permissions` where a public key asks
+ * The request's query as the operation has it. Throws `invalid_query`, and `insufficient_permissions` where a public key asks
  * for what is hidden (decisions §3) or where an expansion that adds something, one of `adds`, is not the key's to read.
  */
 export function parseRead<Query extends ReadQuery>(
-  schema: z.ZodType<Query>,
+  operation: { readonly query: z.ZodType<Query> },
   request: ApiRequest,
   adds: readonly Expandable[],
 ): Query {
-  const query = parseQuery(schema, request.query);
+  const query = parseQuery(operation.query, request.query);
   const { key_type, permissions } = request.principal;
   if (query.visibility !== 'public' && key_type === 'public')
     throw new CatalogError('insufficient_permissions', {

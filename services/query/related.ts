@@ -1,12 +1,14 @@
 import type { ViewDocument } from '../../shared/contracts/documents';
 import { countFacets, type Facets } from '../../shared/contracts/facets';
+import { reads } from '../../shared/contracts/operations/reads';
+import type { ListQuery } from '../../shared/contracts/requests/reads';
 import { orderOf } from '../../shared/contracts/sorting';
 import type { Visibility } from '../../shared/contracts/vocabulary';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';
 import { findById, openForId } from './find-by-id';
-import { type ListQuery, listSchema, pageOf, sortModeOf } from './list-query';
+import { pageOf, sortModeOf } from './list-query';
 import { listingAskedFor } from './listing-filter';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
 import { parseRead } from './read-query';
@@ -26,7 +28,7 @@ interface Section {
  * rest; within each those that share more words, then the newest (decisions §5).
  */
 export async function readRelated(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(listSchema, request, EXPANSIONS.publication);
+  const query = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
   const version = await openForId(sides, request, 'publications');
   const publication = await findById(sides, request, version, 'publications', {
     visibility: query.visibility,

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../shared/contracts/envelope';
+import { reads } from '../../shared/contracts/operations/reads';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { findById, openForId } from './find-by-id';
-import { listSchema, orderWithin, pageOf, sortModeOf } from './list-query';
+import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { parseRead } from './read-query';
 import type { ReadSides } from './store-guard';
 import { type PublicationState, publicationState } from './stored-shapes';
@@ -10,7 +11,7 @@ import { showsContainer } from './visibility';
 
 /** `GET /api/publication/:id/reviews` */
 export async function readReviews(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(listSchema, request, []);
+  const query = parseRead(reads.listReviews, request, []);
   const version = await openForId(sides, request, 'publications');
   const [publication, page] = await Promise.all([
     findById(sides, request, version, 'publications', {

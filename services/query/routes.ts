@@ -1,7 +1,8 @@
+import type { ApiOperation } from '../../shared/contracts/operations/operation';
+import { reads } from '../../shared/contracts/operations/reads';
 import type { Environment } from '../../shared/contracts/realm';
-import type { Permission } from '../../shared/contracts/vocabulary';
 import type { CacheObserver } from '../../shared/http/metrics';
-import type { Answer, ApiRequest, Route } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/active-view';
 import { readListing } from './listing';
@@ -29,28 +30,23 @@ export interface QueryOptions {
 
 type Read = (sides: ReadSides, request: ApiRequest) => Promise<Answer>;
 
-const READS: readonly (readonly [path: string, permission: Permission, read: Read])[] = [
-  ['/api/store', 'read:stores', readStore],
-  ['/api/store/search', 'read:publications', readSearch],
-  ['/api/store-listings', 'read:listings', readStoreListings],
-  ['/api/payment-methods', 'read:payment_methods', readPaymentMethods],
-  ['/api/listings', 'read:listings', readListings],
-  ['/api/listing/:id', 'read:listings', readListing],
-  ['/api/listing/:id/publications', 'read:publications', readListingPublications],
-  ['/api/publications', 'read:publications', readPublications],
-  ['/api/publication/:id', 'read:publications', readPublication],
-  ['/api/publication/:id/related', 'read:publications', readRelated],
-  ['/api/publication/:id/reviews', 'read:reviews', readReviews],
+const READS: readonly (readonly [operation: ApiOperation, read: Read])[] = [
+  [reads.getStore, readStore],
+  [reads.searchStore, readSearch],
+  [reads.listStoreListings, readStoreListings],
+  [reads.listPaymentMethods, readPaymentMethods],
+  [reads.listListings, readListings],
+  [reads.getListing, readListing],
+  [reads.listListingPublications, readListingPublications],
+  [reads.listPublications, readPublications],
+  [reads.getPublication, readPublication],
+  [reads.listRelatedPublications, readRelated],
+  [reads.listReviews, readReviews],
 ];
 
 /** Every read of the interface (spec, "Read endpoints"). */
 export function queryRoutes({ views, system, recordView = () => {}, onCache }: QueryOptions): Route[] {
   const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now, onCache) });
   const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView };
-  return READS.map(([path, permission, read]) => ({
-    method: 'GET',
-    path,
-    permission,
-    handler: (request) => read(sides, request),
-  }));
+  return READS.map(([operation, read]) => routeOf(operation, (request) => read(sides, request)));
 }

@@ -1,43 +1,27 @@
-import { z } from 'zod';
+import { reads } from '../../shared/contracts/operations/reads';
+import type { SearchQuery } from '../../shared/contracts/requests/reads';
 import { orderOf } from '../../shared/contracts/sorting';
 import { queryWords } from '../../shared/contracts/words';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import { queryId } from '../../shared/http/validation';
 import type { ViewVersion, WordScope, WordSearch } from '../../shared/ports/view-store';
-import { listSchema, pageOf, sortModeOf } from './list-query';
+import { pageOf, sortModeOf } from './list-query';
 import { listingAskedFor } from './listing-filter';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
-import { areBoundsInOrder, BOUNDS_IN_ORDER, priceBounds, priceRange } from './publication-filters';
+import { priceRange } from './publication-filters';
 import { parseRead } from './read-query';
 import { searchTiers, type Wanted, wantedWords } from './search-terms';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
 import { oneEditAway } from './typos';
 import { visibilityKey, wordScope } from './visibility';
 
-const Q_LENGTH_MAX = 200;
 /** Typos are sought in so many words, and so many words of the store are taken for what was meant by one. */
 const MISTAKEN_WORDS_MAX = 8;
 const MEANT_WORDS_MAX = 20;
 
-const searchSchema = listSchema
-  .extend({
-    q: z
-      .string()
-      .transform((text) => text.trim())
-      .refine((text) => text !== '' && [...text].length <= Q_LENGTH_MAX, {
-        error: `from 1 to ${Q_LENGTH_MAX} characters`,
-      }),
-    listing_id: queryId.optional(),
-    ...priceBounds,
-  })
-  .refine(areBoundsInOrder, BOUNDS_IN_ORDER);
-
-type SearchQuery = z.infer<typeof searchSchema>;
-
 /** `GET /api/store/search`: best first, unless a `sort` is asked for. */
 export async function readSearch(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(searchSchema, request, EXPANSIONS.publication);
+  const query = parseRead(reads.searchStore, request, EXPANSIONS.publication);
   const store_id = namedStore(request);
   const version = await openStore(sides, request, store_id);
   const [store, listing] = await Promise.all([

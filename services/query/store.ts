@@ -1,17 +1,18 @@
 import type { ViewDocument } from '../../shared/contracts/documents';
+import { reads } from '../../shared/contracts/operations/reads';
 import { orderOf } from '../../shared/contracts/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { COLLECTION_DATA_MAX } from './collection';
 import { EXPANSIONS, partsFor, presentStore } from './present';
-import { parseRead, type ReadQuery, readSchema } from './read-query';
+import { parseRead, type ReadQuery } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
 import { visibilityKey } from './visibility';
 
 /** `GET /api/store`. A store has no version of its own: no write of this interface changes it under `If-Match`. */
 export async function readStore(sides: ReadSides, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(readSchema, request, EXPANSIONS.store);
+  const query = parseRead(reads.getStore, request, EXPANSIONS.store);
   const store_id = namedStore(request);
   const version = await openStore(sides, request, store_id);
   const [store, managed] = await Promise.all([

@@ -1,9 +1,6 @@
+import type { VisibilityFilter } from '../../shared/contracts/requests/reads';
 import type { Visibility } from '../../shared/contracts/vocabulary';
 import type { KeyCondition, WordScope } from '../../shared/ports/view-store';
-
-/** What a read asks for (decisions §3): the storefront's view, what is hidden from it, or both. */
-export const VISIBILITY_FILTERS = ['public', 'private', 'all'] as const;
-export type VisibilityFilter = (typeof VISIBILITY_FILTERS)[number];
 
 /** The visibilities that the filter lets through. */
 export function visibilitiesOf(filter: VisibilityFilter): readonly Visibility[] {

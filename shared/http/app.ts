@@ -17,6 +17,8 @@ import { cacheHeaders, securityHeaders } from './headers';
 import { addHealth, addMetrics, type ReadyCheck } from './health';
 import { Idempotency } from './idempotency';
 import type { HttpMetrics, MetricsText } from './metrics';
+import { openApiDocument } from './openapi/document';
+import { addPublicFiles, type PublicFile } from './public-files';
 import { Limits } from './rate-limit';
 import type { Route } from './route';
 import { errorStage } from './send-error';
@@ -43,6 +45,15 @@ export interface AppOptions {
   readonly metrics_text?: () => Promise<MetricsText>;
 }
 
+/** The whole interface is told by every process: behind a gateway it does not matter which one is asked. */
+const publicFiles = (): PublicFile[] => [
+  {
+    path: '/openapi.json',
+    content_type: 'application/json; charset=utf-8',
+    body: JSON.stringify(openApiDocument()),
+  },
+];
+
 /** An Express app from routes as data; one stage after the other as `docs/http.md` draws them. Throws `ConfigError`. */
 export function buildApp(options: AppOptions): Express {
   const { log, system, authenticator, routes } = options;
@@ -56,6 +67,7 @@ export function buildApp(options: AppOptions): Express {
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
   addHealth(app, options.ready);
   if (options.metrics_text) addMetrics(app, options.metrics_text);
+  addPublicFiles(app, ['/openapi.json'], publicFiles);
   const auth = authArea(options.auth ?? {}, limits);
   const store = options.idempotency_store;
   const idempotency = store && new Idempotency({ store, system, log, metrics: options.metrics });

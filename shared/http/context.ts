@@ -44,7 +44,7 @@ export function contextOf(res: Response): RequestContext {
   return res.locals.context as RequestContext;
 }
 
-function areaOf(path: Request['path']): Area {
+export function areaOf(path: Request['path']): Area {
   if (path === '/api' || path.startsWith('/api/')) return 'api';
   if (path === '/auth' || path.startsWith('/auth/')) return 'auth';
   return 'other';

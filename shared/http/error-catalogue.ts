@@ -1,17 +1,18 @@
+import type { ErrorCode } from '../contracts/responses/errors';
 import type { Condition } from '../kernel/errors';
 
 /** What a condition is on the wire. */
 export interface ErrorRow {
   readonly status: number;
   /** `error.code` of the structured body (spec, "Codes by status"). */
-  readonly code: string;
+  readonly code: ErrorCode;
   /** For people; never with internals. */
   readonly message: string;
   /** What `Retry-After` says where the error itself does not know better, in seconds. */
   readonly retry_after_s?: number;
 }
 
-const row = (status: number, code: string, message: string, retry_after_s?: number): ErrorRow =>
+const row = (status: number, code: ErrorCode, message: string, retry_after_s?: number): ErrorRow =>
   retry_after_s === undefined ? { status, code, message } : { status, code, message, retry_after_s };
 
 /** One row per condition (decisions §4); `docs/errors.md` lists the same rows. */

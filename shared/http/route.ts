@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../contracts/envelope';
+import type { ApiOperation, Method } from '../contracts/operations/operation';
 import type { Permission } from '../contracts/vocabulary';
 import type { Operation } from '../ports/idempotency-store';
 import type { Principal } from './principal';
@@ -33,11 +34,17 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One endpoint as data, so that routing, 405, permissions and documentation come from one list. */
+/** An endpoint of `/api` that this process serves. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: Method;
   /** Below the root, Express 5 syntax: `/api/listing/:id`. Parameters named `id` must be UUIDs. */
   readonly path: string;
   readonly permission: Permission;
   readonly handler: (request: ApiRequest) => Promise<Answer>;
+}
+
+/** The route that answers an operation of the interface. */
+export function routeOf(operation: ApiOperation, handler: Route['handler']): Route {
+  const { method, path, permission } = operation;
+  return { method, path, permission, handler };
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../contracts/envelope';
 import { CatalogError, type Fault } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
 import type { KeptAnswer } from '../ports/idempotency-store';
-import { contextOf } from './context';
+import { contextOf, type RequestContext, type TierName } from './context';
 import { errorCatalogue } from './error-catalogue';
 import { sendRendered } from './send';
 
@@ -47,8 +47,15 @@ export function renderError(failure: CatalogError, res: Response): KeptAnswer {
   if (wait_s !== undefined) headers['Retry-After'] = String(Math.max(1, Math.ceil(wait_s)));
   const { area } = contextOf(res);
   if (area === 'api' && status === 401) headers['WWW-Authenticate'] = challengeOf(failure);
-  const body = area === 'auth' ? plainBody(failure) : structuredBody(failure, res);
-  return { status, headers, body: JSON.stringify(body) };
+  return { status, headers, body: JSON.stringify(errorBody(failure, contextOf(res))) };
+}
+
+/** The failure in the shape of its area (decisions §4). */
+export function errorBody(
+  failure: CatalogError,
+  { area, tier }: Pick<RequestContext, 'area' | 'tier'>,
+): JsonObject {
+  return area === 'auth' ? plainBody(failure) : structuredBody(failure, tier);
 }
 
 /** RFC 6750 §3: no error code where no token was given. */
@@ -64,11 +71,10 @@ function plainBody(failure: CatalogError): JsonObject {
 }
 
 /** The shape of everything else (spec, "Structured error body"): `message` on 400 alone, `error.tier` on 429 alone. */
-function structuredBody(failure: CatalogError, res: Response): JsonObject {
+function structuredBody(failure: CatalogError, tier: TierName | undefined): JsonObject {
   const row = errorCatalogue[failure.condition];
   const error: JsonObject = { code: row.code, message: messageOf(failure) };
   if (failure.faults.length > 0) error.details = detailsOf(failure.faults);
-  const { tier } = contextOf(res);
   if (failure.condition === 'rate_limited' && tier !== undefined) error.tier = tier;
   const brief = row.status === 400 ? { message: row.message } : {};
   return { code: row.status, status: 'error', ...brief, error };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isCommaList } from '../contracts/requests/parameters';
 import { CatalogError, type Condition, type Fault } from '../kernel/errors';
 import { describeConstraint } from './constraints';
 import type { QueryParameters } from './route';
@@ -27,7 +28,7 @@ export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParame
   for (const [name, parameter] of Object.entries(shapeOf(schema))) {
     const values = query[name];
     if (values === undefined) continue;
-    if (values.length > 1 && !isList(parameter))
+    if (values.length > 1 && !isCommaList(parameter))
       throw CatalogError.ofFaults([
         { condition: 'invalid_query', field: name, constraint: 'given only once' },
       ]);
@@ -38,42 +39,11 @@ export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParame
   throw faultsOf(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
 }
 
-const lists = new WeakSet<z.core.$ZodType>();
-
-/** A parameter that is a comma-separated list or repeated, each value once; `[]` where it is left out or empty. */
-export function commaList<const Value extends string>(allowed: readonly Value[]): z.ZodType<Value[]> {
-  const isAllowed = (text: string): text is Value => (allowed as readonly string[]).includes(text);
-  const schema = z
-    .string()
-    .prefault('')
-    .transform((text) => (text.trim() === '' ? [] : text.split(',').map((part) => part.trim())))
-    .refine((parts) => parts.every(isAllowed), { error: `a comma-separated list of: ${allowed.join(', ')}` })
-    .transform((parts) => [...new Set(parts.filter(isAllowed))]);
-  lists.add(schema);
-  return schema;
-}
-
-/** A query parameter that is an id, in lower case; a fault of it is `invalid_uuid` (decisions §1). */
-export const queryId = z
-  .string()
-  .toLowerCase()
-  .refine((text) => z.guid().safeParse(text).success, {
-    params: { condition: 'invalid_uuid' },
-    error: 'a UUID',
-  });
-
 /** The object that a schema checks, under what `.refine` and `.transform` wrap around it. */
-function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
+export function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
   if (schema instanceof z.ZodObject) return schema.shape;
   if (schema instanceof z.ZodPipe) return shapeOf(schema.in as z.ZodType);
   throw new TypeError('a query is checked by an object schema');
-}
-
-function isList(parameter: z.core.$ZodType): boolean {
-  if (lists.has(parameter)) return true;
-  if (parameter instanceof z.ZodPipe) return isList(parameter.in);
-  const { def } = parameter._zod;
-  return 'innerType' in def && isList(def.innerType as z.core.$ZodType);
 }
 
 function faultsOf(error: z.ZodError, condition: (issue: Issue) => Condition): CatalogError {

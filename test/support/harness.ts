@@ -6,9 +6,11 @@ import type { ControlDeps, WriteContext } from '../../services/command/context';
 import { createStore } from '../../services/command/store/service';
 import type { Environment } from '../../shared/contracts/realm';
 import type { KeyType, Permission } from '../../shared/contracts/vocabulary';
+import { openApiDocument } from '../../shared/http/openapi/document';
 import { parseConfig } from '../../shared/kernel/config';
 import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import { realSystem, type System } from '../../shared/kernel/system';
+import { type Document, Documented } from './documented';
 import { makeTempDir } from './temp-dir';
 
 /** The whole service in this process, on port 0 and a folder of its own. */
@@ -128,6 +130,14 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   };
 }
 
+let document: Documented | undefined;
+
+/** Every answer that a test gets is held against the OpenAPI document. */
+function documented(): Documented {
+  document ??= new Documented(openApiDocument() as unknown as Document);
+  return document;
+}
+
 async function request(url: string, method: string, path: string, sent: RequestOptions): Promise<Reply> {
   const headers = new Headers(sent.headers);
   if (sent.token !== undefined) headers.set('authorization', `Bearer ${sent.token}`);
@@ -136,6 +146,11 @@ async function request(url: string, method: string, path: string, sent: RequestO
   if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
   const reply = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
   const text = await reply.text();
+  const typed = headers.get('content-type')?.startsWith('application/json');
+  documented().assert({
+    ...{ method, path, text, status: reply.status, headers: reply.headers },
+    sent: typed && typeof body === 'string' ? body : undefined,
+  });
   return { status: reply.status, headers: reply.headers, text, body: parse(text) };
 }
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Account, AccountState } from '../../../shared/contracts/aggregates/account';
+import { lineField } from '../../../shared/contracts/requests/fields';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { type AccountId, generateId } from '../../../shared/kernel/ids';
 import { accountAggregate } from '../aggregates';
 import type { ControlDeps, WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
-import { lineField } from '../fields';
 import { type AccountCommand, decideAccount } from './decide';
 
 const newAccountSchema = z.strictObject({ name: lineField(120) });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Store } from '../../../shared/contracts/aggregates/store';
 import type { Environment } from '../../../shared/contracts/realm';
+import { idField, lineField, timeField } from '../../../shared/contracts/requests/fields';
 import {
   environmentSchema,
   keyTypeSchema,
@@ -9,7 +10,6 @@ import {
   permissionsOf,
 } from '../../../shared/contracts/vocabulary';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { idField, lineField, timeField } from '../fields';
 
 /** What a key is created with. `environment` is only needed for a key without stores. */
 export const newApiKeySchema = z.strictObject({

@@ -1,5 +1,6 @@
+import { writes } from '../../../shared/contracts/operations/writes';
 import { listingResource } from '../../../shared/contracts/resources';
-import type { Answer, ApiRequest, Route } from '../../../shared/http/route';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody } from '../../../shared/http/validation';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { contextOf, guardFor, storeNamedForNew } from '../request';
@@ -9,12 +10,10 @@ import { listingPatchSchema, newListingSchema } from './body';
 import { createListing, deleteListing, type ListingTarget, updateListing } from './service';
 
 export function listingRoutes(deps: RouteDeps): Route[] {
-  const permission = 'write:listings';
-  const path = '/api/listing';
   return [
-    { method: 'POST', path, permission, handler: (request) => create(deps, request) },
-    { method: 'PATCH', path: `${path}/:id`, permission, handler: (request) => update(deps, request) },
-    { method: 'DELETE', path: `${path}/:id`, permission, handler: (request) => remove(deps, request) },
+    routeOf(writes.createListing, (request) => create(deps, request)),
+    routeOf(writes.updateListing, (request) => update(deps, request)),
+    routeOf(writes.deleteListing, (request) => remove(deps, request)),
   ];
 }
 

@@ -1,5 +1,6 @@
+import { writes } from '../../../shared/contracts/operations/writes';
 import { publicationResource } from '../../../shared/contracts/resources';
-import type { Answer, ApiRequest, Route } from '../../../shared/http/route';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody } from '../../../shared/http/validation';
 import type { PublicationId } from '../../../shared/kernel/ids';
 import { contextOf, guardFor, storeNamedForNew } from '../request';
@@ -9,12 +10,10 @@ import { newPublicationSchema, publicationPatchSchema } from './body';
 import { createPublication, deletePublication, type PublicationTarget, updatePublication } from './service';
 
 export function publicationRoutes(deps: RouteDeps): Route[] {
-  const permission = 'write:publications';
-  const path = '/api/publication';
   return [
-    { method: 'POST', path, permission, handler: (request) => create(deps, request) },
-    { method: 'PATCH', path: `${path}/:id`, permission, handler: (request) => update(deps, request) },
-    { method: 'DELETE', path: `${path}/:id`, permission, handler: (request) => remove(deps, request) },
+    routeOf(writes.createPublication, (request) => create(deps, request)),
+    routeOf(writes.updatePublication, (request) => update(deps, request)),
+    routeOf(writes.deletePublication, (request) => remove(deps, request)),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { lineField, textField } from '../../../shared/contracts/requests/fields';
 import { environmentSchema, paymentMethodTypeSchema } from '../../../shared/contracts/vocabulary';
-import { lineField, textField } from '../fields';
 
 /** The limits are those of listings, where decisions name none. */
 const name = lineField(120);

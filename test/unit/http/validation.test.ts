@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { pageMeta, paginationSchema } from '../../../shared/http/pagination';
+import { commaList, paginationSchema, queryId } from '../../../shared/contracts/requests/parameters';
+import { pageMeta } from '../../../shared/http/pagination';
 import { storeOf } from '../../../shared/http/store-scope';
-import { commaList, parseBody, parseQuery, queryId } from '../../../shared/http/validation';
+import { parseBody, parseQuery } from '../../../shared/http/validation';
 import { CatalogError, type Fault } from '../../../shared/kernel/errors';
 import { ITEM, principal, STORE } from './tiny-app';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Condition } from '../../shared/kernel/errors';
-import { isUuid } from '../../shared/kernel/ids';
+import type { Condition } from '../../kernel/errors';
+import { isUuid } from '../../kernel/ids';
 
 /** Controls and lone surrogates: nothing that a text may hold, line breaks and tabs excepted where named. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -20,7 +20,8 @@ export function lineField(max: number) {
     .refine(
       (text) => fits(text, max),
       constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
-    );
+    )
+    .meta({ minLength: 1, maxLength: max });
 }
 
 /** Any number of lines of at most `max` code points together; kept as written. */
@@ -34,18 +35,20 @@ export function textField(max: number) {
     .refine(
       (text) => fits(text, max),
       constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
-    );
+    )
+    .meta({ maxLength: max });
 }
 
 /** An id in the body; a path's or query's id is checked elsewhere (`invalid_uuid`). Lower case comes out. */
 export const idField = z
   .string()
   .refine(isUuid, constraint('field_invalid', 'a UUID'))
+  .meta({ format: 'uuid' })
   .transform((id) => id.toLowerCase());
 
 /** At most `max` different ids, in order. */
 export function idsField(max: number) {
-  return z.array(idField).max(max).superRefine(refuseRepeats);
+  return z.array(idField).max(max).superRefine(refuseRepeats).meta({ uniqueItems: true });
 }
 
 /** An ISO 8601 time with its zone; comes out in UTC with milliseconds (decisions §1). */

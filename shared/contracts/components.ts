@@ -1,0 +1,80 @@
+import type { z } from 'zod';
+import { noBody, tokenBody } from './requests/tokens';
+import {
+  listingPatchBody,
+  newListingBody,
+  newPublicationBody,
+  publicationPatchBody,
+} from './requests/writes';
+import { envelopeOf, pageMetaSchema, pageOf, reviewsMetaSchema } from './responses/envelopes';
+import { authErrorSchema, errorSchema, faultSchema } from './responses/errors';
+import {
+  deletedListingSchema,
+  deletedPublicationSchema,
+  listingCollectionSchema,
+  listingPublicationsSchema,
+  listingSchema,
+  mediaCollectionSchema,
+  mediaSchema,
+  mediaVariantSchema,
+  paymentMethodSchema,
+  publicationCollectionSchema,
+  publicationSchema,
+  reviewSchema,
+  storeSchema,
+} from './responses/resources';
+import { liveSchema, notReadySchema, readySchema, tokenSchema, validationSchema } from './responses/service';
+
+/** Everything that is sent and has a name in the OpenAPI document, and so in generated clients. */
+export const answers = {
+  StoreAnswer: envelopeOf(200, storeSchema),
+  ListingAnswer: envelopeOf(200, listingSchema),
+  NewListingAnswer: envelopeOf(201, listingSchema),
+  DeletedListingAnswer: envelopeOf(200, deletedListingSchema),
+  ListingPage: pageOf(listingSchema, pageMetaSchema),
+  ListingPublicationsAnswer: envelopeOf(200, listingPublicationsSchema),
+  PublicationAnswer: envelopeOf(200, publicationSchema),
+  NewPublicationAnswer: envelopeOf(201, publicationSchema),
+  DeletedPublicationAnswer: envelopeOf(200, deletedPublicationSchema),
+  PublicationPage: pageOf(publicationSchema, pageMetaSchema),
+  PaymentMethodPage: pageOf(paymentMethodSchema, pageMetaSchema),
+  ReviewPage: pageOf(reviewSchema, reviewsMetaSchema),
+  TokenAnswer: envelopeOf(200, tokenSchema),
+  ValidationAnswer: envelopeOf(200, validationSchema),
+  LiveAnswer: envelopeOf(200, liveSchema),
+  ReadyAnswer: envelopeOf(200, readySchema),
+};
+
+export const namedResponses: Readonly<Record<string, z.ZodType>> = {
+  Store: storeSchema,
+  Listing: listingSchema,
+  ListingCollection: listingCollectionSchema,
+  ListingPublications: listingPublicationsSchema,
+  Publication: publicationSchema,
+  PublicationCollection: publicationCollectionSchema,
+  Media: mediaSchema,
+  MediaVariant: mediaVariantSchema,
+  MediaCollection: mediaCollectionSchema,
+  PaymentMethod: paymentMethodSchema,
+  Review: reviewSchema,
+  PageMeta: pageMetaSchema,
+  ReviewsMeta: reviewsMetaSchema,
+  DeletedListing: deletedListingSchema,
+  DeletedPublication: deletedPublicationSchema,
+  Token: tokenSchema,
+  TokenDescription: validationSchema,
+  Error: errorSchema,
+  Fault: faultSchema,
+  AuthError: authErrorSchema,
+  NotReady: notReadySchema,
+  ...answers,
+};
+
+export const namedRequests: Readonly<Record<string, z.ZodType>> = {
+  NewListing: newListingBody,
+  ListingPatch: listingPatchBody,
+  NewPublication: newPublicationBody,
+  PublicationPatch: publicationPatchBody,
+  TokenRequest: tokenBody,
+  NoFields: noBody,
+};

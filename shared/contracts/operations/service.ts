@@ -1,0 +1,78 @@
+import { answers } from '../components';
+import { notReadySchema } from '../responses/service';
+import type { Operation } from './operation';
+
+const open = { method: 'GET', tag: 'Service', security: 'none', conditions: ['internal'] } as const;
+const ok = { code: 200, status: 'OK' } as const;
+
+/** What operators and the curious ask; none of it needs a token (decisions §9). */
+export const service = {
+  getLiveness: {
+    ...open,
+    id: 'getLiveness',
+    path: '/health/live',
+    summary: 'Whether the process answers',
+    successes: {
+      200: {
+        description: 'It does.',
+        headers: ['ETag'],
+        content: {
+          'application/json': { schema: answers.LiveAnswer, example: { ...ok, data: { live: true } } },
+        },
+      },
+      304: { description: 'Unchanged.', headers: ['ETag'] },
+    },
+  },
+  getReadiness: {
+    ...open,
+    id: 'getReadiness',
+    path: '/health/ready',
+    summary: 'Whether the service can serve',
+    description: 'With the state of each part that it stands on.',
+    successes: {
+      200: {
+        description: 'It can.',
+        headers: ['ETag'],
+        content: {
+          'application/json': { schema: answers.ReadyAnswer, example: { ...ok, data: { ready: true } } },
+        },
+      },
+      304: { description: 'Unchanged.', headers: ['ETag'] },
+    },
+    failures: {
+      503: {
+        description: 'It cannot, with the same details.',
+        content: {
+          'application/json': {
+            schema: notReadySchema,
+            example: {
+              ...{ code: 503, status: 'error' },
+              error: {
+                code: 'SERVICE_UNAVAILABLE',
+                message: 'The service is temporarily unavailable',
+                details: { rate_limiter: 'ok' },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+  getMetrics: {
+    ...open,
+    id: 'getMetrics',
+    path: '/metrics',
+    summary: 'Metrics for Prometheus',
+    successes: { 200: { description: 'The text format of Prometheus.', content: { 'text/plain': {} } } },
+  },
+  getDocument: {
+    ...open,
+    id: 'getDocument',
+    path: '/openapi.json',
+    summary: 'This document',
+    successes: {
+      200: { description: 'OpenAPI 3.1.', headers: ['ETag'], content: { 'application/json': {} } },
+      304: { description: 'Unchanged.', headers: ['ETag'] },
+    },
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** The wrappers of every JSON answer (spec, "Response envelope", "Paginated envelope"). */
+
+/** `{code, status: "OK", data}`. */
+export function envelopeOf<Code extends 200 | 201 | 202, Data extends z.ZodType>(code: Code, data: Data) {
+  return z.strictObject({ code: z.literal(code), status: z.literal('OK'), data });
+}
+
+const count = z.int().min(0);
+const page = z.int().min(1);
+const limit = z.int().min(1).max(50);
+
+export const pageMetaSchema = z.strictObject({
+  page,
+  take: limit.describe('The limit that was used.'),
+  item_count: count.describe('All items that match.'),
+  pagination: z.strictObject({ page, total_pages: count, total_items: count, limit }),
+});
+
+/** All reviews of the publication, whatever the page (decisions §5). */
+const reviewSummarySchema = z.strictObject({
+  average: z.number().min(0).max(5).describe('With two decimals; 0 where there is no review.'),
+  count,
+  distribution: z.strictObject({ '1': count, '2': count, '3': count, '4': count, '5': count }),
+});
+
+export const reviewsMetaSchema = pageMetaSchema.extend({ summary: reviewSummarySchema });
+
+/** `{code, status: "OK", data: […], meta}`. */
+export function pageOf<Item extends z.ZodType, Meta extends z.ZodType>(item: Item, meta: Meta) {
+  return z.strictObject({ code: z.literal(200), status: z.literal('OK'), data: z.array(item), meta });
+}
+
+export type PageMeta = z.infer<typeof pageMetaSchema>;
+export type ReviewsMeta = z.infer<typeof reviewsMetaSchema>;

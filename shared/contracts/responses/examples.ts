@@ -1,0 +1,123 @@
+import type {
+  Listing,
+  ListingPublications,
+  Media,
+  PaymentMethod,
+  Publication,
+  Review,
+  Store,
+} from './resources';
+
+/** One shop that all examples of the OpenAPI document are taken from. A test holds them to the schemas. */
+
+export const exampleIds = {
+  store: '0195d4a2-8a00-7c1e-9f31-5b0c7a6e1d01',
+  listing: '0195d4a2-8a01-7c1e-9f31-5b0c7a6e1d02',
+  publication: '0195d4a2-8a02-7c1e-9f31-5b0c7a6e1d03',
+  media: '0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04',
+  account: '0195d4a2-8a04-7c1e-9f31-5b0c7a6e1d05',
+  api_key: '0195d4a2-8a05-7c1e-9f31-5b0c7a6e1d06',
+  payment_method: '0195d4a2-8a06-7c1e-9f31-5b0c7a6e1d07',
+  review: '0195d4a2-8a07-7c1e-9f31-5b0c7a6e1d08',
+};
+
+const times = { created_at: '2026-01-31T12:00:00.000Z', updated_at: '2026-02-02T08:30:00.000Z' };
+
+export const exampleStore: Store = {
+  id: exampleIds.store,
+  object: 'store',
+  name: 'Coffee & Clay',
+  status: 'active',
+  description: 'Beans from small growers, and the cups to go with them.',
+  businessHours: [{ day: 'Monday to Friday', hours: '9:00–18:00' }],
+  contact: { email: 'hello@example.com', phone: '+51 1 555 0100' },
+  policies: { returns: 'Within 30 days.' },
+  ...times,
+  stats: { listing_count: 1 },
+};
+
+export const exampleListing: Listing = {
+  id: exampleIds.listing,
+  object: 'listing',
+  name: 'Coffee',
+  visibility: 'public',
+  description: 'Roasted on Tuesdays.',
+  default_sort_mode: 'price_asc',
+  ...times,
+  stats: { media_count: 0, publication_count: 1 },
+};
+
+export const examplePublication: Publication = {
+  id: exampleIds.publication,
+  object: 'publication',
+  title: 'Chanchamayo coffee, 250 g',
+  description: 'Round, with notes of cane sugar and orange.',
+  visibility: 'public',
+  price_currency: 'PEN',
+  price_amount: 3400,
+  price_active: true,
+  free_shipping: false,
+  quantity_available: 80,
+  featured_position: 1,
+  ...times,
+  stats: { media_count: 1, view_count: 42 },
+};
+
+export const exampleMedia: Media = {
+  id: exampleIds.media,
+  object: 'media',
+  status: 'ready',
+  mime_type: 'image/jpeg',
+  size_bytes: 182_044,
+  width: 1600,
+  height: 1200,
+  alt: 'A bag of coffee',
+  url: '/media/4f1d9c.jpg',
+  variants: [
+    { name: 'thumb', url: '/media/4f1d9c-thumb.webp', width: 200, height: 150, mime_type: 'image/webp' },
+  ],
+  ...times,
+};
+
+export const exampleListingPublications: ListingPublications = {
+  featured: [examplePublication],
+  others: [],
+  meta: {
+    default_sort_mode: 'price_asc',
+    effective_sort_mode: 'price_asc',
+    pagination: { page: 1, limit: 20, total: 1, total_pages: 1 },
+  },
+};
+
+export const examplePaymentMethod: PaymentMethod = {
+  id: exampleIds.payment_method,
+  object: 'payment_method',
+  type: 'bank_transfer',
+  name: 'Bank transfer',
+  instructions: 'Name the order number.',
+  position: 1,
+};
+
+export const exampleReview: Review = {
+  id: exampleIds.review,
+  object: 'review',
+  publication_id: exampleIds.publication,
+  rating: 5,
+  title: 'The best of the morning',
+  body: 'Ground for the press, always even.',
+  author_name: 'Diego',
+  verified: true,
+  created_at: times.created_at,
+};
+
+export const exampleMeta = {
+  ...{ page: 1, take: 20, item_count: 1 },
+  pagination: { page: 1, total_pages: 1, total_items: 1, limit: 20 },
+};
+
+export const exampleReviewsMeta = {
+  ...exampleMeta,
+  summary: { average: 5, count: 1, distribution: { '1': 0, '2': 0, '3': 0, '4': 0, '5': 1 } },
+};
+
+export const exampleToken = 'eyJhbGciOiJIUzI1NiJ9.eyJlbnYiOiJsaXZlIn0.c2lnbmF0dXJl';

@@ -1,0 +1,74 @@
+import { openApiDocument } from '../../shared/http/openapi/document';
+import { type Harness, type Reply, startHarness } from '../support/harness';
+import { type StockedShop, stockShop } from './reads-shop';
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Record<string, unknown>[];
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example: unknown }>> };
+}
+
+const paths = openApiDocument().paths as unknown as Record<string, Record<string, Operation>>;
+const OPERATIONS = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => [operation.operationId, method, path] as const),
+);
+
+let harness: Harness;
+let shop: StockedShop;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  shop = await stockShop(harness);
+});
+afterAll(() => harness.close());
+
+describe('GET /openapi.json', () => {
+  test('is the whole interface, for everybody to keep for a while', async () => {
+    const reply = await harness.request('GET', '/openapi.json');
+    expect([reply.status, reply.body]).toEqual([200, JSON.parse(JSON.stringify(openApiDocument()))]);
+    expect(reply.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(reply.headers.get('access-control-allow-origin')).toBe('*');
+    const again = { headers: { 'if-none-match': reply.headers.get('etag')! } };
+    expect((await harness.request('GET', '/openapi.json', again)).status).toBe(304);
+  });
+
+  test('takes HEAD and OPTIONS, and nothing else', async () => {
+    const head = await harness.request('HEAD', '/openapi.json');
+    expect([head.status, head.text]).toEqual([200, '']);
+    const options = await harness.request('OPTIONS', '/openapi.json');
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+    expect((await harness.request('POST', '/openapi.json')).status).toBe(405);
+  });
+});
+
+/** What somebody would send who knows the document alone, and the ids of one shop. */
+describe('from the document alone', () => {
+  const request = (method: string, path: string): Promise<Reply> => {
+    const { security, parameters, requestBody } = paths[path]![method]!;
+    const id = path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
+    const query = parameters
+      .filter((one) => one.in === 'query' && one.required)
+      .map(({ name }) => `${name}=shirt`);
+    const sent = requestBody?.content['application/json']?.example;
+    const token = security.some((one) => 'bearer' in one) ? { token: shop.secret.token } : {};
+    const headers: Record<string, string> = security.some((one) => 'api_key' in one)
+      ? { 'x-api-key': shop.secret.key }
+      : {};
+    const asked = query.length === 0 ? '' : `?${query.join('&')}`;
+    const body = sent === undefined ? {} : { body: sent };
+    return harness.request(method.toUpperCase(), `${path.replace('{id}', id)}${asked}`, {
+      ...token,
+      ...body,
+      headers,
+    });
+  };
+
+  // What is deleted comes last.
+  const inOrder = [...OPERATIONS].sort((a, b) => Number(a[1] === 'delete') - Number(b[1] === 'delete'));
+
+  test.each(inOrder)('%s succeeds with its example', async (_id, method, path) => {
+    const reply = await request(method, path);
+    expect([200, 201]).toContain(reply.status);
+  });
+});
