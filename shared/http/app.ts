@@ -13,6 +13,7 @@ import type { AuthEndpoints } from './auth-endpoint';
 import type { BearerCheck } from './authenticator';
 import { contextOf, startContext } from './context';
 import { cors } from './cors';
+import { DOCS_PATHS, docsFiles } from './docs/files';
 import { cacheHeaders, securityHeaders } from './headers';
 import { addHealth, addMetrics, type ReadyCheck } from './health';
 import { Idempotency } from './idempotency';
@@ -52,6 +53,7 @@ const publicFiles = (): PublicFile[] => [
     content_type: 'application/json; charset=utf-8',
     body: JSON.stringify(openApiDocument()),
   },
+  ...docsFiles(),
 ];
 
 /** An Express app from routes as data; one stage after the other as `docs/http.md` draws them. Throws `ConfigError`. */
@@ -67,7 +69,7 @@ export function buildApp(options: AppOptions): Express {
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
   addHealth(app, options.ready);
   if (options.metrics_text) addMetrics(app, options.metrics_text);
-  addPublicFiles(app, ['/openapi.json'], publicFiles);
+  addPublicFiles(app, ['/openapi.json', ...DOCS_PATHS], publicFiles);
   const auth = authArea(options.auth ?? {}, limits);
   const store = options.idempotency_store;
   const idempotency = store && new Idempotency({ store, system, log, metrics: options.metrics });

@@ -69,6 +69,8 @@ export class Documented {
   }
 
   faultsOf(exchange: Exchange): string[] {
+    // What the page at /docs is made of is no part of the interface.
+    if (exchange.path.startsWith('/docs/')) return [];
     const found = this.find(exchange);
     if (exchange.method === 'OPTIONS' || found === undefined) return this.refusalFaults(exchange);
     const { operation, pointer } = found;

@@ -75,4 +75,14 @@ export const service = {
       304: { description: 'Unchanged.', headers: ['ETag'] },
     },
   },
+  getDocs: {
+    ...open,
+    id: 'getDocs',
+    path: '/docs',
+    summary: 'This document, to be read and tried in a browser',
+    successes: {
+      200: { description: 'A page.', headers: ['ETag'], content: { 'text/html': {} } },
+      304: { description: 'Unchanged.', headers: ['ETag'] },
+    },
+  },
 } as const satisfies Record<string, Operation>;
