@@ -1,6 +1,7 @@
 import {
   type AllStreamRecordedEvent,
   type EventData,
+  type JSONEventData,
   jsonEvent,
   type RecordedEvent as ServersEvent,
 } from '@eventstore/db-client';
@@ -42,11 +43,17 @@ export class StreamNames {
   }
 }
 
-/** Throws where the data is no JSON: the client would serialise it where a throw leaves the append open for ever. */
+/**
+ * As it is at this moment: the client serialises later. Throws where the data is no JSON, which in the client would
+ * leave the append open for ever.
+ */
 export function toEventData(event: EncodedEvent): EventData {
   const metadata: StoredMetadata = { ...event.metadata, schema_version: event.schema_version };
-  JSON.stringify([event.data, metadata]);
-  return jsonEvent({ id: event.id, type: event.type, data: event.data, metadata });
+  const snapshot = JSON.parse(JSON.stringify({ data: event.data, metadata })) as Pick<
+    EventData,
+    'data' | 'metadata'
+  >;
+  return jsonEvent({ id: event.id, type: event.type, ...snapshot } as JSONEventData);
 }
 
 /** The server's own marks, such as a stream's tombstone, stand in the streams that they are about. */

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type EncodedEvent,
+  type JsonObject,
+  type StreamName,
+  streamName,
+} from '../../shared/contracts/envelope';
+
+/** A stream that nothing was appended to. */
+export const aStream = (): StreamName => streamName('live', 'publication', randomUUID());
+
+/** An event of no meaning, as the codec would hand it to the log. */
+export function anEvent(data: JsonObject = {}, id: string = randomUUID()): EncodedEvent {
+  return {
+    id,
+    type: 'something_happened',
+    schema_version: 1,
+    data,
+    metadata: { occurred_at: '2026-01-31T12:00:00.000Z', partition_key: 'a-store', source: 'system' },
+  };
+}
+
+export function someEvents(count: number, data: JsonObject = {}): EncodedEvent[] {
+  return Array.from({ length: count }, (_, n) => anEvent({ ...data, n }));
+}
