@@ -8,7 +8,7 @@ export class Outbox {
   private readonly call: ReadCall;
   private readonly gate: CallGate;
   private readonly gone = new AbortController();
-  private sent_events = 0;
+  sent_events = 0;
   private dumb = false;
 
   constructor(call: ReadCall, gate: CallGate) {

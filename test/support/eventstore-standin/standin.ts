@@ -66,11 +66,17 @@ export class EventStoreStandIn {
       await this.database.append(stream, { kind: 'any' }, [systemEvent('$noise', `{"index":${index}}`)]);
   }
 
-  /** Every event of the log whose stream begins with `prefix`, in order. */
+  /** Every event of the log whose stream begins with `prefix`, in order, but for the server's own. */
   events(prefix: string): { stream: string; id: string }[] {
     return this.database.all
-      .filter(({ stream }) => stream.startsWith(prefix))
+      .filter(({ stream, type }) => stream.startsWith(prefix) && !type.startsWith('$'))
       .map(({ stream, id }) => ({ stream, id }));
+  }
+
+  /** Takes the stream's events out of the log, as a scavenge of a stream that was cut off does. Until a restart. */
+  scavenge(stream: string): void {
+    const kept = this.database.all.filter((event) => event.stream !== stream);
+    this.database.all.splice(0, this.database.all.length, ...kept);
   }
 
   /** As where the server ends a subscription without an error. */

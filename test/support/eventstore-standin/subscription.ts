@@ -30,6 +30,10 @@ export class AllSubscription {
     this.options = options;
   }
 
+  get events_sent(): number {
+    return this.options.outbox.sent_events;
+  }
+
   /** Until it is stopped or its reader is gone. */
   async run(): Promise<void> {
     const { outbox, database, id } = this.options;
