@@ -122,20 +122,20 @@ describe('reads', () => {
 });
 
 describe('a server that does not answer', () => {
-  const calls: [string, (one: EventStore) => Promise<unknown>][] = [
-    ['append', (one) => one.append(aStream(), NO_STREAM, someEvents(1))],
-    ['readStream', (one) => one.readStream(aStream())],
-    ['head', (one) => one.head()],
-  ];
-
-  test.each(calls)('%s says so within 5 s, and works again when the server does', async (_name, call) => {
+  test('every call says so within 5 s, and works again when the server does', async () => {
+    const calls: ((one: EventStore) => Promise<unknown>)[] = [
+      (one) => one.append(aStream(), NO_STREAM, someEvents(1)),
+      (one) => one.readStream(aStream()),
+      (one) => one.head(),
+    ];
     await store.head();
     server.faults.set({ silent: true });
-    const { outcome, ms } = await timed(() => call(store));
-    expect(outcome).toMatchObject({ condition: 'database_timeout' });
-    expect(ms).toBeLessThan(5_000);
+    for (const { outcome, ms } of await Promise.all(calls.map((call) => timed(() => call(store))))) {
+      expect(outcome).toMatchObject({ condition: 'database_timeout' });
+      expect(ms).toBeLessThan(5_000);
+    }
     server.faults.clear();
-    await call(store);
+    for (const call of calls) await call(store);
   });
 
   test('nor speaks the protocol: said within 5 s', async () => {

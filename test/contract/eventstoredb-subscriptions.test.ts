@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type StreamName, streamName } from '../../shared/contracts/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { Follower, type FollowerOptions } from '../support/eventstore-standin/follower';
+import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
 import { openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -115,14 +116,30 @@ describe('a subscription goes on, without a gap or a double,', () => {
     const follower = follow();
     await write(1);
     await follower.until(2);
-    server.faults.set({ silent: true });
-    // What is said into the silence, so that the subscription is dumb from here on.
-    await server.writeNoise('live.publication-noise', 1);
-    await sleep(50);
+    server.faults.set({ dumb_subscriptions: true });
+    await write(1);
     server.faults.clear();
-    await write(2);
+    await write(1);
     await follower.until(6);
     expectAll(follower);
+  });
+
+  test('after the network forgot its connection, and so do calls', async () => {
+    const network = new ForgetfulNetwork(server.address);
+    await network.listen();
+    const remote = await openStore(`esdb://127.0.0.1:${network.port}?tls=false`);
+    const follower = new Follower(remote);
+    try {
+      await write(1);
+      await follower.until(2);
+      network.forget();
+      expect(await remote.append(aStream(), NO_STREAM, someEvents(2))).toMatchObject({ outcome: 'appended' });
+      await follower.until(4);
+      expectAll(follower);
+    } finally {
+      await remote.close();
+      await network.close();
+    }
   });
 
   test('where it was dropped for being slow', async () => {

@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 
 /** Longer than this without an answer to a ping, and a connection counts as dead. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000;
 /** The client warns of anything shorter. */
 const KEEP_ALIVE_INTERVAL_MS = 10_000;
+/** It waits for every call to have ended. */
+const DISPOSE_MS_MAX = 1_000;
 
 /** What the client keeps to itself and its subclasses; assigned in its constructor, so it can be wrapped. */
 interface Internals {
@@ -22,8 +25,8 @@ export interface OpenedClient {
  * A client for `url` (`esdb://…`), which connects with its first call. Throws where the address is malformed.
  *
  * A client of another `generation` shares no socket with the ones before it: grpc-js gives channels of equal options
- * the same connection, with its back-off of up to two minutes and, after a silent failure, its dead socket. The
- * generation goes into the ping interval, which makes the options differ.
+ * the same connection, also where that is dead and nothing has said so yet. The generation goes into the ping interval,
+ * which makes the options differ.
  */
 export function openClient(url: string, generation: number): OpenedClient {
   const client = EventStoreDBClient.connectionString(withKeepAlive(url, generation));
@@ -34,7 +37,7 @@ export function openClient(url: string, generation: number): OpenedClient {
   return {
     client,
     close: async () => {
-      await client.dispose();
+      await Promise.race([client.dispose(), sleep(DISPOSE_MS_MAX, undefined, { ref: false })]);
       for (const channel of channels) channel.close();
     },
   };

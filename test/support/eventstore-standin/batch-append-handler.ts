@@ -1,5 +1,6 @@
 import {
   AllStreamPosition,
+  MaximumAppendSizeExceeded,
   StreamDeleted,
   StreamIdentifier,
   WrongExpectedVersion,
@@ -9,6 +10,7 @@ import { type BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/gene
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { Any } from 'google-protobuf/google/protobuf/any_pb';
 import { Empty } from 'google-protobuf/google/protobuf/empty_pb';
+import { MAX_APPEND_BYTES } from './append-handler';
 import type { CallGate } from './call-gate';
 import type { Database } from './database';
 import { streamNameOf, toProposal } from './messages';
@@ -56,7 +58,9 @@ async function receive(
   if (!request.getIsFinal()) return;
   open.delete(id);
   const stream = streamNameOf(batch.options.getStreamIdentifier());
-  const outcome = await database.append(stream, expectedOf(batch.options), batch.proposals);
+  const outcome = isTooLarge(batch.proposals)
+    ? ({ result: 'too_large' } as const)
+    : await database.append(stream, expectedOf(batch.options), batch.proposals);
   if (outcome.result === 'dropped' || gate.faults.current.silent) return;
   if (gate.faults.take('lost_acks')) return gate.cut(call);
   const response = toResponse(stream, outcome);
@@ -65,7 +69,15 @@ async function receive(
   call.write(response);
 }
 
-function toResponse(stream: string, outcome: WriteOutcome): BatchAppendResp {
+type BatchOutcome = WriteOutcome | { readonly result: 'too_large' };
+
+function isTooLarge(proposals: readonly Proposal[]): boolean {
+  return (
+    proposals.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0) > MAX_APPEND_BYTES
+  );
+}
+
+function toResponse(stream: string, outcome: BatchOutcome): BatchAppendResp {
   const name = new StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8'));
   const response = new BatchAppendResp().setStreamIdentifier(name);
   if (outcome.result !== 'written') return response.setError(errorStatus(name, outcome));
@@ -78,13 +90,16 @@ function toResponse(stream: string, outcome: WriteOutcome): BatchAppendResp {
   return response.setSuccess(success);
 }
 
-function errorStatus(name: StreamIdentifier, outcome: WriteOutcome): Status {
+function errorStatus(name: StreamIdentifier, outcome: BatchOutcome): Status {
   const details = new Any();
   if (outcome.result === 'wrong_revision') {
     const wrong = new WrongExpectedVersion();
     if (outcome.current === undefined) wrong.setCurrentNoStream(new Empty());
     else wrong.setCurrentStreamRevision(outcome.current.toString());
     details.pack(wrong.serializeBinary(), 'event_store.client.WrongExpectedVersion');
+  } else if (outcome.result === 'too_large') {
+    const too_large = new MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_BYTES);
+    details.pack(too_large.serializeBinary(), 'event_store.client.MaximumAppendSizeExceeded');
   } else {
     details.pack(
       new StreamDeleted().setStreamIdentifier(name).serializeBinary(),

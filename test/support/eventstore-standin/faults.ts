@@ -2,6 +2,8 @@
 export interface FaultPlan {
   /** Calls are taken and never answered, subscriptions fall dumb; a call met by it never recovers. */
   silent: boolean;
+  /** Only subscriptions fall dumb, for good; all else is answered. */
+  dumb_subscriptions: boolean;
   /** Calls answered by the address of another leader (this server's own). */
   not_leader: number;
   /** Calls answered by "Server Is Not Ready". */
@@ -17,10 +19,14 @@ export interface FaultPlan {
   cut_reads_after_events: number;
 }
 
-export type FaultCounter = Exclude<keyof FaultPlan, 'silent' | 'cut_reads_after_events'>;
+export type FaultCounter = Exclude<
+  keyof FaultPlan,
+  'silent' | 'dumb_subscriptions' | 'cut_reads_after_events'
+>;
 
 const NONE: FaultPlan = {
   silent: false,
+  dumb_subscriptions: false,
   not_leader: 0,
   not_ready: 0,
   lost_acks: 0,

@@ -25,7 +25,9 @@ export class Outbox {
   /** Resolves when the next message may come; at once where nobody listens any more. */
   async send(message: ReadResp): Promise<void> {
     // A silence is for good: what was not sent in it will not be sent after.
-    this.dumb ||= this.gate.faults.current.silent;
+    const { silent, dumb_subscriptions } = this.gate.faults.current;
+    this.dumb ||=
+      silent || (dumb_subscriptions && this.call.request.getOptions()?.hasSubscription() === true);
     if (this.dumb || this.closed) return;
     if (message.hasEvent() && this.cutsNow()) return this.gate.cut(this.call);
     if (message.hasEvent()) this.sent_events++;
