@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type StreamName, streamName } from '../../shared/contracts/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
 import { openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
@@ -74,10 +75,10 @@ describe('an append is one append, whatever happened on the way', () => {
     try {
       await Promise.all(
         writers.map(async (stream) => {
-          for (let revision = NO_STREAM; revision < 4; revision++)
-            expect(await store.append(stream, revision, someEvents(1))).toMatchObject({
-              outcome: 'appended',
-            });
+          for (let revision = NO_STREAM; revision < 4; revision++) {
+            const result = await appendInTheEnd(store, stream, revision, someEvents(1));
+            expect(result).toMatchObject({ outcome: 'appended', revision: revision + 1 });
+          }
         }),
       );
     } finally {
@@ -170,11 +171,13 @@ describe('a server that is not there', () => {
   test('a restart is ridden over by the call that meets it', async () => {
     const { port } = server.address;
     const stream = aStream();
-    await store.append(stream, NO_STREAM, someEvents(1));
+    const patient = await openStore(server.url, { limits: { outage_ms: 4_000 } });
+    await patient.append(stream, NO_STREAM, someEvents(1));
     await server.stop();
-    const appending = store.append(stream, 0, someEvents(1));
+    const appending = patient.append(stream, 0, someEvents(1));
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
+    await patient.close();
   });
 
   test('a cluster that cannot be discovered is unavailable too, and found when it is there', async () => {

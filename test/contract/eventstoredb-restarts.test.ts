@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { streamName } from '../../shared/contracts/envelope';
-import { CatalogError } from '../../shared/kernel/errors';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { StandInProcess } from '../support/eventstore-standin/child';
 import { Follower } from '../support/eventstore-standin/follower';
 import { openStore } from '../support/eventstore-standin/server-under-test';
@@ -32,7 +32,6 @@ afterEach(async () => {
 /** Appends one event after the other to a stream of its own until told to stop, whatever happens to the server. */
 class Writer {
   readonly acknowledged: string[] = [];
-  failures = 0;
   private stopped = false;
   private readonly done: Promise<void>;
 
@@ -50,23 +49,11 @@ class Writer {
     let revision = NO_STREAM;
     while (!this.stopped) {
       const events = someEvents(1);
-      // The same call until it is answered, as a caller does who has a 503.
-      const result = await this.untilAnswered(() => store.append(stream, revision, events));
+      const result = await appendInTheEnd(store, stream, revision, events);
       if (result.outcome !== 'appended')
         throw new Error(`lost a race against nobody: ${JSON.stringify(result)}`);
       revision = result.revision;
       this.acknowledged.push(events[0]!.id);
-    }
-  }
-
-  private async untilAnswered<Result>(work: () => Promise<Result>): Promise<Result> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof CatalogError)) throw error;
-        this.failures++;
-      }
     }
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type StreamName, streamName } from '../../shared/contracts/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { Follower, type FollowerOptions } from '../support/eventstore-standin/follower';
 import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
 import { openStore } from '../support/eventstore-standin/server-under-test';
@@ -38,7 +39,7 @@ function follow(options: FollowerOptions = {}): Follower {
 }
 
 async function write(appends: number): Promise<void> {
-  for (let n = 0; n < appends; n++) await store.append(aStream(), NO_STREAM, someEvents(2));
+  for (let n = 0; n < appends; n++) await appendInTheEnd(store, aStream(), NO_STREAM, someEvents(2));
 }
 
 /** Each event of the log once, in the log's order. */

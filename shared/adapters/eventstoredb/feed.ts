@@ -34,7 +34,7 @@ export class Feed {
   private readonly retired: AbortSignal;
   private over = false;
   private error: Error | undefined;
-  private wake: () => void = () => {};
+  private wake: () => unknown = () => {};
 
   constructor(lease: Lease, options: { prefix: string; after: Position; buffer: number }) {
     const filter = streamNameFilter({
@@ -82,9 +82,10 @@ export class Feed {
     return items;
   }
 
-  /** Until there is something to take, the end, `signal`, or `at_most_ms`. */
-  async wait(at_most_ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.empty || this.over || signal.aborted) return;
+  /** Until there are `enough` items to take, the end, `signal`, or `at_most_ms`. */
+  async wait(enough: number, at_most_ms: number, signal: AbortSignal): Promise<void> {
+    const isDue = (): boolean => this.subscription.readableLength >= enough || this.over || signal.aborted;
+    if (isDue()) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -94,7 +95,7 @@ export class Feed {
       };
       const timer = setTimeout(done, at_most_ms);
       signal.addEventListener('abort', done, { once: true });
-      this.wake = done;
+      this.wake = () => isDue() && done();
     });
   }
 

@@ -11,6 +11,8 @@ import type { Following } from './subscription';
 /** How long nothing may arrive before the log's end is asked for; grows while there is nothing new. */
 const IDLE_FIRST_MS = 25;
 const IDLE_MAX_MS = 250;
+/** How long a batch is filled while catching up. */
+const GATHER_MS = 10;
 /** Batches without events, for others' traffic, come no faster than this. */
 const EMPTY_BATCH_EVERY_MS = 50;
 /** An event stands in the log and has not arrived for this long: the subscription is dead. */
@@ -123,7 +125,9 @@ class Reader {
 
   private async rest(): Promise<void> {
     const held_back = this.reached > this.given;
-    await this.feed.wait(held_back ? EMPTY_BATCH_EVERY_MS : this.idle_ms, this.ended);
+    await this.feed.wait(1, held_back ? EMPTY_BATCH_EVERY_MS : this.idle_ms, this.ended);
+    // Far behind, events come one by one as fast as they are taken: let some gather.
+    if (!this.live && !this.feed.empty) await this.feed.wait(this.size, GATHER_MS, this.ended);
     if (!this.feed.empty || this.feed.ended || this.ended.aborted || held_back) return;
     this.idle_ms = Math.min(Math.max(this.idle_ms * 2, IDLE_FIRST_MS), IDLE_MAX_MS);
     await this.lookAhead();
