@@ -22,7 +22,9 @@ export async function waitFor<Result>(
       last = error;
     }
     if (Date.now() >= deadline_ms) {
-      throw new Error(`waited ${timeout_ms} ms in vain for ${options.what ?? 'a condition'}`, { cause: last });
+      throw new Error(`waited ${timeout_ms} ms in vain for ${options.what ?? 'a condition'}`, {
+        cause: last,
+      });
     }
     await sleep(POLL_MS);
   }
