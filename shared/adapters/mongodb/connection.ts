@@ -1,4 +1,11 @@
-import { type Collection, type Db, type Document, MongoClient, type ReadPreferenceMode } from 'mongodb';
+import {
+  type Collection,
+  type Db,
+  type Document,
+  MongoClient,
+  MongoError,
+  type ReadPreferenceMode,
+} from 'mongodb';
 import type { Realm } from '../../contracts/realm';
 import { CatalogError } from '../../kernel/errors';
 import { isMissing, toCatalogError } from './errors';
@@ -26,6 +33,7 @@ export class MongoConnection {
   private readonly client: MongoClient;
   private readonly database: Db;
   private readonly deadline_ms: number;
+  private connected = false;
   private closed = false;
 
   constructor(options: MongoConnectionOptions) {
@@ -86,11 +94,25 @@ export class MongoConnection {
       timer = setTimeout(() => reject(error), this.deadline_ms);
     });
     try {
-      return await Promise.race([work(), late]);
+      return await Promise.race([this.connect().then(work), late]);
     } catch (error) {
       throw toCatalogError(error);
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  /** Said aloud until it succeeds once: a client that connects as it goes stays broken when its first try fails. */
+  private async connect(): Promise<void> {
+    if (this.connected) return;
+    try {
+      await this.client.connect();
+      this.connected = true;
+    } catch (cause) {
+      // A name that does not resolve is no error of the driver's.
+      throw cause instanceof MongoError
+        ? cause
+        : new CatalogError('unavailable', { message: 'MongoDB is not found', cause });
     }
   }
 

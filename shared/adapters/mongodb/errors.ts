@@ -30,6 +30,9 @@ export function toCatalogError(error: unknown): unknown {
 }
 
 function isAway(error: MongoError): boolean {
+  // A bulk write that could not be sent hides why under a name of its own.
+  const hidden: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
+  if (hidden instanceof MongoError) return isAway(hidden);
   if (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||

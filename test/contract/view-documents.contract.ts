@@ -1,0 +1,296 @@
+import { type Position, type StreamName, streamName } from '../../shared/contracts/envelope';
+import {
+  ALL_PARTS,
+  type DocumentWrite,
+  type ParkedStream,
+  type ViewVersion,
+} from '../../shared/ports/view-store';
+import { waitFor } from '../support/wait-for';
+import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
+import type { ViewStoreUnderTest } from './view-store.contract';
+
+/** Documents by id, batches with their checkpoint, waiting, parked streams. */
+export function viewDocumentsContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
+  describe(`documents on ${name}`, () => {
+    let given: ViewStoreUnderTest;
+    let view: ViewVersion;
+
+    beforeEach(async () => {
+      given = await open();
+      view = await given.store.open((await given.store.createVersion(1)).version);
+    });
+    afterEach(() => given.dispose());
+
+    const openAgain = async (): Promise<ViewVersion> => (await given.again()).open(view.version);
+
+    describe('by id', () => {
+      test('a document comes back with its keys and body, and the parts that were asked for', async () => {
+        const document = aPublication({ listing_id: null }, { title: 'Jacket', list: [1, { a: null }] });
+        await put(view, aWrite('publications', 'p', 3n, document));
+        const stored = { id: 'p', position: 3n, document };
+        const bare = { ...document, state: {}, expansions: {} };
+        expect(await view.get('publications', 'p')).toEqual({ ...stored, document: bare });
+        expect(await view.get('publications', 'p', ['state'])).toEqual({
+          ...stored,
+          document: { ...bare, state: document.state },
+        });
+        expect(await view.get('publications', 'p', ['expansions'])).toEqual({
+          ...stored,
+          document: { ...bare, expansions: document.expansions },
+        });
+        expect(await view.get('publications', 'p', ['expansions', 'state'])).toEqual(stored);
+        expect(await view.get('publications', 'unknown')).toBeUndefined();
+        expect(await view.get('listings', 'p')).toBeUndefined();
+      });
+
+      test('any text comes back as it was, in keys too', async () => {
+        for (const [index, text] of ['漢字 🛒🏽', 'e\u0301', 'a\u0000b', '\ud83d', '', '"\\'].entries()) {
+          const document = aPublication({ name_fold: text }, { title: text, [text]: 1 });
+          await put(view, aWrite('publications', `p${index}`, 1n, document));
+          expect((await view.get('publications', `p${index}`, ALL_PARTS))?.document).toEqual(document);
+        }
+      });
+
+      test('a large document is kept whole', async () => {
+        const document = aPublication({}, { text: 'ß🛒'.repeat(500_000) });
+        await put(view, aWrite('publications', 'p', 1n, document));
+        expect((await view.get('publications', 'p', ALL_PARTS))?.document).toEqual(document);
+      });
+
+      test('a tombstone is found by id, and by nothing else', async () => {
+        await put(view, aWrite('publications', 'p', 1n, aPublication()));
+        await put(view, aWrite('publications', 'p', 2n, null, 1n));
+        const tombstone = { id: 'p', position: 2n, document: null };
+        expect(await view.get('publications', 'p', ALL_PARTS)).toEqual(tombstone);
+        expect(await view.getMany('publications', ['p'])).toEqual([tombstone]);
+        expect(await view.scan('publications', { limit: 10 })).toEqual([tombstone]);
+        for (const where of [
+          {},
+          { store_id: 'store-1' },
+          { listing_id: null },
+          { listing_id: { in: [null] } },
+        ]) {
+          expect(await view.find('publications', { where, order: [['id', 'asc']], limit: 10 })).toEqual([]);
+          expect(await view.count('publications', where)).toBe(0);
+        }
+        expect(await view.scan('publications', { where: { listing_id: null }, limit: 10 })).toEqual([]);
+        await put(view, aWrite('publications', 'p', 3n, aPublication(), 2n));
+        expect((await view.get('publications', 'p'))?.document?.keys).toEqual(aPublication().keys);
+      });
+
+      test('many are got at once, each once, however many are asked for', async () => {
+        const writes = Array.from({ length: 2_500 }, (_, n) =>
+          aWrite('publications', `p${n}`, 1n, aPublication()),
+        );
+        await put(view, ...writes);
+        const asked = ['none', ...writes.map(({ id }) => id), 'p7', 'p7'];
+        const found = await view.getMany('publications', asked, ['state']);
+        expect(idsOf(found).sort()).toEqual(writes.map(({ id }) => id).sort());
+        expect(found[0]!.document!.state).toEqual(aPublication().state);
+        expect(await view.getMany('publications', [])).toEqual([]);
+      });
+    });
+
+    describe('apply', () => {
+      test('writes documents of several collections and moves its own lane alone', async () => {
+        const listing = { keys: {}, body: { name: 'Shoes' }, state: {}, expansions: {} };
+        const phases = [
+          [aWrite('publications', 'p', 4n, aPublication())],
+          [aWrite('listings', 'l', 4n, listing)],
+        ];
+        expect(await view.apply(aBatch({ lane: 2, to: 4n, phases }))).toBe('applied');
+        expect(idsOf(await view.scan('publications', { limit: 9 }))).toEqual(['p']);
+        expect((await view.get('listings', 'l'))?.document?.body).toEqual({ name: 'Shoes' });
+        expect(await view.checkpoint(2)).toBe(4n);
+        expect((await view.checkpoints()).map((at, lane) => at === (lane === 2 ? 4n : 0n))).not.toContain(
+          false,
+        );
+      });
+
+      test('updates what is at the expected position, keys that are sorted by included', async () => {
+        await put(view, aWrite('publications', 'p', 1n, aPublication({ name_fold: 'b' })));
+        await put(view, aWrite('publications', 'p', 2n, aPublication({ name_fold: 'b', version: 2 }), 1n));
+        expect((await view.get('publications', 'p'))?.document?.keys.version).toBe(2);
+        await put(
+          view,
+          aWrite('publications', 'p', 3n, aPublication({ name_fold: 'a', store_id: 's2' }), 2n),
+        );
+        expect((await view.get('publications', 'p'))?.position).toBe(3n);
+        const where = { store_id: 's2', visibility: 'public' };
+        expect(
+          idsOf(await view.find('publications', { where, order: [['name_fold', 'asc']], limit: 5 })),
+        ).toEqual(['p']);
+        expect(await view.count('publications', { store_id: 'store-1', visibility: 'public' })).toBe(0);
+      });
+
+      test('loses where the checkpoint is not as expected', async () => {
+        await put(view, aWrite('publications', 'p', 5n, aPublication()));
+        const phases = [[aWrite('publications', 'q', 6n, aPublication())]];
+        expect(await view.apply(aBatch({ from: 0n, to: 6n, phases }))).toBe('lost_race');
+        expect(await view.checkpoint(0)).toBe(5n);
+      });
+
+      test.each<[string, Position | null]>([
+        ['is there though none is expected', null],
+        ['is at another position', 4n],
+        ['has since become a tombstone', 6n],
+      ])('loses where a document %s', async (_, expected) => {
+        await put(view, aWrite('publications', 'p', 5n, aPublication()));
+        if (expected === 6n) await put(view, aWrite('publications', 'p', 7n, null, 5n));
+        const from = await view.checkpoint(0);
+        const phases = [[aWrite('publications', 'p', 9n, aPublication({ version: 9 }), expected)]];
+        expect(await view.apply(aBatch({ from, to: 9n, phases }))).toBe('lost_race');
+        expect((await view.get('publications', 'p'))?.position).toBeLessThan(9n);
+        expect(await view.checkpoint(0)).toBe(from);
+      });
+
+      test('loses where an expected document is not there', async () => {
+        const phases = [[aWrite('publications', 'p', 9n, aPublication(), 3n)]];
+        expect(await view.apply(aBatch({ to: 9n, phases }))).toBe('lost_race');
+        expect(await view.get('publications', 'p')).toBeUndefined();
+      });
+
+      test('may leave the checkpoint where it is', async () => {
+        const phases = [[aWrite('publications', 'p', 1n, aPublication())]];
+        expect(await view.apply(aBatch({ to: 0n, phases }))).toBe('applied');
+        expect(await view.checkpoint(0)).toBe(0n);
+        expect(idsOf(await view.scan('publications', { limit: 5 }))).toEqual(['p']);
+      });
+
+      test('of two processes with the same batch one applies it, and its documents are written once', async () => {
+        const other = await openAgain();
+        for (let n = 1n; n <= 10n; n++) {
+          const expected = n === 1n ? null : n - 1n;
+          const batch = (by: string) => {
+            const phases = [[aWrite('publications', 'p', n, aPublication({}, { by }), expected)]];
+            return aBatch({ from: n - 1n, to: n, phases });
+          };
+          const outcomes = await Promise.all([view.apply(batch('one')), other.apply(batch('two'))]);
+          expect([...outcomes].sort()).toEqual(['applied', 'lost_race']);
+          const winner = outcomes[0] === 'applied' ? 'one' : 'two';
+          expect((await other.get('publications', 'p'))?.document?.body.by).toBe(winner);
+        }
+      });
+
+      test('lanes do not lose against each other', async () => {
+        const other = await openAgain();
+        const outcomes = await Promise.all(
+          Array.from({ length: given.store.lane_count }, async (_, lane) => {
+            const phases = [[aWrite('publications', `p${lane}`, 1n, aPublication())]];
+            return (lane % 2 ? view : other).apply(aBatch({ lane, phases }));
+          }),
+        );
+        expect(new Set(outcomes)).toEqual(new Set(['applied']));
+      });
+
+      test('a race that was lost is won when done again from fresh reads', async () => {
+        const phases = (expected: Position | null): DocumentWrite[][] => [
+          [aWrite('publications', 'new', 8n, aPublication())],
+          [aWrite('publications', 'p', 8n, aPublication(), expected)],
+        ];
+        await put(view, aWrite('publications', 'p', 5n, aPublication()));
+        expect(await view.apply(aBatch({ from: 5n, to: 8n, phases: phases(4n) }))).toBe('lost_race');
+        const [fresh] = await view.getMany('publications', ['new']);
+        const [[first], second] = phases(5n) as [[DocumentWrite], DocumentWrite[]];
+        const again = [[{ ...first, expected: fresh?.position ?? null }], second];
+        expect(await view.apply(aBatch({ from: 5n, to: 8n, phases: again }))).toBe('applied');
+        expect(await view.checkpoint(0)).toBe(8n);
+      });
+
+      test('a key that is unique refuses a second document', async () => {
+        const key = (hash: string) => ({
+          keys: { key_hash: hash, account_id: 'a', created_at: '2026' },
+          body: {},
+          state: {},
+          expansions: {},
+        });
+        await put(view, aWrite('api_keys', 'one', 1n, key('same')));
+        const phases = [[aWrite('api_keys', 'two', 2n, key('same'))]];
+        await expect(view.apply(aBatch({ from: 1n, to: 2n, phases }))).rejects.toThrow();
+        expect(await view.checkpoint(0)).toBe(1n);
+        // Tombstones are many, and none is in another's way.
+        await put(view, aWrite('api_keys', 'one', 3n, null, 1n), aWrite('api_keys', 'three', 3n, null));
+      });
+    });
+
+    describe('waitFor', () => {
+      test('is true at once for what the lane has passed', async () => {
+        await put(view, aWrite('publications', 'p', 5n, aPublication()));
+        expect(await view.waitFor(0, 5n, 0)).toBe(true);
+        expect(await view.waitFor(0, 3n, 0)).toBe(true);
+        expect(await view.waitFor(0, 6n, 0)).toBe(false);
+      });
+
+      test('is true as soon as the lane gets there, in this process and in another', async () => {
+        const other = await openAgain();
+        const waiting = [view, other].map((one) => one.waitFor(3, 10n, 10_000));
+        const began_ms = Date.now();
+        for (let at = 0n; at < 10n; at += 5n) await view.apply(aBatch({ lane: 3, from: at, to: at + 5n }));
+        expect(await Promise.all(waiting)).toEqual([true, true]);
+        expect(Date.now() - began_ms).toBeLessThan(2_000);
+      });
+
+      test('is false where the time is over first', async () => {
+        const began_ms = Date.now();
+        expect(await view.waitFor(0, 1n, 50)).toBe(false);
+        expect(Date.now() - began_ms).toBeGreaterThanOrEqual(45);
+      });
+
+      test('many may wait, each for a position of its own', async () => {
+        const waiting = Array.from({ length: 200 }, (_, n) => view.waitFor(0, BigInt(1 + (n % 10)), 10_000));
+        for (let at = 0n; at < 10n; at++) await view.apply(aBatch({ from: at, to: at + 1n }));
+        expect(await Promise.all(waiting)).not.toContain(false);
+      });
+    });
+
+    describe('parked streams', () => {
+      const aStream = (id: string): StreamName => streamName('live', 'publication', id);
+      const aParked = (id: string, revision: number, position: Position): ParkedStream => ({
+        stream: aStream(id),
+        lane: 0,
+        revision,
+        position,
+        reason: `the fold failed: "${id}" ✗`,
+        parked_at: '2026-01-31T12:00:00.000Z',
+      });
+
+      test('are kept with the batch that parks them, in log order, and go with the one that unparks them', async () => {
+        const [one, two] = [aParked('one', 3, 8n), aParked('two', 0, 5n)];
+        await view.apply(aBatch({ to: 9n, park: [one, two] }));
+        expect(await (await openAgain()).parked()).toEqual([two, one]);
+        await view.apply(aBatch({ from: 9n, to: 9n, unpark: [one.stream] }));
+        expect(await view.parked()).toEqual([two]);
+      });
+
+      test('a stream that got on a little is parked further on by one batch', async () => {
+        const stream = aStream('one');
+        await view.apply(aBatch({ to: 9n, park: [aParked('one', 3, 8n)] }));
+        const further = aParked('one', 5, 9n);
+        await view.apply(aBatch({ from: 9n, to: 9n, unpark: [stream], park: [further] }));
+        expect(await view.parked()).toEqual([further]);
+      });
+
+      test('a batch that loses parks nothing for good', async () => {
+        await view.apply(aBatch({ to: 9n }));
+        expect(await view.apply(aBatch({ from: 0n, to: 9n, park: [aParked('one', 3, 8n)] }))).toBe(
+          'lost_race',
+        );
+        expect(await view.parked()).toEqual([]);
+      });
+    });
+
+    test('writers on several lanes and readers do not get in each other’s way', async () => {
+      const other = await openAgain();
+      const writers = [0, 1, 2, 3].map(async (lane) => {
+        for (let at = 0n; at < 20n; at++) {
+          const write = aWrite('publications', `p${lane}`, at + 1n, aPublication(), at === 0n ? null : at);
+          const batch = aBatch({ lane, from: at, to: at + 1n, phases: [[write]] });
+          expect(await (lane % 2 ? view : other).apply(batch)).toBe('applied');
+        }
+      });
+      await waitFor(async () => idsOf(await other.scan('publications', { limit: 10 })).length === 4);
+      await Promise.all(writers);
+      expect((await view.checkpoints()).slice(0, 4)).toEqual([20n, 20n, 20n, 20n]);
+    });
+  });
+}
