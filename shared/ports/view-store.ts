@@ -89,7 +89,8 @@ export interface WriteBatch {
  *   expected: some of the batch may then be written in a store without transactions, and doing it again from
  *   fresh reads gives the same documents. The checkpoint moves only after everything else is durable.
  * - `find` gives a page in order; `count` is for filters that no maintained total answers.
- * - `scan` walks a collection by id, tombstones included, for sweeps and `verify`.
+ * - `scan` walks a collection by id, all parts, tombstones included, for sweeps and `verify`; with a `where` it gives
+ *   the documents that fit, and a tombstone fits none.
  * - `waitFor` resolves true as soon as the lane's checkpoint is at or past `position`, false after `timeout_ms`.
  */
 export interface ViewVersion {

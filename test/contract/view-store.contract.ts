@@ -125,6 +125,14 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         }
       });
 
+      test('a version that another process dropped is not opened again, though it was open', async () => {
+        const other = await given.again();
+        const { version } = await store.createVersion(1);
+        await other.open(version);
+        await store.drop(version);
+        await expect(other.open(version)).rejects.toThrow();
+      });
+
       test('a dropped number is never given again', async () => {
         const { version } = await store.createVersion(1);
         await store.drop(version);

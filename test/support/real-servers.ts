@@ -1,22 +1,24 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeTempDir, type TempDir } from './temp-dir';
 
 /** Names of one test's own, so that tests share a server and never each other's data. */
 export const aName = (): string => `test-${randomBytes(6).toString('hex')}`;
 
-/** `describe` where the variable names a server; else a block that is skipped and says which variable is missing. */
+/** `describe` where the variable names a server; else a block that is skipped, and the run says which variable is missing. */
 export function describeOn(
   variable: 'REDIS_URL' | 'MONGODB_URL',
   name: string,
   stories: (url: string) => void,
 ): void {
   const url = process.env[variable];
-  if (url) describe(name, () => stories(url));
-  else describe.skip(`${name} (skipped: ${variable} is not set)`, () => test('needs a server', () => {}));
+  if (url) return void describe(name, () => stories(url));
+  const file = basename(expect.getState().testPath ?? '');
+  process.stderr.write(`skipped, for ${variable} is not set: ${file}: ${name}\n`);
+  describe.skip(`${name} (skipped: ${variable} is not set)`, () => test('needs a server', () => {}));
 }
 
 const run = promisify(execFile);

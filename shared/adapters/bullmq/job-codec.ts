@@ -4,14 +4,16 @@ import type { LaneJob } from '../../ports/job-queue';
 type StoredEvent = Omit<RecordedEvent, 'position'> & { readonly position: string };
 
 /** A job as it lies in Redis: JSON, positions as decimal texts. Names here are a storage format. */
-export interface StoredJob {
+export interface StoredJob extends Pick<LaneJob, 'realm' | 'lane'> {
   readonly prev: string;
   readonly last: string;
   readonly events: readonly StoredEvent[];
 }
 
-export function encodeJob({ prev, last, events }: LaneJob): StoredJob {
+export function encodeJob({ realm, lane, prev, last, events }: LaneJob): StoredJob {
   return {
+    realm,
+    lane,
     prev: String(prev),
     last: String(last),
     events: events.map((event) => ({ ...event, position: String(event.position) })),
@@ -19,12 +21,12 @@ export function encodeJob({ prev, last, events }: LaneJob): StoredJob {
 }
 
 /** Throws where the text is no job of ours. */
-export function decodeJob(stored: StoredJob, lane: Pick<LaneJob, 'realm' | 'lane'>): LaneJob {
+export function decodeJob({ realm, lane, prev, last, events }: StoredJob): LaneJob {
   return {
-    realm: lane.realm,
-    lane: lane.lane,
-    prev: BigInt(stored.prev),
-    last: BigInt(stored.last),
-    events: stored.events.map((event) => ({ ...event, position: BigInt(event.position) })),
+    realm,
+    lane,
+    prev: BigInt(prev),
+    last: BigInt(last),
+    events: events.map((event) => ({ ...event, position: BigInt(event.position) })),
   };
 }

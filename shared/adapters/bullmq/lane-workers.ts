@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job, WaitingError, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import type { LaneJob } from '../../ports/job-queue';
-import { connectPatient, within } from '../redis/connection';
+import { connectPatient, type PatientConnection, within } from '../redis/connection';
 import { decodeJob, type StoredJob } from './job-codec';
 import { type LaneSet, queueName } from './lane-names';
 
@@ -26,7 +25,7 @@ export interface LaneWorkersOptions {
 
 /** A BullMQ worker per lane. Global concurrency 1 sees to it that of all processes' workers on a lane one runs a job. */
 export class LaneWorkers {
-  private readonly connection: Redis;
+  private readonly redis: PatientConnection;
   private readonly workers: readonly Worker<StoredJob>[];
   private readonly options: LaneWorkersOptions;
   private readonly stopping = new AbortController();
@@ -35,7 +34,7 @@ export class LaneWorkers {
 
   constructor(url: string, options: LaneWorkersOptions) {
     this.options = options;
-    this.connection = connectPatient(url, SILENCE_MS);
+    this.redis = connectPatient(url, SILENCE_MS);
     const lanes = Array.from({ length: options.lanes.lane_count }, (_, lane) => lane);
     this.workers = lanes.map((lane) => this.openWorker(lane));
   }
@@ -43,9 +42,9 @@ export class LaneWorkers {
   private openWorker(lane: number): Worker<StoredJob> {
     const worker = new Worker<StoredJob>(
       queueName(this.options.lanes, lane),
-      (job, token) => this.track(this.process(lane, job, token ?? '')),
+      (job, token) => this.track(this.process(job, token ?? '')),
       {
-        connection: this.connection,
+        connection: this.redis.connection,
         prefix: this.options.lanes.prefix,
         concurrency: 1,
         lockDuration: LOCK_MS,
@@ -67,11 +66,10 @@ export class LaneWorkers {
     return work;
   }
 
-  private async process(lane: number, stored: Job<StoredJob>, token: string): Promise<void> {
-    const { realm } = this.options.lanes;
+  private async process(stored: Job<StoredJob>, token: string): Promise<void> {
     let job: LaneJob;
     try {
-      job = decodeJob(stored.data, { realm, lane });
+      job = decodeJob(stored.data);
     } catch (error) {
       // Nobody will ever read it. Finished, it is a lost job, which the feeder makes good.
       this.options.onTrouble(error);
@@ -122,12 +120,8 @@ export class LaneWorkers {
     const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
     while (this.running.size > 0) await Promise.allSettled(this.running);
     // Redis may be away: a lane that it was not told of is free when its lock has run out.
-    await within(HAND_BACK_MS, closing).catch(() => this.cut());
-    this.connection.disconnect();
-  }
-
-  private async cut(): Promise<void> {
-    const cut = Promise.allSettled(this.workers.map((worker) => worker.disconnect()));
-    await within(HAND_BACK_MS, cut).catch(() => undefined);
+    await within(HAND_BACK_MS, closing).catch(() => undefined);
+    this.redis.end();
+    await within(HAND_BACK_MS, closing).catch((error) => this.options.onTrouble(error));
   }
 }
