@@ -41,7 +41,7 @@ export class VersionList {
     return this.connection.run(async () => (await this.collection.findOne({ _id: ID })) ?? this.create());
   }
 
-  /** The document as it is now; undefined in a store that nobody has opened. */
+  /** Several processes may make it at once; the first one's counts. */
   private async create(): Promise<VersionsDocument> {
     const fresh: VersionsDocument = {
       _id: ID,
