@@ -10,11 +10,7 @@ export interface Load {
 }
 
 /** Keeps `concurrency` requests running for `duration_ms`; answers per second. Throws on any status above 299. */
-export async function requestsPerSecond(
-  load: Load,
-  concurrency: number,
-  duration_ms: number,
-): Promise<number> {
+export async function requestsPerSecond(load: Load, concurrency: number, duration_ms: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const end = Date.now() + duration_ms;
   let answers = 0;

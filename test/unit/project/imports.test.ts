@@ -9,8 +9,7 @@ const ROOMS = ['services/command', 'services/query', 'services/auth', 'projectio
 /** The only files that may know everything: they open adapters and join the rooms. */
 const COMPOSITION = /^(services\/[a-z-]+\.ts|services\/(cli|demo|import)\/.*|(.*\/)?main\.ts)$/;
 /** Pure: kernel, contracts, and no module but zod. */
-const PURE =
-  /(^|\/)decide\.ts$|^projections\/views\/|^shared\/contracts\/(aggregates\/|codec|facets|resources|sorting)/;
+const PURE = /(^|\/)decide\.ts$|^projections\/views\/|^shared\/contracts\/(aggregates\/|codec|facets|resources|sorting)/;
 
 interface Import {
   readonly from: string;
@@ -49,16 +48,12 @@ test('imports within shared go kernel ← contracts ← ports ← adapters', () 
 });
 
 test('shared/http knows kernel, contracts and ports, and no adapter', () => {
-  const wrong = imports.filter(
-    ({ from, to }) => from.startsWith('shared/http/') && to.startsWith('shared/adapters/'),
-  );
+  const wrong = imports.filter(({ from, to }) => from.startsWith('shared/http/') && to.startsWith('shared/adapters/'));
   expect(wrong.map(show)).toEqual([]);
 });
 
 test('shared imports nothing of the services or projections', () => {
-  const wrong = imports.filter(
-    ({ from, to }) => from.startsWith('shared/') && /^(services|projections)\//.test(to),
-  );
+  const wrong = imports.filter(({ from, to }) => from.startsWith('shared/') && /^(services|projections)\//.test(to));
   expect(wrong.map(show)).toEqual([]);
 });
 
