@@ -7,6 +7,11 @@ import { viewPagesContract } from './view-pages.contract';
 export interface ViewStoreUnderTest {
   readonly store: ViewStore;
   again(lane_count?: number): Promise<ViewStore>;
+  /**
+   * `code_unit`: a stand-in for the server sorts texts by UTF-16 units, which is another order beyond the BMP; such
+   * texts are left out then. Everything that is no stand-in sorts by code point, as the port says.
+   */
+  readonly text_order?: 'code_point' | 'code_unit';
   /** Moves the clock of the leases on. */
   advance(ms: number): void;
   /** Closes every handle and removes what was stored. */
