@@ -22,8 +22,9 @@ export async function startPipelines(runtime: Runtime): Promise<Pipelines> {
   try {
     for (const realm of REALMS) {
       const { config, log, system, events, viewStores } = runtime;
-      const onError = (error: unknown): void => log.error({ realm, err: error }, 'a lane job failed and is tried again');
-      const queue = await openJobQueue(config, realm, { onError });
+      const onError = (error: unknown): void =>
+        log.error({ realm, err: error }, 'a lane job failed and is tried again');
+      const queue = await openJobQueue(config, realm, { lane_count: viewStores[realm].lane_count, onError });
       stops.push(() => queue.close());
       const parts = {
         events: events[realm],

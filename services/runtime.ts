@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { openEventStore, openRateLimiter, openViewStore } from '../shared/adapters/open';
+import { openEventStore, openRateLimiter, openViewStore, type ViewStoreUse } from '../shared/adapters/open';
 import type { Environment, Realm } from '../shared/contracts/realm';
 import { REALMS } from '../shared/contracts/realm';
 import type { Config } from '../shared/kernel/config';
@@ -23,8 +23,13 @@ export interface Runtime {
 
 export type PerEnvironment<T> = Readonly<Record<Environment, T>>;
 
-/** Opens all realms; what was opened is closed again where one fails. */
-export async function openRuntime(config: Config, log: Logger, system: System): Promise<Runtime> {
+/** Opens all realms, whether their servers are there yet or not; what was opened is closed again where one fails. */
+export async function openRuntime(
+  config: Config,
+  log: Logger,
+  system: System,
+  use: ViewStoreUse = {},
+): Promise<Runtime> {
   const opened: { close(): Promise<void> }[] = [];
   const keep = async <T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> => {
     const resource = await opening;
@@ -36,7 +41,7 @@ export async function openRuntime(config: Config, log: Logger, system: System): 
   };
   try {
     const events = await perRealm((realm) => keep(openEventStore(config, realm)));
-    const viewStores = await perRealm((realm) => keep(openViewStore(config, realm)));
+    const viewStores = await perRealm((realm) => keep(openViewStore(config, realm, use)));
     const views = await perRealm(async (realm) => new ActiveView(viewStores[realm], system.now));
     const limiter = await keep(openRateLimiter(config));
     return { config, log, system, events, viewStores, views, limiter, close };

@@ -6,7 +6,7 @@ import { openRuntime } from '../runtime';
 
 /** Reads as a process of its own, from the documents that `projections/main.ts` keeps. */
 void runProcess('query', async (config, log) => {
-  const runtime = await openRuntime(config, log, realSystem);
+  const runtime = await openRuntime(config, log, realSystem, { only_reads: true });
   const listening = await listen(await buildQueryApp(runtime), config.HOST, config.PORT);
   log.info({ url: listening.url }, 'listening');
   return async () => {

@@ -64,6 +64,14 @@ const schema = z.object({
   START_TIMEOUT_S: seconds.default(30),
   /** Each address chooses the server for its port; without it the embedded adapter serves (design, "The picture"). */
   EVENTSTORE_URL: serverUrl(EVENTSTORE_SCHEMES, 'esdb://127.0.0.1:2113?tls=false').optional(),
+  /** Put before the names of the streams, so that several catalogs share a server. No realm's name: those begin with it. */
+  EVENTSTORE_NAMESPACE: z
+    .string()
+    .regex(
+      /^(?!(?:control|live|test)$)[\w-]{1,64}$/,
+      '1 to 64 letters, digits, _ and -; not control, live or test',
+    )
+    .optional(),
   REDIS_URL: serverUrl(['redis', 'rediss'], 'redis://127.0.0.1:6379').optional(),
   /** What all of ours in Redis begins with, so that several installations may share a server. */
   REDIS_PREFIX: z

@@ -40,7 +40,9 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
       (await of.versions()).map(({ version, status }) => [version, status]);
 
     test('the number of lanes stays as it was when the store was first opened', async () => {
+      await store.ready;
       const other = await given.again(store.lane_count + 3);
+      await other.ready;
       expect(other.lane_count).toBe(store.lane_count);
     });
 

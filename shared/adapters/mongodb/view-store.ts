@@ -12,7 +12,7 @@ import { Leases } from './leases';
 import { VersionList, type VersionsDocument } from './version-list';
 import { documentsName, MongoViewVersion } from './view-version';
 
-/** How long `open` waits for a server before it goes on without. */
+/** How long `open` waits for a server, unless told, before it goes on without. */
 const OPENING_MS = 2_500;
 const RETRY_MS = 500;
 
@@ -24,6 +24,8 @@ export interface MongoViewStoreOptions extends MongoConnectionOptions {
    * may answer from a little before: a secondary can be behind the checkpoint that a reader waited for.
    */
   readonly read_preference?: ReadPreferenceMode;
+  /** How long `open` waits for a server that does not answer; 2.5 s by default. */
+  readonly opening_ms?: number;
   /** Unix milliseconds; for leases and `created_at`. */
   readonly now?: () => number;
 }
@@ -53,11 +55,13 @@ export class MongoViewStore implements ViewStore {
     void this.ready.then(() => this.untilDone(() => this.tidy()));
   }
 
-  /** Opens at once where the server answers, after 2.5 s where it does not; it is then looked for further on. */
+  /** Opens at once where the server answers, after `opening_ms` where it does not; it is then looked for further on. */
   static async open(options: MongoViewStoreOptions): Promise<MongoViewStore> {
     const store = new MongoViewStore(options);
     const enough = new AbortController();
-    const late = sleep(OPENING_MS, undefined, { signal: enough.signal }).catch(() => undefined);
+    const late = sleep(options.opening_ms ?? OPENING_MS, undefined, { signal: enough.signal }).catch(
+      () => undefined,
+    );
     await Promise.race([store.ready, late]);
     enough.abort();
     return store;

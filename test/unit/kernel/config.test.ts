@@ -37,6 +37,8 @@ describe('a wrong setting is named with what it should be', () => {
     expect(refusal({ MONGODB_READ_PREFERENCE: 'any' })).toContain(
       'MONGODB_READ_PREFERENCE: one of primary, primaryPreferred, ',
     );
+    for (const namespace of ['live', 'a.b'])
+      expect(refusal({ EVENTSTORE_NAMESPACE: namespace })).toContain('EVENTSTORE_NAMESPACE: 1 to 64 letters');
     expect(refusal({ REDIS_PREFIX: 'a b' })).toContain('REDIS_PREFIX: 1 to 64 letters');
   });
 });
