@@ -1,8 +1,8 @@
 import express, { type Express } from 'express';
 import { listen } from '../services/listen';
-import { startPipelines } from '../services/pipelines';
+import { type Pipelines, startPipelines } from '../services/pipelines';
 import { runProcess } from '../services/process';
-import { readiness } from '../services/readiness';
+import { PROJECTIONS, readiness } from '../services/readiness';
 import { openRuntime, type Runtime } from '../services/runtime';
 import { accessLog } from '../shared/http/access-log';
 import { startContext } from '../shared/http/context';
@@ -15,8 +15,8 @@ import { realSystem } from '../shared/kernel/system';
 /** Projections as a process of its own; it listens for `/health/*` alone. Several share the lanes among them. */
 void runProcess('worker', async (config, log) => {
   const runtime = await openRuntime(config, log, realSystem);
-  const pipelines = await startPipelines(runtime);
-  const listening = await listen(buildHealthApp(runtime), config.HOST, config.PORT);
+  const pipelines = startPipelines(runtime);
+  const listening = await listen(buildHealthApp(runtime, pipelines), config.HOST, config.PORT);
   log.info({ url: listening.url }, 'listening');
   return async () => {
     await listening.close();
@@ -25,11 +25,11 @@ void runProcess('worker', async (config, log) => {
   };
 });
 
-function buildHealthApp(runtime: Runtime): Express {
+function buildHealthApp(runtime: Runtime, pipelines: Pipelines): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.use(startContext(runtime.system), accessLog(runtime.log, undefined), securityHeaders);
-  addHealth(app, readiness(runtime));
+  addHealth(app, readiness(runtime, { ...PROJECTIONS, pipelines }));
   app.use(() => {
     throw new CatalogError('path_not_found');
   });

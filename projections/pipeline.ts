@@ -4,7 +4,7 @@ import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { JobQueue } from '../shared/ports/job-queue';
 import type { ViewStore, ViewVersion } from '../shared/ports/view-store';
-import { reasonOf } from './errors';
+import { PoisonError, reasonOf } from './errors';
 import { Feeder, type FeederTimes } from './feeder';
 import { takeLease } from './lease';
 import { pause } from './pause';
@@ -24,6 +24,8 @@ export interface PipelineParts {
   readonly log: Logger;
   /** Unique to this process: the holder of leases. */
   readonly owner: string;
+  /** Aborts to give up a start that has to wait. */
+  readonly signal?: AbortSignal;
   readonly times?: Partial<FeederTimes>;
 }
 
@@ -31,8 +33,11 @@ export interface Pipeline {
   readonly realm: Realm;
   /** Lets what runs finish; resolves when nothing of the pipeline runs any more. The stores stay open. */
   stop(): Promise<void>;
-  /** Resolves when every lane of the active version has reached the log's head as it is at the call. */
-  caughtUp(): Promise<void>;
+  /**
+   * Resolves when every lane of the active version has reached the log's head as it is at the call, or when `signal`
+   * aborts. Throws what the stores throw.
+   */
+  caughtUp(signal?: AbortSignal): Promise<void>;
   status(): Promise<PipelineStatus>;
 }
 
@@ -40,6 +45,8 @@ const SETUP_LEASE = 'setup';
 const SETUP_TTL_MS = 10_000;
 const POLL_MS = 50;
 const WAIT_MS = 500;
+const REBUILD_AGAIN_MS_MIN = 1_000;
+const REBUILD_AGAIN_MS_MAX = 60_000;
 
 /**
  * One realm's projections in this process: a worker for every lane, and a feeder that works while no other process's
@@ -58,7 +65,7 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   return {
     realm,
     status: () => readStatus(parts),
-    caughtUp: () => waitForHead(parts, signal),
+    caughtUp: (given) => waitForHead(parts, given ? AbortSignal.any([signal, given]) : signal),
     stop: async () => {
       stopping.abort();
       await feeder.stop();
@@ -69,12 +76,14 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
 }
 
 /** Several processes may start at once on one empty store: one of them makes the first version. */
-async function ensureActiveVersion({ views, owner, log }: PipelineParts): Promise<void> {
+async function ensureActiveVersion({ views, owner, log, signal }: PipelineParts): Promise<void> {
+  const { signal: never } = new AbortController();
   for (;;) {
+    signal?.throwIfAborted();
     if ((await views.versions()).some(({ status }) => status === 'active')) return;
     const lease = await takeLease(views, SETUP_LEASE, owner, SETUP_TTL_MS, log);
     if (!lease) {
-      await pause(POLL_MS, new AbortController().signal);
+      await pause(POLL_MS, signal ?? never);
       continue;
     }
     try {
@@ -88,19 +97,27 @@ async function ensureActiveVersion({ views, owner, log }: PipelineParts): Promis
   }
 }
 
-/** The storefront goes on reading the old documents until the new ones are there. */
+/**
+ * The storefront goes on reading the old documents until the new ones are there. What keeps a rebuild from its end (a
+ * store that is away, another process that rebuilds) may pass; an event that cannot be projected does not.
+ */
 async function rebuildOldSchema(parts: PipelineParts, signal: AbortSignal): Promise<void> {
   const { views, log, realm } = parts;
-  try {
-    const active = (await views.versions()).find(({ status }) => status === 'active');
-    if (!active || active.schema === VIEW_SCHEMA) return;
-    log.warn(
-      { realm, schema: active.schema, wanted: VIEW_SCHEMA },
-      'documents of another schema are rebuilt',
-    );
-    await rebuild({ ...parts, signal, verify: false });
-  } catch (error) {
-    log.error({ realm, reason: reasonOf(error) }, 'documents of another schema could not be rebuilt');
+  let pause_ms = REBUILD_AGAIN_MS_MIN;
+  while (!signal.aborted) {
+    try {
+      const active = (await views.versions()).find(({ status }) => status === 'active');
+      if (!active || active.schema === VIEW_SCHEMA) return;
+      const schemas = { schema: active.schema, wanted: VIEW_SCHEMA };
+      log.warn({ realm, ...schemas }, 'documents of another schema are rebuilt');
+      await rebuild({ ...parts, signal, verify: false });
+      return;
+    } catch (error) {
+      log.error({ realm, reason: reasonOf(error) }, 'documents of another schema could not be rebuilt');
+      if (error instanceof PoisonError) return;
+    }
+    await pause(pause_ms, signal);
+    pause_ms = Math.min(pause_ms * 2, REBUILD_AGAIN_MS_MAX);
   }
 }
 
@@ -111,7 +128,6 @@ async function waitForHead({ events, views }: PipelineParts, signal: AbortSignal
     if (active && (await reached(await views.open(active.version), views.lane_count, head))) return;
     if (!active) await pause(POLL_MS, signal);
   }
-  throw new Error('the pipeline was stopped');
 }
 
 async function reached(version: ViewVersion, lane_count: number, head: bigint): Promise<boolean> {

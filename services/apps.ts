@@ -2,22 +2,22 @@ import type { Express } from 'express';
 import { MemoryRateLimiter } from '../shared/adapters/memory/rate-limiter';
 import { buildApp } from '../shared/http/app';
 import { Authenticator } from '../shared/http/authenticator';
+import type { ReadyCheck } from '../shared/http/health';
 import { loadTokenKeys, TokenCodec } from '../shared/http/tokens';
 import type { ApiKeyId } from '../shared/kernel/ids';
 import { authEndpoints } from './auth/endpoints';
 import { recordApiKeyUse } from './command/api-key/service';
 import { commandRoutes } from './command/routes';
 import { queryRoutes } from './query/routes';
-import { readiness } from './readiness';
+import { READS, readiness, WRITES } from './readiness';
 import type { Runtime } from './runtime';
 
 /** What both apps stand on: the edge, and who may pass it. */
-async function edge(runtime: Runtime) {
+async function edge(runtime: Runtime, ready: ReadyCheck) {
   const { config, log, system, limiter } = runtime;
   const tokens = new TokenCodec({ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system });
   const authenticator = new Authenticator({ tokens, keys: runtime.views.control, system });
   const fallback_limiter = new MemoryRateLimiter();
-  const ready = readiness(runtime);
   return {
     tokens,
     authenticator,
@@ -26,8 +26,11 @@ async function edge(runtime: Runtime) {
 }
 
 /** Writes and tokens: `services/command` with `services/auth`. */
-export async function buildCommandApp(runtime: Runtime): Promise<Express> {
-  const { tokens, authenticator, shared } = await edge(runtime);
+export async function buildCommandApp(
+  runtime: Runtime,
+  ready: ReadyCheck = readiness(runtime, WRITES),
+): Promise<Express> {
+  const { tokens, authenticator, shared } = await edge(runtime, ready);
   const { system, events, views, log } = runtime;
   const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
     await recordApiKeyUse(
@@ -44,7 +47,10 @@ export async function buildCommandApp(runtime: Runtime): Promise<Express> {
 }
 
 /** Reads: `services/query`. */
-export async function buildQueryApp(runtime: Runtime): Promise<Express> {
-  const { shared } = await edge(runtime);
+export async function buildQueryApp(
+  runtime: Runtime,
+  ready: ReadyCheck = readiness(runtime, READS),
+): Promise<Express> {
+  const { shared } = await edge(runtime, ready);
   return buildApp({ ...shared, routes: queryRoutes({ views: runtime.views, system: runtime.system }) });
 }

@@ -175,7 +175,7 @@ describe('API keys', () => {
     });
     const again = await recordApiKeyUse(world, world.context(), old.id);
     expect(again.value.expires_at).toBe(old_valid_until.toISOString());
-    world.now_ms += USE_INTERVAL_MS;
+    world.now_ms += HOUR_MS;
     const failure = await refusal(() => rotateApiKey(world, world.context(), old.id, { old_valid_until }));
     expect(failure.condition).toBe('key_invalid');
   });
