@@ -87,16 +87,16 @@ export class Feeder {
     const { signal } = this.stopping;
     const lease = await takeLease(views, LEASE, owner, this.times.lease_ttl_ms, log);
     if (!lease) return pause(this.times.lease_ttl_ms / 4, signal);
-    const ended = new AbortController();
     try {
-      await this.feed(AbortSignal.any([signal, lease.lost, ended.signal]));
+      await this.feed(AbortSignal.any([signal, lease.lost]));
     } finally {
-      ended.abort();
       await lease.release();
     }
   }
 
-  private async feed(signal: AbortSignal): Promise<void> {
+  private async feed(stopping: AbortSignal): Promise<void> {
+    const ended = new AbortController();
+    const signal = AbortSignal.any([stopping, ended.signal]);
     const { realm, queue, events, log } = this.parts;
     const feed = new LaneFeed({ realm, queue, log, fed: await this.startingPoints(), ...this.times });
     const watching = watchForWedges({ ...this.parts, feed, signal, every_ms: this.times.watch_ms });
@@ -107,6 +107,8 @@ export class Feeder {
         if (signal.aborted) break;
       }
     } finally {
+      // A queue that failed ends this feed, and nothing but this ends the watch then.
+      ended.abort();
       feed.stop();
       await watching;
     }

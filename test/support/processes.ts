@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { environmentWithoutServers } from './own-servers';
 
 /** A process of the service, compiled, as an operator would start it. */
 export interface RunningProcess {
@@ -20,13 +21,16 @@ export function endAll(): void {
 
 const ROOT = join(__dirname, '..', '..');
 
-/** Starts a compiled main, such as `services/main.js`, and waits until it says where it listens. */
+/**
+ * Starts a compiled main, such as `services/main.js`, and waits until it says where it listens. It uses the servers of
+ * `environment` (see `ownNames`), and no others.
+ */
 export async function startProcess(
   main: string,
   environment: Record<string, string>,
 ): Promise<RunningProcess> {
   const child = spawn(process.execPath, [join(ROOT, main)], {
-    env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', DEMO: 'off', ...environment },
+    env: { ...environmentWithoutServers(), PORT: '0', LOG_LEVEL: 'info', DEMO: 'off', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   running.add(child);

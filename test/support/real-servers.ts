@@ -14,11 +14,16 @@ export function describeOn(
   name: string,
   stories: (url: string) => void,
 ): void {
-  const url = process.env[variable];
-  if (url) return void describe(name, () => stories(url));
+  describeOnAll([variable], name, () => stories(process.env[variable]!));
+}
+
+/** The same for several servers at once. */
+export function describeOnAll(variables: readonly string[], name: string, stories: () => void): void {
+  const missing = variables.filter((variable) => !process.env[variable]).join(', ');
+  if (missing === '') return void describe(name, stories);
   const file = basename(expect.getState().testPath ?? '');
-  process.stderr.write(`skipped, for ${variable} is not set: ${file}: ${name}\n`);
-  describe.skip(`${name} (skipped: ${variable} is not set)`, () => test('needs a server', () => {}));
+  process.stderr.write(`skipped, for there is no ${missing}: ${file}: ${name}\n`);
+  describe.skip(`${name} (skipped: no ${missing})`, () => test('needs a server', () => {}));
 }
 
 const run = promisify(execFile);
