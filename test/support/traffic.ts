@@ -1,3 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** After an answer that was none. */
+const REST_MS = 50;
+
 /** A publication as the last acknowledged write of it left it. */
 export interface Written {
   readonly id: string;
@@ -11,11 +16,25 @@ export interface Written {
 /** What writers were told, which is what must be there in the end. */
 export class Ledger {
   readonly publications = new Map<string, Written>();
-  /** Answers that were neither 200 nor 201, and connections that broke. */
+  /** Answers that nobody should get, and connections that broke. */
   readonly failures: string[] = [];
+  /** Answers that a server which is away excuses: `503`, or `500 DATABASE_TIMEOUT`, with `Retry-After`. */
+  outages = 0;
+  /** Those outages that were creations: each may have been stored all the same. */
+  perhaps_created = 0;
+  /** Publications of which a change was answered so: the change may have been stored or not. */
+  readonly uncertain = new Set<string>();
   acknowledged = 0;
   /** Of the newest acknowledged write. */
   position = 0n;
+
+  /** False where the answer has no excuse. */
+  excuse(status: number, headers: Headers, text: string): boolean {
+    const away = status === 503 || (status === 500 && text.includes('DATABASE_TIMEOUT'));
+    if (!away || !headers.has('retry-after')) return false;
+    this.outages += 1;
+    return true;
+  }
 
   note(written: Written, position: string | null): void {
     this.publications.set(written.id, written);
@@ -54,14 +73,20 @@ export async function write(name: string, url: string, options: TrafficOptions):
       const fields = { title, listing_id, price_currency: 'USD', price_amount: turn };
       const created = await send(url, 'POST', '/api/publication', fields, options);
       if (created) mine.push(noteResource(ledger, created, listing_id));
+      else ledger.perhaps_created += 1;
     } else if (turn % 9 === 0) {
       const answer = await send(url, 'DELETE', `/api/publication/${id}`, undefined, options);
       mine.splice(mine.indexOf(id), 1);
       if (answer) ledger.note({ ...ledger.publications.get(id)!, deleted: true }, answer.position);
+      else ledger.uncertain.add(id);
     } else {
       const fields = { title: `${name} ${turn} again`, listing_id, price_amount: turn * 2 };
       const changed = await send(url, 'PATCH', `/api/publication/${id}`, fields, options);
       if (changed) noteResource(ledger, changed, listing_id);
+      else {
+        ledger.uncertain.add(id);
+        mine.splice(mine.indexOf(id), 1);
+      }
     }
   }
 }
@@ -101,10 +126,12 @@ async function send(
         data: JSON.parse(text).data as Answer['data'],
         position: reply.headers.get('x-catalog-position'),
       };
-    ledger.failures.push(`${method} ${path}: ${reply.status} ${text}`);
+    if (!ledger.excuse(reply.status, reply.headers, text))
+      ledger.failures.push(`${method} ${path}: ${reply.status} ${text}`);
   } catch (error) {
     ledger.failures.push(`${method} ${path}: ${String(error)}`);
   }
+  await sleep(REST_MS);
   return undefined;
 }
 
@@ -118,8 +145,10 @@ export async function read(url: string, options: TrafficOptions): Promise<number
     const path = paths[answers % paths.length]!;
     try {
       const reply = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
-      await reply.arrayBuffer();
-      if (!reply.ok) ledger.failures.push(`GET ${path}: ${reply.status}`);
+      const text = await reply.text();
+      if (!reply.ok && !ledger.excuse(reply.status, reply.headers, text))
+        ledger.failures.push(`GET ${path}: ${reply.status} ${text}`);
+      if (!reply.ok) await sleep(REST_MS);
     } catch (error) {
       ledger.failures.push(`GET ${path}: ${String(error)}`);
     }
