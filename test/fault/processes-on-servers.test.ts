@@ -137,6 +137,7 @@ describeOnAll(SERVER_SETTINGS, 'two processes of each kind on servers of their o
       }
       await Promise.all([...writers, ...readers]);
 
+      expect(fleet.faults).toEqual([]);
       expect(ledger.failures).toEqual([]);
       const settled_shop = queries.map((url) => settled(url, token, ledger));
       await Promise.all(settled_shop);

@@ -59,6 +59,7 @@ test('given writers and readers at work, when workers are killed and stopped in 
     await Promise.all(writers);
     const answers = await Promise.all(readers);
 
+    expect(fleet.faults).toEqual([]);
     expect({ failures: ledger.failures, outages: ledger.outages }).toEqual({ failures: [], outages: 0 });
     expect(Math.min(...answers)).toBeGreaterThan(WRITES);
     for (const url of queries) {

@@ -14,6 +14,8 @@ export class Fleet {
   private readonly settings: Record<string, string>;
   private readonly members = new Map<MemberName, RunningProcess>();
 
+  private readonly all: RunningProcess[] = [];
+
   /** `settings` is the environment that all have in common, over that of this process. */
   constructor(settings: Record<string, string>) {
     this.settings = settings;
@@ -22,9 +24,16 @@ export class Fleet {
   async start(...names: readonly MemberName[]): Promise<void> {
     const starting = names.map(async (name) => {
       const kind = name.split('-')[0] as keyof typeof MAINS;
-      this.members.set(name, await startProcess(MAINS[kind], this.settings));
+      const started = await startProcess(MAINS[kind], this.settings);
+      this.members.set(name, started);
+      this.all.push(started);
     });
     await Promise.all(starting);
+  }
+
+  /** What any of them logged of requests that it answered by an internal error. */
+  get faults(): string[] {
+    return this.all.flatMap(({ faults }) => faults);
   }
 
   url(name: MemberName): string {
