@@ -60,7 +60,7 @@ const schema = z.object({
   JWT_SECRET: z.string().min(32, 'at least 32 characters').optional(),
   /** A JSON file with a ring of keys: the first signs, all verify. Wins over JWT_SECRET. */
   JWT_KEYS_FILE: z.string().optional(),
-  /** How long a start may take to project what is in the log already, before it listens all the same. */
+  /** How long an embedded start may take to project what is in the log already, before it listens all the same. */
   START_TIMEOUT_S: seconds.default(30),
   /** Each address chooses the server for its port; without it the embedded adapter serves (design, "The picture"). */
   EVENTSTORE_URL: serverUrl(EVENTSTORE_SCHEMES, 'esdb://127.0.0.1:2113?tls=false').optional(),
