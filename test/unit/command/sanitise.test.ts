@@ -84,6 +84,8 @@ describe('sanitised HTML', () => {
       '<table>',
       '<td>',
       'onerror=x',
+      '<b onclick="x" style=y>',
+      '<a href="javascript:x" onload=x>',
       '&lt;',
     ],
     ...[
