@@ -4,6 +4,7 @@ module.exports = {
   testMatch: ['**/*.test.js'],
   transform: {},
   testEnvironment: 'node',
-  testTimeout: 30_000,
+  // A MongoDB-protocol server made for tests is slow.
+  testTimeout: process.env.MONGODB_URL ? 120_000 : 30_000,
   maxWorkers: 2,
 };

@@ -24,6 +24,8 @@ export interface PipelineParts {
   readonly log: Logger;
   /** Unique to this process: the holder of leases. */
   readonly owner: string;
+  /** Aborts to give up a start that has to wait. */
+  readonly signal?: AbortSignal;
   readonly times?: Partial<FeederTimes>;
 }
 
@@ -31,8 +33,11 @@ export interface Pipeline {
   readonly realm: Realm;
   /** Lets what runs finish; resolves when nothing of the pipeline runs any more. The stores stay open. */
   stop(): Promise<void>;
-  /** Resolves when every lane of the active version has reached the log's head as it is at the call. */
-  caughtUp(): Promise<void>;
+  /**
+   * Resolves when every lane of the active version has reached the log's head as it is at the call, or when `signal`
+   * aborts. Throws what the stores throw.
+   */
+  caughtUp(signal?: AbortSignal): Promise<void>;
   status(): Promise<PipelineStatus>;
 }
 
@@ -59,7 +64,7 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   return {
     realm,
     status: () => readStatus(parts),
-    caughtUp: () => waitForHead(parts, signal),
+    caughtUp: (given) => waitForHead(parts, given ? AbortSignal.any([signal, given]) : signal),
     stop: async () => {
       stopping.abort();
       await feeder.stop();
@@ -70,12 +75,14 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
 }
 
 /** Several processes may start at once on one empty store: one of them makes the first version. */
-async function ensureActiveVersion({ views, owner, log }: PipelineParts): Promise<void> {
+async function ensureActiveVersion({ views, owner, log, signal }: PipelineParts): Promise<void> {
+  const { signal: never } = new AbortController();
   for (;;) {
+    signal?.throwIfAborted();
     if ((await views.versions()).some(({ status }) => status === 'active')) return;
     const lease = await takeLease(views, SETUP_LEASE, owner, SETUP_TTL_MS, log);
     if (!lease) {
-      await pause(POLL_MS, new AbortController().signal);
+      await pause(POLL_MS, signal ?? never);
       continue;
     }
     try {
@@ -118,7 +125,6 @@ async function waitForHead({ events, views }: PipelineParts, signal: AbortSignal
     if (active && (await reached(await views.open(active.version), views.lane_count, head))) return;
     if (!active) await pause(POLL_MS, signal);
   }
-  throw new Error('the pipeline was stopped');
 }
 
 async function reached(version: ViewVersion, lane_count: number, head: bigint): Promise<boolean> {

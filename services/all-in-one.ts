@@ -6,6 +6,7 @@ import { buildCommandApp, buildQueryApp } from './apps';
 import { listen } from './listen';
 import { type Pipelines, startPipelines } from './pipelines';
 import type { ViewCounter } from './query/view-counter';
+import { readiness, WRITES } from './readiness';
 import { openRuntime, type Runtime } from './runtime';
 import { startViewCounting, VIEWS_TIMEOUT_MS } from './view-counting';
 
@@ -30,15 +31,14 @@ export async function startAllInOne(
     for (const next of stops.splice(0).reverse()) await next();
   };
   try {
-    const pipelines = await startPipelines(runtime);
+    const pipelines = startPipelines(runtime);
     stops.push(() => pipelines.stop());
-    // Reads should not answer from before the last stop; but a log that takes long does not keep the service down.
-    if (!(await pipelines.caughtUp(config.START_TIMEOUT_S * 1000)))
-      log.warn('listening before the documents have caught up with the log');
+    if (!usesServers(config)) await untilLevel(pipelines, config, log);
+    const ready = readiness(runtime, { ...WRITES, pipelines });
     const views = startViewCounting(runtime);
     stops.push(() => views.stop(VIEWS_TIMEOUT_MS));
-    const query = await buildQueryApp(runtime, views.record);
-    const command = await buildCommandApp(runtime);
+    const query = await buildQueryApp(runtime, views.record, ready);
+    const command = await buildCommandApp(runtime, ready);
     const listening = await listen(dispatch(query, command), config.HOST, config.PORT);
     stops.push(() => listening.close());
     return { url: listening.url, runtime, pipelines, views, close };
@@ -46,6 +46,17 @@ export async function startAllInOne(
     await close();
     throw error;
   }
+}
+
+/** Reads should not answer from before the last stop; but a log that takes long does not keep the service down. */
+async function untilLevel(pipelines: Pipelines, config: Config, log: Logger): Promise<void> {
+  if (!(await pipelines.caughtUp(config.START_TIMEOUT_S * 1000)))
+    log.warn('listening before the documents have caught up with the log');
+}
+
+/** A server may come later than this process, which then listens meanwhile and says what it waits for. */
+function usesServers({ EVENTSTORE_URL, MONGODB_URL, REDIS_URL }: Config): boolean {
+  return (EVENTSTORE_URL ?? MONGODB_URL ?? REDIS_URL) !== undefined;
 }
 
 /** As a gateway would: reads to the query app, writes and tokens to the command app. */

@@ -2,6 +2,7 @@ import type { Express } from 'express';
 import { MemoryRateLimiter } from '../shared/adapters/memory/rate-limiter';
 import { buildApp } from '../shared/http/app';
 import { Authenticator } from '../shared/http/authenticator';
+import type { ReadyCheck } from '../shared/http/health';
 import { loadTokenKeys, TokenCodec } from '../shared/http/tokens';
 import type { ApiKeyId } from '../shared/kernel/ids';
 import { authEndpoints } from './auth/endpoints';
@@ -10,11 +11,11 @@ import { commandRoutes } from './command/routes';
 import { readPipelines } from './metrics/pipeline-reading';
 import { queryRoutes } from './query/routes';
 import type { RecordView } from './query/view-counter';
-import { readiness } from './readiness';
+import { READS, readiness, WRITES } from './readiness';
 import type { Runtime } from './runtime';
 
 /** What both apps stand on: the edge, and who may pass it. */
-async function edge(runtime: Runtime) {
+async function edge(runtime: Runtime, ready: ReadyCheck) {
   const { config, log, system, limiter, metrics } = runtime;
   const tokens = new TokenCodec({ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system });
   const authenticator = new Authenticator({
@@ -24,7 +25,6 @@ async function edge(runtime: Runtime) {
     onCache: metrics.onCache,
   });
   const fallback_limiter = new MemoryRateLimiter();
-  const ready = readiness(runtime);
   metrics.serve({ pipelines: () => readPipelines(runtime) });
   const counted = { metrics, metrics_text: metrics.text };
   return {
@@ -35,8 +35,11 @@ async function edge(runtime: Runtime) {
 }
 
 /** Writes and tokens: `services/command` with `services/auth`. */
-export async function buildCommandApp(runtime: Runtime): Promise<Express> {
-  const { tokens, authenticator, shared } = await edge(runtime);
+export async function buildCommandApp(
+  runtime: Runtime,
+  ready: ReadyCheck = readiness(runtime, WRITES),
+): Promise<Express> {
+  const { tokens, authenticator, shared } = await edge(runtime, ready);
   const { system, events, views, log } = runtime;
   const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
     await recordApiKeyUse(
@@ -54,8 +57,12 @@ export async function buildCommandApp(runtime: Runtime): Promise<Express> {
 }
 
 /** Reads: `services/query`. `recordView` is told of every view. */
-export async function buildQueryApp(runtime: Runtime, recordView: RecordView): Promise<Express> {
-  const { shared } = await edge(runtime);
+export async function buildQueryApp(
+  runtime: Runtime,
+  recordView: RecordView,
+  ready: ReadyCheck = readiness(runtime, READS),
+): Promise<Express> {
+  const { shared } = await edge(runtime, ready);
   const { views, system, metrics } = runtime;
   const routes = queryRoutes({ views, system, recordView, onCache: metrics.onCache });
   return buildApp({ ...shared, routes });

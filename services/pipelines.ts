@@ -1,65 +1,29 @@
 import { leaseOwner } from '../projections/lease';
-import { type Pipeline, startPipeline } from '../projections/pipeline';
-import { openJobQueue } from '../shared/adapters/open';
-import { REALMS } from '../shared/contracts/realm';
+import { REALMS, type Realm } from '../shared/contracts/realm';
+import { RealmPipeline } from './realm-pipeline';
 import type { Runtime } from './runtime';
 
 export interface Pipelines {
-  readonly all: readonly Pipeline[];
+  of(realm: Realm): RealmPipeline;
   /** Resolves true when every realm's documents are level with its log as it stands now, false after `timeout_ms`. */
   caughtUp(timeout_ms: number): Promise<boolean>;
   stop(): Promise<void>;
 }
 
-/** Feeder and workers of every realm, in this process. */
-export async function startPipelines(runtime: Runtime): Promise<Pipelines> {
+/** Feeder and workers of every realm, in this process; they start in the background, each when its stores are there. */
+export function startPipelines(runtime: Runtime): Pipelines {
   const owner = leaseOwner();
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const next of stops.splice(0).reverse()) await next();
-  };
-  const all: Pipeline[] = [];
-  try {
-    for (const realm of REALMS) {
-      const { config, log, system, events, viewStores } = runtime;
-      const onError = (error: unknown): void =>
-        log.error({ realm, err: error }, 'a lane job failed and is tried again');
-      const queue = await openJobQueue(config, realm, { onError });
-      stops.push(() => queue.close());
-      const parts = {
-        events: events[realm],
-        views: viewStores[realm],
-        queue,
-        system,
-        log: log.child({ realm }),
-      };
-      const pipeline = await startPipeline({ realm, owner, ...parts });
-      stops.push(() => pipeline.stop());
-      all.push(pipeline);
-    }
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const pipelines = new Map(REALMS.map((realm) => [realm, new RealmPipeline(runtime, realm, owner)]));
+  const all = [...pipelines.values()];
   return {
-    all,
-    stop,
-    caughtUp: (timeout_ms) =>
-      within(
-        timeout_ms,
-        all.map((pipeline) => pipeline.caughtUp()),
-      ),
+    of: (realm) => pipelines.get(realm)!,
+    stop: async () => {
+      await Promise.all(all.map((pipeline) => pipeline.stop()));
+    },
+    caughtUp: async (timeout_ms) => {
+      const late = AbortSignal.timeout(timeout_ms);
+      await Promise.all(all.map((pipeline) => pipeline.caughtUp(late)));
+      return !late.aborted;
+    },
   };
-}
-
-async function within(timeout_ms: number, waits: readonly Promise<void>[]): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeout_ms);
-  });
-  try {
-    return await Promise.race([Promise.all(waits).then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

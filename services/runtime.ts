@@ -4,6 +4,7 @@ import {
   openIdempotencyStore,
   openRateLimiter,
   openViewStore,
+  type ViewStoreUse,
 } from '../shared/adapters/open';
 import type { Environment, Realm } from '../shared/contracts/realm';
 import { REALMS } from '../shared/contracts/realm';
@@ -33,8 +34,13 @@ export interface Runtime {
 
 export type PerEnvironment<T> = Readonly<Record<Environment, T>>;
 
-/** Opens all realms; what was opened is closed again where one fails. */
-export async function openRuntime(config: Config, log: Logger, system: System): Promise<Runtime> {
+/** Opens all realms, whether their servers are there yet or not; what was opened is closed again where one fails. */
+export async function openRuntime(
+  config: Config,
+  log: Logger,
+  system: System,
+  use: ViewStoreUse = {},
+): Promise<Runtime> {
   const opened: { close(): Promise<void> }[] = [];
   const keep = async <T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> => {
     const resource = await opening;
@@ -49,7 +55,7 @@ export async function openRuntime(config: Config, log: Logger, system: System): 
     const events = await perRealm(
       async (realm) => new CountedEventStore(await keep(openEventStore(config, realm)), realm, metrics),
     );
-    const viewStores = await perRealm((realm) => keep(openViewStore(config, realm)));
+    const viewStores = await perRealm((realm) => keep(openViewStore(config, realm, use)));
     const views = await perRealm(async (realm) => new ActiveView(viewStores[realm], system.now));
     const limiter = await keep(openRateLimiter(config));
     const idempotency = await keep(openIdempotencyStore(config));

@@ -69,7 +69,9 @@ export async function withPipeline<Result>(
   work: (pipeline: { caughtUp(): Promise<void> }) => Promise<Result>,
 ): Promise<Result> {
   const { config, events, viewStores, system, log } = runtime;
-  const queue = await openJobQueue(config, realm);
+  // Not `ready`, which waits for as long as it takes: where the store cannot be reached, this throws.
+  await viewStores[realm].versions();
+  const queue = await openJobQueue(config, realm, { lane_count: viewStores[realm].lane_count });
   try {
     const stores = { events: events[realm], views: viewStores[realm] };
     const pipeline = await startPipeline({ realm, ...stores, queue, system, log, owner: leaseOwner() });

@@ -33,14 +33,32 @@ export async function settle(
   if (prefersAsync(request.header('prefer'))) return { ...headers, 'Preference-Applied': 'respond-async' };
   try {
     const view = deps.views[request.principal.environment];
-    const version = await view.current();
-    const settled = await version?.waitFor(laneOf(store_id, view.lane_count), position, WAIT_MS);
-    if (settled === false)
+    if (!(await within(WAIT_MS, projected(view, store_id, position))))
       deps.log.warn({ store_id, position: headers['X-Catalog-Position'] }, 'write not projected yet');
   } catch (error) {
     deps.log.warn({ err: error, store_id }, 'could not wait for the projection of a write');
   }
   return headers;
+}
+
+/** True also where nothing was ever projected: there is nothing to wait for then. */
+async function projected(view: ActiveView, store_id: StoreId, position: Position): Promise<boolean> {
+  const version = await view.current();
+  if (!version) return true;
+  return version.waitFor(laneOf(store_id, view.lane_count), position, WAIT_MS);
+}
+
+/** A view store that is away may take longer to say so than the answer may wait. */
+async function within(timeout_ms: number, work: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeout_ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function prefersAsync(prefer: string | undefined): boolean {

@@ -1,4 +1,5 @@
 import type { StreamName } from '../../shared/contracts/envelope';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
 
 /** Per log, the end of each stream's queue of writers. */
@@ -6,7 +7,9 @@ const queues = new WeakMap<EventStore, Map<StreamName, Promise<void>>>();
 
 /**
  * Runs the writes to one stream of this process one after the other. The expected revision alone keeps them
- * correct; this keeps writers of one process from spending each other's retries. Never nest for the same stream.
+ * correct; this keeps writers of one process from spending each other's retries. Where the store is away, those that
+ * wait fail with the one whose turn it is: one after the other they would wait for ever longer. Never nest for the
+ * same stream.
  */
 export async function inTurn<Result>(
   events: EventStore,
@@ -16,7 +19,8 @@ export async function inTurn<Result>(
   const queue = queues.get(events) ?? new Map<StreamName, Promise<void>>();
   queues.set(events, queue);
   const running = (queue.get(stream) ?? Promise.resolve()).then(work);
-  const end = running.then(ignore, ignore);
+  const end = running.then(ignore, throwOutage);
+  end.catch(ignore);
   queue.set(stream, end);
   try {
     return await running;
@@ -26,3 +30,8 @@ export async function inTurn<Result>(
 }
 
 function ignore(): void {}
+
+function throwOutage(error: unknown): void {
+  const outage = error instanceof CatalogError && /^(unavailable|database_timeout)$/.test(error.condition);
+  if (outage) throw error;
+}

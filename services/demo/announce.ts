@@ -1,5 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { Service } from '../all-in-one';
-import { ensureDemo } from './ensure';
+import { ensureDemo, type ReadyDemo } from './ensure';
+
+/** How often a log that cannot be reached yet is tried again. */
+const RETRY_MS = 1_000;
 
 /** How long the requests wait until they would find what they ask for. */
 const PROJECT_TIMEOUT_MS = 10_000;
@@ -8,11 +13,9 @@ const PROJECT_TIMEOUT_MS = 10_000;
  * Makes the demo where there is none, and prints four requests to try; on later starts only where its file is. For
  * people, so on standard output and not in the log: the keys are in it.
  */
-export async function announceDemo({ url, runtime, pipelines }: Service): Promise<void> {
-  const ready = await ensureDemo(runtime, runtime.config).catch((error: unknown) => {
-    // A service that has other things to do does not go down for want of a demo.
-    runtime.log.warn({ err: error }, 'the demo could not be made; the next start tries again');
-  });
+export async function announceDemo(service: Service, signal: AbortSignal): Promise<void> {
+  const { url, runtime, pipelines } = service;
+  const ready = await makeDemo(service, signal);
   if (!ready) return;
   const file = `${runtime.config.DATA_DIR}/demo.json`;
   if (!ready.made) {
@@ -24,4 +27,21 @@ export async function announceDemo({ url, runtime, pipelines }: Service): Promis
     `\nA demo store was made; its keys are in ${file} (DEMO=off makes none).\n` +
       `Four requests to try:\n\n${ready.requests(url)}\n`,
   );
+}
+
+/** Waits for a log that is not there yet. A service that has other things to do does not go down for want of a demo. */
+async function makeDemo({ runtime }: Service, signal: AbortSignal): Promise<ReadyDemo | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await ensureDemo(runtime, runtime.config);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (!(error instanceof CatalogError && error.condition === 'unavailable')) {
+        runtime.log.warn({ err: error }, 'the demo could not be made; the next start tries again');
+        return undefined;
+      }
+    }
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return undefined;
 }

@@ -6,6 +6,7 @@ import { REALMS } from '../../shared/contracts/realm';
 import type { KeyType } from '../../shared/contracts/vocabulary';
 import type { Config } from '../../shared/kernel/config';
 import { type AccountId, generateId, type StoreId } from '../../shared/kernel/ids';
+import type { EventStore } from '../../shared/ports/event-store';
 import { createAccount } from '../command/account/service';
 import { createApiKey } from '../command/api-key/service';
 import type { ControlDeps, WriteContext } from '../command/context';
@@ -56,8 +57,23 @@ export async function ensureDemo(deps: ControlDeps, config: Config): Promise<Rea
 }
 
 async function isEmpty(deps: ControlDeps): Promise<boolean> {
-  const heads = await Promise.all(REALMS.map((realm) => deps.events[realm].head()));
-  return heads.every((head) => head === START);
+  const realms = await Promise.all(REALMS.map((realm) => hasEvents(deps.events[realm])));
+  return !realms.includes(true);
+}
+
+/** The head alone does not tell: on a server it may be another realm's, or the server's own. */
+async function hasEvents(events: EventStore): Promise<boolean> {
+  if ((await events.head()) === START) return false;
+  const stop = new AbortController();
+  try {
+    for await (const batch of events.subscribe({ after: START, signal: stop.signal, batch_size: 1 })) {
+      if (batch.events.length > 0) return true;
+      if (batch.caught_up) return false;
+    }
+    return true;
+  } finally {
+    stop.abort();
+  }
 }
 
 function newDemo({ system }: ControlDeps): PendingDemo {

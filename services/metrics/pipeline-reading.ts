@@ -44,12 +44,21 @@ async function readPipeline(parts: ReadParts, realm: Realm): Promise<PipelineRea
     unlessFailed(events.head()),
     unlessFailed(readDocuments(view)),
   ]);
-  const unknown = Array.from({ length: view.lane_count }, () => undefined);
+  const unknown = Array.from({ length: laneCount(view) }, () => undefined);
   const stores = { realm, event_store: head !== undefined, view_store: documents !== undefined };
   const parked = documents?.parked;
   if (head === undefined || documents === undefined) return { ...stores, lanes: unknown, parked };
   const lanes = await unlessFailed(lagsOf(events, parts.system, documents.checkpoints, head));
   return { ...stores, lanes: lanes ?? unknown, parked };
+}
+
+/** Before the documents were reached for the first time nobody knows how many lanes there are. */
+function laneCount(view: ActiveView): number {
+  try {
+    return view.lane_count;
+  } catch {
+    return 0;
+  }
 }
 
 async function readDocuments(view: ActiveView): Promise<{ checkpoints: Position[]; parked: number }> {

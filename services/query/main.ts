@@ -7,7 +7,7 @@ import { startViewCounting, VIEWS_TIMEOUT_MS } from '../view-counting';
 
 /** Reads as a process of its own, from the documents that `projections/main.ts` keeps; it writes nothing but views. */
 void runProcess('query', async (config, log) => {
-  const runtime = await openRuntime(config, log, realSystem);
+  const runtime = await openRuntime(config, log, realSystem, { only_reads: true });
   const views = startViewCounting(runtime);
   const listening = await listen(await buildQueryApp(runtime, views.record), config.HOST, config.PORT);
   log.info({ url: listening.url }, 'listening');

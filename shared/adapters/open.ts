@@ -4,10 +4,10 @@ import type { Realm } from '../contracts/realm';
 import type { Config } from '../kernel/config';
 import type { EventStore } from '../ports/event-store';
 import type { IdempotencyStore } from '../ports/idempotency-store';
-import type { JobQueue } from '../ports/job-queue';
+import type { JobQueue, LaneJob } from '../ports/job-queue';
 import type { RateLimiter } from '../ports/rate-limiter';
 import type { ViewStore } from '../ports/view-store';
-import { InProcessJobQueue, type InProcessJobQueueOptions } from './in-process/job-queue';
+import { InProcessJobQueue } from './in-process/job-queue';
 import { SqliteEventStore } from './sqlite/event-store';
 import { SqliteIdempotencyStore } from './sqlite/idempotency-store';
 import { SqliteRateLimiter } from './sqlite/rate-limiter';
@@ -15,35 +15,85 @@ import { SqliteViewStore } from './sqlite/view-store';
 
 /*
  * The one place where an adapter is chosen, port by port: a server's where its address is configured, else the
- * embedded one. All throw CatalogError('unavailable') where theirs cannot be opened.
+ * embedded one. An embedded one throws CatalogError('unavailable') where its files cannot be opened; a server need
+ * not be there yet. Servers' adapters are loaded here and not above, for with their clients they are most of a start.
  */
 
-/** EVENTSTORE_URL chooses the server. */
+/** EVENTSTORE_URL chooses EventStoreDB. */
 export async function openEventStore(config: Config, realm: Realm): Promise<EventStore> {
-  return SqliteEventStore.open({ file: join(realmFolder(config, realm), 'events.sqlite') });
+  const { EVENTSTORE_URL: url, EVENTSTORE_NAMESPACE: namespace } = config;
+  if (url === undefined)
+    return SqliteEventStore.open({ file: join(realmFolder(config, realm), 'events.sqlite') });
+  const { EventStoreDbEventStore } =
+    require('./eventstoredb/event-store') as typeof import('./eventstoredb/event-store');
+  return EventStoreDbEventStore.open({ url, realm, ...(namespace && { namespace: `${namespace}.` }) });
 }
 
-/** MONGODB_URL chooses the server. */
-export async function openViewStore(config: Config, realm: Realm): Promise<ViewStore> {
-  return SqliteViewStore.open({ folder: realmFolder(config, realm) });
+export interface ViewStoreUse {
+  /** Nothing is folded from what is read: MONGODB_READ_PREFERENCE may send the reads elsewhere than to the primary. */
+  readonly only_reads?: boolean;
 }
 
-/** REDIS_URL chooses the server. */
-export async function openJobQueue(
-  _config: Config,
-  _realm: Realm,
-  options: InProcessJobQueueOptions = {},
-): Promise<JobQueue> {
-  return new InProcessJobQueue(options);
+/** MONGODB_URL chooses MongoDB. */
+export async function openViewStore(
+  config: Config,
+  realm: Realm,
+  { only_reads = false }: ViewStoreUse = {},
+): Promise<ViewStore> {
+  const { MONGODB_URL: url, MONGODB_READ_PREFERENCE } = config;
+  if (url === undefined) return SqliteViewStore.open({ folder: realmFolder(config, realm) });
+  const { MongoViewStore } = require('./mongodb/view-store') as typeof import('./mongodb/view-store');
+  // A key that was revoked is refused within seconds, however far a secondary is behind.
+  const elsewhere = only_reads && realm !== 'control';
+  return MongoViewStore.open({
+    url,
+    realm,
+    opening_ms: 0,
+    ...(elsewhere && { read_preference: MONGODB_READ_PREFERENCE }),
+  });
 }
 
-/** REDIS_URL chooses the server. */
+export interface JobQueueOptions {
+  /** The view store's. */
+  readonly lane_count: number;
+  /** Told of every failed attempt; `attempt` counts from 1. */
+  readonly onError?: (error: unknown, job: LaneJob, attempt: number) => void;
+  /** Told of what goes wrong between the queue's server and its workers; they go on by themselves. */
+  readonly onTrouble?: (error: unknown) => void;
+}
+
+const RETRY_MS_MIN = 50;
+const RETRY_MS_MAX = 1_000;
+
+/** A handler fails when a store is away: soon after that is back, so is the lane. */
+const backoffMs = (attempt: number): number => Math.min(RETRY_MS_MIN * 2 ** (attempt - 1), RETRY_MS_MAX);
+
+/** REDIS_URL chooses BullMQ. */
+export async function openJobQueue(config: Config, realm: Realm, given: JobQueueOptions): Promise<JobQueue> {
+  const options = { ...given, backoffMs };
+  const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
+  if (url === undefined) return new InProcessJobQueue(options);
+  const { BullmqJobQueue } = require('./bullmq/job-queue') as typeof import('./bullmq/job-queue');
+  return new BullmqJobQueue({ url, realm, prefix, ...options });
+}
+
+/** REDIS_URL chooses Redis. */
 export async function openRateLimiter(config: Config): Promise<RateLimiter> {
-  return SqliteRateLimiter.open({ file: join(makeFolder(config.DATA_DIR), 'limits.sqlite') });
+  const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
+  if (url === undefined)
+    return SqliteRateLimiter.open({ file: join(makeFolder(config.DATA_DIR), 'limits.sqlite') });
+  const { RedisRateLimiter } = require('./redis/rate-limiter') as typeof import('./redis/rate-limiter');
+  return RedisRateLimiter.open({ url, prefix });
 }
 
-/** REDIS_URL chooses the server. */
+/** REDIS_URL chooses Redis. */
 export async function openIdempotencyStore(config: Config): Promise<IdempotencyStore> {
+  const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
+  if (url !== undefined) {
+    const { RedisIdempotencyStore } =
+      require('./redis/idempotency-store') as typeof import('./redis/idempotency-store');
+    return RedisIdempotencyStore.open({ url, prefix });
+  }
   return SqliteIdempotencyStore.open({ file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite') });
 }
 

@@ -2,6 +2,7 @@ import type { Express } from 'express';
 import type { JsonObject } from '../contracts/envelope';
 import { CatalogError } from '../kernel/errors';
 import { contextOf } from './context';
+import { errorCatalogue } from './error-catalogue';
 import type { MetricsText } from './metrics';
 import { allowOf } from './path-table';
 import { sendAnswer, sendJson } from './send';
@@ -22,7 +23,10 @@ export function addHealth(app: Express, ready: ReadyCheck | undefined): void {
     res.setHeader('Cache-Control', 'no-store');
     const { ok, details } = await ask(ready);
     if (ok) sendAnswer(req, res, { data: { ready: true, ...details } });
-    else sendJson(res, 503, notReadyBody(details));
+    else {
+      res.setHeader('Retry-After', String(errorCatalogue.unavailable.retry_after_s));
+      sendJson(res, 503, notReadyBody(details));
+    }
   });
   app.all(['/health/live', '/health/ready'], (req, res) => {
     res.setHeader('Allow', allowOf(['GET']));

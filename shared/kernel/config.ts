@@ -1,7 +1,19 @@
 import { z } from 'zod';
+import { hidePassword, serverUrl } from './server-url';
 
-const port = z.coerce.number().int().min(0).max(65_535);
-const count = z.coerce.number().int().positive();
+/** Digits alone: `Number` would also take `0x50`, `1e3` and a space. */
+const wholeNumber = (what: string, least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, what)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, what);
+
+const port = wholeNumber('a port number from 0 to 65535', 0, 65_535);
+const seconds = wholeNumber('a whole number of seconds from 1 to 86400', 1, 86_400);
+
+const oneOf = <const Value extends string>(values: readonly [Value, ...Value[]]) =>
+  z.enum(values, { error: `one of ${values.join(', ')}` });
 
 /** `100/10000/150`: per minute, per day, burst. */
 const apiTier = z
@@ -23,12 +35,21 @@ const authTier = z
   })
   .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
 
+const EVENTSTORE_SCHEMES = ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'] as const;
+const READ_PREFERENCES = [
+  'primary',
+  'primaryPreferred',
+  'secondary',
+  'secondaryPreferred',
+  'nearest',
+] as const;
+
 const schema = z.object({
   PORT: port.default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATA_DIR: z.string().min(1).default('./data'),
-  DEMO: z.enum(['on', 'off']).default('on'),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  DEMO: oneOf(['on', 'off']).default('on'),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** How many proxies stand in front, or their addresses: what `X-Forwarded-For` is believed from. */
   TRUST_PROXY: z.string().default(''),
   RATE_LIMIT_PUBLIC: apiTier.prefault('100/10000/150'),
@@ -41,10 +62,28 @@ const schema = z.object({
   JWT_KEYS_FILE: z.string().optional(),
   /** Where a worker of its own answers `/health/*` and `/metrics`. */
   WORKER_PORT: port.default(9464),
-  /** How long a start may take to project what is in the log already, before it listens all the same. */
-  START_TIMEOUT_S: count.default(30),
+  /** How long an embedded start may take to project what is in the log already, before it listens all the same. */
+  START_TIMEOUT_S: seconds.default(30),
   /** How often views become events; a crash loses those since the last time. */
-  VIEW_FLUSH_INTERVAL_S: count.max(86_400).default(30),
+  VIEW_FLUSH_INTERVAL_S: seconds.default(30),
+  /** Each address chooses the server for its port; without it the embedded adapter serves (design, "The picture"). */
+  EVENTSTORE_URL: serverUrl(EVENTSTORE_SCHEMES, 'esdb://127.0.0.1:2113?tls=false').optional(),
+  /** Put before the names of the streams, so that several catalogs share a server. No realm's name: those begin with it. */
+  EVENTSTORE_NAMESPACE: z
+    .string()
+    .regex(
+      /^(?!(?:control|live|test)$)[\w-]{1,64}$/,
+      '1 to 64 letters, digits, _ and -; not control, live or test',
+    )
+    .optional(),
+  REDIS_URL: serverUrl(['redis', 'rediss'], 'redis://127.0.0.1:6379').optional(),
+  /** What all of ours in Redis begins with, so that several installations may share a server. */
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[\w.:{}-]{1,64}$/, '1 to 64 letters, digits and _ . : - { }')
+    .default('catalog'),
+  MONGODB_URL: serverUrl(['mongodb', 'mongodb+srv'], 'mongodb://127.0.0.1:27017/catalog').optional(),
+  MONGODB_READ_PREFERENCE: oneOf(READ_PREFERENCES).default('primary'),
 });
 
 export type Config = z.infer<typeof schema>;
@@ -65,5 +104,11 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
 
 /** The configuration without its secrets, for `catalog config`. */
 export function describeConfig(config: Config): Record<string, unknown> {
-  return { ...config, JWT_SECRET: config.JWT_SECRET === undefined ? undefined : '(hidden)' };
+  return {
+    ...config,
+    JWT_SECRET: config.JWT_SECRET === undefined ? undefined : '(hidden)',
+    EVENTSTORE_URL: hidePassword(config.EVENTSTORE_URL),
+    REDIS_URL: hidePassword(config.REDIS_URL),
+    MONGODB_URL: hidePassword(config.MONGODB_URL),
+  };
 }

@@ -28,7 +28,9 @@ export interface LogBatch {
  * - `subscribe` gives every event after `after`, once, in one total order that never changes, and goes on for ever:
  *   it survives the store's restarts by itself. It ends without an error when `signal` aborts. A batch is not
  *   fetched before the one before it was taken.
- * - `head` is the position of the newest event, `START` in an empty log.
+ * - `head` is a position at or after every event that was acknowledged before the call, and one that every
+ *   subscription reaches. It may be that of an event of another realm. `START` only where the whole server's log is
+ *   empty: a realm without events need not say so.
  * - Any number of processes may use one log at once.
  */
 export interface EventStore {

@@ -24,9 +24,12 @@ export interface VersionInfo {
  * - `lease` takes or renews the named lease for `owner`; false while another's holds. An owner that
  *   stops renewing loses it after `ttl_ms`. `release` gives it back early.
  *   An owner named `pid:<n>:…` may lose it as soon as that process is gone, where the store can tell.
- * - `lane_count` is fixed when the store is first opened.
+ * - `lane_count` is fixed when the store is first opened, and known from `ready` on; before, asking for it throws
+ *   `CatalogError('unavailable')`.
+ * - `ready` resolves when the store was reached for the first time, or closed; it never rejects.
  */
 export interface ViewStore {
+  readonly ready: Promise<void>;
   readonly lane_count: number;
   versions(): Promise<VersionInfo[]>;
   createVersion(schema: number): Promise<VersionInfo>;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { environmentWithoutServers } from '../support/own-servers';
 
 const MAIN = join(__dirname, '..', '..', 'services', 'cli', 'main.js');
 
@@ -18,7 +19,7 @@ export class Cli {
   ) {}
 
   start(...args: string[]): ChildProcess {
-    const { NODE_OPTIONS: _, ...inherited } = process.env;
+    const { NODE_OPTIONS: _, ...inherited } = environmentWithoutServers();
     return spawn(process.execPath, [MAIN, ...args], {
       env: { ...inherited, DATA_DIR: this.folder, ...this.environment },
       stdio: ['ignore', 'pipe', 'pipe'],

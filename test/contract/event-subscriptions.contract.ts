@@ -20,10 +20,11 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       const streams = [aStream(), aStream()];
       for (const stream of streams) await store.append(stream, NO_STREAM, someEvents(5));
       await store.append(streams[0]!, 4, someEvents(1));
+      const head = await store.head();
       const { events, last } = await takeUntilCaughtUp(store, START);
       expect(events.map(({ stream }) => streams.indexOf(stream))).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0]);
       expectIncreasing(events);
-      expect(last.position).toBe(await store.head());
+      expect(last.position).toBeGreaterThanOrEqual(head);
       const own = events.filter(({ stream }) => stream === streams[0]);
       expect(own).toEqual(await store.readStream(streams[0]!));
     });
@@ -66,12 +67,12 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       await Promise.all([store, other, store, other].map((writer) => write(writer, 25)));
       const { position, follower } = await late;
       followers.push(follower);
-      const head = await store.head();
-      await waitFor(() => followers.every(({ events }) => events.at(-1)?.position === head), {
-        what: 'all followers to be at the head',
+      const { events: all } = await takeUntilCaughtUp(store, START);
+      const newest = all.at(-1)!.position;
+      await waitFor(() => followers.every(({ events }) => events.at(-1)?.position === newest), {
+        what: 'all followers to be at the newest event',
       });
       for (const one of followers) await one.end();
-      const { events: all } = await takeUntilCaughtUp(store, START);
       expect(all).toHaveLength(200);
       expect(followers[0]!.events).toEqual(all);
       expect(followers[1]!.events).toEqual(all);
@@ -83,7 +84,9 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       const ending = new AbortController();
       const batches = store.subscribe({ after: START, signal: ending.signal, batch_size: 4 });
       const iterator = batches[Symbol.asyncIterator]();
-      const first = (await iterator.next()).value as LogBatch;
+      let first = (await iterator.next()).value as LogBatch;
+      // Where others' events come before, the log may move on without one of this realm first.
+      while (first.events.length === 0) first = (await iterator.next()).value as LogBatch;
       expect(first.events.length).toBeLessThanOrEqual(4);
       expect(first.caught_up).toBe(false);
       expect(first.position).toBe(first.events.at(-1)!.position);

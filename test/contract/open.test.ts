@@ -14,7 +14,7 @@ test('with no server configured everything opens in one folder, each realm in it
       ...[...REALMS, ...REALMS].flatMap((realm) => [
         openEventStore(config, realm),
         openViewStore(config, realm),
-        openJobQueue(config, realm),
+        openJobQueue(config, realm, { lane_count: 8 }),
       ]),
       openRateLimiter(config),
       openRateLimiter(config),

@@ -11,13 +11,16 @@ import { parseConfig } from '../../shared/kernel/config';
 import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import { realSystem, type System } from '../../shared/kernel/system';
 import { type Document, Documented } from './documented';
+import { type OwnNames, ownNames, serversOfEnvironment } from './own-servers';
 import { makeTempDir } from './temp-dir';
 
-/** The whole service in this process, on port 0 and a folder of its own. */
+/** The whole service in this process, on port 0 and a folder of its own, or names of its own on the given servers. */
 export interface Harness {
   readonly url: string;
   readonly service: Service;
   readonly data_dir: string;
+  /** What was set besides the defaults: for more processes beside this one. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly account_id: AccountId;
   /** For the command services, as an operator would call them. */
   readonly deps: ControlDeps;
@@ -65,6 +68,8 @@ export interface HarnessOptions {
   /** Settings over the defaults, such as `{ RATE_LIMIT_PUBLIC: '5/100/5' }`. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly system?: System;
+  /** Default: those that the process' environment names. */
+  readonly servers?: OwnNames;
 }
 
 /** Rate limits are out of the way unless a test sets its own. */
@@ -77,13 +82,21 @@ const SETTINGS = {
   RATE_LIMIT_AUTH: '100000/100000',
 };
 
+const START_MS = 20_000;
 const CONTEXT: WriteContext = { source: 'cli', request_id: 'harness' };
 
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const folder = makeTempDir();
-  const config = parseConfig({ ...SETTINGS, DATA_DIR: folder.path, ...options.environment });
+  const servers = options.servers ?? ownNames(serversOfEnvironment());
+  const settings = { ...SETTINGS, DATA_DIR: folder.path, ...servers.settings, ...options.environment };
+  const config = parseConfig(settings);
   const system = options.system ?? realSystem;
   const service = await startAllInOne(config, pino({ level: config.LOG_LEVEL }), system);
+  // A start on servers does not wait for them.
+  if (!(await service.pipelines.caughtUp(START_MS))) {
+    await service.close();
+    throw new Error('the service did not start');
+  }
   const deps: ControlDeps = { system, events: service.runtime.events };
   // Each write of the harness is a request of its own.
   let requests = 0;
@@ -121,11 +134,12 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   };
   const close = async (): Promise<void> => {
     await service.close();
+    await servers.dispose();
     folder.remove();
   };
   const data_dir = folder.path;
   return {
-    ...{ url: service.url, service, deps, data_dir, account_id, settled, token },
+    ...{ url: service.url, service, deps, data_dir, settings, account_id, settled, token },
     ...{ request: send, newStore, newKey, newShop, close },
   };
 }

@@ -228,6 +228,7 @@ export class MemoryViewVersion implements ViewVersion {
 }
 
 export class MemoryViewStore implements ViewStore {
+  readonly ready = Promise.resolve();
   readonly lane_count: number;
   readonly opened = new Map<number, MemoryViewVersion>();
   private readonly options: MemoryViewOptions;

@@ -2,11 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { environmentWithoutServers } from './own-servers';
 
 /** A process of the service, compiled, as an operator would start it. */
 export interface RunningProcess {
   readonly url: string;
   readonly child: ChildProcess;
+  /** What it logged of requests that it answered by an internal error. */
+  readonly faults: readonly string[];
   /** Sends the signal and waits for the end; the exit code, null after a kill. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -18,38 +21,55 @@ export function endAll(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
+/** Of the log, to tell why a process did not start. */
+const LINES_KEPT = 100;
 const ROOT = join(__dirname, '..', '..');
 
-/** Starts a compiled main, such as `services/main.js`, and waits until it says where it listens. */
+/**
+ * Starts a compiled main, such as `services/main.js`, and waits until it says where it listens. It uses the servers of
+ * `environment` (see `ownNames`), and no others.
+ */
 export async function startProcess(
   main: string,
   environment: Record<string, string>,
 ): Promise<RunningProcess> {
   const child = spawn(process.execPath, [join(ROOT, main)], {
-    env: { ...process.env, PORT: '0', WORKER_PORT: '0', LOG_LEVEL: 'info', DEMO: 'off', ...environment },
+    env: {
+      ...environmentWithoutServers(),
+      PORT: '0',
+      WORKER_PORT: '0',
+      LOG_LEVEL: 'info',
+      DEMO: 'off',
+      ...environment,
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   running.add(child);
   child.once('exit', () => running.delete(child));
-  const url = await listeningUrl(child, main);
+  const faults: string[] = [];
+  const url = await listeningUrl(child, main, (line) => {
+    if (line.includes('"msg":"request failed"')) faults.push(line);
+  });
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
     child.kill(signal);
     await exited;
     return child.exitCode;
   };
-  return { url, child, end };
+  return { url, child, faults, end };
 }
 
-async function listeningUrl(child: ChildProcess, main: string): Promise<string> {
+/** All that it logs is read, so that the child never blocks on a full pipe. */
+function listeningUrl(child: ChildProcess, main: string, onLine: (line: string) => void): Promise<string> {
   const lines: string[] = [];
-  for await (const line of createInterface({ input: child.stderr! })) {
-    lines.push(line);
-    const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
-    if (url === undefined) continue;
-    // Read on, so that the child never blocks on a full pipe.
-    child.stderr!.resume();
-    return url;
-  }
-  throw new Error(`${main} ended before it listened:\n${lines.join('\n')}`);
+  const reader = createInterface({ input: child.stderr! });
+  return new Promise((resolve, reject) => {
+    reader.on('line', (line) => {
+      onLine(line);
+      const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+      if (lines.length < LINES_KEPT) lines.push(line);
+    });
+    reader.once('close', () => reject(new Error(`${main} ended before it listened:\n${lines.join('\n')}`)));
+  });
 }

@@ -32,6 +32,7 @@ export interface SqliteViewStoreOptions {
 
 /** One realm's view store: a file that knows the versions, and a file per version. */
 export class SqliteViewStore implements ViewStore {
+  readonly ready = Promise.resolve();
   readonly lane_count: number;
   private readonly connection: Connection;
   private readonly files: VersionFiles;

@@ -26,7 +26,7 @@ function sources(folder: string): string[] {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8');
-  return [...text.matchAll(/(?:from|import|require\()\s*'([^']+)'/g)].map(([, target]) => {
+  return [...text.matchAll(/(?:from|import|(?:import|require)\()\s*'([^']+)'/g)].map(([, target]) => {
     const to = target!.startsWith('.') ? relative(root, resolve(root, dirname(file), target!)) : target!;
     return { from: file, to };
   });

@@ -1,0 +1,129 @@
+import {
+  type Collection,
+  type Db,
+  type Document,
+  MongoClient,
+  MongoError,
+  type ReadPreferenceMode,
+} from 'mongodb';
+import type { Realm } from '../../contracts/realm';
+import { CatalogError } from '../../kernel/errors';
+import { isMissing, toCatalogError } from './errors';
+
+/** Within these a server that is gone, or silent, is told of; the driver's own deadlines lie below it. */
+const DEADLINE_MS = 4_500;
+const SELECTION_MS = 2_000;
+const SOCKET_MS = 4_000;
+/** Where the URL names no database. */
+const DEFAULT_DATABASE = 'catalog';
+
+export interface MongoConnectionOptions {
+  /** `mongodb://…` or `mongodb+srv://…`; its database, if any, gives the prefix of the realms' databases. */
+  readonly url: string;
+  readonly realm: Realm;
+  /** Of an answer, 4.5 s by default. */
+  readonly deadline_ms?: number;
+}
+
+/**
+ * One realm's database: `<database of the URL>_<realm>`. Needs no server to be there when it is made; each call
+ * connects as needed. Writes are acknowledged by a majority, from its journals.
+ */
+export class MongoConnection {
+  private readonly client: MongoClient;
+  private readonly database: Db;
+  private readonly deadline_ms: number;
+  private connected = false;
+  private closed = false;
+
+  constructor(options: MongoConnectionOptions) {
+    this.deadline_ms = options.deadline_ms ?? DEADLINE_MS;
+    this.client = new MongoClient(options.url, {
+      appName: 'catalog',
+      serverSelectionTimeoutMS: SELECTION_MS,
+      connectTimeoutMS: SELECTION_MS,
+      waitQueueTimeoutMS: SELECTION_MS,
+      socketTimeoutMS: SOCKET_MS,
+      // Not the usual 10 s: a server that came back is to be noticed within 2.
+      heartbeatFrequencyMS: 1_000,
+      useBigInt64: true,
+      ignoreUndefined: true,
+      writeConcern: { w: 'majority', journal: true, wtimeoutMS: SOCKET_MS },
+      // A worker that read from a secondary would fold new events into old documents.
+      readPreference: 'primary',
+    });
+    // The listener keeps a failure of a background connection from ending the process; calls report their own.
+    this.client.on('error', () => {});
+    this.database = this.client.db(`${databaseOf(options.url)}_${options.realm}`);
+  }
+
+  collection<Stored extends Document>(
+    name: string,
+    read_preference: ReadPreferenceMode = 'primary',
+  ): Collection<Stored> {
+    return this.database.collection<Stored>(name, { readPreference: read_preference });
+  }
+
+  /** The database's collections, by name. */
+  async collectionNames(): Promise<string[]> {
+    const listed = await this.run(() => this.database.listCollections({}, { nameOnly: true }).toArray());
+    return listed.map(({ name }) => name);
+  }
+
+  /** Does nothing where there is none. */
+  async dropCollection(name: string): Promise<void> {
+    await this.run(async () => {
+      try {
+        await this.database.dropCollection(name);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+    });
+  }
+
+  /**
+   * Runs `work` within the deadline. Throws `CatalogError('unavailable')` where the server cannot be reached or
+   * stays silent, and `CatalogError('database_timeout')` where it says that it took too long; a write may then
+   * have landed or not.
+   */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.closed) throw new CatalogError('unavailable', { message: 'the view store is closed' });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new CatalogError('unavailable', { message: 'MongoDB does not answer' });
+      timer = setTimeout(() => reject(error), this.deadline_ms);
+    });
+    try {
+      return await Promise.race([this.connect().then(work), late]);
+    } catch (error) {
+      throw toCatalogError(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Said aloud until it succeeds once: a client that connects as it goes stays broken when its first try fails. */
+  private async connect(): Promise<void> {
+    if (this.connected) return;
+    try {
+      await this.client.connect();
+      this.connected = true;
+    } catch (cause) {
+      // A name that does not resolve is no error of the driver's.
+      throw cause instanceof MongoError
+        ? cause
+        : new CatalogError('unavailable', { message: 'MongoDB is not found', cause });
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    await this.client.close();
+  }
+}
+
+function databaseOf(url: string): string {
+  const path = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
+  return path === undefined ? DEFAULT_DATABASE : decodeURIComponent(path);
+}

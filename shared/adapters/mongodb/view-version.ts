@@ -1,0 +1,202 @@
+import type { Filter, FindOptions, ReadPreferenceMode } from 'mongodb';
+import type { CollectionName, StoredDocument } from '../../contracts/documents';
+import type { Position } from '../../contracts/envelope';
+import {
+  ALL_PARTS,
+  type DocumentPart,
+  type KnownWordsQuery,
+  type ParkedStream,
+  type ViewQuery,
+  type ViewVersion,
+  type WordCount,
+  type WordMatch,
+  type WordSearch,
+  type WriteBatch,
+} from '../../ports/view-store';
+import { CheckpointWatch } from './checkpoint-watch';
+import type { MongoConnection } from './connection';
+import { fromStored, type MongoDocument, projectionOf } from './documents';
+import { Lanes } from './lanes';
+import { filterOf, sortOf } from './page-query';
+import { fits, scopeFilter, termsFilter } from './word-query';
+import { writePhase } from './write-phase';
+
+/** The collections `<name>_v<version>` and `lanes_v<version>` of a realm's database. */
+export class MongoViewVersion implements ViewVersion {
+  readonly version: number;
+  private readonly connection: MongoConnection;
+  private readonly read_preference: ReadPreferenceMode;
+  private readonly lanes: Lanes;
+  private readonly watch: CheckpointWatch;
+
+  constructor(connection: MongoConnection, version: number, read_preference: ReadPreferenceMode) {
+    this.connection = connection;
+    this.version = version;
+    this.read_preference = read_preference;
+    this.lanes = new Lanes(connection, version);
+    this.watch = new CheckpointWatch(() => this.lanes.checkpoints());
+  }
+
+  checkpoints(): Promise<Position[]> {
+    return this.lanes.checkpoints();
+  }
+
+  checkpoint(lane: number): Promise<Position> {
+    return this.lanes.checkpoint(lane);
+  }
+
+  async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
+    if (timeout_ms <= 0) return (await this.lanes.checkpoint(lane)) >= position;
+    return this.watch.wait(lane, position, timeout_ms);
+  }
+
+  async get(
+    collection: CollectionName,
+    id: string,
+    parts: readonly DocumentPart[] = [],
+  ): Promise<StoredDocument | undefined> {
+    const documents = this.documents(collection);
+    const stored = await this.connection.run(() =>
+      documents.findOne({ _id: id }, { projection: projectionOf(parts) }),
+    );
+    return stored ? fromStored(stored) : undefined;
+  }
+
+  /** In the order of `ids`; an id that is there twice is answered once. */
+  async getMany(
+    collection: CollectionName,
+    ids: readonly string[],
+    parts: readonly DocumentPart[] = [],
+  ): Promise<StoredDocument[]> {
+    const distinct = [...new Set(ids)];
+    if (distinct.length === 0) return [];
+    const filter = { _id: { $in: distinct } };
+    const found = await this.list(collection, filter, { projection: projectionOf(parts) });
+    const by_id = new Map(found.map((document) => [document.id, document]));
+    return distinct.flatMap((id) => by_id.get(id) ?? []);
+  }
+
+  find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
+    const filter = filterOf(collection, query.where);
+    const sort = sortOf(collection, query.order);
+    // MongoDB takes a limit of 0 for none.
+    if (query.limit <= 0) return Promise.resolve([]);
+    const { skip = 0, limit } = query;
+    return this.list(collection, filter, { sort, skip, limit, projection: projectionOf(query.parts ?? []) });
+  }
+
+  async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
+    return this.countIn(collection, filterOf(collection, where));
+  }
+
+  private async countIn(collection: CollectionName, filter: Filter<MongoDocument>): Promise<number> {
+    return Number(await this.connection.run(() => this.documents(collection).countDocuments(filter)));
+  }
+
+  /**
+   * Tier by tier, each without what the one before it fits. MongoDB reads the documents that fit before it sorts
+   * them, but where one whole word is asked for, newest first.
+   */
+  async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
+    const within = this.within(collection, query);
+    const found: StoredDocument[] = [];
+    let { skip = 0 } = query;
+    for (const [index, terms] of query.tiers.entries()) {
+      const before = query.tiers[index - 1];
+      // What fits everything leaves nothing to the tiers after it.
+      if (found.length >= query.limit || before?.length === 0) break;
+      const filter = {
+        $and: [...within, termsFilter(terms), ...(before ? [{ $nor: [termsFilter(before)] }] : [])],
+      };
+      const page = await this.list(collection, filter, {
+        sort: sortOf(collection, query.order),
+        skip,
+        limit: query.limit - found.length,
+        projection: projectionOf(query.parts ?? []),
+      });
+      found.push(...page);
+      if (page.length > 0) skip = 0;
+      else if (skip > 0) skip -= Math.min(skip, await this.countIn(collection, filter));
+    }
+    return found;
+  }
+
+  async countWords(collection: CollectionName, query: WordCount): Promise<number> {
+    return this.countIn(collection, { $and: [...this.within(collection, query), termsFilter(query.terms)] });
+  }
+
+  /** Each look finds one document, and with it at least one more of the words; so there are at most `limit` and one. */
+  async knownWords(
+    collection: CollectionName,
+    { scope, matches, limit }: KnownWordsQuery,
+  ): Promise<WordMatch[]> {
+    const within = scopeFilter(collection, scope);
+    const known = new Set<WordMatch>();
+    let unknown = matches;
+    while (unknown.length > 0) {
+      const filter = { $and: [within, termsFilter([unknown])] };
+      const [found] = await this.list(collection, filter, { limit: 1, projection: projectionOf(['words']) });
+      const words = found?.document?.words;
+      if (!words) break;
+      for (const match of unknown) if (fits(words, match)) known.add(match);
+      // Behind the last one that can be answered nothing needs to be known.
+      const answered = matches.filter((match) => known.has(match)).slice(0, limit);
+      const enough = answered.length < limit ? matches.length : matches.indexOf(answered.at(-1)!);
+      unknown = matches.slice(0, enough).filter((match) => !known.has(match));
+    }
+    return matches.filter((match) => known.has(match)).slice(0, limit);
+  }
+
+  private within(collection: CollectionName, { scope, where }: Pick<WordSearch, 'scope' | 'where'>) {
+    return [scopeFilter(collection, scope), filterOf(collection, where)];
+  }
+
+  scan(
+    collection: CollectionName,
+    options: { where?: ViewQuery['where']; after_id?: string; limit: number },
+  ): Promise<StoredDocument[]> {
+    const { where = {}, after_id, limit } = options;
+    const asked = Object.keys(where).length > 0 ? filterOf(collection, where) : {};
+    const filter = after_id === undefined ? asked : { $and: [asked, { _id: { $gt: after_id } }] };
+    if (limit <= 0) return Promise.resolve([]);
+    return this.list(collection, filter, { sort: { _id: 1 }, limit, projection: projectionOf(ALL_PARTS) });
+  }
+
+  async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
+    for (const phase of batch.phases) {
+      const outcome = await writePhase(this.connection, (name) => this.nameOf(name), phase);
+      if (outcome === 'lost_race') return outcome;
+    }
+    return (await this.lanes.advance(batch)) ? 'applied' : 'lost_race';
+  }
+
+  parked(): Promise<ParkedStream[]> {
+    return this.lanes.parked();
+  }
+
+  private nameOf(collection: CollectionName): string {
+    return documentsName(collection, this.version);
+  }
+
+  private documents(collection: CollectionName) {
+    return this.connection.collection<MongoDocument>(this.nameOf(collection), this.read_preference);
+  }
+
+  private async list(
+    collection: CollectionName,
+    filter: Filter<MongoDocument>,
+    options: FindOptions,
+  ): Promise<StoredDocument[]> {
+    // One batch where the answer fits a message: a page then costs one round trip.
+    const batch_size = Math.max(options.limit ?? 0, 1_000);
+    const found = await this.connection.run(() =>
+      this.documents(collection)
+        .find(filter, { ...options, batchSize: batch_size })
+        .toArray(),
+    );
+    return found.map(fromStored);
+  }
+}
+
+export const documentsName = (collection: CollectionName, version: number): string =>
+  `${collection}_v${version}`;

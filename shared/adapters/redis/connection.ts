@@ -1,0 +1,110 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { CatalogError } from '../../kernel/errors';
+
+const CONNECT_MS = 2_000;
+/** How long a server may take to close its end; a process that ends waits for it. */
+const DISCONNECT_MS = 500;
+const RECONNECT_MS_MAX = 500;
+
+const shared = {
+  connectTimeout: CONNECT_MS,
+  disconnectTimeout: DISCONNECT_MS,
+  // Not the usual 2 s and more: a server that came back is to be noticed at once.
+  retryStrategy: (tries: number) => Math.min(25 * 2 ** Math.min(tries, 10), RECONNECT_MS_MAX),
+  // A replica that was a primary a moment ago: the next connection finds the new one.
+  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+} satisfies RedisOptions;
+
+/** A connection whose commands fail at once, or after `command_ms`, where the server is away or silent. */
+export function connectImpatient(url: string, command_ms: number): Redis {
+  return quiet(
+    new Redis(url, {
+      ...shared,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      commandTimeout: command_ms,
+      // A connection that died without a word is made anew.
+      socketTimeout: command_ms * 2,
+    }),
+  );
+}
+
+/** A connection, and the copies that a library makes of it, whose commands wait for the server for as long as it takes. */
+export interface PatientConnection {
+  readonly connection: Redis;
+  /** Ends them all, at once or with one last try to reach the server; what still waits fails. */
+  end(): void;
+}
+
+export function connectPatient(url: string, silence_ms: number): PatientConnection {
+  let ending = false;
+  const retryStrategy = (tries: number) => (ending ? null : shared.retryStrategy(tries));
+  const options = { ...shared, retryStrategy, maxRetriesPerRequest: null, socketTimeout: silence_ms };
+  const connection = quiet(new Redis(url, options));
+  const all = [connection];
+  connection.duplicate = (override) => {
+    // A copy is for blocking, and silence is what it waits in.
+    const copy = Redis.prototype.duplicate.call(connection, { ...override, socketTimeout: undefined });
+    all.push(quiet(copy));
+    return copy as never;
+  };
+  const end = (): void => {
+    ending = true;
+    for (const one of all) endOne(one);
+  };
+  return { connection, end };
+}
+
+/** A connection that is told to end between two tries stays there for ever, and those who wait for it do too. */
+function endOne(connection: Redis): void {
+  if (connection.status === 'reconnecting') {
+    connection.once('ready', () => connection.disconnect());
+    connection.connect().catch(() => {});
+  } else if (connection.status !== 'end') {
+    connection.disconnect();
+  }
+}
+
+/**
+ * Every command tells of its own failure; without a listener each lost connection would be printed besides. Many
+ * lanes listen to one connection, which is no leak.
+ */
+function quiet(connection: Redis): Redis {
+  return connection.setMaxListeners(0).on('error', () => {});
+}
+
+/** Resolves when the connection can be used; throws `CatalogError('unavailable')` where that takes more than `wait_ms`. */
+export async function untilReady(connection: Redis, wait_ms: number): Promise<void> {
+  if (connection.status === 'ready') return;
+  await new Promise<void>((resolve, reject) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      connection.off('ready', done);
+      resolve();
+    };
+    const timer = setTimeout(() => {
+      connection.off('ready', done);
+      reject(unavailable());
+    }, wait_ms);
+    connection.on('ready', done);
+  });
+}
+
+/** Settles as `work` does, or throws `CatalogError('unavailable')` after `deadline_ms`. */
+export async function within<Result>(deadline_ms: number, work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable()), deadline_ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function unavailable(cause?: unknown): CatalogError {
+  if (cause instanceof CatalogError) return cause;
+  return new CatalogError('unavailable', { message: 'Redis does not answer', cause });
+}

@@ -1,0 +1,71 @@
+import type { Redis } from 'ioredis';
+import type { RateLimiter, Tier, Verdict } from '../../ports/rate-limiter';
+import { type BucketState, takeToken } from '../../ports/token-bucket';
+import { connectImpatient, unavailable, untilReady } from './connection';
+import { TAKE_TOKEN } from './take-token';
+
+/** A limit is worth no more waiting than this: past it the caller counts on its own. */
+const COMMAND_MS = 250;
+const OPENING_MS = 1_000;
+
+export interface RedisRateLimiterOptions {
+  /** `redis://…` or `rediss://…` */
+  readonly url: string;
+  /** Of the keys in Redis, `catalog` by default. */
+  readonly prefix?: string;
+}
+
+interface WithScript {
+  takeToken(
+    key: string,
+    burst: number,
+    refill_per_s: number,
+    per_day: string,
+    now_ms: number,
+  ): Promise<string>;
+}
+
+/**
+ * Token buckets in Redis, exact across all processes, in one round trip. `take` throws `CatalogError('unavailable')`
+ * at once where Redis is gone and after a quarter of a second where it is silent; it is then tried again by itself.
+ */
+export class RedisRateLimiter implements RateLimiter {
+  private readonly connection: Redis & WithScript;
+  private readonly prefix: string;
+
+  private constructor({ url, prefix = 'catalog' }: RedisRateLimiterOptions) {
+    const connection = connectImpatient(url, COMMAND_MS);
+    connection.defineCommand('takeToken', { numberOfKeys: 1, lua: TAKE_TOKEN });
+    this.connection = connection as Redis & WithScript;
+    this.prefix = prefix;
+  }
+
+  /** Needs no server to be there; where there is none it opens after a second. */
+  static async open(options: RedisRateLimiterOptions): Promise<RedisRateLimiter> {
+    const limiter = new RedisRateLimiter(options);
+    await untilReady(limiter.connection, OPENING_MS).catch(() => undefined);
+    return limiter;
+  }
+
+  async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
+    const { burst, refill_per_s, per_day } = tier;
+    const key = `${this.prefix}:limit:${subject}`;
+    try {
+      const before = await this.connection.takeToken(key, burst, refill_per_s, String(per_day ?? ''), now_ms);
+      return takeToken(parseState(before), tier, now_ms).verdict;
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.connection.disconnect();
+  }
+}
+
+/** Of the script's form: four numbers, or nothing. */
+export function parseState(text: string): BucketState | undefined {
+  if (text === '') return undefined;
+  const [tokens, at_ms, day, day_count] = text.split(' ').map(Number) as [number, number, number, number];
+  return { tokens, at_ms, day, day_count };
+}

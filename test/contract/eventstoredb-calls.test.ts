@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Socket } from 'node:net';
+import { EventStoreDBClient } from '@eventstore/db-client';
+import { type StreamName, streamName } from '../../shared/contracts/envelope';
+import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
+import type { FaultPlan } from '../support/eventstore-standin/faults';
+import { openStore } from '../support/eventstore-standin/server-under-test';
+import { EventStoreStandIn } from '../support/eventstore-standin/standin';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { anEvent, someEvents } from './some-events';
+
+/** Faults that no real server can be asked for: always on the stand-in. */
+let folder: TempDir;
+let server: EventStoreStandIn;
+let store: EventStore;
+
+beforeEach(async () => {
+  folder = makeTempDir();
+  server = await EventStoreStandIn.start({ folder: folder.path });
+  store = await openStore(server.url);
+});
+afterEach(async () => {
+  await store.close();
+  await server.stop();
+  folder.remove();
+});
+
+const aStream = (): StreamName => streamName('live', 'publication', randomUUID());
+
+async function timed(work: () => Promise<unknown>): Promise<{ outcome: unknown; ms: number }> {
+  const started_ms = performance.now();
+  const outcome = await work().catch((error: unknown) => error);
+  return { outcome, ms: performance.now() - started_ms };
+}
+
+describe('an append is one append, whatever happened on the way', () => {
+  const faults: [string, Partial<FaultPlan>][] = [
+    ['stored, and the connection cut before the answer', { lost_acks: 1 }],
+    ['stored, and the connection cut before the answer, twice', { lost_acks: 2 }],
+    ['cut off half-way', { cut_appends: 1 }],
+    ['stored, and answered that it timed out', { timed_out_appends: 1 }],
+    ['sent to a server that is not the leader', { not_leader: 1 }],
+    ['sent to a server that is not ready', { not_ready: 2 }],
+  ];
+  test.each(faults)('%s', async (_what, fault) => {
+    const stream = aStream();
+    await store.append(stream, NO_STREAM, someEvents(1));
+    server.faults.set(fault);
+    const events = someEvents(3);
+    const result = await store.append(stream, 0, events);
+    expect(result).toMatchObject({ outcome: 'appended', revision: 3 });
+    const stored = await store.readStream(stream, 1);
+    expect(stored.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect(result).toMatchObject({ position: stored.at(-1)!.position });
+  });
+
+  test('stored without an answer while another writer goes on: still what the first time was', async () => {
+    const stream = aStream();
+    const other = await openStore(server.url);
+    const events = someEvents(2);
+    server.faults.set({ lost_acks: 1 });
+    const appending = store.append(stream, NO_STREAM, events);
+    await other.readStream(stream);
+    while ((await other.readStream(stream)).length < 2);
+    await other.append(stream, 1, someEvents(1));
+    await other.close();
+    expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
+    expect(await store.readStream(stream)).toHaveLength(3);
+  });
+
+  test('64 writers at once while connections are cut again and again', async () => {
+    const writers = Array.from({ length: 64 }, () => aStream());
+    const cutting = setInterval(() => server.cutConnections(), 250);
+    try {
+      await Promise.all(
+        writers.map(async (stream) => {
+          for (let revision = NO_STREAM; revision < 4; revision++) {
+            const result = await appendInTheEnd(store, stream, revision, someEvents(1));
+            expect(result).toMatchObject({ outcome: 'appended', revision: revision + 1 });
+          }
+        }),
+      );
+    } finally {
+      clearInterval(cutting);
+    }
+    for (const stream of writers) expect(await store.readStream(stream)).toHaveLength(5);
+    expect(new Set(server.events('live.').map(({ id }) => id)).size).toBe(64 * 5);
+  });
+});
+
+describe('reads', () => {
+  test.each([
+    ['cut off half-way', { cut_reads: 1, cut_reads_after_events: 5 }],
+    ['sent to a server that is not the leader', { not_leader: 1 }],
+    ['sent to a server that is not ready', { not_ready: 1 }],
+  ])('are whole where they were %s', async (_what, fault) => {
+    const stream = aStream();
+    await store.append(stream, NO_STREAM, someEvents(20));
+    server.faults.set(fault);
+    expect(await store.readStream(stream)).toHaveLength(20);
+  });
+
+  test('a deleted stream reads as none and can be begun again', async () => {
+    const stream = aStream();
+    await store.append(stream, NO_STREAM, someEvents(3));
+    await withClient((client) => client.deleteStream(stream));
+    expect(await store.readStream(stream)).toEqual([]);
+    expect(await store.append(stream, NO_STREAM, someEvents(2))).toMatchObject({
+      outcome: 'appended',
+      revision: 4,
+    });
+    expect((await store.readStream(stream)).map(({ revision }) => revision)).toEqual([3, 4]);
+  });
+
+  test('a tombstoned stream reads as none and cannot be written', async () => {
+    const stream = aStream();
+    await store.append(stream, NO_STREAM, someEvents(3));
+    await withClient((client) => client.tombstoneStream(stream));
+    expect(await store.readStream(stream)).toEqual([]);
+    await expect(store.append(stream, NO_STREAM, someEvents(1))).rejects.toThrow(/deleted/);
+  });
+});
+
+describe('a server that does not answer', () => {
+  test('every call says so within 5 s, and works again when the server does', async () => {
+    const calls: ((one: EventStore) => Promise<unknown>)[] = [
+      (one) => one.append(aStream(), NO_STREAM, someEvents(1)),
+      (one) => one.readStream(aStream()),
+      (one) => one.head(),
+    ];
+    await store.head();
+    server.faults.set({ silent: true });
+    for (const { outcome, ms } of await Promise.all(calls.map((call) => timed(() => call(store))))) {
+      expect(outcome).toMatchObject({ condition: 'database_timeout' });
+      expect(ms).toBeLessThan(5_000);
+    }
+    server.faults.clear();
+    for (const call of calls) await call(store);
+  });
+
+  test('nor speaks the protocol: said within 5 s', async () => {
+    const sockets: Socket[] = [];
+    const deaf = createServer((socket) => void sockets.push(socket));
+    const port = await new Promise<number>((resolve) =>
+      deaf.listen(0, '127.0.0.1', () => resolve((deaf.address() as { port: number }).port)),
+    );
+    const one = await openStore(`esdb://127.0.0.1:${port}?tls=false`);
+    const { outcome, ms } = await timed(() => one.head());
+    expect(outcome).toMatchObject({ condition: expect.stringMatching(/unavailable|database_timeout/) });
+    expect(ms).toBeLessThan(5_000);
+    await one.close();
+    for (const socket of sockets) socket.destroy();
+    deaf.close();
+  });
+});
+
+describe('a server that is not there', () => {
+  test('calls say so soon; the store works when the server has come', async () => {
+    const { port } = server.address;
+    await server.stop();
+    const early = await openStore(`esdb://127.0.0.1:${port}?tls=false`);
+    const { outcome, ms } = await timed(() => early.append(aStream(), NO_STREAM, someEvents(1)));
+    expect(outcome).toMatchObject({ condition: 'unavailable', retry_after_s: 1 });
+    expect(ms).toBeLessThan(2_500);
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+    expect(await early.append(aStream(), NO_STREAM, someEvents(1))).toMatchObject({ outcome: 'appended' });
+    await early.close();
+  });
+
+  test('a restart is ridden over by the call that meets it', async () => {
+    const { port } = server.address;
+    const stream = aStream();
+    const patient = await openStore(server.url, { limits: { outage_ms: 4_000 } });
+    await patient.append(stream, NO_STREAM, someEvents(1));
+    await server.stop();
+    const appending = patient.append(stream, 0, someEvents(1));
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+    expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
+    await patient.close();
+  });
+
+  test('a cluster that cannot be discovered is unavailable too, and found when it is there', async () => {
+    const { port } = server.address;
+    const url = `esdb+discover://127.0.0.1:${port}?tls=false`;
+    const found = await openStore(url);
+    expect(await found.append(aStream(), NO_STREAM, someEvents(1))).toMatchObject({ outcome: 'appended' });
+    await server.stop();
+    const calls = await Promise.all([1, 2, 3].map(() => timed(() => found.head())));
+    for (const { outcome, ms } of calls) {
+      expect(outcome).toMatchObject({ condition: expect.stringMatching(/unavailable|database_timeout/) });
+      expect(ms).toBeLessThan(5_000);
+    }
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+    await found.head();
+    await found.close();
+  });
+
+  test('a malformed address fails the opening', async () => {
+    await expect(openStore('http://127.0.0.1:2113')).rejects.toThrow(/esdb/);
+    const refused = openStore('esdb://reader:no-secret-of-ours@127.0.0.1:2113?tls=perhaps');
+    await expect(refused).rejects.toThrow(/true or false/);
+    await expect(refused).rejects.not.toThrow(/no-secret-of-ours/);
+  });
+
+  test('an address may be written with the newer name', async () => {
+    const found = await openStore(server.url.replace('esdb', 'kurrentdb'));
+    expect(await found.head()).toEqual(await store.head());
+    await found.close();
+  });
+});
+
+describe('events that cannot be stored', () => {
+  test('data that is no JSON is refused at once', async () => {
+    const event = anEvent({ amount: 1n as unknown as number });
+    await expect(store.append(aStream(), NO_STREAM, [event])).rejects.toThrow(TypeError);
+  });
+
+  test('an append above what the server takes is too large', async () => {
+    const event = anEvent({ text: 'x'.repeat(1_100_000) });
+    await expect(store.append(aStream(), NO_STREAM, [event])).rejects.toMatchObject({
+      condition: 'too_large',
+    });
+  });
+});
+
+async function withClient(work: (client: EventStoreDBClient) => Promise<unknown>): Promise<void> {
+  const client = EventStoreDBClient.connectionString(server.url);
+  await work(client);
+  await client.dispose();
+}

@@ -1,0 +1,46 @@
+import { MongoClient } from 'mongodb';
+import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
+import { aName, describeOn } from '../support/real-servers';
+import { viewStoreContract } from './view-store.contract';
+
+describeOn('MONGODB_URL', 'on a real server', (server) => {
+  const text_order = textOrderOf(server);
+  viewStoreContract('MongoDB', async () => {
+    const database = aName();
+    const url = new URL(server);
+    url.pathname = database;
+    const opened: MongoViewStore[] = [];
+    let now_ms = Date.parse('2026-01-31T12:00:00.000Z');
+    const again = async (lane_count = 8): Promise<MongoViewStore> => {
+      const store = await MongoViewStore.open({
+        url: url.href,
+        realm: 'live',
+        lane_count,
+        now: () => now_ms,
+      });
+      opened.push(store);
+      return store;
+    };
+    const advance = (ms: number): void => {
+      now_ms += ms;
+    };
+    const dispose = async (): Promise<void> => {
+      for (const store of opened) await store.close();
+      const client = new MongoClient(server);
+      await client.db(`${database}_live`).dropDatabase();
+      await client.close();
+    };
+    return { store: await again(), again, advance, dispose, text_order: await text_order };
+  });
+});
+
+/** MongoDB sorts by code point; a server written in Java may not. */
+async function textOrderOf(server: string): Promise<'code_point' | 'code_unit'> {
+  const client = new MongoClient(server);
+  const texts = client.db(aName()).collection<{ _id: string }>('texts');
+  await texts.insertMany([{ _id: '\u{1f600}' }, { _id: '\uffff' }]);
+  const [first] = await texts.find({}, { sort: { _id: 1 } }).toArray();
+  await texts.db.dropDatabase();
+  await client.close();
+  return first?._id === '\uffff' ? 'code_point' : 'code_unit';
+}

@@ -1,0 +1,71 @@
+import { Redis } from 'ioredis';
+import { RedisIdempotencyStore } from '../../shared/adapters/redis/idempotency-store';
+import { aName, describeOn, OwnServer } from '../support/real-servers';
+import { waitFor } from '../support/wait-for';
+import { idempotencyStoreContract } from './idempotency-store.contract';
+
+const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');
+const KEY = { api_key_id: 'a', idempotency_key: 'once' };
+const CLAIM = {
+  fingerprint: 'f',
+  holder: 'h',
+  now_ms: NOW_MS,
+  locked_until_ms: NOW_MS + 10_000,
+  expires_at_ms: NOW_MS + 86_400_000,
+};
+
+describeOn('REDIS_URL', 'on a real server', (url) => {
+  idempotencyStoreContract('Redis', async () => {
+    const prefix = aName();
+    const opened: RedisIdempotencyStore[] = [];
+    const again = async (): Promise<RedisIdempotencyStore> => {
+      const store = await RedisIdempotencyStore.open({ url, prefix });
+      opened.push(store);
+      return store;
+    };
+    const dispose = async (): Promise<void> => {
+      for (const store of opened) await store.close();
+    };
+    return { store: await again(), again, dispose };
+  });
+
+  test('what has expired is forgotten by Redis itself', async () => {
+    const prefix = aName();
+    const store = await RedisIdempotencyStore.open({ url, prefix });
+    await store.claim(KEY, CLAIM);
+    await store.keep(KEY, 'h', { status: 200, headers: {}, body: '' }, CLAIM.expires_at_ms);
+    const redis = new Redis(url);
+    const [name] = await redis.keys(`${prefix}:*`);
+    expect(await redis.pttl(name!)).toBeGreaterThan(86_400_000);
+    expect(await redis.pttl(name!)).toBeLessThan(2 * 86_400_000);
+    redis.disconnect();
+    await store.close();
+  });
+});
+
+describeOn('REDIS_URL', 'the idempotency store while Redis goes away and comes back', () => {
+  let server: OwnServer;
+  let store: RedisIdempotencyStore;
+
+  beforeAll(async () => {
+    server = await OwnServer.start('redis');
+    store = await RedisIdempotencyStore.open({ url: server.url });
+  });
+  afterAll(async () => {
+    await store.close();
+    await server.dispose();
+  });
+
+  test('a claim is refused while it is gone, and made when it is back', async () => {
+    await store.claim(KEY, CLAIM);
+    await server.kill();
+    await expect(store.claim({ ...KEY, idempotency_key: 'two' }, CLAIM)).rejects.toMatchObject({
+      condition: 'unavailable',
+    });
+    await expect(store.check()).rejects.toMatchObject({ condition: 'unavailable' });
+    await server.start();
+    await waitFor(() => store.check().then(() => true));
+    const claimed = await store.claim({ ...KEY, idempotency_key: 'two' }, CLAIM);
+    expect(claimed).toMatchObject({ outcome: 'claimed', resumed: false });
+  });
+});

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { parseState, RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
+import type { RateLimiter, Tier } from '../../shared/ports/rate-limiter';
+import { type BucketState, takeToken } from '../../shared/ports/token-bucket';
+import { aName, describeOn, OwnServer } from '../support/real-servers';
+import { waitFor } from '../support/wait-for';
+import { rateLimiterContract } from './rate-limiter.contract';
+
+const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
+const DAY_MS = 86_400_000;
+const PUBLIC: Tier = { burst: 15, refill_per_s: 10 / 60, limit: 10, per_day: 100 };
+
+describeOn('REDIS_URL', 'on a real server', (url) => {
+  rateLimiterContract('Redis', async () => {
+    const prefix = aName();
+    const opened: RateLimiter[] = [];
+    const again = async (): Promise<RateLimiter> => {
+      const limiter = await RedisRateLimiter.open({ url, prefix });
+      opened.push(limiter);
+      return limiter;
+    };
+    const dispose = async (): Promise<void> => {
+      for (const limiter of opened) await limiter.close();
+    };
+    return { limiter: await again(), again, dispose };
+  });
+
+  describe('the script in Redis and takeToken', () => {
+    const tier: fc.Arbitrary<Tier> = fc.record({
+      burst: fc.integer({ min: 1, max: 40 }),
+      refill_per_s: fc.integer({ min: 1, max: 600 }).map((per_minute) => per_minute / 60),
+      limit: fc.integer({ min: 1, max: 40 }),
+      per_day: fc.option(fc.integer({ min: 1, max: 60 })),
+    });
+    /** Milliseconds since the request before: mostly some, now and then a night, now and then some back. */
+    const gap = fc.oneof(
+      { weight: 8, arbitrary: fc.integer({ min: 0, max: 400 }) },
+      { weight: 2, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 0, max: DAY_MS }) },
+      { weight: 1, arbitrary: fc.integer({ min: -60_000, max: 0 }) },
+      { weight: 1, arbitrary: fc.double({ min: 0, max: 500, noNaN: true }) },
+    );
+    const tiers = fc.tuple(tier, tier);
+
+    test('come to the same verdicts and, to the last bit, the same state', async () => {
+      const prefix = aName();
+      const limiter = await RedisRateLimiter.open({ url, prefix });
+      const redis = new Redis(url);
+      let run = 0;
+      await fc.assert(
+        fc.asyncProperty(tiers, fc.array(gap, { minLength: 1, maxLength: 60 }), async (tiers, gaps) => {
+          const subject = `key:${++run}`;
+          let state: BucketState | undefined;
+          let now_ms = NOON_MS;
+          for (const [index, gap_ms] of gaps.entries()) {
+            now_ms += gap_ms;
+            // A tier that is raised or lowered on the way.
+            const tier = tiers[index > 30 ? 1 : 0];
+            const expected = takeToken(state, tier, now_ms);
+            state = expected.state;
+            expect(await limiter.take(subject, tier, now_ms)).toEqual(expected.verdict);
+            expect(parseState((await redis.get(`${prefix}:limit:${subject}`)) ?? '')).toEqual(state);
+          }
+        }),
+        { numRuns: 60 },
+      );
+      redis.disconnect();
+      await limiter.close();
+    });
+  });
+
+  test('what would start anew anyway is forgotten by Redis itself', async () => {
+    const prefix = aName();
+    const limiter = await RedisRateLimiter.open({ url, prefix });
+    await limiter.take('key:a', { ...PUBLIC, per_day: null }, DAY_MS - 1_000);
+    const redis = new Redis(url);
+    const kept_ms = await redis.pttl(`${prefix}:limit:key:a`);
+    expect(kept_ms).toBeGreaterThan(6_000);
+    expect(kept_ms).toBeLessThan(120_000);
+    redis.disconnect();
+    await limiter.close();
+  });
+});
+
+describeOn('REDIS_URL', 'the rate limiter while Redis goes away and comes back', () => {
+  let server: OwnServer;
+  let limiter: RedisRateLimiter;
+
+  const take = () => limiter.take('key:a', PUBLIC, NOON_MS);
+  async function expectRefusal(within_ms: number): Promise<void> {
+    const began_ms = Date.now();
+    await expect(take()).rejects.toMatchObject({ condition: 'unavailable' });
+    expect(Date.now() - began_ms).toBeLessThan(within_ms);
+  }
+
+  beforeEach(async () => {
+    server = await OwnServer.start('redis');
+  });
+  afterEach(async () => {
+    await limiter.close();
+    await server.dispose();
+  });
+
+  test('says so at once, and counts on where it was when Redis is back', async () => {
+    limiter = await RedisRateLimiter.open({ url: server.url });
+    await take();
+    await server.stop();
+    for (let n = 0; n < 3; n++) await expectRefusal(100);
+    await server.start();
+    const verdict = await waitFor(() => take(), { timeout_ms: 2_000 });
+    expect(verdict).toMatchObject({ allowed: true });
+    for (let n = 0; n < 13; n++) await take();
+    expect(await take()).toMatchObject({ allowed: false });
+  });
+
+  test('says so in time where Redis is silent', async () => {
+    limiter = await RedisRateLimiter.open({ url: server.url });
+    await take();
+    server.freeze();
+    await Promise.all([expectRefusal(500), expectRefusal(500)]);
+    server.thaw();
+    await waitFor(() => take(), { timeout_ms: 2_000 });
+  });
+
+  test('opens before Redis is there', async () => {
+    await server.stop();
+    limiter = await RedisRateLimiter.open({ url: server.url });
+    await expectRefusal(100);
+    await server.start();
+    await waitFor(() => take(), { timeout_ms: 2_000 });
+  });
+});

@@ -1,0 +1,214 @@
+import { pino } from 'pino';
+import { rebuild } from '../../projections/rebuild';
+import { verify } from '../../projections/verify';
+import { startAllInOne } from '../../services/all-in-one';
+import { REALMS } from '../../shared/contracts/realm';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+import {
+  Client,
+  type GatedHarness,
+  gatedServers,
+  startGatedHarness,
+  type Timed,
+} from '../support/gated-harness';
+import { SERVER_SETTINGS } from '../support/own-servers';
+import { describeOnAll } from '../support/real-servers';
+import { makeTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+
+/** What a client may wait at most while a server is away. */
+const PATIENCE_MS = 5_000;
+/** How long after a server's return everything is as before. */
+const RETURN_MS = 2_000;
+/** Until Redis' lanes run again; slow machines included. */
+const PROJECTED_MS = 20_000;
+
+const log = pino({ level: 'silent' });
+
+function expectUnavailable(reply: Timed, codes = ['503 SERVICE_UNAVAILABLE']): void {
+  expect(codes).toContain(`${reply.status} ${reply.body.error?.code}`);
+  expect(Number(reply.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(reply.ms).toBeLessThan(PATIENCE_MS);
+}
+
+describeOnAll(SERVER_SETTINGS, 'the whole service on EventStoreDB, MongoDB and Redis', () => {
+  let gated: GatedHarness;
+  let client: Client;
+  /** Written before anything goes wrong. */
+  let known: string;
+
+  beforeAll(async () => {
+    gated = await startGatedHarness();
+    client = new Client(gated.harness, await gated.harness.newShop());
+    known = (await client.write('known')).body.data.id;
+    await gated.harness.settled();
+  });
+  afterAll(() => gated?.close());
+  afterEach(async () => {
+    for (const gate of Object.values(gated.gates)) {
+      gate.speak();
+      await gate.open();
+    }
+    await gated.harness.settled();
+  });
+
+  const projected = (id: string) =>
+    waitFor(async () => (await client.read(id)).status === 200, {
+      timeout_ms: PROJECTED_MS,
+      what: 'the projection',
+    });
+
+  async function expectClean(): Promise<void> {
+    const { events, viewStores } = gated.harness.service.runtime;
+    for (const realm of REALMS) {
+      const parts = { realm, events: events[realm], views: viewStores[realm], system: realSystem, log };
+      const { clean, differences } = await verify(parts);
+      expect({ realm, clean, differences }).toEqual({ realm, clean: true, differences: [] });
+    }
+  }
+
+  test('a publication is written, read, listed, counted, changed and deleted', async () => {
+    const listing = (await client.send('POST', '/api/listing', { name: 'Cups' })).body.data;
+    const fields = { title: 'Cup', price_currency: 'USD', price_amount: 100, listing_id: listing.id };
+    const created = await client.send('POST', '/api/publication', fields);
+    expect(created.status).toBe(201);
+    expect(created.headers.get('x-catalog-position')).toMatch(/^\d+$/);
+    const { id } = created.body.data;
+    await projected(id);
+    expect((await client.send('GET', `/api/listing/${listing.id}`)).body.data.stats.publication_count).toBe(
+      1,
+    );
+    expect((await client.send('PATCH', `/api/publication/${id}`, { price_amount: 200 })).status).toBe(200);
+    await gated.harness.settled();
+    const list = await client.send('GET', `/api/listing/${listing.id}/publications`);
+    expect(list.body.data.others).toEqual(
+      expect.arrayContaining([expect.objectContaining({ id, price_amount: 200 })]),
+    );
+    expect((await client.send('DELETE', `/api/publication/${id}`)).status).toBeLessThan(300);
+    await gated.harness.settled();
+    expect((await client.read(id)).status).toBe(404);
+  });
+
+  test('while the event store is gone, reads go on and writes are refused in time, also many to one thing', async () => {
+    await gated.gates.event_store.shut();
+    const same = Array.from({ length: 10 }, (_, n) =>
+      client.send('PATCH', `/api/publication/${known}`, { price_amount: n }),
+    );
+    for (const reply of await Promise.all([client.write(), ...same])) expectUnavailable(reply);
+    expect((await client.read(known)).status).toBe(200);
+    expect((await client.send('GET', '/api/publications')).status).toBe(200);
+    const ready = await client.ready();
+    expect([ready.status, ready.body.error.details.waiting_for]).toEqual([503, ['event_store']]);
+    expect(Number(ready.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    await gated.gates.event_store.open();
+    const reply = await waitFor(async () => {
+      const reply = await client.write();
+      return reply.status === 201 && reply;
+    });
+    await projected(reply.body.data.id);
+    await waitFor(async () => (await client.ready()).status === 200);
+  });
+
+  test('while the event store is silent, a write is refused in time', async () => {
+    gated.gates.event_store.hush();
+    expectUnavailable(await client.write(), ['503 SERVICE_UNAVAILABLE', '500 DATABASE_TIMEOUT']);
+    expect((await client.read(known)).status).toBe(200);
+  });
+
+  test('while Redis is gone, reads and writes go on, and what was written is projected when it is back', async () => {
+    await gated.gates.redis.shut();
+    const written = await client.write();
+    expect(written.status).toBe(201);
+    expect(written.ms).toBeLessThan(PATIENCE_MS);
+    expect(written.headers.get('x-ratelimit-limit')).toBe('1000000');
+    expect((await client.read(known)).status).toBe(200);
+    const ready = await client.ready();
+    expect([ready.status, ready.body.data.live.job_queue]).toEqual([200, 'unavailable']);
+    await gated.gates.redis.open();
+    await projected(written.body.data.id);
+  });
+
+  test('when Redis is emptied while writes come in, every one is projected, and once', async () => {
+    const before = await client.total();
+    const writers = Array.from({ length: 4 }, async () => {
+      for (let n = 0; n < 10; n++) expect((await client.write()).status).toBe(201);
+    });
+    for (let n = 0; n < 3; n++) await gated.flushRedis();
+    await Promise.all(writers);
+    await gated.flushRedis();
+    await gated.harness.settled();
+    expect(await client.total()).toBe(before + 40);
+  });
+
+  test('when MongoDB goes after a write was let in, the write is done; then 503, and all is back soon after it', async () => {
+    await client.write();
+    const last = client.write('last');
+    await gated.gates.mongo.shut();
+    const settled = await last;
+    if (settled.status !== 201) expectUnavailable(settled);
+    expectUnavailable(await client.read(known));
+    expectUnavailable(await client.write());
+    const ready = await client.ready();
+    expect([ready.status, ready.body.error.details.waiting_for]).toEqual([503, ['view_store']]);
+    await gated.gates.mongo.open();
+    await waitFor(async () => (await client.read(known)).status === 200, { timeout_ms: RETURN_MS });
+    expect((await client.write()).status).toBe(201);
+  });
+
+  test('a rebuild changes over unnoticed, and the documents are those that the log gives', async () => {
+    const { events, viewStores } = gated.harness.service.runtime;
+    const total = await client.total();
+    const writing = client.write();
+    const parts = { realm: 'live', events: events.live, views: viewStores.live } as const;
+    const { outcome } = await rebuild({ ...parts, system: realSystem, log });
+    expect(outcome).toBe('activated');
+    expect((await writing).status).toBe(201);
+    await gated.harness.settled();
+    expect(await client.total()).toBe(total + 1);
+    await expectClean();
+  });
+});
+
+describeOnAll(SERVER_SETTINGS, 'a start before the servers', () => {
+  test('listens at once, says what it waits for, and serves when they have come, in any order', async () => {
+    const folder = makeTempDir();
+    const { gates, settings, dispose } = await gatedServers();
+    for (const gate of Object.values(gates)) await gate.shut();
+    const config = parseConfig({
+      ...settings,
+      DATA_DIR: folder.path,
+      PORT: '0',
+      DEMO: 'off',
+      START_TIMEOUT_S: '1',
+    });
+    const began_ms = performance.now();
+    const service = await startAllInOne(config, log);
+    expect(performance.now() - began_ms).toBeLessThan(PATIENCE_MS);
+    const waitingFor = async (): Promise<string[]> => {
+      const reply = await fetch(`${service.url}/health/ready`);
+      const body = (await reply.json()) as { error?: { details: { waiting_for: string[] } } };
+      expect(reply.headers.has('retry-after')).toBe(reply.status === 503);
+      return body.error?.details.waiting_for ?? [];
+    };
+    try {
+      expect(await waitingFor()).toEqual(['event_store', 'view_store']);
+      const headers = { 'x-api-key': `sk_live_${'a'.repeat(43)}` };
+      const refused = await fetch(`${service.url}/auth/token`, { method: 'POST', headers });
+      expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
+      await gates.redis.open();
+      await gates.mongo.open();
+      await waitFor(async () => (await waitingFor()).join() === 'event_store', { timeout_ms: PROJECTED_MS });
+      await gates.event_store.open();
+      await waitFor(async () => (await waitingFor()).length === 0, { timeout_ms: PROJECTED_MS });
+      expect(await service.pipelines.caughtUp(PROJECTED_MS)).toBe(true);
+      const unknown = await fetch(`${service.url}/auth/token`, { method: 'POST', headers });
+      expect(unknown.status).toBe(401);
+    } finally {
+      await service.close();
+      for (const gate of Object.values(gates)) await gate.shut();
+      await dispose();
+      folder.remove();
+    }
+  });
+});

@@ -1,0 +1,43 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** The stand-in as a process of its own, to be killed, stopped and started again on the same log. */
+export class StandInProcess {
+  private readonly folder: string;
+  private child: ChildProcess | undefined;
+  /** Kept over restarts. */
+  private port = 0;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  get url(): string {
+    return `esdb://127.0.0.1:${this.port}?tls=false`;
+  }
+
+  /** Resolves when it listens. */
+  async start(): Promise<void> {
+    const script = join(__dirname, 'main.js');
+    const options = ['--data', this.folder, '--port', String(this.port)];
+    const child = spawn(process.execPath, [script, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.child = child;
+    const [line] = (await once(createInterface(child.stdout!), 'line')) as [string];
+    this.port = Number(/:(\d+)\?/.exec(line)?.[1]);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
+  }
+
+  /** Resolves when it is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const { child } = this;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  }
+}

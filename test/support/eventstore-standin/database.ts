@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import { LogFile } from './log-file';
+import {
+  DELETED,
+  type Expected,
+  fromLine,
+  type Proposal,
+  type StoredEvent,
+  toLine,
+  type WriteOutcome,
+} from './records';
+import { StreamState } from './stream-state';
+import { metadataEvent, tombstoneEvent, truncateBeforeOf } from './system-events';
+
+/** No position is 0: a real log begins with records that are no events. */
+const FIRST_POSITION = 211n;
+const RECORD_OVERHEAD = 87;
+
+/** All streams in one log, on disk before anybody sees them. One process at a time. */
+export class Database {
+  /** In order; positions grow by the size of what was written. */
+  readonly all: StoredEvent[] = [];
+  private readonly file: LogFile;
+  private readonly streams = new Map<string, StreamState>();
+  private readonly byId = new Map<string, StoredEvent>();
+  private readonly watchers = new Set<(event: StoredEvent) => void>();
+  private end = FIRST_POSITION;
+
+  private constructor(file: LogFile) {
+    this.file = file;
+  }
+
+  static async open(folder: string): Promise<Database> {
+    const { file, lines } = await LogFile.open(join(folder, 'events.jsonl'));
+    const database = new Database(file);
+    for (const line of lines) {
+      const events = fromLine(line);
+      database.stage(events);
+      database.publish(events);
+    }
+    return database;
+  }
+
+  /** At least one event. Resolves when the events are durable and visible. */
+  async append(name: string, expected: Expected, proposals: readonly Proposal[]): Promise<WriteOutcome> {
+    const stream = this.stream(name);
+    const verdict = stream.check(expected, proposals, (id) => this.byId.get(id)?.stream === name);
+    if (verdict === 'deleted') return { result: 'deleted' };
+    if (verdict === 'wrong_revision')
+      return { result: 'wrong_revision', current: stream.last < 0n ? undefined : stream.last };
+    if (verdict === 'idempotent') return this.repeated(stream, proposals);
+    const revive = stream.softDeleted ? [this.truncation(name, stream.last + 1n)] : [];
+    const events = this.write(name, stream.last + 1n, proposals);
+    await this.commit([...events, ...revive]);
+    const last = events.at(-1)!;
+    return { result: 'written', revision: last.revision, position: last.position };
+  }
+
+  /** `hard` leaves a tombstone: the name can never be used again. */
+  async delete(name: string, expected: Expected, hard: boolean): Promise<WriteOutcome> {
+    const stream = this.stream(name);
+    const verdict = stream.check(expected, [], () => false);
+    if (verdict === 'deleted') return { result: 'deleted' };
+    if (verdict !== 'ok')
+      return { result: 'wrong_revision', current: stream.last < 0n ? undefined : stream.last };
+    const mark = hard ? this.write(name, DELETED, [tombstoneEvent()])[0]! : this.truncation(name, DELETED);
+    await this.commit([mark]);
+    return { result: 'written', revision: mark.revision, position: mark.position };
+  }
+
+  stream(name: string): StreamState {
+    const stream = this.streams.get(name) ?? new StreamState();
+    this.streams.set(name, stream);
+    return stream;
+  }
+
+  /** The index in `all` of the first event at or after the position. */
+  indexAt(position: bigint): number {
+    let low = 0;
+    let high = this.all.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.all[middle]!.position < position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Calls `watcher` with every event as it becomes visible; the answer ends that. */
+  watch(watcher: (event: StoredEvent) => void): () => void {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+
+  private repeated(stream: StreamState, proposals: readonly Proposal[]): WriteOutcome {
+    const last = this.byId.get(proposals.at(-1)!.id)!;
+    if (last.revision >= BigInt(stream.visible)) return { result: 'dropped' };
+    return { result: 'written', revision: last.revision, position: last.position };
+  }
+
+  private truncation(name: string, before: bigint): StoredEvent {
+    const stream = `$$${name}`;
+    return this.write(stream, this.stream(stream).last + 1n, [metadataEvent(before)])[0]!;
+  }
+
+  private write(name: string, revision: bigint, proposals: readonly Proposal[]): StoredEvent[] {
+    const created_ms = Date.now();
+    return proposals.map((proposal, index) => {
+      const event = {
+        ...proposal,
+        position: this.end,
+        stream: name,
+        revision: revision + BigInt(index),
+        created_ms,
+      };
+      this.end += sizeOf(event);
+      return event;
+    });
+  }
+
+  private async commit(events: readonly StoredEvent[]): Promise<void> {
+    this.stage(events);
+    await this.file.append(toLine(events));
+    this.publish(events);
+  }
+
+  /** From here on the events count for expected revisions and repeats. */
+  private stage(events: readonly StoredEvent[]): void {
+    for (const event of events) {
+      this.byId.set(event.id, event);
+      const end = event.position + sizeOf(event);
+      if (end > this.end) this.end = end;
+      if (event.revision === DELETED) this.stream(event.stream).tombstoned = true;
+      else this.stream(event.stream).events.push(event);
+      const truncated = truncateBeforeOf(event);
+      if (truncated) this.stream(truncated.stream).truncate_before = truncated.before;
+    }
+  }
+
+  private publish(events: readonly StoredEvent[]): void {
+    for (const event of events) {
+      this.all.push(event);
+      if (event.revision !== DELETED) this.stream(event.stream).visible++;
+      for (const watcher of this.watchers) watcher(event);
+    }
+  }
+}
+
+function sizeOf({ stream, type, data, metadata }: StoredEvent): bigint {
+  return BigInt(RECORD_OVERHEAD + stream.length + type.length + data.length + metadata.length);
+}

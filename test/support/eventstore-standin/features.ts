@@ -1,0 +1,49 @@
+import { ClusterInfo, EndPoint, MemberInfo } from '@eventstore/db-client/generated/gossip_pb';
+import { SupportedMethod, SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb';
+import { type Empty, UUID } from '@eventstore/db-client/generated/shared_pb';
+import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb';
+import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import type { CallGate } from './call-gate';
+
+const VERSION = '23.10.0';
+const FEATURES: Record<string, readonly string[]> = {
+  Read: ['position', 'events'],
+  BatchAppend: ['deadline_duration'],
+};
+
+/** ServerFeatures.GetSupportedMethods: names in lower case, as the server gives them. */
+export function featuresHandler(gate: CallGate) {
+  return (_call: ServerUnaryCall<Empty, SupportedMethods>, answer: sendUnaryData<SupportedMethods>): void => {
+    gate.enter(answer, () => {
+      const methods = Object.values(StreamsService).map(({ path }) => {
+        const [, service = '', name = ''] = path.split('/');
+        const method = new SupportedMethod();
+        method.setServiceName(service.toLowerCase());
+        method.setMethodName(name.toLowerCase());
+        method.setFeaturesList([...(FEATURES[name] ?? [])]);
+        return method;
+      });
+      const supported = new SupportedMethods();
+      supported.setEventStoreServerVersion(VERSION);
+      supported.setMethodsList(methods);
+      answer(null, supported);
+    });
+  };
+}
+
+/** Gossip.Read: a cluster of one, the leader. */
+export function gossipHandler(gate: CallGate, address: () => { host: string; port: number }) {
+  return (_call: ServerUnaryCall<Empty, ClusterInfo>, answer: sendUnaryData<ClusterInfo>): void => {
+    if (gate.faults.current.silent) return;
+    const { host, port } = address();
+    const endpoint = new EndPoint();
+    endpoint.setAddress(host);
+    endpoint.setPort(port);
+    const member = new MemberInfo();
+    member.setInstanceId(new UUID().setString('3f1d6c0a-6c56-4f5b-9d53-7a1a0e6f1c01'));
+    member.setState(MemberInfo.VNodeState.LEADER);
+    member.setIsAlive(true);
+    member.setHttpEndPoint(endpoint);
+    answer(null, new ClusterInfo().setMembersList([member]));
+  };
+}

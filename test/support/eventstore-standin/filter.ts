@@ -1,0 +1,41 @@
+import type { ReadReq } from '@eventstore/db-client/generated/streams_pb';
+import type { StoredEvent } from './records';
+import { invalidArgument } from './rpc-errors';
+
+/** Events that the server looks at between two checkpoints, for each unit of the checkpoint interval. */
+export const SEARCH_WINDOW = 32;
+
+export interface EventFilter {
+  readonly allows: (event: StoredEvent) => boolean;
+  /** Events considered, matching or not, from one checkpoint to the next. */
+  readonly checkpoint_every: number;
+}
+
+/** Throws where the filter is not one the server takes. */
+export function toFilter(options: ReadReq.Options): EventFilter | undefined {
+  const filter = options.getFilter();
+  if (!filter) {
+    if (!options.hasNoFilter()) throw invalidArgument('either a filter or none');
+    return undefined;
+  }
+  if (!filter.hasMax() && !filter.hasCount()) throw invalidArgument('no search window');
+  const multiplier = filter.getCheckpointintervalmultiplier();
+  if (multiplier === 0) throw invalidArgument('a checkpoint interval of 0');
+  const by_stream = filter.getStreamIdentifier();
+  const expression = by_stream ?? filter.getEventType();
+  if (!expression) throw invalidArgument('a filter of nothing');
+  const matches = matcher(expression.getRegex(), expression.getPrefixList());
+  return {
+    allows: (event) => matches(by_stream ? event.stream : event.type),
+    checkpoint_every: multiplier * (filter.hasMax() ? filter.getMax() : SEARCH_WINDOW),
+  };
+}
+
+function matcher(regex: string, prefixes: readonly string[]): (text: string) => boolean {
+  if (regex !== '') {
+    const pattern = new RegExp(regex);
+    return (text) => pattern.test(text);
+  }
+  if (prefixes.length === 0) throw invalidArgument('neither an expression nor a prefix');
+  return (text) => prefixes.some((prefix) => text.startsWith(prefix));
+}

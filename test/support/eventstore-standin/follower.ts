@@ -1,0 +1,54 @@
+import { type Position, type RecordedEvent, START } from '../../../shared/contracts/envelope';
+import type { EventStore, LogBatch } from '../../../shared/ports/event-store';
+import { waitFor } from '../wait-for';
+
+export interface FollowerOptions {
+  readonly after?: Position;
+  readonly batch_size?: number;
+  /** Between two batches, as a consumer that has work to do. */
+  readonly handle?: (batch: LogBatch) => Promise<void> | void;
+}
+
+/** Follows a log in the background and checks that it goes forward. */
+export class Follower {
+  readonly events: RecordedEvent[] = [];
+  position: Position;
+  caught_up = false;
+  private readonly ending = new AbortController();
+  private readonly done: Promise<void>;
+
+  constructor(store: EventStore, options: FollowerOptions = {}) {
+    this.position = options.after ?? START;
+    this.done = this.follow(store, options);
+    this.done.catch(() => {});
+  }
+
+  async until(count: number, timeout_ms = 10_000): Promise<void> {
+    await waitFor(() => this.events.length >= count, { what: `${count} events`, timeout_ms });
+  }
+
+  async untilCaughtUp(): Promise<void> {
+    await waitFor(() => this.caught_up, { what: 'the end of the log' });
+  }
+
+  /** Throws what the subscription threw. */
+  async end(): Promise<void> {
+    this.ending.abort();
+    await this.done;
+  }
+
+  private async follow(store: EventStore, { batch_size, handle }: FollowerOptions): Promise<void> {
+    const size = batch_size === undefined ? {} : { batch_size };
+    for await (const batch of store.subscribe({
+      after: this.position,
+      signal: this.ending.signal,
+      ...size,
+    })) {
+      if (batch.position < this.position) throw new Error(`back from ${this.position} to ${batch.position}`);
+      this.events.push(...batch.events);
+      this.position = batch.position;
+      this.caught_up = batch.caught_up;
+      await handle?.(batch);
+    }
+  }
+}

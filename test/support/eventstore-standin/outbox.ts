@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb';
+import type { CallGate } from './call-gate';
+import type { ReadCall } from './read-handler';
+
+/** What goes out to one reader, no faster than it takes it. */
+export class Outbox {
+  private readonly call: ReadCall;
+  private readonly gate: CallGate;
+  private readonly gone = new AbortController();
+  sent_events = 0;
+  private dumb = false;
+
+  constructor(call: ReadCall, gate: CallGate) {
+    this.call = call;
+    this.gate = gate;
+    call.once('cancelled', () => this.gone.abort());
+    call.once('close', () => this.gone.abort());
+  }
+
+  get closed(): boolean {
+    return this.gone.signal.aborted || this.call.cancelled;
+  }
+
+  /** Resolves when the next message may come; at once where nobody listens any more. */
+  async send(message: ReadResp): Promise<void> {
+    // A silence is for good: what was not sent in it will not be sent after.
+    const { silent, dumb_subscriptions } = this.gate.faults.current;
+    this.dumb ||=
+      silent || (dumb_subscriptions && this.call.request.getOptions()?.hasSubscription() === true);
+    if (this.dumb || this.closed) return;
+    if (message.hasEvent() && this.cutsNow()) return this.gate.cut(this.call);
+    if (message.hasEvent()) this.sent_events++;
+    if (!this.call.write(message))
+      await once(this.call, 'drain', { signal: this.gone.signal }).catch(() => {});
+  }
+
+  end(): void {
+    if (!this.dumb && !this.closed) this.call.end();
+  }
+
+  fail(error: Error): void {
+    if (!this.dumb && !this.closed) this.call.emit('error', error);
+  }
+
+  private cutsNow(): boolean {
+    const { cut_reads, cut_reads_after_events } = this.gate.faults.current;
+    return cut_reads > 0 && this.sent_events >= cut_reads_after_events && this.gate.faults.take('cut_reads');
+  }
+}

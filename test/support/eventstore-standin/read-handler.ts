@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb';
+import type { ServerWritableStream } from '@grpc/grpc-js';
+import type { CallGate } from './call-gate';
+import type { Database } from './database';
+import { toFilter } from './filter';
+import { eventMessage, streamNameOf, streamNotFoundMessage } from './messages';
+import { Outbox } from './outbox';
+import type { StoredEvent } from './records';
+import { invalidArgument, streamDeleted } from './rpc-errors';
+import { AllSubscription } from './subscription';
+
+export type ReadCall = ServerWritableStream<ReadReq, ReadResp>;
+
+/** Streams.Read: a stream or all, forwards or backwards, so many events or for ever. */
+export function readHandler(database: Database, gate: CallGate, subscriptions: Set<AllSubscription>) {
+  return (call: ReadCall): void => {
+    call.on('error', () => {});
+    const fail = (error: unknown): void => void call.emit('error', error);
+    gate.enter(fail, () => {
+      const outbox = new Outbox(call, gate);
+      serve(database, call, outbox, subscriptions).catch(fail);
+    });
+  };
+}
+
+async function serve(
+  database: Database,
+  call: ReadCall,
+  outbox: Outbox,
+  subscriptions: Set<AllSubscription>,
+): Promise<void> {
+  const options = call.request.getOptions();
+  if (!options) throw invalidArgument('no options');
+  if (!options.hasSubscription()) return send(outbox, findEvents(database, options));
+  if (!options.hasAll()) throw invalidArgument('subscriptions to one stream are not part of this stand-in');
+  const filter = toFilter(options);
+  const start = startOf(database, options);
+  const subscription = new AllSubscription({ id: randomUUID(), database, outbox, filter, start });
+  subscriptions.add(subscription);
+  call.once('cancelled', () => subscription.stop());
+  try {
+    await subscription.run();
+  } finally {
+    subscriptions.delete(subscription);
+  }
+}
+
+async function send(outbox: Outbox, found: readonly StoredEvent[] | { not_found: string }): Promise<void> {
+  if ('not_found' in found) await outbox.send(streamNotFoundMessage(found.not_found));
+  else for (const event of found) await outbox.send(eventMessage(event));
+  outbox.end();
+}
+
+function findEvents(
+  database: Database,
+  options: ReadReq.Options,
+): readonly StoredEvent[] | { not_found: string } {
+  const count = BigInt(options.getCount());
+  if (count === 0n) throw invalidArgument('a count of 0');
+  const take = Number(count < 2n ** 31n ? count : 2n ** 31n);
+  const backwards = options.getReadDirection() === ReadReq.Options.ReadDirection.BACKWARDS;
+  if (options.hasAll()) {
+    const filter = toFilter(options);
+    const found = backwards
+      ? allBefore(database, options, take, filter)
+      : allFrom(database, options, take, filter);
+    return found;
+  }
+  const wanted = options.getStream();
+  if (!wanted) throw invalidArgument('neither a stream nor all');
+  if (!options.hasNoFilter()) throw invalidArgument('a stream is read without a filter');
+  const name = streamNameOf(wanted.getStreamIdentifier());
+  const stream = database.stream(name);
+  if (stream.tombstoned) throw streamDeleted(name);
+  if (!stream.exists) return { not_found: name };
+  const from = wanted.hasRevision() ? BigInt(wanted.getRevision()) : 0n;
+  if (!backwards) return wanted.hasEnd() ? [] : stream.from(from).slice(0, take);
+  const upTo = stream.from(0n).filter(({ revision }) => wanted.hasEnd() || revision <= from);
+  return upTo.reverse().slice(0, take);
+}
+
+type Filter = ReturnType<typeof toFilter>;
+
+/** The event that stands at the position is the first. */
+function allFrom(database: Database, options: ReadReq.Options, take: number, filter: Filter): StoredEvent[] {
+  const all = options.getAll()!;
+  if (all.hasEnd()) return [];
+  const found: StoredEvent[] = [];
+  const first = all.hasStart() ? 0 : database.indexAt(positionIn(options));
+  for (let index = first; index < database.all.length && found.length < take; index++) {
+    const event = database.all[index]!;
+    if (!filter || filter.allows(event)) found.push(event);
+  }
+  return found;
+}
+
+/** The event that stands at the position is not among them. */
+function allBefore(
+  database: Database,
+  options: ReadReq.Options,
+  take: number,
+  filter: Filter,
+): StoredEvent[] {
+  const all = options.getAll()!;
+  if (all.hasStart()) return [];
+  const found: StoredEvent[] = [];
+  const last = all.hasEnd() ? database.all.length : database.indexAt(positionIn(options));
+  for (let index = last - 1; index >= 0 && found.length < take; index--) {
+    const event = database.all[index]!;
+    if (!filter || filter.allows(event)) found.push(event);
+  }
+  return found;
+}
+
+/**
+ * The index from which a subscription gives events. EventStoreDB 23.10 passes over one event at or after the
+ * position asked for, whether it stands just there or not.
+ */
+function startOf(database: Database, options: ReadReq.Options): number {
+  const all = options.getAll()!;
+  if (all.hasStart()) return 0;
+  if (all.hasEnd()) return database.all.length;
+  return Math.min(database.indexAt(positionIn(options)) + 1, database.all.length);
+}
+
+function positionIn(options: ReadReq.Options): bigint {
+  const position = options.getAll()?.getPosition();
+  if (!position) throw invalidArgument('no position');
+  const commit = BigInt(position.getCommitPosition());
+  if (commit < BigInt(position.getPreparePosition()))
+    throw invalidArgument('The commit position cannot be less than the prepare position');
+  return commit;
+}

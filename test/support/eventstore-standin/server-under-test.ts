@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import {
+  EventStoreDbEventStore,
+  type EventStoreDbOptions,
+} from '../../../shared/adapters/eventstoredb/event-store';
+import { makeTempDir, type TempDir } from '../temp-dir';
+import { EventStoreStandIn } from './standin';
+
+/** `EVENTSTORE_URL` names a real server; the stand-in serves where it is not set. */
+export const eventStoreUrl: string | undefined = process.env.EVENTSTORE_URL || undefined;
+
+/** A server for a test file: the one of the environment, or a stand-in that lives as long as the file's tests. */
+export class EventStoreServer {
+  private standIn: EventStoreStandIn | undefined;
+  private folder: TempDir | undefined;
+
+  async start(): Promise<void> {
+    if (eventStoreUrl !== undefined) return;
+    this.folder = makeTempDir();
+    this.standIn = await EventStoreStandIn.start({ folder: this.folder.path });
+  }
+
+  get url(): string {
+    return eventStoreUrl ?? this.standIn!.url;
+  }
+
+  async stop(): Promise<void> {
+    await this.standIn?.stop();
+    this.folder?.remove();
+  }
+}
+
+/** A server is not emptied between tests: each one's streams have a name space, and so a log, of their own. */
+export const ownNamespace = (): string => `t${randomUUID()}.`;
+
+export function openStore(
+  url: string,
+  options: Partial<EventStoreDbOptions> = {},
+): Promise<EventStoreDbEventStore> {
+  return EventStoreDbEventStore.open({ url, realm: 'live', ...options });
+}

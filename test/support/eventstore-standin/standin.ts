@@ -1,0 +1,113 @@
+import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb';
+import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb';
+import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { appendHandler } from './append-handler';
+import { batchAppendHandler } from './batch-append-handler';
+import { CallGate } from './call-gate';
+import { Connections } from './connections';
+import { Database } from './database';
+import { deleteHandler, tombstoneHandler } from './delete-handler';
+import { Faults } from './faults';
+import { featuresHandler, gossipHandler } from './features';
+import { readHandler } from './read-handler';
+import type { AllSubscription } from './subscription';
+import { systemEvent } from './system-events';
+
+export interface StandInOptions {
+  /** Where the log is kept. */
+  readonly folder: string;
+  readonly host?: string;
+  /** 0, the default, for any. */
+  readonly port?: number;
+}
+
+/**
+ * As much of EventStoreDB 23.10 as the client of the event store adapter uses, in this process, over real gRPC: for
+ * tests where no such server can be had. Durable and strict; what a real one cannot be asked for, `faults` plays.
+ */
+export class EventStoreStandIn {
+  readonly faults = new Faults();
+  readonly subscriptions = new Set<AllSubscription>();
+  private readonly server = new Server();
+  private readonly database: Database;
+  private readonly connections: Connections;
+  private readonly host: string;
+  private port = 0;
+
+  private constructor(database: Database, host: string) {
+    this.database = database;
+    this.host = host;
+    const injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.connections = new Connections((socket) => injector.injectConnection(socket));
+    this.serve();
+  }
+
+  static async start({ folder, host = '127.0.0.1', port = 0 }: StandInOptions): Promise<EventStoreStandIn> {
+    const database = await Database.open(folder);
+    const standIn = new EventStoreStandIn(database, host);
+    // A server's log is never empty, and has events of its own between those of its users.
+    await standIn.writeNoise('$stats', 3);
+    standIn.port = await standIn.connections.listen(host, port);
+    return standIn;
+  }
+
+  get address(): { host: string; port: number } {
+    return { host: this.host, port: this.port };
+  }
+
+  get url(): string {
+    return `esdb://${this.host}:${this.port}?tls=false`;
+  }
+
+  /** Events of nobody that the tests follow. */
+  async writeNoise(stream: string, count: number): Promise<void> {
+    for (let index = 0; index < count; index++)
+      await this.database.append(stream, { kind: 'any' }, [systemEvent('$noise', `{"index":${index}}`)]);
+  }
+
+  /** Every event of the log whose stream begins with `prefix`, in order, but for the server's own. */
+  events(prefix: string): { stream: string; id: string }[] {
+    return this.database.all
+      .filter(({ stream, type }) => stream.startsWith(prefix) && !type.startsWith('$'))
+      .map(({ stream, id }) => ({ stream, id }));
+  }
+
+  /** Takes the stream's events out of the log, as a scavenge of a stream that was cut off does. Until a restart. */
+  scavenge(stream: string): void {
+    const kept = this.database.all.filter((event) => event.stream !== stream);
+    this.database.all.splice(0, this.database.all.length, ...kept);
+  }
+
+  /** As where the server ends a subscription without an error. */
+  endSubscriptions(): void {
+    for (const subscription of this.subscriptions) subscription.end();
+  }
+
+  cutConnections(): void {
+    this.connections.cutAll();
+  }
+
+  /** All connections are cut; what was acknowledged is on the disk. */
+  async stop(): Promise<void> {
+    for (const subscription of this.subscriptions) subscription.stop();
+    await this.connections.close();
+    this.server.forceShutdown();
+    await this.database.close();
+  }
+
+  private serve(): void {
+    const { database, faults, subscriptions } = this;
+    const address = (): { host: string; port: number } => this.address;
+    const gate = new CallGate(faults, { cutPeer: (peer) => this.connections.cutPeer(peer) }, address);
+    this.server.addService(StreamsService, {
+      read: readHandler(database, gate, subscriptions),
+      append: appendHandler(database, gate),
+      batchAppend: batchAppendHandler(database, gate),
+      delete: deleteHandler(database, gate),
+      tombstone: tombstoneHandler(database, gate),
+    });
+    this.server.addService(ServerFeaturesService, { getSupportedMethods: featuresHandler(gate) });
+    this.server.addService(GossipService, { read: gossipHandler(gate, address) });
+  }
+}

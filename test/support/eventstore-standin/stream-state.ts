@@ -1,0 +1,57 @@
+import { DELETED, type Expected, type Proposal, type StoredEvent } from './records';
+
+export type Verdict = 'ok' | 'wrong_revision' | 'deleted' | 'idempotent';
+
+/** One stream: its events, those on their way to the disk included, and what of it is hidden. */
+export class StreamState {
+  readonly events: StoredEvent[] = [];
+  /** How many of the events are on the disk; readers see no more. */
+  visible = 0;
+  /** Events below are hidden; `DELETED` for a soft-deleted stream. */
+  truncate_before = 0n;
+  tombstoned = false;
+
+  get last(): bigint {
+    return BigInt(this.events.length) - 1n;
+  }
+
+  get softDeleted(): boolean {
+    return this.truncate_before === DELETED;
+  }
+
+  get exists(): boolean {
+    return this.visible > 0 && !this.softDeleted;
+  }
+
+  /** What a reader may see, in order, from `revision` on. */
+  from(revision: bigint): StoredEvent[] {
+    const first = revision > this.truncate_before ? revision : this.truncate_before;
+    return first >= BigInt(this.visible) ? [] : this.events.slice(Number(first), this.visible);
+  }
+
+  check(expected: Expected, proposals: readonly Proposal[], isKnown: (id: string) => boolean): Verdict {
+    if (this.tombstoned) return 'deleted';
+    if (expected.kind === 'stream_exists' && this.softDeleted) return 'deleted';
+    if (expected.kind === 'stream_exists' && this.last < 0n) return 'wrong_revision';
+    const revision =
+      expected.kind === 'revision' ? expected.revision : expected.kind === 'no_stream' ? -1n : undefined;
+    if (revision === undefined) return knownIds(proposals.map(({ id }) => isKnown(id)));
+    if (revision > this.last) return 'wrong_revision';
+    return revision === this.last ? 'ok' : this.checkRepeat(revision, proposals);
+  }
+
+  /** An append at an older revision is a repeat where just its events stand there, and else lost the race. */
+  private checkRepeat(revision: bigint, proposals: readonly Proposal[]): Verdict {
+    const there = proposals.map((_, index) => this.events[Number(revision) + 1 + index]);
+    if (proposals.length > 0 && proposals.every((proposal, index) => there[index]?.id === proposal.id))
+      return 'idempotent';
+    const fresh = there[0]?.id !== proposals[0]?.id;
+    return revision === -1n && fresh && this.softDeleted ? 'ok' : 'wrong_revision';
+  }
+}
+
+/** Without a revision, only the ids can tell a repeat. */
+function knownIds(known: readonly boolean[]): Verdict {
+  if (!known[0]) return 'ok';
+  return known.every(Boolean) ? 'idempotent' : 'wrong_revision';
+}

@@ -1,0 +1,111 @@
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb';
+import type { Database } from './database';
+import { type EventFilter, SEARCH_WINDOW } from './filter';
+import { caughtUpMessage, checkpointMessage, confirmationMessage, eventMessage } from './messages';
+import type { Outbox } from './outbox';
+import type { StoredEvent } from './records';
+import { timedOut } from './rpc-errors';
+
+/** Live messages that wait for a slow consumer; one more, and the server drops it. */
+const LIVE_BUFFER = 32;
+
+export interface SubscriptionOptions {
+  readonly id: string;
+  readonly database: Database;
+  readonly outbox: Outbox;
+  readonly filter: EventFilter | undefined;
+  /** Index of the first event to consider. */
+  readonly start: number;
+}
+
+/** One subscription to all: first what is there, in pages and as fast as it is taken, then what comes. */
+export class AllSubscription {
+  private readonly options: SubscriptionOptions;
+  private readonly live: ReadResp[] = [];
+  private considered = 0;
+  private stopped = false;
+  private wake: () => void = () => {};
+
+  constructor(options: SubscriptionOptions) {
+    this.options = options;
+  }
+
+  get events_sent(): number {
+    return this.options.outbox.sent_events;
+  }
+
+  /** Until it is stopped or its reader is gone. */
+  async run(): Promise<void> {
+    const { outbox, database, id } = this.options;
+    await outbox.send(confirmationMessage(id));
+    await this.catchUp();
+    const unwatch = database.watch((event) => this.accept(event));
+    try {
+      await outbox.send(caughtUpMessage());
+      await this.pump();
+    } finally {
+      unwatch();
+    }
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.wake();
+  }
+
+  /** A clean end, for no reason that the reader is told. */
+  end(): void {
+    this.stop();
+    this.options.outbox.end();
+  }
+
+  private async catchUp(): Promise<void> {
+    const { database, outbox, filter } = this.options;
+    for (let index = this.options.start; index < database.all.length && !this.over; ) {
+      const page = database.all.slice(index, index + SEARCH_WINDOW);
+      const matching = filter ? page.filter(filter.allows) : page;
+      for (const event of matching) await outbox.send(eventMessage(event));
+      index += page.length;
+      // Behind the last event given or, where the page had none, at its beginning.
+      const reached = matching.at(-1) ?? page[0]!;
+      const due = this.consider(page.length);
+      if (due && index < database.all.length) await outbox.send(checkpointMessage(reached.position));
+    }
+  }
+
+  private accept(event: StoredEvent): void {
+    const { filter } = this.options;
+    if (!filter || filter.allows(event)) this.live.push(eventMessage(event));
+    if (this.consider(1)) this.live.push(checkpointMessage(event.position));
+    if (this.live.length > LIVE_BUFFER) this.drop();
+    this.wake();
+  }
+
+  private drop(): void {
+    const reason = 'Consumer too slow to handle event while live. Client resubscription required.';
+    this.stop();
+    this.options.outbox.fail(timedOut(reason));
+  }
+
+  private async pump(): Promise<void> {
+    while (!this.over) {
+      const next = this.live.shift();
+      if (next) await this.options.outbox.send(next);
+      else await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+  }
+
+  private get over(): boolean {
+    return this.stopped || this.options.outbox.closed;
+  }
+
+  /** Whether a checkpoint is due after so many more events. */
+  private consider(events: number): boolean {
+    const every = this.options.filter?.checkpoint_every;
+    if (every === undefined) return false;
+    this.considered += events;
+    if (this.considered < every) return false;
+    this.considered %= every;
+    return true;
+  }
+}

@@ -1,0 +1,87 @@
+import { pino } from 'pino';
+import { createAccount } from '../../services/command/account/service';
+import { createApiKey } from '../../services/command/api-key/service';
+import { createStore } from '../../services/command/store/service';
+import { openRuntime } from '../../services/runtime';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+import type { Ledger, Written } from './traffic';
+import { waitFor } from './wait-for';
+
+export async function secretKey(settings: Record<string, string>): Promise<string> {
+  const config = parseConfig(settings);
+  const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
+  const deps = { system: realSystem, events: runtime.events };
+  const context = (n: number) => ({ source: 'cli', request_id: `processes-test-${n}` }) as const;
+  const { id: account_id } = (await createAccount(deps, context(1), { name: 'Merchant' })).value;
+  const shop = { name: 'Shop', environment: 'live' } as const;
+  const store = await createStore(deps, context(2), { account_id }, shop);
+  const grants = { account_id, name: 'writer', type: 'secret' as const, stores: [store.value.id] };
+  const { key } = await createApiKey(deps, context(3), grants);
+  await runtime.close();
+  return key;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
+async function get(url: string, token: string, headers: Record<string, string> = {}): Promise<any> {
+  const reply = await fetch(url, { headers: { authorization: `Bearer ${token}`, ...headers } });
+  return { ...(JSON.parse(await reply.text()) as object), status: reply.status };
+}
+
+/** The key works as soon as a worker has projected it. */
+export async function tokenFor(url: string, key: string): Promise<string> {
+  const ask = async (): Promise<string | undefined> => {
+    const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
+    const { data } = (await reply.json()) as { data?: { token: string } };
+    return data?.token;
+  };
+  return waitFor(ask, { timeout_ms: 15_000, what: 'a token' });
+}
+
+export async function createListing(url: string, token: string, name: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ name });
+  const reply = await fetch(`${url}/api/listing`, { method: 'POST', headers, body });
+  return ((await reply.json()) as { data: { id: string } }).data.id;
+}
+
+/** Until the documents hold the newest acknowledged write. */
+export async function settled(url: string, token: string, ledger: Ledger): Promise<void> {
+  const headers = { 'x-catalog-min-position': String(ledger.position) };
+  const asked = async () => (await get(`${url}/api/store`, token, headers)).status === 200;
+  await waitFor(asked, { timeout_ms: 20_000, what: 'the last write to be projected' });
+}
+
+/** Those acknowledged writes that a query process answers otherwise; what an outage left uncertain is left out. */
+export async function missing(url: string, token: string, ledger: Ledger): Promise<Written[]> {
+  const wrong: Written[] = [];
+  for (const written of ledger.publications.values()) {
+    if (ledger.uncertain.has(written.id)) continue;
+    const { status, data } = await get(`${url}/api/publication/${written.id}`, token);
+    const { title, price_amount, created_at, deleted } = written;
+    const found = [data?.title, data?.price_amount, data?.created_at];
+    const right = [title, price_amount, created_at].every((value, index) => value === found[index]);
+    if (deleted ? status !== 404 : !right) wrong.push(written);
+  }
+  return wrong;
+}
+
+/** A whole listing, page by page, oldest first, with the counts that its pages and the listing itself tell. */
+export async function listing(url: string, token: string, id: string) {
+  const ids: string[] = [];
+  let total = 0;
+  for (let page = 1; ; page++) {
+    const query = `limit=50&sort=created_at&order=asc&page=${page}`;
+    const { data } = await get(`${url}/api/listing/${id}/publications?${query}`, token);
+    ids.push(...data.others.map((one: { id: string }) => one.id));
+    total = data.meta.pagination.total;
+    if (data.others.length < 50) break;
+  }
+  const { data } = await get(`${url}/api/listing/${id}`, token);
+  return { ids, total, publication_count: data.stats.publication_count };
+}
+
+export async function more(ledger: Ledger, writes: number): Promise<void> {
+  const goal = ledger.acknowledged + writes;
+  await waitFor(() => ledger.acknowledged >= goal, { timeout_ms: 20_000, what: `${writes} more writes` });
+}

@@ -1,0 +1,23 @@
+import de.bwaldvogel.mongo.MongoServer;
+import de.bwaldvogel.mongo.MongoVersion;
+import de.bwaldvogel.mongo.backend.h2.H2Backend;
+import java.util.List;
+import org.h2.mvstore.MVStore;
+
+/** A MongoDB-protocol server for tests: `java -cp 'lib/*' MongoServerMain.java <port> <file>`, on 127.0.0.1 alone. */
+class MongoServerMain {
+    /** The least that the driver speaks to, and what the server really does. */
+    private static final MongoVersion VERSION = new MongoVersion() {
+        public List<Integer> getVersionArray() { return List.of(5, 0, 0); }
+        public int getWireVersion() { return 13; }
+    };
+
+    public static void main(String[] arguments) {
+        // A write is on disk this many milliseconds after its answer; a stop by SIGTERM loses none.
+        MVStore store = new MVStore.Builder().fileName(arguments[1]).autoCommitDisabled().open();
+        store.setAutoCommitDelay(20);
+        MongoServer server = new MongoServer(new H2Backend(store).version(VERSION));
+        Runtime.getRuntime().addShutdownHook(new Thread(server::shutdownNow));
+        server.bind("127.0.0.1", Integer.parseInt(arguments[0]));
+    }
+}
