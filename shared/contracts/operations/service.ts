@@ -42,6 +42,7 @@ export const service = {
     failures: {
       503: {
         description: 'It cannot, with the same details.',
+        headers: ['Retry-After'],
         content: {
           'application/json': {
             schema: notReadySchema,
@@ -50,7 +51,7 @@ export const service = {
               error: {
                 code: 'SERVICE_UNAVAILABLE',
                 message: 'The service is temporarily unavailable',
-                details: { rate_limiter: 'ok' },
+                details: { waiting_for: ['event_store'], rate_limiter: 'ok' },
               },
             },
           },
