@@ -4,7 +4,7 @@ module.exports = {
   testMatch: ['**/*.test.js'],
   transform: {},
   testEnvironment: 'node',
-  // A MongoDB-protocol server made for tests is slow.
-  testTimeout: process.env.MONGODB_URL ? 120_000 : 30_000,
+  // Reached only where something is broken: no test is to fail because the machine is busy.
+  testTimeout: 300_000,
   maxWorkers: 2,
 };

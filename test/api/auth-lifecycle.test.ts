@@ -7,8 +7,6 @@ import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 
-const SEEN_WITHIN_MS = 5_000;
-
 describe('what becomes of keys and tokens', () => {
   const clock = { ahead_ms: 0 };
   const system = { ...realSystem, now: () => Date.now() + clock.ahead_ms };
@@ -40,7 +38,7 @@ describe('what becomes of keys and tokens', () => {
         const reply = await read(token);
         return reply.body.error?.code === code ? reply : undefined;
       },
-      { timeout_ms: SEEN_WITHIN_MS, what: code },
+      { what: code },
     );
 
   test('without a token every endpoint of /api is 401', async () => {
@@ -114,13 +112,13 @@ describe('what becomes of keys and tokens', () => {
   test('a token lives as long as it was asked for, and is renewed for as long again', async () => {
     const { body } = await harness.request('POST', '/auth/token', {
       headers: { 'x-api-key': shop.public.key },
-      body: { ttl_minutes: 2 },
+      body: { ttl_minutes: 60 },
     });
     const { token } = body.data;
-    clock.ahead_ms = 100_000;
+    clock.ahead_ms = 3_000_000;
     const renewed = await auth('refresh', token);
-    expect(renewed.body.data).toEqual({ token: expect.any(String), token_type: 'Bearer', expires_in: 120 });
-    clock.ahead_ms = 121_000;
+    expect(renewed.body.data).toEqual({ token: expect.any(String), token_type: 'Bearer', expires_in: 3_600 });
+    clock.ahead_ms = 3_601_000;
     const expired = await read(token);
     expect([expired.status, expired.body.error.code]).toEqual([401, 'TOKEN_EXPIRED']);
     expect((await auth('refresh', token)).body).toEqual(plain('Invalid or expired token'));
@@ -140,7 +138,7 @@ describe('what becomes of keys and tokens', () => {
     expect((await exchange(shop.secret.key)).status).toBe(200);
     expect((await auth('validate', shop.secret.token)).body.data.valid).toBe(true);
     await reinstateAccount(harness.deps, context(), harness.account_id);
-    await waitFor(async () => (await read(shop.secret.token)).status === 200, { timeout_ms: SEEN_WITHIN_MS });
+    await waitFor(async () => (await read(shop.secret.token)).status === 200);
   });
 
   test('the use of a key is written down', async () => {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { openEventStore } from '../../shared/adapters/open';
 import { parseConfig } from '../../shared/kernel/config';
 import { withTempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
-import { Cli, ended, expectFailure } from './cli-run';
+import { Cli, expectFailure } from './cli-run';
 
 interface Shop {
   readonly cli: Cli;
@@ -124,15 +123,20 @@ function largeFile({ file }: Shop): string {
   return file('large.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
 }
 
+/** The same command line, to which something happens when it has appended some hundred events. */
+const dying = ({ cli }: Shop, signal: 'SIGKILL' | 'SIGINT'): Cli =>
+  new Cli(cli.folder, {
+    NODE_OPTIONS: `--require ${join(__dirname, '..', 'support', 'die-after-append.js')}`,
+    DIE_AFTER_APPENDS: '300',
+    DIE_BY: signal,
+  });
+
 test('killed in the middle, the same import again completes it', () =>
   withShop(async (shop) => {
     const { cli, store } = shop;
     const run = ['import', largeFile(shop), '--format', 'jsonl', '--store', store];
-    const child = cli.start(...run);
-    const end = ended(child);
-    await waitFor(async () => (await headOf(cli)) > 300, { timeout_ms: 20_000, what: 'some hundred events' });
-    child.kill('SIGKILL');
-    expect((await end).code).toBeNull();
+    expect((await dying(shop, 'SIGKILL').run(...run)).code).toBeNull();
+    expect(await headOf(cli)).toBeLessThan(LARGE);
 
     const report = await cli.json(...run);
     expect(report).toMatchObject({ complete: true, publications: { updated: 0, failed: 0 } });
@@ -145,11 +149,8 @@ test('killed in the middle, the same import again completes it', () =>
 test('stopped by Ctrl-C it ends what it began, reports and ends with 130', () =>
   withShop(async (shop) => {
     const { cli, store } = shop;
-    const child = cli.start('import', largeFile(shop), '--format', 'jsonl', '--store', store, '--json');
-    const end = ended(child);
-    await waitFor(async () => (await headOf(cli)) > 100, { timeout_ms: 20_000, what: 'some hundred events' });
-    child.kill('SIGINT');
-    const { code, stdout } = await end;
+    const run = ['import', largeFile(shop), '--format', 'jsonl', '--store', store, '--json'];
+    const { code, stdout } = await dying(shop, 'SIGINT').run(...run);
     const report = JSON.parse(stdout);
     expect([code, report.complete]).toEqual([130, false]);
     expect(await headOf(cli)).toBe(1 + report.listings.created + report.publications.created);

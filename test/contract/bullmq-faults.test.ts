@@ -3,12 +3,9 @@ import { Redis } from 'ioredis';
 import { BullmqJobQueue } from '../../shared/adapters/bullmq/job-queue';
 import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
 import { describeOn, OwnServer } from '../support/real-servers';
-import { waitFor } from '../support/wait-for';
+import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
 
 const LANES = 2;
-/** What a caller may wait at most for being told that a server is gone. */
-const TOLD_MS_MAX = 5_000;
-const BACK_MS_MAX = 2_000;
 
 const aJob = (lane: number, n: number): LaneJob => ({
   realm: 'live',
@@ -42,9 +39,7 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
       await expectUnavailable(() => queue.depth(0));
     }
     await server.start();
-    const began_ms = Date.now();
     await waitFor(() => queue.enqueue(aJob(0, 1)).then(() => true), { timeout_ms: BACK_MS_MAX });
-    expect(Date.now() - began_ms).toBeLessThan(BACK_MS_MAX);
     expect(await queue.depth(0)).toBe(2);
   });
 
@@ -173,7 +168,6 @@ class Feed {
   async goesOn(): Promise<void> {
     const before = [...this.checkpoints];
     await waitFor(() => before.every((at, lane) => this.checkpoints[lane]! >= at + 30), {
-      timeout_ms: 10_000,
       what: 'every lane going on',
     });
   }

@@ -72,7 +72,7 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
       const seen: bigint[] = [];
       await two.work(async ({ prev }) => void seen.push(prev));
       await failing.stop();
-      await waitFor(() => seen.length === 5, { timeout_ms: 2_000, what: 'the lane going on elsewhere' });
+      await waitFor(() => seen.length === 5, { what: 'the lane going on elsewhere' });
       expect(seen).toEqual(upTo(5));
     });
 
@@ -86,7 +86,7 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
       const seen: bigint[] = [];
       await queue.work(async ({ prev }) => void seen.push(prev));
       victim.kill('SIGKILL');
-      await waitFor(() => seen.length === 3, { timeout_ms: 12_000, what: 'the lane going on elsewhere' });
+      await waitFor(() => seen.length === 3, { what: 'the lane going on elsewhere' });
       expect(seen).toEqual(upTo(3));
     });
   });

@@ -8,8 +8,9 @@ import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { StandInProcess } from '../support/eventstore-standin/child';
 import { Follower } from '../support/eventstore-standin/follower';
-import { openStore } from '../support/eventstore-standin/server-under-test';
+import { openImpatientStore, openStore } from '../support/eventstore-standin/server-under-test';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
 import { someEvents } from './some-events';
 
 /** A server that dies, freezes and comes back, as a process of its own. */
@@ -61,13 +62,19 @@ class Writer {
 test('killed again and again under writers and followers: what was acknowledged is there, once, in one order', async () => {
   const followers = [new Follower(store), new Follower(store, { batch_size: 3 })];
   const writers = Array.from({ length: 8 }, () => new Writer());
+  const more = async (): Promise<void> => {
+    const count = (): number => writers.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
+    const goal = count() + 100;
+    await waitFor(() => count() >= goal, { what: '100 more acknowledged events' });
+  };
   for (let round = 0; round < 3; round++) {
-    await sleep(400);
+    await more();
     await server.kill('SIGKILL');
+    // Away for longer each time: for them to try again and again.
     await sleep(round * 300);
     await server.start();
   }
-  await sleep(400);
+  await more();
   for (const writer of writers) await writer.stop();
   const acknowledged = writers.flatMap((writer) => writer.acknowledged);
   expect(acknowledged.length).toBeGreaterThan(0);
@@ -79,18 +86,20 @@ test('killed again and again under writers and followers: what was acknowledged 
   expect(followers[1]!.events).toEqual(followers[0]!.events);
 });
 
-test('frozen: calls end within 5 s; thawed: writers and followers go on', async () => {
+test('frozen: calls end in time; thawed: writers and followers go on', async () => {
   const follower = new Follower(store);
   await store.append(streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
   await follower.until(1);
   server.signal('SIGSTOP');
   const stream = streamName('live', 'store', randomUUID());
   const events = someEvents(2);
+  const caller = await openImpatientStore(server.url);
   const started_ms = performance.now();
-  await expect(store.append(stream, NO_STREAM, events)).rejects.toMatchObject({
+  await expect(caller.append(stream, NO_STREAM, events)).rejects.toMatchObject({
     condition: 'database_timeout',
   });
-  expect(performance.now() - started_ms).toBeLessThan(5_000);
+  expect(performance.now() - started_ms).toBeLessThan(TOLD_MS_MAX);
+  await caller.close();
   server.signal('SIGCONT');
   expect(await store.append(stream, NO_STREAM, events)).toMatchObject({ outcome: 'appended', revision: 1 });
   await follower.until(3);
@@ -98,19 +107,21 @@ test('frozen: calls end within 5 s; thawed: writers and followers go on', async 
   expect(follower.events.slice(1).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
 });
 
-test('away for longer than a back-off: noticed within 2 s of its return', async () => {
+test('away for longer than a back-off: noticed soon after its return', async () => {
   const follower = new Follower(store);
   await store.append(streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
   await follower.until(1);
   await server.kill();
+  const caller = await openImpatientStore(server.url);
   const until_ms = performance.now() + 8_000;
   while (performance.now() < until_ms)
-    await expect(store.head()).rejects.toMatchObject({ condition: 'unavailable' });
+    await expect(caller.head()).rejects.toMatchObject({ condition: 'unavailable' });
   await server.start();
   const started_ms = performance.now();
-  await store.append(streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
+  await appendInTheEnd(caller, streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
   await follower.until(2);
-  expect(performance.now() - started_ms).toBeLessThan(2_000);
+  expect(performance.now() - started_ms).toBeLessThan(BACK_MS_MAX);
+  await caller.close();
   await follower.end();
 });
 
@@ -128,7 +139,7 @@ test('a process that closes its store ends by itself', async () => {
       await closed;
     })();`;
   const child = spawn(process.execPath, ['-e', script], { stdio: 'inherit' });
-  const killing = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  const killing = setTimeout(() => child.kill('SIGKILL'), 120_000);
   const [code] = await once(child, 'exit');
   clearTimeout(killing);
   expect(code).toBe(0);

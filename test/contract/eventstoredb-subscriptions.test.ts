@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type StreamName, streamName } from '../../shared/contracts/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
+import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
 import { Follower, type FollowerOptions } from '../support/eventstore-standin/follower';
 import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
-import { openStore } from '../support/eventstore-standin/server-under-test';
+import { openImpatientStore, openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
@@ -42,6 +43,13 @@ async function write(appends: number): Promise<void> {
   for (let n = 0; n < appends; n++) await appendInTheEnd(store, aStream(), NO_STREAM, someEvents(2));
 }
 
+/** Until a call has given up on a server that is away: long enough for whoever follows to have tried again and again. */
+async function noticed(url: string): Promise<void> {
+  const caller = await openImpatientStore(url);
+  await expect(caller.head()).rejects.toMatchObject({ condition: 'unavailable' });
+  await caller.close();
+}
+
 /** Each event of the log once, in the log's order. */
 function expectAll(follower: Follower): void {
   expect(follower.events.map(({ id }) => id)).toEqual(server.events('live.').map(({ id }) => id));
@@ -72,12 +80,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
 
   test('while connections are cut and writers go on', async () => {
     const follower = follow({ batch_size: 7 });
-    const cutting = setInterval(() => server.cutConnections(), 100);
-    try {
-      await Promise.all([write(40), write(40)]);
-    } finally {
-      clearInterval(cutting);
-    }
+    await whileConnectionsAreCut(server, 14, () => Promise.all([write(40), write(40)]));
     await follower.until(160);
     expectAll(follower);
   });
@@ -96,7 +99,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     await write(3);
     await follower.until(6);
     await server.stop();
-    await sleep(500);
+    await noticed(server.url);
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await write(3);
     await follower.until(12);
@@ -107,7 +110,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     const { port } = server.address;
     await server.stop();
     const follower = follow();
-    await sleep(200);
+    await noticed(server.url);
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await write(1);
     await follower.until(2);
@@ -148,7 +151,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     await follower.untilCaughtUp();
     const large = { text: 'x'.repeat(20_000) };
     for (let n = 0; n < 60; n++) await store.append(aStream(), NO_STREAM, someEvents(2, large));
-    await follower.until(120, 20_000);
+    await follower.until(120);
     expectAll(follower);
   });
 
@@ -226,7 +229,7 @@ test('a slow consumer holds the server back instead of filling the memory', asyn
   await untilSteady(sent);
   expect(sent()).toBeLessThan(150);
   released();
-  await follower.until(1_200, 20_000);
+  await follower.until(1_200);
   expectAll(follower);
   await reader.close();
 });

@@ -18,9 +18,6 @@ import {
 import { MemoryEventStore } from '../support/memory-event-store';
 import { Crash, MemoryViewVersion } from '../support/memory-view-store';
 
-// Hundreds of histories: seconds on a free machine, more on a busy one.
-jest.setTimeout(120_000);
-
 async function logOf(steps: readonly Step[]): Promise<readonly RecordedEvent[]> {
   const events = new MemoryEventStore();
   await play(events, steps);

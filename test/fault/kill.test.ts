@@ -111,4 +111,4 @@ test('given writers at work, when the service is killed -9 and started again, th
     expect(report.differences).toEqual([]);
     expect(report.clean).toBe(true);
   });
-}, 120_000);
+});

@@ -74,7 +74,7 @@ describe('a pipeline', () => {
     const position = await realm.append(...shop);
     const version = await realm.active();
     const arrived = await Promise.all(
-      Array.from({ length: realm.views.lane_count }, (_, lane) => version.waitFor(lane, position, 1_000)),
+      Array.from({ length: realm.views.lane_count }, (_, lane) => version.waitFor(lane, position, 60_000)),
     );
     expect(arrived).not.toContain(false);
     const status = await pipeline.status();
@@ -83,7 +83,7 @@ describe('a pipeline', () => {
   });
 
   test('goes on in another process when the one that feeds stops', async () => {
-    const times = { lease_ttl_ms: 200 };
+    const times = { lease_ttl_ms: 2_000 };
     const first = await realm.pipeline({ times });
     const second = await realm.pipeline({ times });
     await realm.append(...shop, ...publications(0, 5));
@@ -224,7 +224,9 @@ describe('an event that cannot be projected', () => {
 
   test('is no matter of a store that fails: nothing is parked, and all goes on when it works again', async () => {
     let down = false;
+    let refused = 0;
     const shaky = wrapVersions((opened, batch) => {
+      if (down) refused++;
       if (down) throw new CatalogError('unavailable');
       return opened.apply(batch);
     });
@@ -236,7 +238,7 @@ describe('an event that cannot be projected', () => {
       ...publications(3, 6),
       onListing(0, 'ListingDescribed', { name: 'B', description: null }),
     );
-    await sleep(100);
+    await waitFor(() => refused > 3);
     down = false;
     await pipeline.caughtUp();
     expect(await parked(realm.parts)).toEqual([]);

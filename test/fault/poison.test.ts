@@ -24,9 +24,6 @@ import {
 import { MemoryEventStore } from '../support/memory-event-store';
 import { Crash, MemoryViewStore, MemoryViewVersion } from '../support/memory-view-store';
 
-// Hundreds of histories: seconds on a free machine, more on a busy one.
-jest.setTimeout(120_000);
-
 /** What happens next: some of a lane is projected, an event is made readable, or a parked stream is tried again. */
 const actions = fc.array(
   fc.record({

@@ -8,6 +8,7 @@ import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
 import { historyOf, play } from '../support/history';
 import { MemoryEventStore } from '../support/memory-event-store';
 import { MemoryViewStore } from '../support/memory-view-store';
+import { waitFor } from '../support/wait-for';
 
 /** A queue on a server that can be gone. */
 class DistantQueue implements JobQueue {
@@ -50,9 +51,9 @@ test('given a queue that cannot be reached, when it is back, then what was writt
   await pipeline.caughtUp();
   queue.away = true;
   await play(events, second!);
-  while (queue.refused < 3) await new Promise((resolve) => setTimeout(resolve, 10));
+  await waitFor(() => queue.refused >= 3);
   queue.away = false;
-  await pipeline.caughtUp(AbortSignal.timeout(10_000));
+  await pipeline.caughtUp(AbortSignal.timeout(60_000));
   expect((await pipeline.status()).lag).toBe(0n);
   await pipeline.stop();
   await queue.close();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listenOn, listenOnOwnPort } from './own-port';
 
 /** The way to a server, which a test can shut: to those behind it the server is gone then, and back when it opens. */
 export class Gate {
@@ -27,9 +28,8 @@ export class Gate {
     if (this.server) return;
     const server = createServer((socket) => this.pass(socket));
     this.server = server;
-    server.listen(this.own_port, '127.0.0.1');
-    await once(server, 'listening');
-    this.own_port = (server.address() as { port: number }).port;
+    if (this.own_port === 0) this.own_port = await listenOnOwnPort(server);
+    else await listenOn(server, this.own_port);
   }
 
   /** Connections are cut and new ones refused. */

@@ -35,7 +35,7 @@ export async function tokenFor(url: string, key: string): Promise<string> {
     const { data } = (await reply.json()) as { data?: { token: string } };
     return data?.token;
   };
-  return waitFor(ask, { timeout_ms: 15_000, what: 'a token' });
+  return waitFor(ask, { what: 'a token' });
 }
 
 export async function createListing(url: string, token: string, name: string): Promise<string> {
@@ -49,7 +49,7 @@ export async function createListing(url: string, token: string, name: string): P
 export async function settled(url: string, token: string, ledger: Ledger): Promise<void> {
   const headers = { 'x-catalog-min-position': String(ledger.position) };
   const asked = async () => (await get(`${url}/api/store`, token, headers)).status === 200;
-  await waitFor(asked, { timeout_ms: 20_000, what: 'the last write to be projected' });
+  await waitFor(asked, { what: 'the last write to be projected' });
 }
 
 /** Those acknowledged writes that a query process answers otherwise; what an outage left uncertain is left out. */
@@ -83,5 +83,5 @@ export async function listing(url: string, token: string, id: string) {
 
 export async function more(ledger: Ledger, writes: number): Promise<void> {
   const goal = ledger.acknowledged + writes;
-  await waitFor(() => ledger.acknowledged >= goal, { timeout_ms: 20_000, what: `${writes} more writes` });
+  await waitFor(() => ledger.acknowledged >= goal, { what: `${writes} more writes` });
 }

@@ -40,6 +40,8 @@ export async function startProcess(
       WORKER_PORT: '0',
       LOG_LEVEL: 'info',
       DEMO: 'off',
+      // However long the log takes to be projected: what is read next is to be all there.
+      START_TIMEOUT_S: '3600',
       ...environment,
     },
     stdio: ['ignore', 'ignore', 'pipe'],

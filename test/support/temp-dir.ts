@@ -10,7 +10,7 @@ export interface TempDir {
 
 export function makeTempDir(prefix = 'catalog-test-'): TempDir {
   const path = mkdtempSync(join(tmpdir(), prefix));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 10 }) };
 }
 
 /** Runs `story` with a folder of its own and removes it after, also where the story fails. */

@@ -13,6 +13,8 @@ export interface RedisRateLimiterOptions {
   readonly url: string;
   /** Of the keys in Redis, `catalog` by default. */
   readonly prefix?: string;
+  /** How long Redis may take to answer, 250 ms by default. */
+  readonly command_ms?: number;
 }
 
 interface WithScript {
@@ -33,8 +35,8 @@ export class RedisRateLimiter implements RateLimiter {
   private readonly connection: Redis & WithScript;
   private readonly prefix: string;
 
-  private constructor({ url, prefix = 'catalog' }: RedisRateLimiterOptions) {
-    const connection = connectImpatient(url, COMMAND_MS);
+  private constructor({ url, prefix = 'catalog', command_ms = COMMAND_MS }: RedisRateLimiterOptions) {
+    const connection = connectImpatient(url, command_ms);
     connection.defineCommand('takeToken', { numberOfKeys: 1, lua: TAKE_TOKEN });
     this.connection = connection as Redis & WithScript;
     this.prefix = prefix;

@@ -1,4 +1,5 @@
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import { listenOn, listenOnOwnPort } from '../own-port';
 
 /** The sockets that clients came by, so that one can be cut as a failing network would. */
 export class Connections {
@@ -14,15 +15,11 @@ export class Connections {
     });
   }
 
-  /** The port listened on. */
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.listener.once('error', reject);
-      this.listener.listen(port, host, () => {
-        const address = this.listener.address();
-        resolve(typeof address === 'object' && address ? address.port : port);
-      });
-    });
+  /** The port listened on; one of its own for 0. */
+  async listen(host: string, port: number): Promise<number> {
+    if (port === 0) return listenOnOwnPort(this.listener, host);
+    await listenOn(this.listener, port, host);
+    return port;
   }
 
   /** `host:port` of the client's end. */

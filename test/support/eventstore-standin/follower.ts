@@ -23,8 +23,8 @@ export class Follower {
     this.done.catch(() => {});
   }
 
-  async until(count: number, timeout_ms = 10_000): Promise<void> {
-    await waitFor(() => this.events.length >= count, { what: `${count} events`, timeout_ms });
+  async until(count: number): Promise<void> {
+    await waitFor(() => this.events.length >= count, { what: `${count} events` });
   }
 
   async untilCaughtUp(): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type CallLimits, DEFAULT_LIMITS } from '../../../shared/adapters/eventstoredb/connection';
 import {
   EventStoreDbEventStore,
   type EventStoreDbOptions,
@@ -33,9 +34,18 @@ export class EventStoreServer {
 /** A server is not emptied between tests: each one's streams have a name space, and so a log, of their own. */
 export const ownNamespace = (): string => `t${randomUUID()}.`;
 
+/** However long it takes in all, for what is not about how soon a call gives up. */
+const PATIENT: Partial<CallLimits> = { call_ms: 120_000, outage_ms: 120_000 };
+
+/** A store whose calls do not give up, unless `limits` says so. */
 export function openStore(
   url: string,
   options: Partial<EventStoreDbOptions> = {},
 ): Promise<EventStoreDbEventStore> {
-  return EventStoreDbEventStore.open({ url, realm: 'live', ...options });
+  return EventStoreDbEventStore.open({ url, realm: 'live', limits: PATIENT, ...options });
+}
+
+/** A store that gives up as soon as the service does. */
+export function openImpatientStore(url: string): Promise<EventStoreDbEventStore> {
+  return openStore(url, { limits: DEFAULT_LIMITS });
 }

@@ -18,7 +18,7 @@ export interface StandInOptions {
   /** Where the log is kept. */
   readonly folder: string;
   readonly host?: string;
-  /** 0, the default, for any. */
+  /** 0, the default, for any; it stays the stand-in's own while it is stopped. */
   readonly port?: number;
 }
 

@@ -51,11 +51,11 @@ describe('sanitised HTML', () => {
     expect(sanitise('1 < 2 & 3')).toBe('1 &lt; 2 &amp; 3');
   });
 
-  test('survives depth, and is done in time', () => {
-    const started_ms = performance.now();
-    expect(sanitise(`${'<div>'.repeat(9_000)}a`)).toContain('a');
-    expect(sanitise('<b><a href="https://x.example">'.repeat(1_500))).toContain('https://x.example');
-    expect(performance.now() - started_ms).toBeLessThan(2_000);
+  test('is as deep as any page needs, and no deeper, however deep it was', () => {
+    const deep = `${'<div>'.repeat(50)}a${'</div>'.repeat(50)}`;
+    expect(sanitise(`${'<div>'.repeat(9_000)}a`)).toBe(deep);
+    const links = sanitise('<b><a href="https://x.example">'.repeat(1_500));
+    expect(links.match(/<\w/g)).toHaveLength(50);
   });
 
   const scraps = fc.constantFrom(

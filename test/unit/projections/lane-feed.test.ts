@@ -34,7 +34,7 @@ class HeldQueue {
   }
 }
 
-function startFeed(queue: HeldQueue, hold_ms = 10_000): LaneFeed {
+function startFeed(queue: HeldQueue, hold_ms = 600_000): LaneFeed {
   const stop = new AbortController();
   const log = pino({ level: 'silent' });
   const fed = [0n, 0n, 0n];

@@ -28,6 +28,8 @@ export interface Asked {
 export class ReadWorld {
   /** What the reads take for the time, Unix milliseconds. */
   now_ms = 1_000_000;
+  /** At least so long a read waits for a position, on a machine however busy; the product's own limit where it is 0. */
+  patience_ms = 60_000;
   /** What was told of as viewed. */
   readonly viewed: Viewed[] = [];
   private readonly heads = new Map<number, Position>();
@@ -40,7 +42,10 @@ export class ReadWorld {
     private readonly principal: Principal,
   ) {
     const now = () => this.now_ms;
-    const view = new ActiveView(store, now);
+    const view = new ActiveView(
+      patient(store, () => this.patience_ms),
+      now,
+    );
     const system = { now, random: (size: number) => new Uint8Array(size) };
     const recordView = (viewed: Viewed): void => void this.viewed.push(viewed);
     this.routes = queryRoutes({ views: { live: view, test: view }, system, recordView });
@@ -103,6 +108,17 @@ export class ReadWorld {
     await this.store.close();
     this.folder.remove();
   }
+}
+
+/** The same documents, with `waitFor` waiting for `least_ms()` at least. */
+function patient(store: ViewStore, least_ms: () => number): ViewStore {
+  const open = async (number: number): Promise<ViewVersion> => {
+    const version = await store.open(number);
+    const waitFor: ViewVersion['waitFor'] = (lane, position, timeout_ms) =>
+      version.waitFor(lane, position, Math.max(timeout_ms, least_ms()));
+    return Object.create(version, { waitFor: { value: waitFor } });
+  };
+  return Object.create(store, { open: { value: open } });
 }
 
 /** The condition that the read is refused for; fails where it is not refused. */

@@ -120,7 +120,7 @@ test('it flushes by itself, and what is left when it stops', async () => {
   view(a);
   await waitFor(() => counts(a).length === 1);
   view(a, 2);
-  await counter.stop(1_000);
+  await counter.stop(60_000);
   expect(counts(a).reduce((sum, count) => sum + count)).toBe(3);
 });
 
@@ -132,7 +132,7 @@ test('a stop hands on what had failed before as well, and does not wait for ever
   await counter.flush();
   view(a, 2);
   given.fails = () => undefined;
-  await counter.stop(1_000);
+  await counter.stop(60_000);
   expect(counts(a)).toEqual([1, 2]);
 
   const stuck = counting({ append: () => sleep(60_000, undefined, { ref: false }) });
