@@ -62,7 +62,7 @@ async function lookAt(runtime: Runtime, realm: Realm, { pipelines }: Needs): Pro
   const [head, documents, queue] = await Promise.all([
     answer(runtime.events[realm].head()),
     answer(documentsOf(runtime, realm)),
-    answer(pipeline?.assertQueue().then(() => true) ?? Promise.resolve(true)),
+    answer(pipeline?.askQueue() ?? Promise.resolve('unknown')),
   ]);
   const missing: Part[] = [];
   if (head === undefined) missing.push('event_store');
@@ -71,7 +71,7 @@ async function lookAt(runtime: Runtime, realm: Realm, { pipelines }: Needs): Pro
   if (queue === undefined) missing.push('job_queue');
   const told = (part: Part): string => (missing.includes(part) ? 'unavailable' : 'ok');
   const details: JsonObject = { event_store: told('event_store'), view_store: told('view_store') };
-  if (pipeline) Object.assign(details, { job_queue: told('job_queue'), pipeline: pipeline.state });
+  if (pipeline) Object.assign(details, { job_queue: queue ?? 'unavailable', pipeline: pipeline.state });
   if (documents) Object.assign(details, describe(documents, head));
   return { missing, details };
 }

@@ -34,9 +34,11 @@ export class RealmPipeline {
     return this.running ? 'running' : 'starting';
   }
 
-  /** Throws `CatalogError('unavailable')` where the queue cannot be reached; does nothing before it was opened. */
-  async assertQueue(): Promise<void> {
-    await this.running?.queue.depth(0);
+  /** Throws `CatalogError('unavailable')` where the queue cannot be reached; `unknown` before it was opened. */
+  async askQueue(): Promise<'ok' | 'unknown'> {
+    if (!this.running) return 'unknown';
+    await this.running.queue.depth(0);
+    return 'ok';
   }
 
   /** Resolves when the realm's documents are level with its log as it stood after the call, or when `signal` aborts. */

@@ -175,14 +175,19 @@ describeOnAll(SERVER_SETTINGS, 'a start before the servers', () => {
     const began_ms = performance.now();
     const service = await startAllInOne(config, log);
     expect(performance.now() - began_ms).toBeLessThan(TOLD_MS_MAX);
-    const waitingFor = async (): Promise<string[]> => {
+    const look = async (): Promise<{ waiting_for: string[]; live?: { job_queue: string } }> => {
       const reply = await fetch(`${service.url}/health/ready`);
-      const body = (await reply.json()) as { error?: { details: { waiting_for: string[] } } };
+      const { error } = (await reply.json()) as { error?: { details: Awaited<ReturnType<typeof look>> } };
       expect(reply.headers.has('retry-after')).toBe(reply.status === 503);
-      return body.error?.details.waiting_for ?? [];
+      return error?.details ?? { waiting_for: [] };
     };
+    const waitingFor = async (): Promise<string[]> => (await look()).waiting_for;
     try {
-      expect(await waitingFor()).toEqual(['event_store', 'view_store']);
+      expect(await look()).toMatchObject({
+        waiting_for: ['event_store', 'view_store'],
+        // Its lanes are told by the documents, so nobody has asked it yet.
+        live: { job_queue: 'unknown' },
+      });
       const headers = { 'x-api-key': `sk_live_${'a'.repeat(43)}` };
       const refused = await fetch(`${service.url}/auth/token`, { method: 'POST', headers });
       expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
