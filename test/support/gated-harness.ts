@@ -22,7 +22,7 @@ export async function startGatedHarness(): Promise<GatedHarness> {
   const { gates, settings, flushRedis, dispose } = await gatedServers();
   // What the harness is given is emptied by us, past the gates.
   const servers = { settings, flushRedis, dispose: async () => {} };
-  const harness = await startHarness({ servers });
+  const harness = await startHarness({ servers, waits_for_late: false });
   const close = async (): Promise<void> => {
     await harness.close();
     for (const gate of Object.values(gates)) await gate.shut();

@@ -70,6 +70,11 @@ export interface HarnessOptions {
   readonly system?: System;
   /** Default: those that the process' environment names. */
   readonly servers?: OwnNames;
+  /**
+   * Whether a request whose write was not projected in time waits until it is. Default: true; false where servers are
+   * taken away, and nothing is projected until they are back.
+   */
+  readonly waits_for_late?: boolean;
 }
 
 /** Rate limits are out of the way unless a test sets its own. */
@@ -111,7 +116,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const send: Harness['request'] = async (method, path, sent = {}) => {
     const before = late.count;
     const reply = await request(service.url, method, path, sent);
-    if (late.count > before) await settled();
+    if (late.count > before && options.waits_for_late !== false) await settled();
     return reply;
   };
   const token: Harness['token'] = async (key) => {
