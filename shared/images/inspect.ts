@@ -1,6 +1,7 @@
+import type { ImageType } from '../contracts/vocabulary';
 import { RefusedImage } from './refused';
 import { loadSharp } from './sharp';
-import { type ImageType, sniffImage } from './sniff';
+import { sniffImage } from './sniff';
 
 /** Width × height × frames. */
 export const PIXELS_MAX = 50_000_000;

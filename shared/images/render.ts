@@ -1,9 +1,9 @@
 import type { Sharp, SharpOptions } from 'sharp';
+import type { ImageType, VariantName } from '../contracts/vocabulary';
 import { gifBreaksOff } from './gif-breaks-off';
 import { type ImageHeader, inspectImage, PIXELS_MAX } from './inspect';
 import { RefusedImage } from './refused';
 import { loadSharp } from './sharp';
-import type { ImageType } from './sniff';
 
 export interface Rendition {
   readonly bytes: Buffer;
@@ -14,8 +14,12 @@ export interface Rendition {
 }
 
 /** Widths in pixels at most, largest first: each is made of the one before. */
-const VARIANT_WIDTHS = { large: 1600, medium: 960, small: 480, thumb: 200 } as const;
-export type VariantName = keyof typeof VARIANT_WIDTHS;
+const VARIANT_WIDTHS: Readonly<Record<VariantName, number>> = {
+  large: 1600,
+  medium: 960,
+  small: 480,
+  thumb: 200,
+};
 const VARIANT_NAMES = Object.keys(VARIANT_WIDTHS) as VariantName[];
 
 export interface NamedRendition extends Rendition {

@@ -1,18 +1,7 @@
-/** The formats that are taken, by their media type. */
-export const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif'] as const;
-export type ImageType = (typeof IMAGE_TYPES)[number];
+import type { ImageType } from '../contracts/vocabulary';
 
 /** As many of a file's first bytes as are looked at. */
 export const SNIFF_BYTES = 64;
-
-/** What a file's address ends with. */
-export const EXTENSIONS: Readonly<Record<ImageType, string>> = {
-  'image/jpeg': 'jpg',
-  'image/png': 'png',
-  'image/webp': 'webp',
-  'image/gif': 'gif',
-  'image/avif': 'avif',
-};
 
 /**
  * The format by a file's first bytes (as many as `SNIFF_BYTES`, or all where there are fewer), never by its name or by

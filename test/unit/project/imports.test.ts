@@ -90,10 +90,11 @@ test('decide, evolve and view files import kernel, contracts and zod alone', () 
   expect(wrong.map(show)).toEqual([]);
 });
 
-test('the image library is spoken to in one folder, which knows nothing else of the service', () => {
+test('the image library is spoken to in one folder, which knows of the service its contracts alone', () => {
   const of = (path: string): boolean => path.startsWith('shared/images/');
   expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);
-  expect(imports.filter(({ to, from }) => of(from) && !of(to) && to !== 'sharp').map(show)).toEqual([]);
+  const known = (to: string): boolean => of(to) || to === 'sharp' || to.startsWith('shared/contracts/');
+  expect(imports.filter(({ to, from }) => of(from) && !known(to)).map(show)).toEqual([]);
 });
 
 test('a start that touches no image does not load the image library', () => {
@@ -108,6 +109,23 @@ test('a start that touches no image does not load the image library', () => {
     'false',
   );
   expect(loads(['shared/images/sharp'], 'at0.loadSharp()')).toBe('true');
+});
+
+test('no file imports itself by way of others, types included', () => {
+  const known = new Set(files);
+  const next = new Map<string, string[]>(files.map((file) => [file, []]));
+  for (const { from, to } of imports)
+    for (const path of [`${to}.ts`, `${to}/index.ts`]) if (known.has(path)) next.get(from)!.push(path);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const walk = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '));
+    if (way.includes(file) || done.has(file)) return;
+    for (const target of next.get(file)!) walk(target, [...way, file]);
+    done.add(file);
+  };
+  for (const file of files) walk(file, []);
+  expect(circles).toEqual([]);
 });
 
 test('nothing imports the tests', () => {
