@@ -4,7 +4,7 @@ import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shar
 import { parseBody } from '../../../shared/http/validation';
 import type { PublicationId } from '../../../shared/kernel/ids';
 import { contextOf, guardFor, storeNamedForNew } from '../request';
-import type { RouteDeps } from '../routes';
+import type { RouteDeps } from '../route-deps';
 import { settle } from '../settle';
 import { newPublicationSchema, publicationPatchSchema } from './body';
 import { createPublication, deletePublication, type PublicationTarget, updatePublication } from './service';

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { CatalogError } from '../../kernel/errors';
 import { isBusy, toCatalogError } from './errors';
-import { StatementCache } from './statement-cache';
+import { type SqlInput, StatementCache } from './statement-cache';
 
 export type SqlValue = string | number | null;
-export type SqlInput = string | number | bigint | null;
 /** A row's columns in the order of its SELECT. */
 export type SqlRow = readonly SqlValue[];
 

@@ -89,6 +89,23 @@ test('decide, evolve and view files import kernel, contracts and zod alone', () 
   expect(wrong.map(show)).toEqual([]);
 });
 
+test('no file imports itself by way of others, types included', () => {
+  const known = new Set(files);
+  const next = new Map<string, string[]>(files.map((file) => [file, []]));
+  for (const { from, to } of imports)
+    for (const path of [`${to}.ts`, `${to}/index.ts`]) if (known.has(path)) next.get(from)!.push(path);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const walk = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '));
+    if (way.includes(file) || done.has(file)) return;
+    for (const target of next.get(file)!) walk(target, [...way, file]);
+    done.add(file);
+  };
+  for (const file of files) walk(file, []);
+  expect(circles).toEqual([]);
+});
+
 test('nothing imports the tests', () => {
   expect(imports.filter(({ to }) => to.startsWith('test/')).map(show)).toEqual([]);
 });
