@@ -34,7 +34,8 @@ export type Presentable = keyof typeof EXPANSIONS;
 /** The parts of a document that `present*` needs for this query. */
 export function partsFor(resource: Presentable, query: ReadQuery): DocumentPart[] {
   const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
-  const recounted = query.visibility !== 'public' && resource !== 'publication';
+  const counted = resource === 'store' && query.expand.includes('media');
+  const recounted = counted || (query.visibility !== 'public' && resource !== 'publication');
   return [...(recounted ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
@@ -100,12 +101,8 @@ function mediaCollection(
   filter: VisibilityFilter,
 ): JsonObject {
   const { id, stats } = document.body as { id: string; stats?: { media_count?: number } };
-  const media = mediaOf(document);
+  const total_count = resource === 'store' ? storeState(document).media : (stats?.media_count ?? 0);
   const path = resource === 'store' ? '/api/store' : `/api/${resource}/${id}`;
   const named: Record<string, string> = resource === 'store' ? { store_id: id } : {};
-  return collectionOf(
-    media,
-    stats?.media_count ?? media.length,
-    urlOf(path, filter, { ...named, expand: 'media' }),
-  );
+  return collectionOf(mediaOf(document), total_count, urlOf(path, filter, { ...named, expand: 'media' }));
 }

@@ -52,7 +52,12 @@ export function column(table: Table, key: string): string {
 }
 
 /** Creates every collection's table and indexes. Keys stand first, so that a filter need not read past them. */
-export const DOCUMENTS_SCHEMA = Object.values(tables).map(toDdl).join(';\n');
+export const DOCUMENTS_SCHEMA = documentsSchema(COLLECTION_NAMES);
+
+/** The tables of these collections. */
+export function documentsSchema(names: readonly CollectionName[]): string {
+  return names.map((name) => toDdl(tables[name])).join(';\n');
+}
 
 function toDdl(table: Table): string {
   const keys = Object.entries(table.spec.keys).map(
