@@ -89,9 +89,14 @@ export class Connection {
     return this.statement(sql).all(parameters) as SqlRow[];
   }
 
+  /** The only row of a statement that gives one at most. */
+  first(sql: string, parameters: readonly SqlInput[] = []): SqlRow | undefined {
+    return this.statement(sql).get(parameters) as SqlRow | undefined;
+  }
+
   /** The first column of the first row; undefined where there is no row. */
   value(sql: string, parameters: readonly SqlInput[] = []): SqlValue | undefined {
-    return this.all(sql, parameters)[0]?.[0];
+    return this.first(sql, parameters)?.[0];
   }
 
   run(sql: string, parameters: readonly SqlInput[] = []): Database.RunResult {
