@@ -25,6 +25,7 @@ export type ImageType = z.infer<typeof imageTypeSchema>;
 
 /** The sizes that every picture comes in, the smallest first: at most 200, 480, 960 and 1600 px wide. */
 export const variantNameSchema = z.enum(['thumb', 'small', 'medium', 'large']);
+export type VariantName = z.infer<typeof variantNameSchema>;
 
 export const mediaStatusSchema = z.enum(['processing', 'ready', 'failed']);
 

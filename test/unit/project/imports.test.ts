@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
@@ -87,6 +88,27 @@ test('decide, evolve and view files import kernel, contracts and zod alone', () 
     dirname(to) === dirname(from);
   const wrong = imports.filter(({ from, to }) => PURE.test(from) && !allowed(to, from));
   expect(wrong.map(show)).toEqual([]);
+});
+
+test('the image library is spoken to in one folder, which knows of the service its contracts alone', () => {
+  const of = (path: string): boolean => path.startsWith('shared/images/');
+  expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);
+  const known = (to: string): boolean => of(to) || to === 'sharp' || to.startsWith('shared/contracts/');
+  expect(imports.filter(({ to, from }) => of(from) && !known(to)).map(show)).toEqual([]);
+});
+
+test('a start that touches no image does not load the image library', () => {
+  const compiled = resolve(__dirname, '../../..');
+  const loads = (roots: readonly string[], then = ''): string => {
+    const script =
+      roots.map((root) => `const at${roots.indexOf(root)} = require('${join(compiled, root)}');`).join('') +
+      `${then};process.stdout.write(String(Object.keys(require.cache).some((path) => /[/]sharp[/]/.test(path))))`;
+    return execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  };
+  expect(loads(['services/cli/program', 'services/all-in-one', 'services/pipelines', 'services/apps'])).toBe(
+    'false',
+  );
+  expect(loads(['shared/images/sharp'], 'at0.loadSharp()')).toBe('true');
 });
 
 test('no file imports itself by way of others, types included', () => {
