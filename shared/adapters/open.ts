@@ -99,11 +99,18 @@ export async function openIdempotencyStore(config: Config): Promise<IdempotencyS
   return SqliteIdempotencyStore.open({ file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite') });
 }
 
+/** MONGODB_URL chooses GridFS. */
 export async function openBlobStore(
   config: Config,
   environment: Environment,
   area: BlobArea,
 ): Promise<BlobStore> {
+  const { MONGODB_URL: url } = config;
+  if (url !== undefined) {
+    const { GridFsBlobStore } =
+      require('./mongodb/gridfs-blob-store') as typeof import('./mongodb/gridfs-blob-store');
+    return new GridFsBlobStore({ url, environment, area });
+  }
   return FileBlobStore.open({ folder: join(realmFolder(config, environment), 'media', area) });
 }
 

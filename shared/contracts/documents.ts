@@ -1,4 +1,5 @@
 import type { JsonObject, Position } from './envelope';
+import type { JsonText } from './json-text';
 
 /** A scalar that documents are found and sorted by. */
 export type Key = string | number | null;
@@ -12,6 +13,8 @@ export interface ViewDocument {
   readonly keys: Readonly<Record<string, Key>>;
   /** The resource as the storefront's own view (visibility `public`) answers it, `stats` included. */
   readonly body: JsonObject;
+  /** `body` as it is stored, where a read asked for it and the store keeps it as text. */
+  readonly json?: JsonText;
   /** What the projection needs to go on, and the counts that totals come from. */
   readonly state: JsonObject;
   /** What `expand` adds, by resource. */

@@ -143,7 +143,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnd
       const bytes = randomBytes(400_000);
       const other = await put(randomBytes(400_000));
       const pieces = await given.pieces();
-      const blobs = await Promise.all(Array.from({ length: 12 }, (_, n) => put(bytes, stores[n % 3])));
+      const blobs = await Promise.all(Array.from({ length: 9 }, (_, n) => put(bytes, stores[n % 3])));
       expect(new Set(blobs.map(({ hash }) => hash))).toEqual(new Set([sha256(bytes)]));
       expect((await listed(store)).map(({ hash }) => hash)).toEqual([sha256(bytes), other.hash].sort());
       expect(await given.pieces()).toBe(2 * pieces);
@@ -178,7 +178,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnd
 
     test('what is put while it is swept stays', async () => {
       const sweeper = await given.again();
-      const contents = Array.from({ length: 25 }, () => randomBytes(2_000));
+      const contents = Array.from({ length: 8 }, () => randomBytes(2_000));
       for (const bytes of contents) await put(bytes);
       given.advance(HOUR_MS);
       const sweeping = contents.map((bytes) => sweeper.deleteIfOlder(sha256(bytes), START_MS + HOUR_MS));

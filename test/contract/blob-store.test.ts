@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
+import { dieWhilePutting } from '../support/putter';
 import { makeTempDir, withTempDir } from '../support/temp-dir';
 import { blobStoreContract, chunksOf, listed, readAll, START_MS, sha256 } from './blob-store.contract';
 
@@ -38,10 +37,7 @@ blobStoreContract('files', async () => {
 describe('blob store on files: what is its own', () => {
   test('a process that dies while it puts leaves nothing to be seen, and what it left is removed an hour later', async () => {
     await withTempDir(async (folder) => {
-      const victim = putterIn(folder);
-      await once(victim.stdout!, 'data');
-      victim.kill('SIGKILL');
-      await once(victim, 'exit');
+      await dieWhilePutting(folder);
       const store = await FileBlobStore.open({ folder });
       expect(await listed(store)).toEqual([]);
       const [left, ...more] = piecesIn(folder);
@@ -92,9 +88,3 @@ describe('blob store on files: what is its own', () => {
     });
   });
 });
-
-/** A process that puts, says so, and never comes to the end. */
-function putterIn(folder: string): ChildProcess {
-  const script = join(__dirname, '../support/put-for-ever.js');
-  return spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
-}

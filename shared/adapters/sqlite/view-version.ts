@@ -99,8 +99,8 @@ export class SqliteViewVersion implements ViewVersion {
   ): Promise<StoredDocument | undefined> {
     const table = tables[collection];
     const sql = `SELECT ${selected(table, parts)} FROM ${table.name} AS d WHERE d.id = ?`;
-    const documents = await this.read(collection, parts, { sql, parameters: [id] });
-    return documents[0];
+    const row = await this.connection.attempt(() => this.connection.first(sql, [id]));
+    return row && toDocument(table, parts, row);
   }
 
   async getMany(
