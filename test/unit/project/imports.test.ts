@@ -89,6 +89,19 @@ test('decide, evolve and view files import kernel, contracts and zod alone', () 
   expect(wrong.map(show)).toEqual([]);
 });
 
+test('the client takes types of the contracts and kernel, and what is built of it loads only itself', () => {
+  const allowed = /^(zod$|shared\/(client|contracts|kernel)\/)/;
+  const wrong = imports.filter(({ from, to }) => from.startsWith('shared/client/') && !allowed.test(to));
+  expect(wrong.map(show)).toEqual([]);
+  const built = join(__dirname, '../../../shared/client');
+  const scripts = readdirSync(built).filter((name) => name.endsWith('.js'));
+  const loaded = scripts.flatMap((name) =>
+    [...readFileSync(join(built, name), 'utf8').matchAll(/require\("(.*?)"\)/g)].map(([, module]) => module),
+  );
+  expect(loaded.length).toBeGreaterThan(10);
+  expect(loaded.filter((module) => !module!.startsWith('./'))).toEqual([]);
+});
+
 test('nothing imports the tests', () => {
   expect(imports.filter(({ to }) => to.startsWith('test/')).map(show)).toEqual([]);
 });
