@@ -1,11 +1,18 @@
 import type { Position } from '../shared/contracts/envelope';
+import type { Realm } from '../shared/contracts/realm';
+import type { Logger } from '../shared/kernel/log';
+import type { JobQueue } from '../shared/ports/job-queue';
+import type { ViewStore } from '../shared/ports/view-store';
 import { reasonOf } from './errors';
-import type { FeederParts } from './feeder';
 import type { LaneFeed } from './lane-feed';
 import { pause } from './pause';
 import { fedVersions } from './view-schema';
 
-export interface WedgeWatch extends Pick<FeederParts, 'realm' | 'queue' | 'views' | 'log'> {
+export interface WedgeWatch {
+  readonly realm: Realm;
+  readonly queue: JobQueue;
+  readonly views: ViewStore;
+  readonly log: Logger;
   readonly feed: LaneFeed;
   readonly signal: AbortSignal;
   readonly every_ms: number;

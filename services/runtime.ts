@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import {
+  openBlobStore,
   openEventStore,
   openIdempotencyStore,
   openRateLimiter,
@@ -7,10 +8,11 @@ import {
   type ViewStoreUse,
 } from '../shared/adapters/open';
 import type { Environment, Realm } from '../shared/contracts/realm';
-import { REALMS } from '../shared/contracts/realm';
+import { ENVIRONMENTS, REALMS } from '../shared/contracts/realm';
 import type { Config } from '../shared/kernel/config';
 import type { System } from '../shared/kernel/system';
 import { ActiveView } from '../shared/ports/active-view';
+import { BLOB_AREAS, type BlobArea, type BlobStore } from '../shared/ports/blob-store';
 import type { EventStore } from '../shared/ports/event-store';
 import type { IdempotencyStore } from '../shared/ports/idempotency-store';
 import type { RateLimiter } from '../shared/ports/rate-limiter';
@@ -18,7 +20,10 @@ import type { ViewStore } from '../shared/ports/view-store';
 import { CountedEventStore } from './metrics/counted-event-store';
 import { ServiceMetrics } from './metrics/service-metrics';
 
-/** What every process of the service opens: the log and the documents of each realm, the limiter and the idempotency store, and what it counts. */
+/**
+ * What every process of the service opens: the log and the documents of each realm, the media's bytes of each
+ * environment, the limiter and the idempotency store, and what it counts.
+ */
 export interface Runtime {
   readonly config: Config;
   readonly log: Logger;
@@ -26,6 +31,7 @@ export interface Runtime {
   readonly events: Readonly<Record<Realm, EventStore>>;
   readonly viewStores: Readonly<Record<Realm, ViewStore>>;
   readonly views: Readonly<Record<Realm, ActiveView>>;
+  readonly blobs: PerEnvironment<Readonly<Record<BlobArea, BlobStore>>>;
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
   readonly metrics: ServiceMetrics;
@@ -57,9 +63,12 @@ export async function openRuntime(
     );
     const viewStores = await perRealm((realm) => keep(openViewStore(config, realm, use)));
     const views = await perRealm(async (realm) => new ActiveView(viewStores[realm], system.now));
+    const blobs = await perEnvironment((environment) =>
+      perArea((area) => keep(openBlobStore(config, environment, area))),
+    );
     const limiter = await keep(openRateLimiter(config));
     const idempotency = await keep(openIdempotencyStore(config));
-    return { config, log, system, events, viewStores, views, limiter, idempotency, metrics, close };
+    return { config, log, system, events, viewStores, views, blobs, limiter, idempotency, metrics, close };
   } catch (error) {
     await close();
     throw error;
@@ -67,8 +76,20 @@ export async function openRuntime(
 }
 
 /** One of each realm, made one after the other. */
-export async function perRealm<T>(make: (realm: Realm) => Promise<T>): Promise<Record<Realm, T>> {
-  const made: Partial<Record<Realm, T>> = {};
-  for (const realm of REALMS) made[realm] = await make(realm);
-  return made as Record<Realm, T>;
+export const perRealm = <T>(make: (realm: Realm) => Promise<T>): Promise<Record<Realm, T>> =>
+  oneEach(REALMS, make);
+
+const perEnvironment = <T>(make: (environment: Environment) => Promise<T>): Promise<PerEnvironment<T>> =>
+  oneEach(ENVIRONMENTS, make);
+
+const perArea = <T>(make: (area: BlobArea) => Promise<T>): Promise<Record<BlobArea, T>> =>
+  oneEach(BLOB_AREAS, make);
+
+async function oneEach<Name extends string, T>(
+  names: readonly Name[],
+  make: (name: Name) => Promise<T>,
+): Promise<Record<Name, T>> {
+  const made: Partial<Record<Name, T>> = {};
+  for (const name of names) made[name] = await make(name);
+  return made as Record<Name, T>;
 }

@@ -9,6 +9,7 @@ import {
   type ListingEvent,
   type ListingState,
 } from '../../shared/contracts/aggregates/listing';
+import { evolveMedia, type MediaEvent, type MediaState } from '../../shared/contracts/aggregates/media';
 import {
   evolvePublication,
   type PublicationEvent,
@@ -20,6 +21,7 @@ import type {
   AccountId,
   ApiKeyId,
   ListingId,
+  MediaId,
   PublicationId,
   ReviewId,
   StoreId,
@@ -46,6 +48,16 @@ export const listingAggregate: Aggregate<ListingState, ListingEvent, ListingId> 
   owner: (state) => {
     if (state.tag === 'absent') return nobody('listing');
     return { store_id: state.tag === 'present' ? state.listing.store_id : state.store_id };
+  },
+};
+
+export const mediaAggregate: Aggregate<MediaState, MediaEvent, MediaId> = {
+  category: 'media',
+  absent: ABSENT,
+  evolve: evolveMedia,
+  owner: (state) => {
+    if (state.tag === 'absent') return nobody('media');
+    return { store_id: state.tag === 'present' ? state.media.store_id : state.store_id };
   },
 };
 

@@ -4,12 +4,8 @@ import { ActiveStores } from './active-stores';
 import type { StoreDeps } from './context';
 import { listingRoutes } from './listing/routes';
 import { publicationRoutes } from './publication/routes';
+import type { RouteDeps } from './route-deps';
 import type { SettleDeps } from './settle';
-
-/** What the handlers of writes work with. */
-export interface RouteDeps extends StoreDeps, SettleDeps {
-  readonly stores: ActiveStores;
-}
 
 /** Every write endpoint of the interface (spec, "Write endpoints"). */
 export function commandRoutes(deps: StoreDeps & SettleDeps & { readonly onCache?: CacheObserver }): Route[] {

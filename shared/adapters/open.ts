@@ -1,12 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Realm } from '../contracts/realm';
+import type { Environment, Realm } from '../contracts/realm';
 import type { Config } from '../kernel/config';
+import type { BlobArea, BlobStore } from '../ports/blob-store';
 import type { EventStore } from '../ports/event-store';
 import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { JobQueue, LaneJob } from '../ports/job-queue';
 import type { RateLimiter } from '../ports/rate-limiter';
 import type { ViewStore } from '../ports/view-store';
+import { FileBlobStore } from './files/blob-store';
 import { InProcessJobQueue } from './in-process/job-queue';
 import { SqliteEventStore } from './sqlite/event-store';
 import { SqliteIdempotencyStore } from './sqlite/idempotency-store';
@@ -95,6 +97,21 @@ export async function openIdempotencyStore(config: Config): Promise<IdempotencyS
     return RedisIdempotencyStore.open({ url, prefix });
   }
   return SqliteIdempotencyStore.open({ file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite') });
+}
+
+/** MONGODB_URL chooses GridFS. */
+export async function openBlobStore(
+  config: Config,
+  environment: Environment,
+  area: BlobArea,
+): Promise<BlobStore> {
+  const { MONGODB_URL: url } = config;
+  if (url !== undefined) {
+    const { GridFsBlobStore } =
+      require('./mongodb/gridfs-blob-store') as typeof import('./mongodb/gridfs-blob-store');
+    return new GridFsBlobStore({ url, environment, area });
+  }
+  return FileBlobStore.open({ folder: join(realmFolder(config, environment), 'media', area) });
 }
 
 function realmFolder(config: Config, realm: Realm): string {

@@ -1,6 +1,7 @@
 import { type AccountEvent, accountEvents } from './aggregates/account';
 import { type ApiKeyEvent, apiKeyEvents } from './aggregates/api-key';
 import { type ListingEvent, listingEvents } from './aggregates/listing';
+import { type MediaEvent, mediaEvents } from './aggregates/media';
 import { type PublicationEvent, publicationEvents } from './aggregates/publication';
 import { type ReviewEvent, reviewEvents } from './aggregates/review';
 import { type StoreEvent, storeEvents } from './aggregates/store';
@@ -13,6 +14,7 @@ export type DomainEvent =
   | StoreEvent
   | ListingEvent
   | PublicationEvent
+  | MediaEvent
   | ReviewEvent;
 
 export const eventDefinitions: readonly EventDefinition[] = [
@@ -21,6 +23,7 @@ export const eventDefinitions: readonly EventDefinition[] = [
   ...storeEvents,
   ...listingEvents,
   ...publicationEvents,
+  ...mediaEvents,
   ...reviewEvents,
 ];
 

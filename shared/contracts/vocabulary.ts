@@ -19,6 +19,16 @@ export type SortMode = z.infer<typeof sortModeSchema>;
 
 export const paymentMethodTypeSchema = z.enum(['cash', 'card', 'bank_transfer', 'wallet', 'other']);
 
+/** What pictures may be uploaded as, by their bytes (decisions §6). */
+export const imageTypeSchema = z.enum(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif']);
+export type ImageType = z.infer<typeof imageTypeSchema>;
+
+/** The sizes that every picture comes in, the smallest first: at most 200, 480, 960 and 1600 px wide. */
+export const variantNameSchema = z.enum(['thumb', 'small', 'medium', 'large']);
+export type VariantName = z.infer<typeof variantNameSchema>;
+
+export const mediaStatusSchema = z.enum(['processing', 'ready', 'failed']);
+
 export const environmentSchema = z.enum(['live', 'test']);
 export const keyTypeSchema = z.enum(['public', 'secret']);
 export type KeyType = z.infer<typeof keyTypeSchema>;

@@ -1,6 +1,10 @@
 /** SHA-256 of the bytes, 64 lower-case hexadecimal digits: the same bytes are kept once. */
 export type BlobHash = string;
 
+const HASH = /^[0-9a-f]{64}$/;
+
+export const isBlobHash = (text: string): boolean => HASH.test(text);
+
 export interface StoredBlob {
   readonly hash: BlobHash;
   readonly size_bytes: number;
@@ -23,8 +27,9 @@ export interface BlobReading {
  * Bytes by content hash, of one environment and one area.
  *
  * - `put` streams: it holds a chunk at a time. Resolves when the blob is durable and readable; where `bytes` throws, it
- *   throws the same and nothing is kept. Putting what is there already changes only its `stored_at`.
- * - `size` is undefined for what is not there. `read` is undefined then, too.
+ *   throws the same and nothing is kept. Putting what is there already changes only its `stored_at`; of two that put the
+ *   same at once both succeed and one blob is kept.
+ * - `size` is undefined for what is not there, and for what is no hash. `read` is undefined then, too.
  * - `delete` of what is not there does nothing. `deleteIfOlder` leaves alone what was put again at or after the time given,
  *   in one step: what is put while it is being swept stays.
  * - `list` goes through all, in no order; what is put or deleted meanwhile may be there or not.

@@ -67,6 +67,21 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
       expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(15);
     });
 
+    test('of several that ask at once each pays from its own bucket', async () => {
+      const subjects = ['key:a', 'key:b', 'key:c'];
+      const tier = (subject: string): Tier => (subject === 'key:c' ? { ...PUBLIC, burst: 5 } : PUBLIC);
+      const asked = Array.from({ length: 60 }, (_, n) => subjects[n % 3]!);
+      const verdicts = await Promise.all(
+        asked.map((subject) => limiter.take(subject, tier(subject), NOON_MS)),
+      );
+      const allowed = subjects.map(
+        (subject) => verdicts.filter((verdict, n) => asked[n] === subject && verdict.allowed).length,
+      );
+      expect(allowed).toEqual([15, 15, 5]);
+      const left = await limiter.take('key:a', PUBLIC, NOON_MS + 6_000);
+      expect(left).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
     test('processes that share the counters share the limit', async () => {
       if (!given.again) return;
       const limiters = [limiter, await given.again(), await given.again()];

@@ -15,7 +15,7 @@ import type { JobQueue } from '../../shared/ports/job-queue';
 import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
 import type { Step } from './history';
 
-/** The stores of one realm on SQLite files in a folder of their own. */
+/** The stores of one realm on SQLite files in a folder of their own; the log is elsewhere where `log` is given. */
 export interface TestRealm {
   readonly events: EventStore;
   readonly views: ViewStore;
@@ -40,10 +40,10 @@ export interface TestRealm {
   close(): Promise<void>;
 }
 
-export async function openRealm(): Promise<TestRealm> {
+export async function openRealm({ log: elsewhere }: { log?: EventStore } = {}): Promise<TestRealm> {
   const folder = mkdtempSync(join(tmpdir(), 'catalog-realm-'));
   const config = parseConfig({ DATA_DIR: folder });
-  const events = await openEventStore(config, 'live');
+  const events = elsewhere ?? (await openEventStore(config, 'live'));
   const views = await openViewStore(config, 'live');
   const log = pino({ level: 'silent' });
   const parts = { realm: 'live', events, views, system: realSystem, log } as const;

@@ -4,7 +4,7 @@ import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shar
 import { parseBody } from '../../../shared/http/validation';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { contextOf, guardFor, storeNamedForNew } from '../request';
-import type { RouteDeps } from '../routes';
+import type { RouteDeps } from '../route-deps';
 import { settle } from '../settle';
 import { listingPatchSchema, newListingSchema } from './body';
 import { createListing, deleteListing, type ListingTarget, updateListing } from './service';

@@ -8,11 +8,11 @@ import {
 import type {
   EncodedEvent,
   EventMetadata,
-  JsonObject,
   Position,
   RecordedEvent,
   StreamName,
 } from '../../contracts/envelope';
+import { recordedEvent } from '../../contracts/kept-event';
 
 /** Above what a log can reach: the server's way to say that it does not know. */
 const NO_POSITION = 2n ** 63n;
@@ -61,27 +61,17 @@ export function isServersOwn(event: ServersEvent | AllStreamRecordedEvent): bool
   return event.type.startsWith('$');
 }
 
-/** An event that another hand wrote is given as it is, for the codec to refuse. */
+/** What the client could not parse comes as text or bytes. */
 export function toRecordedEvent(
   event: ServersEvent | AllStreamRecordedEvent,
   names: StreamNames,
 ): RecordedEvent {
   const { schema_version = 1, ...metadata } = asObject(event.metadata) as Partial<StoredMetadata>;
-  return {
-    position: positionOf(event),
-    stream: names.given(event.streamId),
-    revision: Number(event.revision),
-    id: event.id,
-    type: event.type,
-    schema_version,
-    data: asObject(event.data) as JsonObject,
-    metadata: {
-      occurred_at: event.created.toISOString(),
-      partition_key: event.streamId,
-      source: 'system',
-      ...metadata,
-    },
+  const kept = {
+    ...{ position: positionOf(event), stream: names.given(event.streamId), revision: Number(event.revision) },
+    ...{ id: event.id, type: event.type, schema_version, data: event.data, metadata },
   };
+  return recordedEvent(kept, event.created.toISOString());
 }
 
 /** Throws where the server gives none: stream reads have it since 22.6. */

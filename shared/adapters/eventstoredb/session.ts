@@ -6,7 +6,6 @@ import { SilenceError } from './failures';
 import { Feed, type FeedItem } from './feed';
 import { scanQuiet } from './quiet-stretch';
 import { readAllFrom, readHead } from './reading';
-import type { Following } from './subscription';
 
 /** How long nothing may arrive before the log's end is asked for; grows while there is nothing new. */
 const IDLE_FIRST_MS = 25;
@@ -17,6 +16,14 @@ const GATHER_MS = 10;
 const EMPTY_BATCH_EVERY_MS = 50;
 /** An event stands in the log and has not arrived for this long: the subscription is dead. */
 const OVERDUE_MS = 2_000;
+
+export interface Following {
+  readonly connection: Connection;
+  readonly names: StreamNames;
+  readonly after: Position;
+  readonly batch_size: number;
+  readonly ended: AbortSignal;
+}
 
 export interface Session extends Following {
   readonly lease: Lease;

@@ -1,22 +1,11 @@
-import type { Position } from '../../contracts/envelope';
 import { CatalogError } from '../../kernel/errors';
 import type { LogBatch } from '../../ports/event-store';
-import type { Connection } from './connection';
 import { pause } from './deadline';
-import type { StreamNames } from './events';
 import { failureOf } from './failures';
-import { followOnce } from './session';
+import { type Following, followOnce } from './session';
 
 const PAUSE_FIRST_MS = 50;
 const PAUSE_MAX_MS = 1_000;
-
-export interface Following {
-  readonly connection: Connection;
-  readonly names: StreamNames;
-  readonly after: Position;
-  readonly batch_size: number;
-  readonly ended: AbortSignal;
-}
 
 /**
  * Follows a realm for ever. The client never resumes a subscription and the server ends them for many reasons, some

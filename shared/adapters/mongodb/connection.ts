@@ -87,7 +87,8 @@ export class MongoConnection {
    * have landed or not.
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.closed) throw new CatalogError('unavailable', { message: 'the view store is closed' });
+    if (this.closed)
+      throw new CatalogError('unavailable', { message: 'the connection to MongoDB is closed' });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const error = new CatalogError('unavailable', { message: 'MongoDB does not answer' });

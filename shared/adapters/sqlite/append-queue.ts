@@ -1,6 +1,7 @@
 import type { EncodedEvent, StreamName } from '../../contracts/envelope';
 import { type AppendResult, NO_STREAM } from '../../ports/event-store';
-import type { Connection, SqlInput } from './connection';
+import type { Connection } from './connection';
+import type { SqlInput } from './statement-cache';
 
 /** The most events of one transaction, so that a flood of appends does not hold the process up for long. */
 const GROUP_EVENTS_MAX = 1_000;

@@ -1,4 +1,5 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../contracts/envelope';
+import { recordedEvent } from '../../contracts/kept-event';
 import { CatalogError } from '../../kernel/errors';
 import type { AppendResult, EventStore, LogBatch } from '../../ports/event-store';
 import { AppendQueue } from './append-queue';
@@ -22,6 +23,8 @@ const SCHEMA = `
 
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';
 const BATCH_SIZE = 256;
+/** Rows have no time of their own beside what their metadata tells. */
+const NO_TIME = new Date(0).toISOString();
 
 export interface SqliteEventStoreOptions {
   readonly file: string;
@@ -107,29 +110,19 @@ export class SqliteEventStore implements EventStore {
 
 function toRecordedEvent(row: SqlRow): RecordedEvent {
   const [position, stream, revision, id, type, schema_version, data, metadata] = row;
-  const place = { position: BigInt(position!), stream: stream as StreamName, revision: Number(revision) };
-  const event = { ...place, id: String(id), type: String(type), schema_version: Number(schema_version) };
-  try {
-    return { ...event, data: JSON.parse(String(data)), metadata: JSON.parse(String(metadata)) };
-  } catch {
-    return unreadable(event, String(metadata));
-  }
+  const kept = {
+    ...{ position: BigInt(position!), stream: stream as StreamName, revision: Number(revision) },
+    ...{ id: String(id), type: String(type), schema_version: Number(schema_version) },
+    ...{ data: jsonOrNothing(data), metadata: jsonOrNothing(metadata) },
+  };
+  return recordedEvent(kept, NO_TIME);
 }
 
-/**
- * A damaged row is given as an event that no code knows: its own stream is parked by it, and the log goes on. Where
- * even the metadata is damaged, nothing tells its lane, and any does.
- */
-function unreadable(event: Omit<RecordedEvent, 'data' | 'metadata'>, metadata: string): RecordedEvent {
-  const type = `unreadable ${event.type}`;
-  const fallback = {
-    occurred_at: new Date(0).toISOString(),
-    partition_key: event.stream,
-    source: 'system',
-  } as const;
+/** Undefined where the row is damaged. */
+function jsonOrNothing(text: SqlRow[number] | undefined): unknown {
   try {
-    return { ...event, type, data: {}, metadata: JSON.parse(metadata) };
+    return JSON.parse(String(text));
   } catch {
-    return { ...event, type, data: {}, metadata: fallback };
+    return undefined;
   }
 }

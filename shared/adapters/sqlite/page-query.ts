@@ -1,8 +1,8 @@
 import type { Key, StoredDocument } from '../../contracts/documents';
 import { compareByOrder, type SortOrder } from '../../contracts/sorting';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
-import type { SqlInput } from './connection';
 import { column, selected, type Table } from './documents';
+import type { SqlInput } from './statement-cache';
 
 export interface Query {
   readonly sql: string;

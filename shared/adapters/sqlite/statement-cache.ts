@@ -1,7 +1,8 @@
 import type Database from 'libsql';
-import type { SqlInput } from './connection';
 
 const STATEMENTS_MAX = 256;
+
+export type SqlInput = string | number | bigint | null;
 
 /** Parameters go in as one array: the driver takes a lone `null` for an object and fails on it. */
 type Statement = Database.Statement<[readonly SqlInput[]]>;

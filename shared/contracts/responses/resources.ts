@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { amountSchema } from '../money';
-import { paymentMethodTypeSchema, sortModeSchema, storeStatusSchema, visibilitySchema } from '../vocabulary';
+import {
+  mediaStatusSchema,
+  paymentMethodTypeSchema,
+  sortModeSchema,
+  storeStatusSchema,
+  variantNameSchema,
+  visibilitySchema,
+} from '../vocabulary';
 
 /**
  * The resources as answers show them (spec, "Resources and their fields"). Objects are strict: a field that is not
@@ -28,7 +35,7 @@ function collectionOf<Item extends z.ZodType>(item: Item) {
 }
 
 export const mediaVariantSchema = z.strictObject({
-  name: z.enum(['thumb', 'small', 'medium', 'large']),
+  name: variantNameSchema,
   url: address,
   width: z.int().min(1),
   height: z.int().min(1),
@@ -38,7 +45,7 @@ export const mediaVariantSchema = z.strictObject({
 export const mediaSchema = z.strictObject({
   id,
   object: z.literal('media'),
-  status: z.enum(['processing', 'ready', 'failed']),
+  status: mediaStatusSchema,
   mime_type: z.string(),
   size_bytes: count,
   width: z.int().min(1).optional(),

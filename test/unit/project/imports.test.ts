@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
@@ -100,6 +101,44 @@ test('the client takes types of the contracts and kernel, and what is built of i
   );
   expect(loaded.length).toBeGreaterThan(10);
   expect(loaded.filter((module) => !module!.startsWith('./'))).toEqual([]);
+});
+
+test('the image library is spoken to in one folder, which knows of the service its contracts alone', () => {
+  const of = (path: string): boolean => path.startsWith('shared/images/');
+  expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);
+  const known = (to: string): boolean => of(to) || to === 'sharp' || to.startsWith('shared/contracts/');
+  expect(imports.filter(({ to, from }) => of(from) && !known(to)).map(show)).toEqual([]);
+});
+
+test('a start that touches no image does not load the image library', () => {
+  const compiled = resolve(__dirname, '../../..');
+  const loads = (roots: readonly string[], then = ''): string => {
+    const script =
+      roots.map((root) => `const at${roots.indexOf(root)} = require('${join(compiled, root)}');`).join('') +
+      `${then};process.stdout.write(String(Object.keys(require.cache).some((path) => /[/]sharp[/]/.test(path))))`;
+    return execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  };
+  expect(loads(['services/cli/program', 'services/all-in-one', 'services/pipelines', 'services/apps'])).toBe(
+    'false',
+  );
+  expect(loads(['shared/images/sharp'], 'at0.loadSharp()')).toBe('true');
+});
+
+test('no file imports itself by way of others, types included', () => {
+  const known = new Set(files);
+  const next = new Map<string, string[]>(files.map((file) => [file, []]));
+  for (const { from, to } of imports)
+    for (const path of [`${to}.ts`, `${to}/index.ts`]) if (known.has(path)) next.get(from)!.push(path);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const walk = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '));
+    if (way.includes(file) || done.has(file)) return;
+    for (const target of next.get(file)!) walk(target, [...way, file]);
+    done.add(file);
+  };
+  for (const file of files) walk(file, []);
+  expect(circles).toEqual([]);
 });
 
 test('nothing imports the tests', () => {

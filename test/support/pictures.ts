@@ -1,0 +1,95 @@
+import { crc32, deflateSync } from 'node:zlib';
+import { loadSharp } from '../../shared/images/sharp';
+
+export type Format = 'jpeg' | 'png' | 'webp' | 'gif' | 'avif';
+export const FORMATS: readonly Format[] = ['jpeg', 'png', 'webp', 'gif', 'avif'];
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A picture of one colour. */
+export function flatPicture(
+  format: Format,
+  { width, height }: Size,
+  background = '#2a7f62',
+): Promise<Buffer> {
+  const create = { width, height, channels: 3 as const, background };
+  return loadSharp()({ create, limitInputPixels: false })
+    .toFormat(format, format === 'avif' ? { effort: 0 } : {})
+    .toBuffer();
+}
+
+/** Noise, which no format makes small: `width` × `height` × 3 bytes as PNG, less in lossy formats. */
+export function noisePicture(format: Format, { width, height }: Size): Promise<Buffer> {
+  const noise = { type: 'gaussian' as const, mean: 128, sigma: 60 };
+  const create = { width, height, channels: 3 as const, background: '#808080', noise };
+  return loadSharp()({ create }).toFormat(format).toBuffer();
+}
+
+export interface Corners {
+  readonly top_left: string;
+  readonly top_right: string;
+  readonly bottom_left: string;
+  readonly bottom_right: string;
+}
+
+/** Four quarters of different colours, so that it shows which way up a picture is. */
+export function cornersPicture(format: Format, { width, height }: Size, corners: Corners) {
+  const quarter = (input: string, left: number, top: number) => ({
+    input: {
+      create: { width: width / 2, height: height / 2, channels: 3 as const, background: input },
+    },
+    left,
+    top,
+  });
+  return loadSharp()({ create: { width, height, channels: 3, background: '#000' } })
+    .composite([
+      quarter(corners.top_left, 0, 0),
+      quarter(corners.top_right, width / 2, 0),
+      quarter(corners.bottom_left, 0, height / 2),
+      quarter(corners.bottom_right, width / 2, height / 2),
+    ])
+    .toFormat(format);
+}
+
+/** Black, and from frame to frame more of it white, from the top. */
+export function animation(format: 'gif' | 'webp', { width, height }: Size, frames: number): Promise<Buffer> {
+  const bytes_a_frame = width * height * 3;
+  const pixels = Buffer.alloc(bytes_a_frame * frames);
+  for (let frame = 0; frame < frames; frame++) {
+    const start = frame * bytes_a_frame;
+    pixels.fill(255, start, start + Math.floor((height * frame) / frames) * width * 3);
+  }
+  const raw = { width, height: height * frames, channels: 3 as const, pageHeight: height };
+  return loadSharp()(pixels, { raw, limitInputPixels: false })
+    .toFormat(format, { delay: Array.from({ length: frames }, () => 80), effort: 1 })
+    .toBuffer();
+}
+
+/** A PNG whose header says a size that its few bytes do not hold (PNG, third edition, §5). */
+export function boastfulPng({ width, height }: Size): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  // 8 bits a sample, truecolour, the only compression, filter and no interlace.
+  header.set([8, 2, 0, 0, 0], 8);
+  const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+  const pixels = deflateSync(Buffer.alloc(1024));
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', header),
+    chunk('IDAT', pixels),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const frame = Buffer.alloc(named.length + 8);
+  frame.writeUInt32BE(data.length, 0);
+  named.copy(frame, 4);
+  frame.writeUInt32BE(crc32(named), named.length + 4);
+  return frame;
+}
