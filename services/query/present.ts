@@ -1,6 +1,7 @@
 import type { ViewDocument } from '../../shared/contracts/documents';
 import type { JsonObject } from '../../shared/contracts/envelope';
 import { countFacets } from '../../shared/contracts/facets';
+import type { JsonText } from '../../shared/contracts/json-text';
 import type { Expandable, VisibilityFilter } from '../../shared/contracts/requests/reads';
 import { featuredFirst } from '../../shared/contracts/sorting';
 import type { DocumentPart } from '../../shared/ports/view-store';
@@ -29,16 +30,23 @@ export const EXPANSIONS = {
   publication: ['listing', 'media'],
 } as const satisfies Record<string, readonly Expandable[]>;
 
-export type Presentable = keyof typeof EXPANSIONS;
+type Resource = keyof typeof EXPANSIONS;
+type Presented = JsonObject | JsonText;
 
 /** The parts of a document that `present*` needs for this query. */
-export function partsFor(resource: Presentable, query: ReadQuery): DocumentPart[] {
+export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
   const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
-  const recounted = query.visibility !== 'public' && resource !== 'publication';
+  const counted = resource === 'store' && query.expand.includes('media');
+  const recounted = counted || (query.visibility !== 'public' && resource !== 'publication');
+  if (!recounted && !expanded) return TEXT_ALONE;
   return [...(recounted ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
-export function presentPublication(document: ViewDocument, query: ReadQuery): JsonObject {
+/** Nothing is added to the body: it goes out as it is stored. */
+const TEXT_ALONE: readonly DocumentPart[] = ['json'];
+
+export function presentPublication(document: ViewDocument, query: ReadQuery): Presented {
+  if (document.json) return document.json;
   const body = { ...document.body };
   const listing = query.expand.includes('listing') ? listingOf(document) : null;
   if (listing && showsContainer(query.visibility, listing.visibility)) body.listing = listing.body;
@@ -46,7 +54,12 @@ export function presentPublication(document: ViewDocument, query: ReadQuery): Js
   return body;
 }
 
-export function presentListing(document: ViewDocument, query: ReadQuery): JsonObject {
+export function presentListing(document: ViewDocument, query: ReadQuery): Presented {
+  if (document.json) return document.json;
+  return bodyOfListing(document, query);
+}
+
+function bodyOfListing(document: ViewDocument, query: ReadQuery): JsonObject {
   const filter = query.visibility;
   const body = { ...document.body };
   if (filter !== 'public') {
@@ -70,7 +83,8 @@ export function presentStore(
   document: ViewDocument,
   query: ReadQuery,
   managed: readonly ViewDocument[] = [],
-): JsonObject {
+): Presented {
+  if (document.json) return document.json;
   const filter = query.visibility;
   const body = { ...document.body };
   if (filter !== 'public')
@@ -79,7 +93,7 @@ export function presentStore(
     body.listings = collectionOf(
       filter === 'public'
         ? listingEntries(document).public.map((entry) => entry.body)
-        : managed.map((listing) => presentListing(listing, { visibility: filter, expand: [] })),
+        : managed.map((listing) => bodyOfListing(listing, { visibility: filter, expand: [] })),
       (body.stats as { listing_count: number }).listing_count,
       urlOf('/api/store-listings', filter, { store_id: String(body.id) }),
     );
@@ -94,18 +108,10 @@ export function countListings(store: ViewDocument, filter: VisibilityFilter): nu
 }
 
 /** No read lists a resource's media: the collection's address is that of the resource with its media. */
-function mediaCollection(
-  document: ViewDocument,
-  resource: Presentable,
-  filter: VisibilityFilter,
-): JsonObject {
+function mediaCollection(document: ViewDocument, resource: Resource, filter: VisibilityFilter): JsonObject {
   const { id, stats } = document.body as { id: string; stats?: { media_count?: number } };
-  const media = mediaOf(document);
+  const total_count = resource === 'store' ? storeState(document).media : (stats?.media_count ?? 0);
   const path = resource === 'store' ? '/api/store' : `/api/${resource}/${id}`;
   const named: Record<string, string> = resource === 'store' ? { store_id: id } : {};
-  return collectionOf(
-    media,
-    stats?.media_count ?? media.length,
-    urlOf(path, filter, { ...named, expand: 'media' }),
-  );
+  return collectionOf(mediaOf(document), total_count, urlOf(path, filter, { ...named, expand: 'media' }));
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Expandable, VisibilityFilter } from '../../shared/contracts/requests/reads';
 import type { Permission } from '../../shared/contracts/vocabulary';
 import type { ApiRequest } from '../../shared/http/route';
-import { parseQuery } from '../../shared/http/validation';
+import { parseQueryOnce } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 
 const PERMISSION_TO_EXPAND: Readonly<Record<Expandable, Permission>> = {
@@ -25,7 +25,7 @@ export function parseRead<Query extends ReadQuery>(
   request: ApiRequest,
   adds: readonly Expandable[],
 ): Query {
-  const query = parseQuery(operation.query, request.query);
+  const query = parseQueryOnce(operation.query, request.query);
   const { key_type, permissions } = request.principal;
   if (query.visibility !== 'public' && key_type === 'public')
     throw new CatalogError('insufficient_permissions', {

@@ -17,6 +17,7 @@ export interface StoreState {
   /** Over all of the store's publications. */
   readonly facets: Facets;
   readonly listings: Readonly<Record<Visibility, number>>;
+  readonly media: number;
   readonly payment_methods: number;
 }
 
@@ -51,7 +52,8 @@ export const publicationEntries = (listing: ViewDocument): EntriesByVisibility =
   read(listing.expansions.publications);
 export const listingOf = (publication: ViewDocument): ListingExpansion | null =>
   read(publication.expansions.listing ?? null);
+/** A publication's or listing's media, all of them; of a store's the newest. */
 export const mediaOf = (document: ViewDocument): readonly JsonObject[] =>
-  read(document.expansions.media ?? []);
+  read<readonly { readonly body: JsonObject }[]>(document.expansions.media ?? []).map(({ body }) => body);
 
 export const defaultSortMode = (listing: ViewDocument): SortMode => read(listing.body.default_sort_mode);

@@ -1,4 +1,5 @@
 import type { JsonObject, Position } from './envelope';
+import type { JsonText } from './json-text';
 
 /** A scalar that documents are found and sorted by. */
 export type Key = string | number | null;
@@ -12,6 +13,8 @@ export interface ViewDocument {
   readonly keys: Readonly<Record<string, Key>>;
   /** The resource as the storefront's own view (visibility `public`) answers it, `stats` included. */
   readonly body: JsonObject;
+  /** `body` as it is stored, where a read asked for it and the store keeps it as text. */
+  readonly json?: JsonText;
   /** What the projection needs to go on, and the counts that totals come from. */
   readonly state: JsonObject;
   /** What `expand` adds, by resource. */
@@ -87,6 +90,15 @@ export const collections = {
       ['listing_id', 'visibility', 'featured_rank', '-name_fold', '-id'],
     ],
   },
+  media: {
+    keys: { store_id: 'text', status: 'text', created_at: 'text', version: 'integer' },
+    indexes: [
+      ['store_id', 'created_at', 'id'],
+      ['status', 'id'],
+    ],
+  },
+  /** `<media>.<publication or listing>` for each that refers to a media, whether that exists or not. */
+  media_uses: { keys: { media_id: 'text' }, indexes: [['media_id', 'id']] },
   payment_methods: {
     keys: { store_id: 'text', position: 'integer', created_at: 'text', name_fold: 'text' },
     indexes: [['store_id', 'position', 'id']],

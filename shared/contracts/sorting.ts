@@ -56,6 +56,20 @@ function compareKeys(a: Key, b: Key): number {
   if (a === b) return 0;
   if (a === null) return -1;
   if (b === null) return 1;
-  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b);
   return a < b ? -1 : 1;
+}
+
+/** Below, a text's code units are in the order of its code points. */
+const FIRST_SURROGATE = 0xd800;
+
+function compareTexts(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (left >= FIRST_SURROGATE || right >= FIRST_SURROGATE)
+      return Buffer.compare(Buffer.from(a), Buffer.from(b));
+    if (left !== right) return left - right;
+  }
+  return a.length - b.length;
 }

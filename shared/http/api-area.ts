@@ -39,18 +39,26 @@ export function apiArea({ routes, authenticator, limits, idempotency }: ApiAreaO
 }
 
 /** Strict and case-sensitive: a path has one spelling, so that caches and logs see one. */
-function routePaths(routes: readonly Route[], idempotency: Idempotency | undefined): Router {
-  const router = Router({ strict: true, caseSensitive: true });
+function routePaths(routes: readonly Route[], idempotency: Idempotency | undefined): RequestHandler {
+  // A router looks at its paths one after the other: each has only those that begin alike.
+  const routers = new Map<string, Router>();
   for (const entry of pathTable(routes)) {
+    const router = routers.get(beginningOf(entry.path)) ?? Router({ strict: true, caseSensitive: true });
+    routers.set(beginningOf(entry.path), router);
     const path = router.route(entry.path).all(nameRoute(entry.path));
     for (const route of entry.routes) path[verbOf(route)](serveRoute(route, idempotency));
     path.all(answerOthers(entry));
   }
-  router.use(() => {
-    throw new CatalogError('path_not_found');
-  });
-  return router;
+  return (req, res, next) => {
+    const unknown = (error?: unknown): void => next(error ?? new CatalogError('path_not_found'));
+    const router = routers.get(beginningOf(contextOf(res).path));
+    if (router === undefined) unknown();
+    else router(req, res, unknown);
+  };
 }
+
+/** `listing` of `/api/listing/:id`. */
+const beginningOf = (path: string): string => path.split('/', 3)[2] ?? '';
 
 const verbOf = (route: Route): 'get' | 'post' | 'patch' | 'delete' =>
   route.method.toLowerCase() as Lowercase<Route['method']>;

@@ -1,4 +1,3 @@
-import compression from 'compression';
 import express, { type Express } from 'express';
 import type { Config } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
@@ -17,15 +16,13 @@ import { DOCS_PATHS, docsFiles } from './docs/files';
 import { cacheHeaders, securityHeaders } from './headers';
 import { addHealth, addMetrics, type ReadyCheck } from './health';
 import { Idempotency } from './idempotency';
+import { inTurn } from './in-turn';
 import type { HttpMetrics, MetricsText } from './metrics';
 import { openApiDocument } from './openapi/document';
 import { addPublicFiles, type PublicFile } from './public-files';
 import { Limits } from './rate-limit';
 import type { Route } from './route';
 import { errorStage } from './send-error';
-
-/** Smaller bodies fit a packet or two: compressing them costs more than it saves (decisions §9). */
-const COMPRESSED_BYTES_MIN = 1024;
 
 export interface AppOptions {
   readonly config: Config;
@@ -63,13 +60,9 @@ export function buildApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').disable('query parser');
   app.enable('strict routing').enable('case sensitive routing');
-  app.use(startContext(system));
-  app.use(accessLog(log, options.metrics));
-  app.use(securityHeaders, cacheHeaders, cors);
-  app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
-  addHealth(app, options.ready);
-  if (options.metrics_text) addMetrics(app, options.metrics_text);
-  addPublicFiles(app, ['/openapi.json', ...DOCS_PATHS], publicFiles);
+  app.use(
+    inTurn([startContext(system), accessLog(log, options.metrics), securityHeaders, cacheHeaders, cors]),
+  );
   const auth = authArea(options.auth ?? {}, limits);
   const store = options.idempotency_store;
   const idempotency = store && new Idempotency({ store, system, log, metrics: options.metrics });
@@ -77,7 +70,12 @@ export function buildApp(options: AppOptions): Express {
   app.use((req, res, next) => {
     const { area } = contextOf(res);
     if (area === 'auth') return auth(req, res, next);
-    if (area === 'api') return api(req, res, next);
+    return area === 'api' ? api(req, res, next) : next();
+  });
+  addHealth(app, options.ready);
+  if (options.metrics_text) addMetrics(app, options.metrics_text);
+  addPublicFiles(app, ['/openapi.json', ...DOCS_PATHS], publicFiles);
+  app.use(() => {
     throw new CatalogError('path_not_found');
   });
   app.use(errorStage(log));

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { CatalogError } from '../kernel/errors';
 
 /** 96 bits: enough that no two answers of one address share a tag by chance. */
@@ -6,8 +6,8 @@ const HASH_LENGTH = 16;
 
 /** `"<version>-<hash of body>"` of a resource, `"<hash>"` of a list. */
 export function etagOf(version: number | undefined, body: string): string {
-  const hash = createHash('sha256').update(body).digest('base64url').slice(0, HASH_LENGTH);
-  return version === undefined ? `"${hash}"` : `"${version}-${hash}"`;
+  const tag = hash('sha256', body, 'base64url').slice(0, HASH_LENGTH);
+  return version === undefined ? `"${tag}"` : `"${version}-${tag}"`;
 }
 
 /** Whether `If-None-Match` names this very answer: compared whole and weakly (RFC 9110 §13.1.2). */

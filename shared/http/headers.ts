@@ -16,7 +16,7 @@ export const cacheHeaders: RequestHandler = (_req, res, next) => {
   if (area === 'api') {
     res.setHeader('Cache-Control', 'private, no-cache');
     res.setHeader('Vary', 'Authorization, Accept-Encoding');
-  }
+  } else res.setHeader('Vary', 'Accept-Encoding');
   if (area === 'auth') res.setHeader('Cache-Control', 'no-store');
   next();
 };

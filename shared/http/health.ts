@@ -1,6 +1,7 @@
 import type { Express } from 'express';
 import type { JsonObject } from '../contracts/envelope';
 import { CatalogError } from '../kernel/errors';
+import { endWith } from './compress';
 import { contextOf } from './context';
 import { errorCatalogue } from './error-catalogue';
 import type { MetricsText } from './metrics';
@@ -43,7 +44,7 @@ export function addMetrics(app: Express, text: () => Promise<MetricsText>): void
     const { content_type, body } = await text();
     res.setHeader('Cache-Control', 'no-store');
     res.setHeader('Content-Type', content_type);
-    res.end(body);
+    endWith(res, body);
   });
   path.all((req, res) => {
     res.setHeader('Allow', allowOf(['GET']));

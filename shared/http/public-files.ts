@@ -1,5 +1,6 @@
 import type { Express, Request, Response } from 'express';
 import { CatalogError } from '../kernel/errors';
+import { endWith } from './compress';
 import { contextOf } from './context';
 import { etagOf, matchesNone } from './etag';
 import { allowOf } from './path-table';
@@ -50,6 +51,5 @@ function send(req: Request, res: Response, file: PublicFile & { readonly etag: s
     return;
   }
   res.setHeader('Content-Type', content_type);
-  res.setHeader('Content-Length', Buffer.byteLength(body));
-  res.end(body);
+  endWith(res, body);
 }

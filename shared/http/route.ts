@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from '../contracts/envelope';
+import type { JsonObject } from '../contracts/envelope';
+import type { Presentable } from '../contracts/json-text';
 import type { ApiOperation, Method } from '../contracts/operations/operation';
 import type { Permission } from '../contracts/vocabulary';
 import type { Operation } from '../ports/idempotency-store';
@@ -26,7 +27,7 @@ export interface ApiRequest {
 /** What a handler answers with; the envelope, ETag and 304 are made from it in `send.ts`. */
 export interface Answer {
   readonly status?: 200 | 201;
-  readonly data: JsonValue;
+  readonly data: Presentable;
   /** For lists: `meta` beside `data` (spec, "Paginated envelope"). */
   readonly meta?: JsonObject;
   /** The resource's own version: the part of its ETag that `If-Match` compares. Left out for lists. */

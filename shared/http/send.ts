@@ -1,6 +1,8 @@
 import type { Request, Response } from 'express';
 import type { JsonObject } from '../contracts/envelope';
+import { writeJson } from '../contracts/json-text';
 import type { KeptAnswer } from '../ports/idempotency-store';
+import { endWith } from './compress';
 import { etagOf, matchesNone } from './etag';
 import type { Answer } from './route';
 
@@ -18,11 +20,12 @@ export function sendAnswer(req: Request, res: Response, answer: Answer): void {
 /** The answer as it goes out: with an ETag for whatever is read, and for a write's resource. */
 export function renderAnswer(answer: Answer, reading: boolean): KeptAnswer {
   const status = answer.status ?? 200;
-  const meta = answer.meta === undefined ? {} : { meta: answer.meta };
-  const body = JSON.stringify({ code: status, status: 'OK', data: answer.data, ...meta });
+  const data = writeJson(answer.data);
+  const meta = answer.meta === undefined ? undefined : JSON.stringify(answer.meta);
+  const body = `{"code":${status},"status":"OK","data":${data}${meta === undefined ? '' : `,"meta":${meta}`}}`;
   const tagged = reading || answer.version !== undefined;
   // Without `code`: what a 201 answered is what a GET answers next.
-  const content = JSON.stringify(answer.data) + JSON.stringify(meta);
+  const content = data + (meta === undefined ? '{}' : `{"meta":${meta}}`);
   const etag: Record<string, string> = tagged ? { ETag: etagOf(answer.version, content) } : {};
   return { status, headers: { ...answer.headers, ...etag }, body };
 }
@@ -43,8 +46,7 @@ export function sendJson(res: Response, status: number, body: JsonObject): void 
 
 /** Node leaves the body of an answer to HEAD away by itself and keeps its length. */
 function sendText(res: Response, status: number, body: string): void {
-  res.status(status);
+  res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  res.setHeader('Content-Length', Buffer.byteLength(body));
-  res.end(body);
+  endWith(res, body);
 }

@@ -7,6 +7,7 @@ import { readBody } from './body';
 import { contextOf } from './context';
 import { fingerprintOf, type Idempotency, idempotencyKeyOf } from './idempotency';
 import type { Principal } from './principal';
+import { queryParameters } from './query-parameters';
 import type { ApiRequest, QueryParameters, Route } from './route';
 import { renderAnswer, sendAnswer, sendRendered } from './send';
 import { renderError } from './send-error';
@@ -21,7 +22,7 @@ export function serveRoute(route: Route, idempotency?: Idempotency): RequestHand
     if (principal === undefined) throw new CatalogError('unauthenticated');
     assertPermitted(principal, route);
     const params = pathParameters(req);
-    const query = queryParameters(req);
+    const query = queryParameters(req.url);
     const body = await bodyOf(route, req, res);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
@@ -83,16 +84,4 @@ function pathId(text: string): string {
   if (id === undefined)
     throw CatalogError.ofFaults([{ condition: 'invalid_uuid', field: 'id', constraint: 'a UUID' }]);
   return id;
-}
-
-/** No prototype, for the names are the client's. */
-function queryParameters(req: Request): QueryParameters {
-  const parameters: Record<string, string[]> = Object.create(null);
-  const mark = req.url.indexOf('?');
-  if (mark === -1) return parameters;
-  for (const [name, value] of new URLSearchParams(req.url.slice(mark + 1))) {
-    parameters[name] ??= [];
-    parameters[name].push(value);
-  }
-  return parameters;
 }

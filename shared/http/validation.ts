@@ -19,6 +19,21 @@ export function parseBody<Output>(schema: z.ZodType<Output>, body: unknown): Out
   throw faultsOf(parsed.error, (issue) => bodyCondition(issue, body));
 }
 
+/** By schema, for as long as the parameters themselves are remembered (`query-parameters.ts`). */
+const parsedQueries = new WeakMap<z.ZodType, WeakMap<QueryParameters, unknown>>();
+
+/** What `parseQuery` gives, asked of the schema once for the same parameters: those are frozen, and schemas are pure. */
+export function parseQueryOnce<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
+  if (!Object.isFrozen(query)) return parseQuery(schema, query);
+  const parsed = parsedQueries.get(schema) ?? new WeakMap<QueryParameters, unknown>();
+  parsedQueries.set(schema, parsed);
+  const known = parsed.get(query) as Output | undefined;
+  if (known !== undefined) return known;
+  const output = parseQuery(schema, query);
+  parsed.set(query, Object.freeze(output));
+  return output;
+}
+
 /**
  * The query's parameters as the schema has them; those that it does not name are ignored. Values reach the schema as
  * strings. Every fault is `invalid_query` unless a check says otherwise; so is a repeated parameter that is no list.

@@ -57,9 +57,13 @@ export interface ViewQuery {
   readonly parts?: readonly DocumentPart[];
 }
 
-/** `keys` and `body` are always there; unless asked for, `words` is not, and the others are empty objects. */
-export type DocumentPart = 'state' | 'expansions' | 'words';
-export const ALL_PARTS: readonly DocumentPart[] = ['state', 'expansions', 'words'];
+/**
+ * `keys` and `body` are always there; unless asked for, `words` is not, and the others are empty objects. `json` is
+ * the body once more, as text: a store that keeps it so may give it, and reads `body` from it when that is looked at.
+ */
+export type DocumentPart = StoredPart | 'json';
+export type StoredPart = 'state' | 'expansions' | 'words';
+export const ALL_PARTS: readonly StoredPart[] = ['state', 'expansions', 'words'];
 
 /** One of a document's `words`, or any that begins with it. */
 export interface WordMatch {

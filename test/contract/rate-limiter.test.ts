@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { MemoryRateLimiter } from '../../shared/adapters/memory/rate-limiter';
@@ -54,6 +55,16 @@ describe('the rate limiter on SQLite', () => {
       const rows = database.prepare('SELECT subject FROM buckets').all();
       expect(rows).toEqual([{ subject: 'key:b' }]);
       database.close();
+      await limiter.close();
+    });
+  });
+
+  test('starts anew on a file that is damaged, for counts are all that is lost', async () => {
+    await withTempDir(async (folder) => {
+      const file = join(folder, 'limits.sqlite');
+      writeFileSync(file, 'no database '.repeat(500));
+      const limiter = await SqliteRateLimiter.open({ file });
+      expect((await limiter.take('key:a', TIER, 0)).remaining).toBe(1);
       await limiter.close();
     });
   });

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
@@ -186,6 +187,9 @@ describe('the event store on SQLite', () => {
     other.exec('PRAGMA user_version = 99');
     other.close();
     await expect(open()).rejects.toThrow('format 99');
+    file = join(folder.path, 'scrambled.sqlite');
+    writeFileSync(file, 'no database '.repeat(500));
+    await expect(open()).rejects.toThrow(`${file} is damaged`);
     file = join(folder.path, 'nowhere', 'events.sqlite');
     await expect(open()).rejects.toMatchObject({ condition: 'unavailable' });
   });

@@ -43,6 +43,20 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.get('listings', 'p')).toBeUndefined();
       });
 
+      test('a body that is asked for as text besides is the same, and its text where there is one says so', async () => {
+        const document = aPublication({}, { title: '漢字 "🛒"', price: 1.5, list: [1, { a: null }] });
+        await put(view, aWrite('publications', 'p', 3n, document));
+        await put(view, aWrite('publications', 'gone', 3n, null));
+        const got = await view.get('publications', 'p', ['json', 'state']);
+        const query = { where: {}, order: [['id', 'asc']], limit: 9, parts: ['json', 'state'] } as const;
+        for (const stored of [got, ...(await view.find('publications', query))]) {
+          const { json, ...rest } = stored!.document!;
+          expect(rest).toEqual({ ...document, expansions: {} });
+          expect(json?.toJSON() ?? document.body).toEqual(document.body);
+        }
+        expect((await view.get('publications', 'gone', ['json']))?.document).toBeNull();
+      });
+
       test('any text comes back as it was, in keys too', async () => {
         for (const [index, text] of ['漢字 🛒🏽', 'e\u0301', 'a\u0000b', '\ud83d', '', '"\\'].entries()) {
           const document = aPublication({ name_fold: text }, { title: text, [text]: 1 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { CatalogError } from '../../kernel/errors';
-import { isBusy, toCatalogError } from './errors';
+import { isBusy, isDamage, toCatalogError } from './errors';
 import { type SqlInput, StatementCache } from './statement-cache';
 
 export type SqlValue = string | number | null;
@@ -51,7 +51,10 @@ export class Connection {
     this.statements = new StatementCache(this.database);
   }
 
-  /** Throws `CatalogError('unavailable')` where the file cannot be opened, a plain error where it is not ours. */
+  /**
+   * Throws `CatalogError('unavailable')` where the file cannot be opened, a plain error where it is not ours. `isDamage`
+   * tells of the first whether the file itself is to blame.
+   */
   static async open(file: string, options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(file, options.deadline_ms ?? DEADLINE_MS);
     try {
@@ -60,7 +63,7 @@ export class Connection {
       await connection.attempt(() => connection.prepareFile(options));
     } catch (error) {
       connection.close();
-      throw error;
+      throw isDamage(error) ? damaged(file, error) : error;
     }
     return connection;
   }
@@ -89,9 +92,14 @@ export class Connection {
     return this.statement(sql).all(parameters) as SqlRow[];
   }
 
+  /** The only row of a statement that gives one at most. */
+  first(sql: string, parameters: readonly SqlInput[] = []): SqlRow | undefined {
+    return this.statement(sql).get(parameters) as SqlRow | undefined;
+  }
+
   /** The first column of the first row; undefined where there is no row. */
   value(sql: string, parameters: readonly SqlInput[] = []): SqlValue | undefined {
-    return this.all(sql, parameters)[0]?.[0];
+    return this.first(sql, parameters)?.[0];
   }
 
   run(sql: string, parameters: readonly SqlInput[] = []): Database.RunResult {
@@ -159,4 +167,8 @@ export class Connection {
     if (this.closed) throw new CatalogError('unavailable', { message: `${this.file} is closed` });
     return this.statements.get(sql);
   }
+}
+
+function damaged(file: string, cause: unknown): CatalogError {
+  return new CatalogError('unavailable', { message: `${file} is damaged, or no database`, cause });
 }

@@ -5,9 +5,11 @@ import {
   collections,
   type Key,
   type StoredDocument,
+  type ViewDocument,
 } from '../../contracts/documents';
 import type { JsonObject } from '../../contracts/envelope';
-import { ALL_PARTS, type DocumentPart } from '../../ports/view-store';
+import { JsonText } from '../../contracts/json-text';
+import { ALL_PARTS, type DocumentPart, type StoredPart } from '../../ports/view-store';
 import type { SqlRow, SqlValue } from './connection';
 import { fromWordsColumn, wordColumns } from './words';
 
@@ -52,7 +54,12 @@ export function column(table: Table, key: string): string {
 }
 
 /** Creates every collection's table and indexes. Keys stand first, so that a filter need not read past them. */
-export const DOCUMENTS_SCHEMA = Object.values(tables).map(toDdl).join(';\n');
+export const DOCUMENTS_SCHEMA = documentsSchema(COLLECTION_NAMES);
+
+/** The tables of these collections. */
+export function documentsSchema(names: readonly CollectionName[]): string {
+  return names.map((name) => toDdl(tables[name])).join(';\n');
+}
 
 function toDdl(table: Table): string {
   const keys = Object.entries(table.spec.keys).map(
@@ -74,14 +81,31 @@ function toDdl(table: Table): string {
 
 /** The columns of a SELECT that `toDocument` reads. */
 export function selected(table: Table, parts: readonly DocumentPart[]): string {
-  return ['id', 'position', ...table.keys.map(keyColumn), 'exact_keys', 'body', ...partsOf(table, parts)]
-    .map((name) => `d.${name}`)
-    .join(', ');
+  return partsOf(table, parts).columns;
 }
 
-/** Those that were asked for and that there are, in the order of the columns. */
-function partsOf({ spec }: Table, parts: readonly DocumentPart[]): DocumentPart[] {
-  return ALL_PARTS.filter((part) => parts.includes(part) && (part !== 'words' || spec.words !== undefined));
+interface Selection {
+  readonly columns: string;
+  /** Where each part stands among the columns; 0 where it was not asked for or is not there. */
+  readonly places: Readonly<Record<StoredPart, number>>;
+}
+
+const selections = new Map<string, Selection>();
+
+/** Made once for what is asked for again and again. */
+function partsOf(table: Table, parts: readonly DocumentPart[]): Selection {
+  const name = `${table.name} ${parts.join()}`;
+  const known = selections.get(name);
+  if (known) return known;
+  const given = ALL_PARTS.filter(
+    (part) => parts.includes(part) && (part !== 'words' || table.spec.words !== undefined),
+  );
+  const columns = ['id', 'position', ...table.keys.map(keyColumn), 'exact_keys', 'body', ...given];
+  const place = (part: StoredPart): number => Math.max(0, columns.indexOf(part));
+  const places = { state: place('state'), expansions: place('expansions'), words: place('words') };
+  const selection = { columns: columns.map((column) => `d.${column}`).join(', '), places };
+  selections.set(name, selection);
+  return selection;
 }
 
 /** Reads a row of `selected(table, parts)`. Throws, with the document's name, where it is damaged. */
@@ -99,25 +123,39 @@ function readDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow)
   const body = row[first + 1]!;
   const document = { id: String(row[0]), position: BigInt(row[1]!) };
   if (body === null) return { ...document, document: null };
-  const given = partsOf(table, parts);
-  const part = (name: DocumentPart): SqlValue | undefined =>
-    given.includes(name) ? row[first + 2 + given.indexOf(name)] : undefined;
-  const [state, expansions, words] = [part('state'), part('expansions'), part('words')];
+  const { places } = partsOf(table, parts);
+  const part = (name: StoredPart): SqlValue => (places[name] === 0 ? null : row[places[name]]!);
+  const words = part('words');
+  const common = {
+    keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
+    state: parsePart(part('state')),
+    expansions: parsePart(part('expansions')),
+    ...(words === null ? {} : { words: fromWordsColumn(words) }),
+  };
+  if (!parts.includes('json')) return { ...document, document: { ...common, body: parse(body) } };
+  return { ...document, document: withText(common, new JsonText(String(body))) };
+}
+
+function keysOf(table: Table, row: SqlRow): Record<string, Key> {
+  const keys: Record<string, Key> = {};
+  for (const [index, key] of table.keys.entries()) keys[key] = row[2 + index]!;
+  return keys;
+}
+
+/** Most reads answer the text as it is and never look into it. */
+function withText(common: Omit<ViewDocument, 'body'>, json: JsonText): ViewDocument {
+  let body: JsonObject | undefined;
   return {
-    ...document,
-    document: {
-      keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
-      body: parse(body),
-      state: state === undefined ? {} : parse(state),
-      expansions: expansions === undefined ? {} : parse(expansions),
-      ...(words === undefined || words === null ? {} : { words: fromWordsColumn(words) }),
+    ...common,
+    json,
+    get body() {
+      body ??= json.toJSON();
+      return body;
     },
   };
 }
 
-function keysOf(table: Table, row: SqlRow): Record<string, Key> {
-  return Object.fromEntries(table.keys.map((key, index) => [key, row[2 + index]!]));
-}
+const parsePart = (json: SqlValue): JsonObject => (json === null ? {} : parse(json));
 
 const parse = (json: SqlValue): JsonObject => JSON.parse(String(json)) as JsonObject;
 

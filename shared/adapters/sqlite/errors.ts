@@ -16,6 +16,13 @@ export function toCatalogError(error: unknown): unknown {
   return error;
 }
 
+/** Bytes that are no database, or no longer one. Also of what `toCatalogError` made of it. */
+export function isDamage(error: unknown): boolean {
+  return (
+    /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error)) || (error instanceof CatalogError && isDamage(error.cause))
+  );
+}
+
 function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : '';

@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs';
 import type { RateLimiter, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, idleFromMs, takeToken } from '../../ports/token-bucket';
 import { Connection } from './connection';
+import { isDamage } from './errors';
 
 /** `idle_from_ms`: from then on the row says no more than no row. */
 const SCHEMA = `
@@ -45,7 +47,14 @@ export class SqliteRateLimiter implements RateLimiter {
       schema: SCHEMA,
       format: FORMAT,
     } as const;
-    return new SqliteRateLimiter(await Connection.open(file, options));
+    try {
+      return new SqliteRateLimiter(await Connection.open(file, options));
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      // Counts are all there is in it: nobody should be without a shop for them.
+      for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+      return new SqliteRateLimiter(await Connection.open(file, options));
+    }
   }
 
   take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {

@@ -17,7 +17,7 @@ import { ChangeSignal } from './change-signal';
 import { CheckpointWaiters } from './checkpoint-waiters';
 import { Connection } from './connection';
 import { writeDocument } from './document-writer';
-import { DOCUMENTS_SCHEMA, selected, tables, toDocument } from './documents';
+import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocument } from './documents';
 import { countQuery, inOrder, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
 import { countFitting, knownMatches, searchPage } from './word-search';
 import { searchableSchema, wordsSchema } from './words';
@@ -38,9 +38,12 @@ const SCHEMA = `
   ${SEARCHED.map(wordsSchema).join(';')}`;
 
 /** Of the tables here; what stands in the documents is versioned by whoever projects them. */
-const FORMAT = 2;
-/** Format 1 could not be searched. Its documents go on being read until they are made anew. */
-const UPGRADES = { 1: SEARCHED.map(searchableSchema).join(';') };
+const FORMAT = 3;
+/**
+ * Format 1 could not be searched, format 2 had no media. Their documents go on being read until they are made anew.
+ */
+const MEDIA = documentsSchema(['media', 'media_uses']);
+const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
 
@@ -96,8 +99,8 @@ export class SqliteViewVersion implements ViewVersion {
   ): Promise<StoredDocument | undefined> {
     const table = tables[collection];
     const sql = `SELECT ${selected(table, parts)} FROM ${table.name} AS d WHERE d.id = ?`;
-    const documents = await this.read(collection, parts, { sql, parameters: [id] });
-    return documents[0];
+    const row = await this.connection.attempt(() => this.connection.first(sql, [id]));
+    return row && toDocument(table, parts, row);
   }
 
   async getMany(

@@ -2,7 +2,8 @@ import { queryRoutes } from '../../../services/query/routes';
 import type { Viewed } from '../../../services/query/view-counter';
 import { openViewStore } from '../../../shared/adapters/open';
 import type { CollectionName, ViewDocument } from '../../../shared/contracts/documents';
-import { type Position, START } from '../../../shared/contracts/envelope';
+import { type JsonValue, type Position, START } from '../../../shared/contracts/envelope';
+import { writeJson } from '../../../shared/contracts/json-text';
 import { laneOf } from '../../../shared/contracts/lanes';
 import { permissionsOf } from '../../../shared/contracts/vocabulary';
 import type { Principal } from '../../../shared/http/principal';
@@ -68,12 +69,12 @@ export class ReadWorld {
   }
 
   /** Answers of the read at this path, such as `/api/listing/:id`. */
-  async ask(path: string, asked: Asked = {}): Promise<Answer> {
+  async ask(path: string, asked: Asked = {}): Promise<Sent> {
     const route = this.routes.find((one) => one.path === path);
     if (!route) throw new Error(`no route ${path}`);
     const parameters = new URLSearchParams(asked.query);
     const names = [...new Set(parameters.keys())];
-    return route.handler({
+    const answer = await route.handler({
       method: asked.method ?? 'GET',
       principal: { ...this.principal, ...asked.as },
       params: asked.id === undefined ? {} : { id: asked.id },
@@ -82,6 +83,7 @@ export class ReadWorld {
       request_id: 'request',
       header: (name) => asked.headers?.[name],
     });
+    return asSent(answer);
   }
 
   /** Writes all documents of the store, and moves its lane on by one. */
@@ -109,6 +111,11 @@ export class ReadWorld {
     this.folder.remove();
   }
 }
+
+/** An answer with its data as who asked for it reads them. */
+export type Sent = Answer & { readonly data: JsonValue };
+
+export const asSent = (answer: Answer): Sent => ({ ...answer, data: JSON.parse(writeJson(answer.data)) });
 
 /** The same documents, with `waitFor` waiting for `least_ms()` at least. */
 function patient(store: ViewStore, least_ms: () => number): ViewStore {
