@@ -1,35 +1,42 @@
-import { ENVIRONMENTS } from '../../shared/contracts/realm';
+import { ENVIRONMENTS, type Environment } from '../../shared/contracts/realm';
 import type { MediaId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
-import type { MediaTasks } from '../../shared/ports/media-tasks';
 import type { Runtime } from '../runtime';
 
-const PAGE = 200;
+/** Of each environment in a round: enough for a worker until the next one, whatever waits. */
+const ROUND = 200;
 
 /**
- * Adds a task for media that are still `processing` `older_than_ms` after they were uploaded: the queue may lose what it
- * holds, and an upload may end between its event and its task. Gives how many. Doing it for nothing costs a look at
- * the media's stream.
+ * Adds tasks for media that are still `processing`: the queue may lose what it holds, and an upload may end between its
+ * event and its task. Doing so for nothing costs a look at the media's stream.
  */
-export async function recoverTasks(
-  { views, system }: Pick<Runtime, 'views' | 'system'>,
-  tasks: Pick<MediaTasks, 'add'>,
-  older_than_ms: number,
-): Promise<number> {
-  const before = timestamp(system.now() - older_than_ms);
-  let added = 0;
-  for (const environment of ENVIRONMENTS) {
-    const view = await views[environment].current();
-    for (let after: { after_id?: string } | undefined = {}; view && after; ) {
-      const where = { status: 'processing' };
-      const page = await view.scan('media', { where, ...after, limit: PAGE });
-      for (const { id, document } of page) {
+export class LostTasks {
+  private readonly parts: Pick<Runtime, 'views' | 'system' | 'mediaTasks'>;
+  /** Where the next round goes on, so that media which can never be made hold up no others. */
+  private readonly reached = new Map<Environment, string>();
+
+  constructor(parts: Pick<Runtime, 'views' | 'system' | 'mediaTasks'>) {
+    this.parts = parts;
+  }
+
+  /** Looks at some of those that were uploaded more than `older_than_ms` ago. Gives how many tasks it added. */
+  async round(older_than_ms: number): Promise<number> {
+    const { views, system, mediaTasks } = this.parts;
+    const before = timestamp(system.now() - older_than_ms);
+    let added = 0;
+    for (const environment of ENVIRONMENTS) {
+      const view = await views[environment].current();
+      const after_id = this.reached.get(environment);
+      const from = after_id === undefined ? {} : { after_id };
+      const page = await view?.scan('media', { where: { status: 'processing' }, ...from, limit: ROUND });
+      for (const { id, document } of page ?? []) {
         if (String(document?.keys.created_at) > before) continue;
-        await tasks.add({ environment, media_id: id as MediaId });
+        await mediaTasks.add({ environment, media_id: id as MediaId });
         added++;
       }
-      after = page.length < PAGE ? undefined : { after_id: page.at(-1)!.id };
+      if (page?.length === ROUND) this.reached.set(environment, page.at(-1)!.id);
+      else this.reached.delete(environment);
     }
+    return added;
   }
-  return added;
 }

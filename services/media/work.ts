@@ -1,16 +1,17 @@
+import { leaseOwner } from '../../projections/lease';
 import { pause } from '../../projections/pause';
 import { ENVIRONMENTS } from '../../shared/contracts/realm';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { MediaTask, MediaTasks } from '../../shared/ports/media-tasks';
+import type { MediaTask } from '../../shared/ports/media-tasks';
 import type { Runtime } from '../runtime';
 import { makePictures } from './make-pictures';
-import { recoverTasks } from './recover';
+import { LostTasks } from './recover';
 import { sweepOnceADay } from './sweep-daily';
 
 export type MediaWorkParts = Pick<
   Runtime,
-  'system' | 'log' | 'events' | 'views' | 'viewStores' | 'blobs' | 'metrics'
-> & { readonly tasks: MediaTasks };
+  'system' | 'log' | 'events' | 'views' | 'viewStores' | 'blobs' | 'mediaTasks' | 'metrics'
+>;
 
 export interface MediaWorkTimes {
   /** Between two looks for media whose task was lost. */
@@ -23,7 +24,7 @@ export interface MediaWorkTimes {
   readonly stop_ms: number;
 }
 
-const TIMES: MediaWorkTimes = { recover_ms: 10_000, lost_after_ms: 20_000, retry_ms: 1_000, stop_ms: 10_000 };
+const TIMES: MediaWorkTimes = { recover_ms: 5_000, lost_after_ms: 10_000, retry_ms: 1_000, stop_ms: 10_000 };
 /** One rendering at a time is what a process' memory is reckoned for. */
 const AT_ONCE = 1;
 
@@ -35,13 +36,10 @@ export interface MediaWork {
  * Renders uploads in this process, adds the tasks that were lost, and sweeps what nobody refers to. Starts in the
  * background, whether the servers are there yet or not; any number of processes may do so.
  */
-export function startMediaWork(
-  parts: MediaWorkParts,
-  owner: string,
-  times: Partial<MediaWorkTimes> = {},
-): MediaWork {
+export function startMediaWork(parts: MediaWorkParts, times: Partial<MediaWorkTimes> = {}): MediaWork {
   const { recover_ms, lost_after_ms, retry_ms, stop_ms } = { ...TIMES, ...times };
-  const { log, tasks } = parts;
+  const { log, mediaTasks } = parts;
+  const owner = leaseOwner();
   const stopping = new AbortController();
   const { signal } = stopping;
 
@@ -49,7 +47,7 @@ export function startMediaWork(
     let working: { stop(): Promise<void> } | undefined;
     for (; working === undefined && !signal.aborted; await pause(working ? 0 : retry_ms, signal)) {
       try {
-        working = await tasks.work((task) => render(parts, task), AT_ONCE);
+        working = await mediaTasks.work((task) => render(parts, task), AT_ONCE);
       } catch (error) {
         tell(parts, 'uploads wait for the queue of media tasks', error);
       }
@@ -61,10 +59,11 @@ export function startMediaWork(
     enough.abort();
   };
   const recover = async (): Promise<void> => {
-    // What a stop has left behind waits for nobody: the first look takes all.
+    const lost = new LostTasks(parts);
+    // What a stop has left behind waits for nobody: the first look takes the youngest, too.
     for (let older_than_ms = 0; !signal.aborted; await pause(recover_ms, signal)) {
       try {
-        const added = await recoverTasks(parts, tasks, older_than_ms);
+        const added = await lost.round(older_than_ms);
         if (added > 0) log.info({ added }, 'media that were still processing were taken up again');
         older_than_ms = lost_after_ms;
       } catch (error) {

@@ -21,6 +21,8 @@ let store_id: StoreId;
 
 beforeEach(async () => {
   harness = await startHarness();
+  // What is made here is made by the test alone.
+  await harness.service.rendering.stop();
   runtime = harness.service.runtime;
   store_id = await harness.newStore();
 });
