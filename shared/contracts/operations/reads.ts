@@ -16,9 +16,9 @@ import type { Permission } from '../vocabulary';
 import { ALWAYS, AUTHENTICATION, PARAMETERS } from './conditions';
 import type { ApiOperation, Tag } from './operation';
 
-interface Read<Id extends string, Query extends z.ZodType, Answer extends z.ZodType> {
+interface Read<Id extends string, Path extends string, Query extends z.ZodType, Answer extends z.ZodType> {
   readonly id: Id;
-  readonly path: string;
+  readonly path: Path;
   readonly tag: Tag;
   readonly permission: Permission;
   readonly summary: string;
@@ -30,9 +30,12 @@ interface Read<Id extends string, Query extends z.ZodType, Answer extends z.ZodT
   readonly missing?: Condition;
 }
 
-function read<const Id extends string, Query extends z.ZodType, Answer extends z.ZodType>(
-  options: Read<Id, Query, Answer>,
-) {
+function read<
+  const Id extends string,
+  const Path extends string,
+  Query extends z.ZodType,
+  Answer extends z.ZodType,
+>(options: Read<Id, Path, Query, Answer>) {
   const { answer, example, missing, ...rest } = options;
   return {
     ...rest,

@@ -13,9 +13,9 @@ import type { Permission } from '../vocabulary';
 import { ALWAYS, AUTHENTICATION, BODY, FIELDS, PARAMETERS, WRITING } from './conditions';
 import type { ApiOperation, Tag } from './operation';
 
-interface Write<Answer extends z.ZodType> {
+interface Write<Path extends string, Answer extends z.ZodType> {
   readonly id: string;
-  readonly path: string;
+  readonly path: Path;
   readonly tag: Tag;
   readonly permission: Permission;
   readonly summary: string;
@@ -24,7 +24,8 @@ interface Write<Answer extends z.ZodType> {
   readonly example: z.output<Answer>;
 }
 
-interface WithBody<Answer extends z.ZodType, Body extends z.ZodType> extends Write<Answer> {
+interface WithBody<Path extends string, Answer extends z.ZodType, Body extends z.ZodType>
+  extends Write<Path, Answer> {
   readonly schema: Body;
   readonly sample: z.input<Body>;
 }
@@ -34,10 +35,12 @@ const always = [...AUTHENTICATION, ...PARAMETERS, ...BODY, ...WRITING, ...ALWAYS
 const json = (schema: z.ZodType, example: unknown) => ({ 'application/json': { schema, example } });
 const written = ['X-Catalog-Position', 'Idempotent-Replayed', 'Preference-Applied'] as const;
 
-function create<Answer extends z.ZodType, Body extends z.ZodType>(options: WithBody<Answer, Body>) {
+function create<const Path extends string, Answer extends z.ZodType, Body extends z.ZodType>(
+  options: WithBody<Path, Answer, Body>,
+) {
   const { answer, example, schema, sample, ...rest } = options;
   return {
-    ...{ ...rest, ...common, schema },
+    ...{ ...rest, ...common, schema, answer },
     method: 'POST',
     body: { required: true, content: json(schema, sample) },
     successes: {
@@ -48,15 +51,15 @@ function create<Answer extends z.ZodType, Body extends z.ZodType>(options: WithB
       },
     },
     conditions: [...always, ...FIELDS],
-  } as const satisfies ApiOperation & { schema: Body };
+  } as const satisfies ApiOperation & { schema: Body; answer: Answer };
 }
 
-function update<Answer extends z.ZodType, Body extends z.ZodType>(
-  options: WithBody<Answer, Body> & { readonly missing: Condition },
+function update<const Path extends string, Answer extends z.ZodType, Body extends z.ZodType>(
+  options: WithBody<Path, Answer, Body> & { readonly missing: Condition },
 ) {
   const { answer, example, schema, sample, missing, ...rest } = options;
   return {
-    ...{ ...rest, ...common, schema },
+    ...{ ...rest, ...common, schema, answer },
     method: 'PATCH',
     body: { required: true, content: json(schema, sample) },
     successes: {
@@ -67,17 +70,19 @@ function update<Answer extends z.ZodType, Body extends z.ZodType>(
       },
     },
     conditions: [...always, ...FIELDS, missing, 'precondition_failed'],
-  } as const satisfies ApiOperation & { schema: Body };
+  } as const satisfies ApiOperation & { schema: Body; answer: Answer };
 }
 
-function remove<Answer extends z.ZodType>(options: Write<Answer> & { readonly missing: Condition }) {
+function remove<const Path extends string, Answer extends z.ZodType>(
+  options: Write<Path, Answer> & { readonly missing: Condition },
+) {
   const { answer, example, missing, ...rest } = options;
   return {
-    ...{ ...rest, ...common },
+    ...{ ...rest, ...common, answer },
     method: 'DELETE',
     successes: { 200: { description: 'Gone.', headers: written, content: json(answer, example) } },
     conditions: [...always, missing, 'precondition_failed'],
-  } as const satisfies ApiOperation;
+  } as const satisfies ApiOperation & { answer: Answer };
 }
 
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
