@@ -4,6 +4,7 @@ import type { Logger } from '../shared/kernel/log';
 import { realSystem, type System } from '../shared/kernel/system';
 import { buildCommandApp, buildQueryApp } from './apps';
 import { listen } from './listen';
+import { type MediaWork, startMediaWork } from './media/work';
 import { type Pipelines, startPipelines } from './pipelines';
 import type { ViewCounter } from './query/view-counter';
 import { readiness, WRITES } from './readiness';
@@ -14,6 +15,7 @@ export interface Service {
   readonly url: string;
   readonly runtime: Runtime;
   readonly pipelines: Pipelines;
+  readonly rendering: MediaWork;
   readonly views: ViewCounter;
   /** Takes no new request, finishes those running, stops projecting, closes every file. */
   close(): Promise<void>;
@@ -33,6 +35,8 @@ export async function startAllInOne(
   try {
     const pipelines = startPipelines(runtime);
     stops.push(() => pipelines.stop());
+    const rendering = startMediaWork(runtime);
+    stops.push(() => rendering.stop());
     if (!usesServers(config)) await untilLevel(pipelines, config, log);
     const ready = readiness(runtime, { ...WRITES, pipelines });
     const views = startViewCounting(runtime);
@@ -41,7 +45,7 @@ export async function startAllInOne(
     const command = await buildCommandApp(runtime, ready);
     const listening = await listen(dispatch(query, command), config.HOST, config.PORT);
     stops.push(() => listening.close());
-    return { url: listening.url, runtime, pipelines, views, close };
+    return { url: listening.url, runtime, pipelines, rendering, views, close };
   } catch (error) {
     await close();
     throw error;
