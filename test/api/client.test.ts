@@ -131,13 +131,12 @@ describe('an answer that is lost', () => {
 
 describe('an abort', () => {
   test('ends a request that is on its way', async () => {
-    await client.store.get();
     const giving_up = new AbortController();
     const { fetch, requests } = spied((send) => {
       if (requests.length === 2) giving_up.abort(new Error('the visitor left'));
       return send();
     });
-    const visitor = harness.client(shop.public, { fetch });
+    const visitor = harness.client(shop.public, { fetch, retries: 0 });
     const error = await failureOf(visitor.store.get({}, { signal: giving_up.signal }));
     expect(error).toMatchObject({ message: 'the visitor left' });
     expect(requests.length).toBe(2);
