@@ -30,6 +30,7 @@ const EXPECTED: readonly (readonly [typed: string, ...on_top: string[]])[] = [
   ['filtros', 'Filtros de papel, 100 unidades'],
   ['infusion de muna', 'Infusión de muña y cedrón'],
   ['taller velas', 'Taller de velas'],
+  ['cuadri culado', 'Cuaderno cuadriculado'],
 ];
 
 const products = liveItems().filter((item): item is PublicationItem => item.kind === 'publication');
