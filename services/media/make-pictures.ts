@@ -2,7 +2,7 @@ import type { MediaFailure, MediaPictures } from '../../shared/contracts/aggrega
 import { type RefusalReason, RefusedImage } from '../../shared/images/refused';
 import { type Rendition, renderImage } from '../../shared/images/render';
 import { assertNever } from '../../shared/kernel/assert-never';
-import type { BlobStore } from '../../shared/ports/blob-store';
+import { type BlobStore, readWhole } from '../../shared/ports/blob-store';
 import type { MediaTask } from '../../shared/ports/media-tasks';
 import type { StoreDeps, WriteContext } from '../command/context';
 import { loadMedia, recordFailure, recordPictures } from '../command/media/service';
@@ -24,6 +24,8 @@ export async function makePictures(deps: PictureDeps, task: MediaTask): Promise<
   if (media?.progress.status !== 'processing') return 'nothing';
   const { originals, pictures } = deps.blobs[environment];
   const original = await readWhole(originals, media.hash);
+  // An upload is durable before it is in the log: it was taken away since, or this process looks elsewhere.
+  if (!original) throw new Error(`the original ${media.hash} is not in the blob store`);
   const context: WriteContext = { source: 'system', request_id: `media-${media_id}` };
   let made: MediaPictures;
   try {
@@ -36,16 +38,6 @@ export async function makePictures(deps: PictureDeps, task: MediaTask): Promise<
   }
   const { changed } = await recordPictures(deps, context, environment, media_id, made);
   return changed ? 'ready' : 'nothing';
-}
-
-/** At most as large as an upload may be. */
-async function readWhole(blobs: BlobStore, hash: string): Promise<Buffer> {
-  const reading = await blobs.read(hash);
-  // An upload is durable before it is in the log: it was taken away since, or this process looks elsewhere.
-  if (!reading) throw new Error(`the original ${hash} is not in the blob store`);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of reading.bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 async function putPictures(blobs: BlobStore, original: Buffer): Promise<MediaPictures> {

@@ -13,14 +13,13 @@ export interface Rendition {
   readonly height: number;
 }
 
-/** Widths in pixels at most, largest first: each is made of the one before. */
-const VARIANT_WIDTHS: Readonly<Record<VariantName, number>> = {
-  large: 1600,
-  medium: 960,
-  small: 480,
-  thumb: 200,
-};
-const VARIANT_NAMES = Object.keys(VARIANT_WIDTHS) as VariantName[];
+/** Widths in pixels at most. */
+const VARIANT_WIDTHS: readonly (readonly [VariantName, number])[] = [
+  ['thumb', 200],
+  ['small', 480],
+  ['medium', 960],
+  ['large', 1600],
+];
 
 export interface NamedRendition extends Rendition {
   readonly name: VariantName;
@@ -41,7 +40,7 @@ const SIDE_MAX: Partial<Record<ImageType, number>> = { 'image/webp': WEBP_SIDE_M
 const PLACEHOLDER_SIDE = 16;
 /** One step of the rendering; what takes longer was made to, or the machine is of no use for it. */
 const STEP_TIMEOUT_S = 120;
-const WEBP = { quality: 80, effort: 3 };
+const WEBP = { quality: 80, effort: 2 };
 
 /** Beyond so many pixels a picture is written in a way that takes less memory, for some more bytes. */
 const LARGE_PIXELS = 12_000_000;
@@ -66,8 +65,8 @@ export async function renderImage(bytes: Uint8Array): Promise<RenderedImage> {
   if (header.mime_type === 'image/gif' && gifBreaksOff(bytes)) throw new RefusedImage('damaged');
   try {
     const picture = await renderPicture(bytes, header);
-    const { variants, smallest } = await renderVariants(bytes, header);
-    return { picture, variants, placeholder: await renderPlaceholder(smallest) };
+    const variants = await renderVariants(bytes, header);
+    return { picture, variants, placeholder: await renderPlaceholder(variants[0]!) };
   } catch (error) {
     throw new RefusedImage(isTimeout(error) ? 'too_slow' : 'damaged', { cause: error });
   }
@@ -86,54 +85,33 @@ async function renderPicture(bytes: Uint8Array, header: ImageHeader): Promise<Re
   return { bytes: data, mime_type, width: info.width, height: info.pageHeight ?? info.height };
 }
 
-interface Pixels {
-  readonly data: Buffer;
-  readonly raw: { readonly width: number; readonly height: number; readonly channels: 1 | 2 | 3 | 4 };
-}
-
-/** The upload is decoded once, to the largest; the others are made of pixels that fit in some megabytes. */
-async function renderVariants(bytes: Uint8Array, { width }: ImageHeader) {
-  let source: Sharp = open(bytes).autoOrient().toColourspace('srgb');
-  let pixels: Pixels | undefined;
+/** Each is made of the upload itself: what is kept in between would cost more memory than decoding again costs time. */
+async function renderVariants(bytes: Uint8Array, { width }: ImageHeader): Promise<NamedRendition[]> {
   const variants: NamedRendition[] = [];
-  for (const name of VARIANT_NAMES) {
-    const box = { width: Math.min(VARIANT_WIDTHS[name], width), height: WEBP_SIDE_MAX };
-    pixels = await toPixels(within(source, box));
-    const { data, info } = await reopen(pixels).webp(WEBP).toBuffer({ resolveWithObject: true });
-    variants.unshift({
-      name,
-      bytes: data,
-      mime_type: 'image/webp',
-      width: info.width,
-      height: info.height,
-    });
-    source = reopen(pixels);
+  for (const [name, width_max] of VARIANT_WIDTHS) {
+    const box = { width: Math.min(width_max, width), height: WEBP_SIDE_MAX };
+    const image = within(open(bytes).autoOrient(), box).webp(WEBP);
+    const { data, info } = await image.toBuffer({ resolveWithObject: true });
+    const { width: shown_width, height } = info;
+    variants.push({ name, bytes: data, mime_type: 'image/webp', width: shown_width, height });
   }
-  return { variants, smallest: pixels! };
+  return variants;
 }
 
-async function renderPlaceholder(smallest: Pixels): Promise<string> {
+async function renderPlaceholder(thumb: Rendition): Promise<string> {
   const box = { width: PLACEHOLDER_SIDE, height: PLACEHOLDER_SIDE };
-  const tiny = await within(reopen(smallest), box).webp({ quality: 40, alphaQuality: 40 }).toBuffer();
+  const tiny = await within(open(thumb.bytes), box).webp({ quality: 40, alphaQuality: 40 }).toBuffer();
   return `data:image/webp;base64,${tiny.toString('base64')}`;
 }
 
 /** Anything that an encoder of the format would not have written counts as damage, and is no reason to guess. */
 function open(bytes: Uint8Array, options: SharpOptions = {}): Sharp {
-  return timed(loadSharp()(bytes, { limitInputPixels: PIXELS_MAX, failOn: 'error', ...options }));
+  const image = loadSharp()(bytes, { limitInputPixels: PIXELS_MAX, failOn: 'error', ...options });
+  return image.timeout({ seconds: STEP_TIMEOUT_S });
 }
-
-const reopen = ({ data, raw }: Pixels): Sharp => timed(loadSharp()(data, { raw }));
-const timed = (image: Sharp): Sharp => image.timeout({ seconds: STEP_TIMEOUT_S });
 
 /** Into the box with its proportions, never enlarged. */
 const within = (image: Sharp, box: { readonly width: number; readonly height: number }): Sharp =>
   image.resize({ ...box, fit: 'inside', withoutEnlargement: true });
-
-async function toPixels(image: Sharp): Promise<Pixels> {
-  const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
-  const { width, height, channels } = info;
-  return { data, raw: { width, height, channels } };
-}
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.startsWith('timeout');

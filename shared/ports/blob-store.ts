@@ -50,3 +50,16 @@ export interface BlobStore {
 /** `originals`: as uploaded, never served, for their metadata are in there. `pictures`: what anybody may load. */
 export const BLOB_AREAS = ['originals', 'pictures'] as const;
 export type BlobArea = (typeof BLOB_AREAS)[number];
+
+/** A whole blob in memory, once: an upload's size is bounded. Undefined where it is not there. */
+export async function readWhole(blobs: BlobStore, hash: BlobHash): Promise<Buffer | undefined> {
+  const reading = await blobs.read(hash);
+  if (!reading) return undefined;
+  const whole = Buffer.allocUnsafeSlow(reading.size_bytes);
+  let at = 0;
+  for await (const chunk of reading.bytes) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}

@@ -4,20 +4,11 @@ import type { Runtime } from '../../services/runtime';
 import type { Environment } from '../../shared/contracts/realm';
 import { inspectImage } from '../../shared/images/inspect';
 import type { MediaId, StoreId } from '../../shared/kernel/ids';
-import type { BlobStore } from '../../shared/ports/blob-store';
 
 export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 export async function* chunks(...all: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* all;
-}
-
-export async function readBlob(blobs: BlobStore, hash: string): Promise<Buffer | undefined> {
-  const reading = await blobs.read(hash);
-  if (!reading) return undefined;
-  const read: Uint8Array[] = [];
-  for await (const chunk of reading.bytes) read.push(chunk);
-  return Buffer.concat(read);
 }
 
 let requests = 0;

@@ -3,7 +3,7 @@ import { type ImageHeader, inspectImage } from '../../../shared/images/inspect';
 import { RefusedImage } from '../../../shared/images/refused';
 import { SNIFF_BYTES, sniffImage } from '../../../shared/images/sniff';
 import { CatalogError } from '../../../shared/kernel/errors';
-import type { BlobStore } from '../../../shared/ports/blob-store';
+import { type BlobStore, readWhole } from '../../../shared/ports/blob-store';
 
 /** Files that are in memory to be inspected, whatever the number of uploads. */
 const INSPECTIONS_AT_ONCE = 2;
@@ -49,7 +49,9 @@ export class Inspector {
     if (this.running >= INSPECTIONS_AT_ONCE) await new Promise<void>((resolve) => this.waiting.push(resolve));
     else this.running++;
     try {
-      return await inspectImage(await readWhole(originals, hash));
+      const bytes = await readWhole(originals, hash);
+      if (!bytes) throw new Error(`the upload ${hash} was just kept and is not there`);
+      return await inspectImage(bytes);
     } catch (error) {
       throw error instanceof RefusedImage ? refusal(error) : error;
     } finally {
@@ -59,14 +61,6 @@ export class Inspector {
       else this.running--;
     }
   }
-}
-
-async function readWhole(originals: BlobStore, hash: string): Promise<Buffer> {
-  const reading = await originals.read(hash);
-  if (!reading) throw new Error(`the upload ${hash} was just kept and is not there`);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of reading.bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 function refusal(refused: RefusedImage): CatalogError {

@@ -4,8 +4,9 @@ import type { Runtime } from '../../../services/runtime';
 import type { MediaPictures } from '../../../shared/contracts/aggregates/media';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
+import { readWhole } from '../../../shared/ports/blob-store';
 import { type Harness, startHarness } from '../../support/harness';
-import { hashOf, readBlob, uploadWithoutTask } from '../../support/media';
+import { hashOf, uploadWithoutTask } from '../../support/media';
 import { animation, boastfulPng, flatPicture } from '../../support/pictures';
 
 let harness: Harness;
@@ -63,7 +64,7 @@ test('an upload becomes ready, and every picture that it names can be read as it
   ]);
   expect(placeholder).toMatch(/^data:image\/webp;base64,/);
   for (const { hash, size_bytes } of [picture, ...variants]) {
-    const bytes = await readBlob(runtime.blobs.live.pictures, hash);
+    const bytes = await readWhole(runtime.blobs.live.pictures, hash);
     expect([bytes?.length, hashOf(bytes!)]).toEqual([size_bytes, hash]);
   }
   // The original tells where it was taken: it is nowhere that anybody may load from.
