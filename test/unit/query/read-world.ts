@@ -58,10 +58,13 @@ export class ReadWorld {
     });
   }
 
-  /** An active, empty version; the principal holds a secret key for `stores`. */
-  static async open(stores: readonly string[]): Promise<ReadWorld> {
+  /**
+   * An active, empty version; the principal holds a secret key for `stores`. Embedded, unless the settings name a
+   * server.
+   */
+  static async open(stores: readonly string[], settings: Record<string, string> = {}): Promise<ReadWorld> {
     const folder = makeTempDir('catalog-reads-');
-    const store = await openViewStore(parseConfig({ DATA_DIR: folder.path }), 'live');
+    const store = await openViewStore(parseConfig({ DATA_DIR: folder.path, ...settings }), 'live');
     const { version } = await store.createVersion(1);
     await store.activate(version);
     return new ReadWorld(folder, store, await store.open(version), {
