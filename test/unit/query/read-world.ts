@@ -12,6 +12,7 @@ import { parseConfig } from '../../../shared/kernel/config';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { ActiveView } from '../../../shared/ports/active-view';
 import type { ViewStore, ViewVersion } from '../../../shared/ports/view-store';
+import { noPictures } from '../../support/no-media';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
 import { documentsOf, type StoreContents } from './catalog-documents';
 import { idOf } from './sample';
@@ -49,7 +50,12 @@ export class ReadWorld {
     );
     const system = { now, random: (size: number) => new Uint8Array(size) };
     const recordView = (viewed: Viewed): void => void this.viewed.push(viewed);
-    this.routes = queryRoutes({ views: { live: view, test: view }, system, recordView });
+    this.routes = queryRoutes({
+      views: { live: view, test: view },
+      system,
+      recordView,
+      pictures: noPictures,
+    });
   }
 
   /**
