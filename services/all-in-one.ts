@@ -63,11 +63,12 @@ function usesServers({ EVENTSTORE_URL, MONGODB_URL, REDIS_URL }: Config): boolea
   return (EVENTSTORE_URL ?? MONGODB_URL ?? REDIS_URL) !== undefined;
 }
 
-/** As a gateway would: reads to the query app, writes and tokens to the command app. */
+/** As a gateway would: reads and pictures to the query app, writes and tokens to the command app. */
 function dispatch(query: RequestListener, command: RequestListener): RequestListener {
-  return (request, response) => (isRead(request) ? query(request, response) : command(request, response));
+  return (request, response) => (isForQuery(request) ? query(request, response) : command(request, response));
 }
 
-function isRead({ method, url }: IncomingMessage): boolean {
+function isForQuery({ method, url }: IncomingMessage): boolean {
+  if (url?.startsWith('/media/')) return true;
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }

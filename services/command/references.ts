@@ -66,6 +66,20 @@ export async function existingMedia(
   return media.flatMap((found) => found?.id ?? []);
 }
 
+/** The media that exist, and then this one. Throws `field_invalid` where that is more than `max`. */
+export async function withMedia(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  { media_ids }: { readonly media_ids: readonly MediaId[] },
+  media_id: MediaId,
+  max: number,
+): Promise<MediaId[]> {
+  if (media_ids.includes(media_id)) return [...media_ids];
+  const existing = await existingMedia(deps, environment, media_ids);
+  if (existing.length >= max) throw CatalogError.ofFaults([fault('media_ids', `at most ${max}`)]);
+  return [...existing, media_id];
+}
+
 function fault(field: string, constraint: string): Fault {
   return { condition: 'field_invalid', field, constraint };
 }

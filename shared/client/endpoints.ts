@@ -34,12 +34,15 @@ export const endpoints: Endpoints = {
   getPublication: ['GET', '/api/publication/:id'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
+  getMedia: ['GET', '/api/media/:id'],
   createListing: ['POST', '/api/listing'],
   updateListing: ['PATCH', '/api/listing/:id'],
   deleteListing: ['DELETE', '/api/listing/:id'],
   createPublication: ['POST', '/api/publication'],
   updatePublication: ['PATCH', '/api/publication/:id'],
   deletePublication: ['DELETE', '/api/publication/:id'],
+  uploadMedia: ['POST', '/api/media'],
+  deleteMedia: ['DELETE', '/api/media/:id'],
 };
 
 /** The whole body of the answer to an operation. */

@@ -61,6 +61,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** The same before it was taken for text. */
+  readonly bytes: Buffer;
   /** The parsed body; `{}` where there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
   readonly body: any;
@@ -190,8 +192,9 @@ async function request(fetch: Fetch, url: string, method: string, sent: RequestO
     headers,
     ...(body === undefined ? {} : { body: body as string | FormData | Blob }),
   });
-  const text = await reply.text();
-  return { status: reply.status, headers: reply.headers, text, body: parse(text) };
+  const bytes = Buffer.from(await reply.arrayBuffer());
+  const text = bytes.toString();
+  return { status: reply.status, headers: reply.headers, text, bytes, body: parse(text) };
 }
 
 function parse(text: string): unknown {

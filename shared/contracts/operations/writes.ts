@@ -6,9 +6,11 @@ import {
   newListingBody,
   newPublicationBody,
   publicationPatchBody,
+  uploadForm,
+  uploadQuerySchema,
   writeQuerySchema,
 } from '../requests/writes';
-import { exampleIds, exampleListing, examplePublication } from '../responses/examples';
+import { exampleIds, exampleListing, exampleMedia, examplePublication } from '../responses/examples';
 import type { Permission } from '../vocabulary';
 import { ALWAYS, AUTHENTICATION, BODY, FIELDS, PARAMETERS, WRITING } from './conditions';
 import type { ApiOperation, Tag } from './operation';
@@ -87,9 +89,12 @@ function remove<const Path extends string, Answer extends z.ZodType>(
 
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
+const media = { tag: 'Media', permission: 'write:media' } as const;
 const { stats: _counted, ...patchedListing } = exampleListing;
+const { url: _url, placeholder: _placeholder, ...uploaded } = exampleMedia;
+const processingMedia = { ...uploaded, status: 'processing', variants: [] } as const;
 
-/** Every write of the interface but media (spec, "Write endpoints"). */
+/** Every write of the interface (spec, "Write endpoints"). */
 export const writes = {
   createListing: create({
     ...listing,
@@ -162,5 +167,43 @@ export const writes = {
       data: { id: exampleIds.publication, object: 'publication', deleted: true },
     },
     missing: 'publication_not_found',
+  }),
+  uploadMedia: {
+    ...{ ...media, ...common, answer: answers.NewMediaAnswer },
+    id: 'uploadMedia',
+    path: '/api/media',
+    summary: 'Upload a picture',
+    description:
+      'Answered as soon as the file is kept, with `status: processing`; a moment later it is `ready`, or `failed`.',
+    query: uploadQuerySchema,
+    method: 'POST',
+    body: {
+      required: true,
+      content: {
+        'multipart/form-data': { schema: uploadForm },
+        'image/*': {},
+      },
+    },
+    successes: {
+      201: {
+        description: 'Taken in: the whole record.',
+        headers: ['Location', 'ETag', ...written],
+        content: json(answers.NewMediaAnswer, {
+          ...{ code: 201, status: 'OK' },
+          data: processingMedia,
+        }),
+      },
+    },
+    conditions: [...always, ...FIELDS, 'unsupported_image'],
+  } as const satisfies ApiOperation,
+  deleteMedia: remove({
+    ...media,
+    id: 'deleteMedia',
+    path: '/api/media/:id',
+    summary: 'Delete a media',
+    description: 'It is taken off everything that shows it.',
+    answer: answers.DeletedMediaAnswer,
+    example: { code: 200, status: 'OK', data: { id: exampleIds.media, object: 'media', deleted: true } },
+    missing: 'media_not_found',
   }),
 };
