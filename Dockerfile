@@ -17,7 +17,7 @@ COPY services services
 COPY shared shared
 COPY projections projections
 # The tests stay outside (.dockerignore).
-RUN npm run build -- --incremental false
+RUN npx tsc -p tsconfig.json --incremental false
 
 FROM ${NODE_IMAGE}
 # Nothing here installs or builds: a smaller image, and less for a scanner to find.

@@ -7,4 +7,5 @@ module.exports = {
   // Reached only where something is broken: no test is to fail because the machine is busy.
   testTimeout: 300_000,
   maxWorkers: 2,
+  reporters: ['default', '<rootDir>/.ci/contract-reporter.js'],
 };

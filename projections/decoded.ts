@@ -1,11 +1,13 @@
 import { type DomainEvent, decodeEvent } from '../shared/contracts/codec';
 import { type Category, parseStreamName, type RecordedEvent } from '../shared/contracts/envelope';
+import type { Realm } from '../shared/contracts/realm';
 
 export interface Decoded {
   readonly category: Category;
   /** Of the stream: the aggregate's id. */
   readonly id: string;
   readonly event: DomainEvent;
+  readonly realm: Realm;
 }
 
 const known = new WeakMap<RecordedEvent, Decoded | Error>();
@@ -34,7 +36,8 @@ function tryDecode(recorded: RecordedEvent): Decoded | Error {
   try {
     const stream = parseStreamName(recorded.stream);
     if (!stream) return new Error(`${recorded.stream} is no stream of this service`);
-    return { category: stream.category, id: stream.id, event: decodeEvent(recorded) };
+    const { category, id, realm } = stream;
+    return { category, id, realm, event: decodeEvent(recorded) };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -1,47 +1,58 @@
 import type { AccountEvent } from '../shared/contracts/aggregates/account';
 import type { ApiKeyEvent } from '../shared/contracts/aggregates/api-key';
 import type { ListingEvent } from '../shared/contracts/aggregates/listing';
+import type { MediaEvent } from '../shared/contracts/aggregates/media';
 import type { PublicationEvent } from '../shared/contracts/aggregates/publication';
 import type { ReviewEvent } from '../shared/contracts/aggregates/review';
 import type { StoreEvent } from '../shared/contracts/aggregates/store';
 import type { Category, RecordedEvent } from '../shared/contracts/envelope';
+import type { Environment, Realm } from '../shared/contracts/realm';
 import type { AccountId, ApiKeyId, ListingId, PublicationId, StoreId } from '../shared/kernel/ids';
 import type { Decoded } from './decoded';
+import { foldMediaEvent } from './fold-media';
+import { passListing, passPublication, passUses } from './pass-on';
 import type { UnitOfWork } from './unit-of-work';
 import { type AccountView, foldAccount } from './views/account';
 import { type ApiKeyView, foldApiKey } from './views/api-key';
-import { foldListing, type ListingView, reactToPublication, shownListing } from './views/listing';
+import { foldListing, type ListingView, mediaIdsOfListing } from './views/listing';
+import { embedMedia, type MediaEmbed, type MediaView } from './views/media';
 import { paymentMethodView } from './views/payment-method';
 import {
   type Attachment,
   countReview,
   embedListing,
   foldPublication,
+  mediaIdsOfPublication,
   type PublicationView,
-  shownPublication,
 } from './views/publication';
 import { reviewView } from './views/review';
-import { countPublication, foldStore, reactToListing, type StoreView } from './views/store';
-import { type Known, type Occasion, type Transition, unchanged } from './views/view';
+import { foldStore, type StoreView } from './views/store';
+import { type Occasion, unchanged } from './views/view';
 
 /**
  * Folds one event into the documents of the unit, all of which must be loaded: first the document of the event's own
  * stream, then what is made from it, each from the transition of the one before
- * (publication → listing → store, review → publication).
+ * (media → publication → listing → store, review → publication).
  */
-export function foldEvent(unit: UnitOfWork, recorded: RecordedEvent, { category, id, event }: Decoded): void {
+export function foldEvent(
+  unit: UnitOfWork,
+  recorded: RecordedEvent,
+  { category, id, realm, event }: Decoded,
+): void {
   const occasion = { id, revision: recorded.revision, at: recorded.metadata.occurred_at };
   const fold = folds[category];
   if (!fold) throw new Error(`no view of ${category} events`);
-  fold(unit, event as never, occasion);
+  fold(unit, event as never, occasion, realm);
 }
 
-type Fold<Event> = (unit: UnitOfWork, event: Event, occasion: Occasion) => void;
+type Fold<Event> = (unit: UnitOfWork, event: Event, occasion: Occasion, realm: Realm) => void;
 
 const folds: Partial<Record<Category, Fold<never>>> = {
   store: foldStoreEvent,
   listing: foldListingEvent,
   publication: foldPublicationEvent,
+  media: (unit, event: MediaEvent, occasion, realm) =>
+    foldMediaEvent(unit, event, occasion, realm as Environment),
   review: foldReviewEvent,
   account: (unit, event: AccountEvent, occasion) =>
     unit.set(
@@ -71,28 +82,29 @@ function foldStoreEvent(unit: UnitOfWork, event: StoreEvent, occasion: Occasion)
 
 function foldListingEvent(unit: UnitOfWork, event: ListingEvent, occasion: Occasion): void {
   const before = unit.read<ListingView>('listings', occasion.id);
-  const { view, incomplete } = foldListing(before, event, occasion as Occasion<ListingId>);
+  const { view, incomplete } = foldListing(before, event, occasion as Occasion<ListingId>, (ids, store_id) =>
+    embedsOf(unit, ids, store_id),
+  );
   unit.set('listings', occasion.id, view, incomplete);
-  passToStore(unit, occasion.id, before, view);
+  if (view !== before)
+    passUses(unit, 'listings', occasion.id, mediaIdsOfListing(before), mediaIdsOfListing(view));
+  passListing(unit, occasion.id, before, view);
 }
 
 function foldPublicationEvent(unit: UnitOfWork, event: PublicationEvent, occasion: Occasion): void {
   const { id } = occasion;
   const before = unit.read<PublicationView>('publications', id);
-  const after = foldPublication(before, event, occasion as Occasion<PublicationId>, (listing_id, store_id) =>
-    attachmentTo(unit, listing_id, store_id),
+  const after = foldPublication(
+    before,
+    event,
+    occasion as Occasion<PublicationId>,
+    (listing_id, store_id) => attachmentTo(unit, listing_id, store_id),
+    (media_ids, store_id) => embedsOf(unit, media_ids, store_id),
   );
   if (after === before) return;
   unit.set('publications', id, after);
-  const transition = { before: shownPublication(before), after: shownPublication(after) };
-  for (const listing_id of valuesOf(transition, 'listing_id')) {
-    const listing = unit.react<ListingView>('listings', listing_id, (view) =>
-      reactToPublication(listing_id, view, id, transition),
-    );
-    passToStore(unit, listing_id, listing.before, listing.after);
-  }
-  for (const store_id of valuesOf(transition, 'store_id'))
-    unit.react<StoreView>('stores', store_id, (view) => unchanged(countPublication(view, transition)));
+  passUses(unit, 'publications', id, mediaIdsOfPublication(before), mediaIdsOfPublication(after));
+  passPublication(unit, id, before, after);
 }
 
 function foldReviewEvent(unit: UnitOfWork, event: ReviewEvent, { id }: Occasion): void {
@@ -112,23 +124,7 @@ function attachmentTo(unit: UnitOfWork, listing_id: string | null, store_id: str
   return { listing_id, embed: listing && embedListing(listing) };
 }
 
-function passToStore(
-  unit: UnitOfWork,
-  id: string,
-  before: Known<ListingView>,
-  after: Known<ListingView>,
-): void {
-  const transition = { before: shownListing(before), after: shownListing(after) };
-  for (const store_id of valuesOf(transition, 'store_id'))
-    unit.react<StoreView>('stores', store_id, (view) => reactToListing(view, id, transition));
-}
-
-/** The documents that a transition is of concern to, by the key that names them. */
-function valuesOf(
-  { before, after }: Transition<PublicationView | ListingView>,
-  key: 'listing_id' | 'store_id',
-): Set<string> {
-  if (before === after) return new Set();
-  const values = [before?.keys[key], after?.keys[key]];
-  return new Set(values.filter((value): value is string => typeof value === 'string'));
+/** Those of the media that are there; what comes later brings itself in. */
+function embedsOf(unit: UnitOfWork, media_ids: readonly string[], store_id: string): MediaEmbed[] {
+  return media_ids.flatMap((id) => embedMedia(unit.read<MediaView>('media', id), store_id) ?? []);
 }

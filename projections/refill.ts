@@ -4,16 +4,15 @@ import type { Visibility } from '../shared/contracts/vocabulary';
 import type { UnitOfWork } from './unit-of-work';
 import { ENTRY_COUNT, type Entry } from './views/entries';
 import { entryOrder, type ListingView, withEntries as withPublications } from './views/listing';
-import { LISTING_ORDER, type StoreView, withEntries as withListings } from './views/store';
+import { MEDIA_ORDER } from './views/media';
+import { LISTING_ORDER, type StoreView, withEntries as withListedOrMedia } from './views/store';
 import type { Known, View } from './views/view';
 import type { WorkingDocument } from './working-document';
 
 /** Which documents an aggregate's entries are the first of. */
 interface Members {
   readonly collection: CollectionName;
-  readonly parent: string;
-  readonly parent_id: string;
-  readonly visibility: Visibility;
+  readonly where: Readonly<Record<string, Key>>;
   readonly order: SortOrder;
 }
 
@@ -22,49 +21,37 @@ interface Members {
  * stored documents, corrected by those in memory.
  */
 export async function refill(unit: UnitOfWork): Promise<void> {
-  for (const { id, view, incomplete } of [...unit.changed('listings')])
-    if (view && incomplete.size > 0) {
-      const order = entryOrder(view as ListingView);
-      const members = { collection: 'publications', parent: 'listing_id', parent_id: id, order } as const;
-      unit.complete(
-        'listings',
-        id,
-        await refilled(unit, view as ListingView, incomplete, members, withPublications),
-      );
+  for (const { id, view, incomplete } of [...unit.changed('listings')]) {
+    if (!view || incomplete.size === 0) continue;
+    let listing = view as ListingView;
+    const order = entryOrder(listing);
+    for (const name of incomplete) {
+      const visibility = name as Visibility;
+      const members = { collection: 'publications', where: { listing_id: id, visibility }, order } as const;
+      listing = withPublications(listing, visibility, await firstEntries(unit, members));
     }
-  for (const { id, view, incomplete } of [...unit.changed('stores')])
-    if (view && incomplete.size > 0) {
-      const members = {
-        collection: 'listings',
-        parent: 'store_id',
-        parent_id: id,
-        order: LISTING_ORDER,
-      } as const;
-      unit.complete('stores', id, await refilled(unit, view as StoreView, incomplete, members, withListings));
+    unit.complete('listings', id, listing);
+  }
+  for (const { id, view, incomplete } of [...unit.changed('stores')]) {
+    if (!view || incomplete.size === 0) continue;
+    let store = view as StoreView;
+    for (const name of incomplete) {
+      const members: Members =
+        name === 'media'
+          ? { collection: 'media', where: { store_id: id }, order: MEDIA_ORDER }
+          : { collection: 'listings', where: { store_id: id, visibility: name }, order: LISTING_ORDER };
+      store = withListedOrMedia(store, name, await firstEntries(unit, members));
     }
+    unit.complete('stores', id, store);
+  }
 }
 
-async function refilled<V extends View>(
-  unit: UnitOfWork,
-  view: V,
-  incomplete: ReadonlySet<Visibility>,
-  members: Omit<Members, 'visibility'>,
-  withEntries: (view: V, visibility: Visibility, list: readonly Entry[]) => V,
-): Promise<V> {
-  let next = view;
-  for (const visibility of incomplete)
-    next = withEntries(next, visibility, await firstEntries(unit, { ...members, visibility }));
-  return next;
-}
-
-async function firstEntries(unit: UnitOfWork, members: Members): Promise<Entry[]> {
-  const { collection, parent, parent_id, visibility, order } = members;
+async function firstEntries(unit: UnitOfWork, { collection, where, order }: Members): Promise<Entry[]> {
   const changed = [...unit.changed(collection)];
   const belongs = (view: Known<View>): boolean =>
-    view?.keys[parent] === parent_id && view.keys.visibility === visibility;
+    !!view && Object.entries(where).every(([key, value]) => view.keys[key] === value);
   // As many more as may turn out to have changed since they were stored.
   const limit = ENTRY_COUNT + changed.filter(({ stored }) => belongs(stored)).length;
-  const where: Record<string, Key> = { [parent]: parent_id, visibility };
   const stored = await unit.version.find(collection, { where, order, limit });
   const stale = new Set(changed.map(({ id }) => id));
   const entries = stored

@@ -2,34 +2,69 @@ import type { CollectionName } from '../shared/contracts/documents';
 import type { RecordedEvent } from '../shared/contracts/envelope';
 import { type Decoded, decodedOrNothing } from './decoded';
 import type { UnitOfWork } from './unit-of-work';
+import { type ListingView, mediaIdsOfListing } from './views/listing';
+import { useId } from './views/media-use';
+import { mediaIdsOfPublication, type PublicationView } from './views/publication';
 import type { View } from './views/view';
 
 type Ids = Map<CollectionName, Set<string>>;
 
 /**
- * Reads every document that folding these events may ask for, in two rounds: what the events name, then the listings
- * and stores of what was found. Events that cannot be read name nothing.
+ * Reads every document that folding these events may ask for, round by round: what the events name, what refers to
+ * the media that change, then the listings, stores and uses of media of what was found. Events that cannot be read
+ * name nothing.
  */
 export async function loadTouched(unit: UnitOfWork, events: readonly RecordedEvent[]): Promise<void> {
-  const named = idsOf(events);
-  await Promise.all([...named].map(([collection, ids]) => unit.load(collection, ids)));
+  const named: Ids = new Map();
+  const changed_media = new Set<string>();
+  for (const event of events) {
+    const known = decodedOrNothing(event);
+    if (known) addTouched(named, known);
+    if (known?.category === 'media') changed_media.add(known.id);
+  }
+  await loadAll(unit, named);
+  await loadUsers(unit, changed_media, named);
   const parents: Ids = new Map();
-  for (const collection of ['publications', 'listings'] as const)
+  for (const collection of ['publications', 'listings', 'media'] as const)
     for (const id of named.get(collection) ?? []) {
       const view = unit.read<View>(collection, id);
       add(parents, 'listings', view?.keys.listing_id);
       add(parents, 'stores', view?.keys.store_id);
+      for (const media_id of mediaIdsOf(unit, collection, id))
+        add(parents, 'media_uses', useId(media_id, id));
     }
-  await Promise.all([...parents].map(([collection, ids]) => unit.load(collection, ids)));
+  await loadAll(unit, parents);
 }
 
-function idsOf(events: readonly RecordedEvent[]): Ids {
-  const ids: Ids = new Map();
-  for (const event of events) {
-    const known = decodedOrNothing(event);
-    if (known) addTouched(ids, known);
+/** Those that refer to these media, added to `named`. */
+async function loadUsers(unit: UnitOfWork, media_ids: ReadonlySet<string>, named: Ids): Promise<void> {
+  await Promise.all([...media_ids].map((media_id) => findUses(unit, media_id)));
+  for (const media_id of media_ids)
+    for (const { collection, id } of unit.usersOf(media_id)) add(named, collection, id);
+  await loadAll(unit, named);
+}
+
+const PAGE = 500;
+
+/** Uses that are here already may have changed since they were stored. */
+async function findUses(unit: UnitOfWork, media_id: string): Promise<void> {
+  for (let after_id: string | undefined; ; ) {
+    const page = { where: { media_id }, limit: PAGE, ...(after_id === undefined ? {} : { after_id }) };
+    const uses = await unit.version.scan('media_uses', page);
+    for (const use of uses) if (!unit.has('media_uses', use.id)) unit.adopt('media_uses', use);
+    after_id = uses.at(-1)?.id;
+    if (uses.length < PAGE) return;
   }
-  return ids;
+}
+
+function mediaIdsOf(unit: UnitOfWork, collection: CollectionName, id: string): readonly string[] {
+  if (collection === 'publications') return mediaIdsOfPublication(unit.read<PublicationView>(collection, id));
+  if (collection === 'listings') return mediaIdsOfListing(unit.read<ListingView>(collection, id));
+  return [];
+}
+
+async function loadAll(unit: UnitOfWork, ids: Ids): Promise<void> {
+  await Promise.all([...ids].map(([collection, some]) => unit.load(collection, some)));
 }
 
 function addTouched(ids: Ids, { category, id, event }: Decoded): void {
@@ -42,10 +77,16 @@ function addTouched(ids: Ids, { category, id, event }: Decoded): void {
     case 'listing':
       add(ids, 'listings', id);
       add(ids, 'stores', data.store_id);
+      addMedia(ids, id, data.media_ids);
       break;
     case 'publication':
       add(ids, 'publications', id);
       add(ids, 'listings', data.listing_id);
+      add(ids, 'stores', data.store_id);
+      addMedia(ids, id, data.media_ids);
+      break;
+    case 'media':
+      add(ids, 'media', id);
       add(ids, 'stores', data.store_id);
       break;
     case 'review':
@@ -58,8 +99,13 @@ function addTouched(ids: Ids, { category, id, event }: Decoded): void {
     case 'api_key':
       add(ids, 'api_keys', id);
       break;
-    case 'media':
-      break;
+  }
+}
+
+function addMedia(ids: Ids, user_id: string, media_ids: unknown): void {
+  for (const media_id of Array.isArray(media_ids) ? media_ids : []) {
+    add(ids, 'media', media_id);
+    add(ids, 'media_uses', useId(String(media_id), user_id));
   }
 }
 

@@ -1,12 +1,12 @@
 import type { CollectionName, StoredDocument } from '../shared/contracts/documents';
 import { type Position, type RecordedEvent, START, type StreamName } from '../shared/contracts/envelope';
-import type { Visibility } from '../shared/contracts/vocabulary';
 import type { DocumentWrite, ViewVersion } from '../shared/ports/view-store';
 import { ALL_PARTS } from '../shared/ports/view-store';
 import { LostRaceError } from './errors';
 import { greatest } from './positions';
 import { type LatePositions, standingOf, withoutRepair } from './repair';
-import type { Known, Reaction, View } from './views/view';
+import { type MediaUse, type MediaUseView, mediaOfUse } from './views/media-use';
+import type { EntryList, Known, Reaction, View } from './views/view';
 import {
   absent,
   asWritten,
@@ -24,10 +24,10 @@ import {
  * crash between two phases therefore finds, for every event, either the transition or no need for it.
  */
 const PHASES: readonly (readonly CollectionName[])[] = [
-  ['stores'],
+  ['stores', 'media_uses'],
   ['listings'],
   ['publications'],
-  ['reviews', 'payment_methods', 'accounts', 'api_keys'],
+  ['media', 'reviews', 'payment_methods', 'accounts', 'api_keys'],
 ];
 
 export interface UnitOptions {
@@ -37,8 +37,11 @@ export interface UnitOptions {
   readonly late?: { readonly stream: StreamName; readonly limit?: Position };
 }
 
-const BOTH: ReadonlySet<Visibility> = new Set(['public', 'private']);
-const ENTRY_OWNERS: ReadonlySet<CollectionName> = new Set(['stores', 'listings']);
+/** The lists of entries of the documents that have some. */
+const ENTRY_LISTS: Partial<Record<CollectionName, ReadonlySet<EntryList>>> = {
+  stores: new Set(['public', 'private', 'media']),
+  listings: new Set(['public', 'private']),
+};
 
 /** The documents that a run of events touches: each is read once, folded in memory, and written once. */
 export class UnitOfWork {
@@ -47,6 +50,8 @@ export class UnitOfWork {
   private readonly documents = new Map<CollectionName, Map<string, WorkingDocument>>();
   /** What the event at hand has changed, as it was before it. */
   private readonly journal = new Map<string, WorkingDocument>();
+  /** The ids of the uses that are here, by media. */
+  private readonly uses = new Map<string, Set<string>>();
   private event: Pick<RecordedEvent, 'position'> = { position: START };
   private text = 0;
 
@@ -62,7 +67,7 @@ export class UnitOfWork {
     if (missing.length === 0) return;
     for (const stored of await this.version.getMany(collection, missing, ALL_PARTS))
       this.adopt(collection, stored);
-    for (const id of missing) if (!here.has(id)) here.set(id, absent(collection, id));
+    for (const id of missing) if (!here.has(id)) this.admit(absent(collection, id));
   }
 
   /** Takes in a document as it was just read. */
@@ -75,8 +80,8 @@ export class UnitOfWork {
     const { document, id } = stored;
     const view = document && { ...document, state: withoutRepair(document.state) };
     this.text += textOf(view);
-    const resumed = repair !== undefined && late.has(repair.stream) && ENTRY_OWNERS.has(collection);
-    this.collection(collection).set(id, {
+    const lists = repair !== undefined && late.has(repair.stream) ? ENTRY_LISTS[collection] : undefined;
+    this.admit({
       collection,
       id,
       expected: stored.position,
@@ -84,9 +89,9 @@ export class UnitOfWork {
       late: this.keptLate(late),
       view,
       stored: view,
-      dirty: resumed,
+      dirty: lists !== undefined,
       // Since the retry that broke off here, others may have completed its entries from documents not yet retried.
-      incomplete: resumed ? BOTH : COMPLETE,
+      incomplete: lists ?? COMPLETE,
     });
   }
 
@@ -112,6 +117,17 @@ export class UnitOfWork {
       }
   }
 
+  has(collection: CollectionName, id: string): boolean {
+    return this.collection(collection).has(id);
+  }
+
+  /** What refers to the media, as far as the uses are here. */
+  usersOf(media_id: string): MediaUse[] {
+    return [...(this.uses.get(media_id) ?? [])].flatMap(
+      (id) => this.read<MediaUseView>('media_uses', id)?.state.used_by ?? [],
+    );
+  }
+
   read<V extends View>(collection: CollectionName, id: string): Known<V> {
     return this.working(collection, id).view as Known<V>;
   }
@@ -121,7 +137,7 @@ export class UnitOfWork {
     collection: CollectionName,
     id: string,
     view: Known<View>,
-    incomplete: readonly Visibility[] = [],
+    incomplete: readonly EntryList[] = [],
   ): void {
     const before = this.working(collection, id);
     this.change(before, view, incomplete, before.late);
@@ -188,7 +204,11 @@ export class UnitOfWork {
   /** Lets go of documents; those that are not written yet stay. */
   forget(collection: CollectionName, ids: Iterable<string>): void {
     const documents = this.collection(collection);
-    for (const id of ids) if (!documents.get(id)?.dirty) documents.delete(id);
+    for (const id of ids) {
+      if (documents.get(id)?.dirty) continue;
+      documents.delete(id);
+      if (collection === 'media_uses') this.uses.get(mediaOfUse(id))?.delete(id);
+    }
   }
 
   /** Lets go of all that is written. */
@@ -213,7 +233,7 @@ export class UnitOfWork {
   private change(
     before: WorkingDocument,
     view: Known<View>,
-    incomplete: readonly Visibility[],
+    incomplete: readonly EntryList[],
     late: LatePositions,
   ): void {
     // Entries that are to be completed take in whatever happens until then, so the position must too.
@@ -235,6 +255,16 @@ export class UnitOfWork {
   private keptLate(late: LatePositions): LatePositions {
     if (late.size === 0) return late;
     return new Map([...late].filter(([stream]) => this.options.parked.has(stream)));
+  }
+
+  private admit(document: WorkingDocument): void {
+    const { collection, id } = document;
+    this.collection(collection).set(id, document);
+    if (collection !== 'media_uses') return;
+    const media_id = mediaOfUse(id);
+    const known = this.uses.get(media_id);
+    if (known) known.add(id);
+    else this.uses.set(media_id, new Set([id]));
   }
 
   private working(collection: CollectionName, id: string): WorkingDocument {

@@ -1,9 +1,8 @@
 import type { CollectionName, ViewDocument } from '../shared/contracts/documents';
 import { type JsonObject, type Position, START } from '../shared/contracts/envelope';
-import type { Visibility } from '../shared/contracts/vocabulary';
 import type { DocumentWrite } from '../shared/ports/view-store';
 import { type LatePositions, withRepair } from './repair';
-import type { Known, View } from './views/view';
+import type { EntryList, Known, View } from './views/view';
 
 /** One document of a unit of work, in memory. */
 export interface WorkingDocument {
@@ -19,10 +18,10 @@ export interface WorkingDocument {
   readonly stored: Known<View>;
   readonly dirty: boolean;
   /** Lists of entries that must be completed from the stored documents before it is written. */
-  readonly incomplete: ReadonlySet<Visibility>;
+  readonly incomplete: ReadonlySet<EntryList>;
 }
 
-export const COMPLETE: ReadonlySet<Visibility> = new Set();
+export const COMPLETE: ReadonlySet<EntryList> = new Set();
 
 export const keyOf = ({ collection, id }: WorkingDocument): string => `${collection}/${id}`;
 
@@ -35,8 +34,8 @@ export function absent(collection: CollectionName, id: string): WorkingDocument 
 export function incompleteAfter(
   before: WorkingDocument,
   view: Known<View>,
-  more: readonly Visibility[],
-): ReadonlySet<Visibility> {
+  more: readonly EntryList[],
+): ReadonlySet<EntryList> {
   if (view === null) return COMPLETE;
   return more.length === 0 ? before.incomplete : new Set([...before.incomplete, ...more]);
 }

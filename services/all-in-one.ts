@@ -4,6 +4,7 @@ import type { Logger } from '../shared/kernel/log';
 import { realSystem, type System } from '../shared/kernel/system';
 import { buildCommandApp, buildQueryApp } from './apps';
 import { listen } from './listen';
+import { type MediaWork, startMediaWork } from './media/work';
 import { type Pipelines, startPipelines } from './pipelines';
 import type { ViewCounter } from './query/view-counter';
 import { readiness, WRITES } from './readiness';
@@ -14,6 +15,7 @@ export interface Service {
   readonly url: string;
   readonly runtime: Runtime;
   readonly pipelines: Pipelines;
+  readonly rendering: MediaWork;
   readonly views: ViewCounter;
   /** Takes no new request, finishes those running, stops projecting, closes every file. */
   close(): Promise<void>;
@@ -33,6 +35,8 @@ export async function startAllInOne(
   try {
     const pipelines = startPipelines(runtime);
     stops.push(() => pipelines.stop());
+    const rendering = startMediaWork(runtime);
+    stops.push(() => rendering.stop());
     if (!usesServers(config)) await untilLevel(pipelines, config, log);
     const ready = readiness(runtime, { ...WRITES, pipelines });
     const views = startViewCounting(runtime);
@@ -41,7 +45,7 @@ export async function startAllInOne(
     const command = await buildCommandApp(runtime, ready);
     const listening = await listen(dispatch(query, command), config.HOST, config.PORT);
     stops.push(() => listening.close());
-    return { url: listening.url, runtime, pipelines, views, close };
+    return { url: listening.url, runtime, pipelines, rendering, views, close };
   } catch (error) {
     await close();
     throw error;
@@ -59,11 +63,12 @@ function usesServers({ EVENTSTORE_URL, MONGODB_URL, REDIS_URL }: Config): boolea
   return (EVENTSTORE_URL ?? MONGODB_URL ?? REDIS_URL) !== undefined;
 }
 
-/** As a gateway would: reads to the query app, writes and tokens to the command app. */
+/** As a gateway would: reads and pictures to the query app, writes and tokens to the command app. */
 function dispatch(query: RequestListener, command: RequestListener): RequestListener {
-  return (request, response) => (isRead(request) ? query(request, response) : command(request, response));
+  return (request, response) => (isForQuery(request) ? query(request, response) : command(request, response));
 }
 
-function isRead({ method, url }: IncomingMessage): boolean {
+function isForQuery({ method, url }: IncomingMessage): boolean {
+  if (url?.startsWith('/media/')) return true;
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }

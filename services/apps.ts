@@ -40,7 +40,7 @@ export async function buildCommandApp(
   ready: ReadyCheck = readiness(runtime, WRITES),
 ): Promise<Express> {
   const { tokens, authenticator, shared } = await edge(runtime, ready);
-  const { system, events, views, log } = runtime;
+  const { system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
     await recordApiKeyUse(
       { system, events },
@@ -51,7 +51,7 @@ export async function buildCommandApp(
   return buildApp({
     ...shared,
     idempotency_store: runtime.idempotency,
-    routes: commandRoutes({ system, events, views, log, onCache: runtime.metrics.onCache }),
+    routes: commandRoutes({ system, events, views, log, blobs, mediaTasks, onCache: metrics.onCache }),
     auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }),
   });
 }
@@ -63,7 +63,8 @@ export async function buildQueryApp(
   ready: ReadyCheck = readiness(runtime, READS),
 ): Promise<Express> {
   const { shared } = await edge(runtime, ready);
-  const { views, system, metrics } = runtime;
-  const routes = queryRoutes({ views, system, recordView, onCache: metrics.onCache });
-  return buildApp({ ...shared, routes });
+  const { views, system, metrics, blobs } = runtime;
+  const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
+  const routes = queryRoutes({ views, system, pictures, recordView, onCache: metrics.onCache });
+  return buildApp({ ...shared, routes, pictures });
 }

@@ -3,6 +3,7 @@ import {
   openBlobStore,
   openEventStore,
   openIdempotencyStore,
+  openMediaTasks,
   openRateLimiter,
   openViewStore,
   type ViewStoreUse,
@@ -15,6 +16,7 @@ import { ActiveView } from '../shared/ports/active-view';
 import { BLOB_AREAS, type BlobArea, type BlobStore } from '../shared/ports/blob-store';
 import type { EventStore } from '../shared/ports/event-store';
 import type { IdempotencyStore } from '../shared/ports/idempotency-store';
+import type { MediaTasks } from '../shared/ports/media-tasks';
 import type { RateLimiter } from '../shared/ports/rate-limiter';
 import type { ViewStore } from '../shared/ports/view-store';
 import { CountedEventStore } from './metrics/counted-event-store';
@@ -22,7 +24,7 @@ import { ServiceMetrics } from './metrics/service-metrics';
 
 /**
  * What every process of the service opens: the log and the documents of each realm, the media's bytes of each
- * environment, the limiter and the idempotency store, and what it counts.
+ * environment and the tasks to make pictures, the limiter and the idempotency store, and what it counts.
  */
 export interface Runtime {
   readonly config: Config;
@@ -32,6 +34,7 @@ export interface Runtime {
   readonly viewStores: Readonly<Record<Realm, ViewStore>>;
   readonly views: Readonly<Record<Realm, ActiveView>>;
   readonly blobs: PerEnvironment<Readonly<Record<BlobArea, BlobStore>>>;
+  readonly mediaTasks: MediaTasks;
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
   readonly metrics: ServiceMetrics;
@@ -66,9 +69,28 @@ export async function openRuntime(
     const blobs = await perEnvironment((environment) =>
       perArea((area) => keep(openBlobStore(config, environment, area))),
     );
+    const mediaTasks = await keep(
+      openMediaTasks(config, {
+        onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'a media task failed'),
+        onTrouble: (error) => log.debug({ err: error }, 'the workers cannot reach the media tasks'),
+      }),
+    );
     const limiter = await keep(openRateLimiter(config));
     const idempotency = await keep(openIdempotencyStore(config));
-    return { config, log, system, events, viewStores, views, blobs, limiter, idempotency, metrics, close };
+    return {
+      config,
+      log,
+      system,
+      events,
+      viewStores,
+      views,
+      blobs,
+      mediaTasks,
+      limiter,
+      idempotency,
+      metrics,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

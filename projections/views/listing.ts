@@ -12,6 +12,7 @@ import { type Visibility, visibilitySchema } from '../../shared/contracts/vocabu
 import type { ListingId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import { type Entries, type Entry, NO_ENTRIES, placeTransition, reorderEntries } from './entries';
+import { embedMedia, type MediaEmbed, type MediaView, withEmbed } from './media';
 import { facetOf, type PublicationView } from './publication';
 import { type Known, type Occasion, type Reaction, type Transition, unchanged, type View } from './view';
 
@@ -29,7 +30,8 @@ export interface ListingViewState {
 
 export interface ListingExpansions {
   readonly publications: Entries;
-  readonly media: readonly JsonObject[];
+  /** Those of its media that exist, all of them, in its order. */
+  readonly media: readonly MediaEmbed[];
 }
 
 export type ListingView = View<ListingViewState, ListingExpansions>;
@@ -61,18 +63,23 @@ export function evolvedListing(
   return evolveListing(state, event, id, at);
 }
 
-/** One event of the listing's own stream. Null where it is deleted. */
+/** One event of the listing's own stream; `embed` looks up the media that it names. Null where it is deleted. */
 export function foldListing(
   before: Known<ListingView>,
   event: ListingEvent,
   occasion: Occasion<ListingId>,
+  embed: (media_ids: readonly string[], store_id: string) => readonly MediaEmbed[],
 ): Reaction<Known<ListingView>> {
   if (before === null || (before && occasion.revision <= before.state.revision)) return unchanged(before);
   const after = evolvedListing(before, event, occasion);
   if (after.tag === 'deleted') return unchanged(null);
   if (after.tag === 'absent') return unchanged(before);
   const state = { ...(before?.state ?? SHELL), listing: after.listing, revision: occasion.revision };
-  const view = render(state, before?.expansions.publications ?? NO_ENTRIES);
+  const arranged = event.type === 'ListingCreated' || event.type === 'ListingMediaArranged';
+  const media = arranged
+    ? embed(after.listing.media_ids, after.listing.store_id)
+    : (before?.expansions.media ?? []);
+  const view = render(state, { publications: before?.expansions.publications ?? NO_ENTRIES, media });
   const reordered = before?.state.listing?.default_sort_mode !== after.listing.default_sort_mode;
   return before && reordered ? reorder(view) : unchanged(view);
 }
@@ -90,7 +97,7 @@ export function reactToPublication(
     after: transition.after?.keys.listing_id === listing_id ? transition.after : null,
   };
   if (!within.before && !within.after) return unchanged(before);
-  const view = before ?? render(SHELL, NO_ENTRIES);
+  const view = before ?? render(SHELL, { publications: NO_ENTRIES, media: [] });
   const facets = moveFacet(view.state.facets, within);
   const totals = publicationTotals(facets);
   const { publications } = view.expansions;
@@ -103,6 +110,26 @@ export function reactToPublication(
   );
   if (facets === view.state.facets && entries === publications) return { view, incomplete };
   return { view: withPublications(view, facets, totals.public, entries), incomplete };
+}
+
+/** The ids that it refers to, whether they exist or not. */
+export function mediaIdsOfListing(view: Known<ListingView>): readonly string[] {
+  return view?.state.listing?.media_ids ?? [];
+}
+
+/** One of its media came, changed or went. Gives the same view where it knew that. */
+export function withMediaOfListing(
+  view: ListingView,
+  media_id: string,
+  after: Known<MediaView>,
+): ListingView {
+  const { listing } = view.state;
+  if (!listing) return view;
+  const known = view.expansions.media;
+  const media = withEmbed(known, listing.media_ids, media_id, embedMedia(after, listing.store_id));
+  if (media === known) return view;
+  const expansions = { ...view.expansions, media };
+  return media.length === known.length ? { ...view, expansions } : render(view.state, expansions);
 }
 
 /** The counts after a publication's transition; the same where it counts as before. */
@@ -155,12 +182,11 @@ function withPublications(
   return { keys: view.keys, body, state: { ...view.state, facets }, expansions };
 }
 
-function render(state: ListingViewState, publications: Entries): ListingView {
+function render(state: ListingViewState, expansions: ListingExpansions): ListingView {
   const { listing, facets } = state;
-  const expansions = { publications, media: [] };
   if (!listing) return { keys: NO_KEYS, body: {}, state, expansions };
   const stats = {
-    media_count: listing.media_ids.length,
+    media_count: expansions.media.length,
     publication_count: publicationTotals(facets).public,
   };
   return { keys: keysOf(listing), body: { ...listingResource(listing), stats }, state, expansions };

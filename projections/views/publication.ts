@@ -19,6 +19,7 @@ import type { Visibility } from '../../shared/contracts/vocabulary';
 import { publicationWords } from '../../shared/contracts/words';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
+import { embedMedia, type MediaEmbed, type MediaView, withEmbed } from './media';
 import type { Known, Occasion, View } from './view';
 
 /** For the summary of reviews (decisions §5): by rating, `"1"` to `"5"`. */
@@ -50,7 +51,8 @@ export interface PublicationViewState {
 
 export interface PublicationExpansions {
   readonly listing: ListingEmbed | null;
-  readonly media: readonly JsonObject[];
+  /** Those of its media that exist, all of them, in its order. */
+  readonly media: readonly MediaEmbed[];
 }
 
 export type PublicationView = View<PublicationViewState, PublicationExpansions>;
@@ -78,14 +80,15 @@ const NO_KEYS: PublicationView['keys'] = {
 };
 
 /**
- * One event of the publication's own stream. `attach` looks up the listing that the event names. Gives the same
- * view where the event is part of it already or changes nothing, null where the publication is deleted.
+ * One event of the publication's own stream. `attach` looks up the listing that the event names, `embed` the media.
+ * Gives the same view where the event is part of it already or changes nothing, null where the publication is deleted.
  */
 export function foldPublication(
   before: Known<PublicationView>,
   event: PublicationEvent,
   { id, revision, at }: Occasion<PublicationId>,
   attach: (listing_id: string | null, store_id: string) => Attachment,
+  embed: (media_ids: readonly string[], store_id: string) => readonly MediaEmbed[],
 ): Known<PublicationView> {
   if (before === null || (before && revision <= before.state.revision)) return before;
   const publication = before?.state.publication ?? null;
@@ -97,8 +100,13 @@ export function foldPublication(
   const attachment = named
     ? attach(after.publication.listing_id, after.publication.store_id)
     : attachmentOf(before ?? undefined);
+  const arranged = event.type === 'PublicationCreated' || event.type === 'PublicationMediaArranged';
+  const media = arranged
+    ? embed(after.publication.media_ids, after.publication.store_id)
+    : (before?.expansions.media ?? []);
   const reviews = before?.state.reviews ?? NO_REVIEWS;
-  return render(after.publication, reviews, revision, attachment, wordsAfter(before, after.publication));
+  const words = wordsAfter(before, after.publication);
+  return render(after.publication, { reviews, revision, attachment, media, words });
 }
 
 /** The listing was changed, or deleted (null). Gives the same view where it knew that or hangs elsewhere. */
@@ -117,6 +125,26 @@ export function withListing(
   const known = view.expansions.listing;
   if (known && known.version >= listing.version) return view;
   return { ...view, expansions: { ...view.expansions, listing: embedListing(listing) } };
+}
+
+/** The ids that it refers to, whether they exist or not. */
+export function mediaIdsOfPublication(view: Known<PublicationView>): readonly string[] {
+  return view?.state.publication?.media_ids ?? [];
+}
+
+/** One of its media came, changed or went. Gives the same view where it knew that. */
+export function withMediaOfPublication(
+  view: PublicationView,
+  media_id: string,
+  after: Known<MediaView>,
+): PublicationView {
+  const { publication } = view.state;
+  if (!publication) return view;
+  const known = view.expansions.media;
+  const media = withEmbed(known, publication.media_ids, media_id, embedMedia(after, publication.store_id));
+  if (media === known) return view;
+  const body = media.length === known.length ? view.body : publicationResource(publication, media.length);
+  return { ...view, body, expansions: { ...view.expansions, media } };
 }
 
 /** Counts a review; a deleted publication stays deleted, one that is not there yet begins as a shell. */
@@ -173,18 +201,23 @@ function shell(): PublicationView {
   };
 }
 
+interface Parts {
+  readonly reviews: ReviewCounts;
+  readonly revision: number;
+  readonly attachment: Attachment;
+  readonly media: readonly MediaEmbed[];
+  readonly words: readonly string[];
+}
+
 function render(
   publication: Publication,
-  reviews: ReviewCounts,
-  revision: number,
-  { listing_id, embed }: Attachment,
-  words: readonly string[],
+  { reviews, revision, attachment: { listing_id, embed }, media, words }: Parts,
 ): PublicationView {
   return {
     keys: { store_id: publication.store_id, listing_id, ...sortKeys(publication) },
-    body: publicationResource(publication),
+    body: publicationResource(publication, media.length),
     state: { publication, reviews, revision },
-    expansions: { listing: embed, media: [] },
+    expansions: { listing: embed, media },
     words,
   };
 }

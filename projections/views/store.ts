@@ -4,17 +4,25 @@ import {
   type StoreEvent,
   type StoreState,
 } from '../../shared/contracts/aggregates/store';
-import type { JsonObject } from '../../shared/contracts/envelope';
 import type { Facets } from '../../shared/contracts/facets';
 import { storeResource } from '../../shared/contracts/resources';
 import { orderOf } from '../../shared/contracts/sorting';
 import type { Visibility } from '../../shared/contracts/vocabulary';
 import type { StoreId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
-import { type Entries, type Entry, NO_ENTRIES, placeTransition } from './entries';
+import { type Entries, type Entry, NO_ENTRIES, placeEntry, placeTransition } from './entries';
 import { type ListingView, moveFacet } from './listing';
+import { MEDIA_ORDER, type MediaView } from './media';
 import type { PublicationView } from './publication';
-import { type Known, type Occasion, type Reaction, type Transition, unchanged, type View } from './view';
+import {
+  type EntryList,
+  type Known,
+  type Occasion,
+  type Reaction,
+  type Transition,
+  unchanged,
+  type View,
+} from './view';
 
 /**
  * `store` is null in a shell: listings or publications came, the store itself did not (its stream may be parked).
@@ -26,6 +34,7 @@ export interface StoreViewState {
   /** Over all of the store's publications, in whatever listing or none. */
   readonly facets: Facets;
   readonly listings: Readonly<Record<Visibility, number>>;
+  readonly media: number;
   readonly payment_methods: number;
   /** Of the newest event of the store's own stream that is part of this. */
   readonly revision: number;
@@ -33,7 +42,8 @@ export interface StoreViewState {
 
 export interface StoreExpansions {
   readonly listings: Entries;
-  readonly media: readonly JsonObject[];
+  /** The newest 20. */
+  readonly media: readonly Entry[];
 }
 
 export type StoreView = View<StoreViewState, StoreExpansions>;
@@ -41,12 +51,14 @@ export type StoreView = View<StoreViewState, StoreExpansions>;
 /** The order of its listings. */
 export const LISTING_ORDER = orderOf('created_at_desc');
 
+const NOTHING_EXPANDED: StoreExpansions = { listings: NO_ENTRIES, media: [] };
 const NO_KEYS = { account_id: null, status: null, created_at: null, name_fold: null };
 const SHELL: StoreViewState = {
   store: null,
   account_id: null,
   facets: {},
   listings: { public: 0, private: 0 },
+  media: 0,
   payment_methods: 0,
   revision: -1,
 };
@@ -70,7 +82,7 @@ export function foldStore(
     payment_methods: after.store.payment_methods.length,
     revision,
   };
-  return render(state, before?.expansions.listings ?? NO_ENTRIES);
+  return render(state, before?.expansions ?? NOTHING_EXPANDED);
 }
 
 /** One of the store's publications came, changed or went. */
@@ -78,7 +90,7 @@ export function countPublication(
   before: Known<StoreView>,
   transition: Transition<PublicationView>,
 ): Known<StoreView> {
-  const view = before ?? render(SHELL, NO_ENTRIES);
+  const view = before ?? render(SHELL, NOTHING_EXPANDED);
   const facets = moveFacet(view.state.facets, transition);
   if (before === null || facets === view.state.facets) return before;
   return { ...view, state: { ...view.state, facets } };
@@ -92,16 +104,37 @@ export function reactToListing(
 ): Reaction<Known<StoreView>> {
   if (before === null || sameShown(transition)) return unchanged(before);
   const state = before?.state ?? SHELL;
-  const entries = before?.expansions.listings ?? NO_ENTRIES;
+  const expansions = before?.expansions ?? NOTHING_EXPANDED;
+  const entries = expansions.listings;
   const listings = moveCount(state.listings, transition);
   const placed = placeTransition(entries, listing_id, transition, listings, LISTING_ORDER);
   if (before && listings === state.listings && placed.entries === entries)
     return { view: before, incomplete: placed.incomplete };
-  return { view: render({ ...state, listings }, placed.entries), incomplete: placed.incomplete };
+  const view = render({ ...state, listings }, { ...expansions, listings: placed.entries });
+  return { view, incomplete: placed.incomplete };
 }
 
-export function withEntries(view: StoreView, visibility: Visibility, list: readonly Entry[]): StoreView {
-  const listings = { ...view.expansions.listings, [visibility]: list };
+/** One of the store's media came, changed or went. */
+export function reactToMedia(
+  before: Known<StoreView>,
+  media_id: string,
+  transition: Transition<MediaView>,
+): Reaction<Known<StoreView>> {
+  if (before === null) return unchanged(before);
+  const view = before ?? render(SHELL, NOTHING_EXPANDED);
+  const change = (transition.after ? 1 : 0) - (transition.before ? 1 : 0);
+  const media = view.state.media + change;
+  const placed = placeEntry(view.expansions.media, media_id, transition.after, media, MEDIA_ORDER);
+  const expansions = { ...view.expansions, media: placed.list };
+  return {
+    view: { ...view, state: { ...view.state, media }, expansions },
+    incomplete: placed.incomplete ? ['media'] : [],
+  };
+}
+
+export function withEntries(view: StoreView, name: EntryList, list: readonly Entry[]): StoreView {
+  if (name === 'media') return { ...view, expansions: { ...view.expansions, media: list } };
+  const listings = { ...view.expansions.listings, [name]: list };
   return { ...view, expansions: { ...view.expansions, listings } };
 }
 
@@ -125,9 +158,8 @@ function moveCount(
   return next;
 }
 
-function render(state: StoreViewState, listings: Entries): StoreView {
+function render(state: StoreViewState, expansions: StoreExpansions): StoreView {
   const { store } = state;
-  const expansions = { listings, media: [] };
   if (!store) return { keys: NO_KEYS, body: {}, state, expansions };
   const { account_id, status, created_at } = store;
   return {

@@ -23,10 +23,13 @@ export interface Transition<V> {
   readonly after: V | null;
 }
 
+/** The lists of entries that a document may have: one of each visibility, and a store's media. */
+export type EntryList = Visibility | 'media';
+
 /** A view after a change, and the lists of entries in it that only the stored documents can complete. */
 export interface Reaction<V> {
   readonly view: V;
-  readonly incomplete: readonly Visibility[];
+  readonly incomplete: readonly EntryList[];
 }
 
 /** Where an event stands: the stream's id, the event's revision in it and its time. */

@@ -24,8 +24,9 @@ export function reportText(report: ImportReport): string {
 
 function imagesText({ images }: ImportReport): string {
   if (images.length === 0) return '';
-  const count = images.reduce((sum, kept) => sum + kept.images.length, 0);
-  return `\n${count} image addresses of ${images.length} publications; --json lists them. None was fetched.\n`;
+  const all = images.flatMap((kept) => kept.images);
+  const shown = all.filter(({ media_id }) => media_id !== null).length;
+  return `\n${all.length} image addresses of ${images.length} publications, ${shown} of them shown; --json lists them.\n`;
 }
 
 function notesText(title: string, notes: readonly RowNote[]): string {

@@ -3,6 +3,7 @@ import { accountCommands } from './commands/account';
 import { configCommand } from './commands/config';
 import { importCommands } from './commands/import';
 import { keyCommands } from './commands/key';
+import { mediaCommands } from './commands/media';
 import { paymentMethodCommands } from './commands/payment-method';
 import { projectionCommands } from './commands/projections';
 import { storeCommands } from './commands/store';
@@ -20,6 +21,7 @@ export function buildProgram(): Command {
   keyCommands(program);
   paymentMethodCommands(program);
   importCommands(program);
+  mediaCommands(program);
   projectionCommands(program);
   testDataCommands(program);
   configCommand(program);

@@ -1,10 +1,10 @@
-import { streamName } from '../../shared/contracts/envelope';
 import type { Environment } from '../../shared/contracts/realm';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
-import type { ListingId, StoreId } from '../../shared/kernel/ids';
+import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import { listingAggregate } from './aggregates';
 import type { StoreDeps } from './context';
 import { load } from './execute';
+import { loadMedia } from './media/service';
 
 /** What a publication or listing points at; what is not given or null points at nothing. */
 export interface References {
@@ -22,8 +22,10 @@ export async function checkReferences(
   const [listing, ...media] = await Promise.all([
     listingFault(deps, environment, store_id, references.listing_id ?? null),
     ...(references.media_ids ?? []).map(async (id, index) => {
-      const owner = await ownerOfMedia(deps, environment, id);
-      return owner === store_id ? undefined : fault(`media_ids.${index}`, 'media of the same store');
+      const known = await loadMedia(deps, environment, id as MediaId);
+      return known?.store_id === store_id
+        ? undefined
+        : fault(`media_ids.${index}`, 'media of the same store');
     }),
   ]);
   const faults = [listing, ...media].filter((found) => found !== undefined);
@@ -54,14 +56,28 @@ async function listingFault(
   return usable ? undefined : fault('listing_id', 'a listing of the same store');
 }
 
-/** The store that a media belongs to, undefined where there is no such media: all that other aggregates ask of one. */
-async function ownerOfMedia(
-  deps: StoreDeps,
+/** Those of the ids that lead to media which exist, in order: others were deleted since they were written. */
+export async function existingMedia(
+  deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
-  id: string,
-): Promise<string | undefined> {
-  const [first] = await deps.events[environment].readStream(streamName(environment, 'media', id));
-  return first?.metadata.store_id;
+  ids: readonly MediaId[],
+): Promise<MediaId[]> {
+  const media = await Promise.all(ids.map((id) => loadMedia(deps, environment, id)));
+  return media.flatMap((found) => found?.id ?? []);
+}
+
+/** The media that exist, and then this one. Throws `field_invalid` where that is more than `max`. */
+export async function withMedia(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  { media_ids }: { readonly media_ids: readonly MediaId[] },
+  media_id: MediaId,
+  max: number,
+): Promise<MediaId[]> {
+  if (media_ids.includes(media_id)) return [...media_ids];
+  const existing = await existingMedia(deps, environment, media_ids);
+  if (existing.length >= max) throw CatalogError.ofFaults([fault('media_ids', `at most ${max}`)]);
+  return [...existing, media_id];
 }
 
 function fault(field: string, constraint: string): Fault {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { Service } from '../all-in-one';
 import { ensureDemo, type ReadyDemo } from './ensure';
+import { paintDemo } from './paint';
 
 /** How often a log that cannot be reached yet is tried again. */
 const RETRY_MS = 1_000;
@@ -10,13 +11,23 @@ const RETRY_MS = 1_000;
 const PROJECT_TIMEOUT_MS = 10_000;
 
 /**
- * Makes the demo where there is none, and prints four requests to try; on later starts only where its file is. For
+ * Makes the demo where there is none, and prints four requests to try; on later starts only where its file is. Its
+ * pictures are made after that, so that nobody waits for them. For
  * people, so on standard output and not in the log: the keys are in it.
  */
 export async function announceDemo(service: Service, signal: AbortSignal): Promise<void> {
-  const { url, runtime, pipelines } = service;
-  const ready = await makeDemo(service, signal);
+  const { runtime } = service;
+  const ready = await untilReached(service, signal, 'the demo could not be made', () =>
+    ensureDemo(runtime, runtime.config),
+  );
   if (!ready) return;
+  await announce(service, ready);
+  await untilReached(service, signal, "the demo's pictures could not be made", () =>
+    paintDemo(runtime, runtime.config, ready.demo, signal),
+  );
+}
+
+async function announce({ url, runtime, pipelines }: Service, ready: ReadyDemo): Promise<void> {
   const file = `${runtime.config.DATA_DIR}/demo.json`;
   if (!ready.made) {
     process.stdout.write(`\nThe demo's keys are in ${file}\n\n`);
@@ -29,15 +40,20 @@ export async function announceDemo(service: Service, signal: AbortSignal): Promi
   );
 }
 
-/** Waits for a log that is not there yet. A service that has other things to do does not go down for want of a demo. */
-async function makeDemo({ runtime }: Service, signal: AbortSignal): Promise<ReadyDemo | undefined> {
+/** Waits for stores that are not there yet. A service that has other things to do does not go down for want of a demo. */
+async function untilReached<Result>(
+  { runtime }: Service,
+  signal: AbortSignal,
+  trouble: string,
+  make: () => Promise<Result>,
+): Promise<Result | undefined> {
   while (!signal.aborted) {
     try {
-      return await ensureDemo(runtime, runtime.config);
+      return await make();
     } catch (error) {
       if (signal.aborted) return undefined;
       if (!(error instanceof CatalogError && error.condition === 'unavailable')) {
-        runtime.log.warn({ err: error }, 'the demo could not be made; the next start tries again');
+        runtime.log.warn({ err: error }, `${trouble}; the next start tries again`);
         return undefined;
       }
     }

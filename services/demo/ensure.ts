@@ -13,12 +13,15 @@ import type { ControlDeps, WriteContext } from '../command/context';
 import { findStore } from '../command/store/service';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem } from '../import/item';
+import type { MediaDeps } from '../import/media-writer';
 import { runImport } from '../import/run';
 import { writerTo } from '../import/writer';
 import { liveItems, testItems } from './catalog';
 import { type Demo, DemoFiles, type PendingDemo } from './files';
 import { demoRequests } from './requests';
 import { makeStore } from './stores';
+
+export type DemoDeps = ControlDeps & MediaDeps;
 
 export interface ReadyDemo {
   readonly demo: Demo;
@@ -45,7 +48,7 @@ const KEYS: readonly { field: PendingKey; type: KeyType; environment: Environmen
  * `DATA_DIR/demo.json` to reach them by. One that was interrupted is completed. Undefined with `DEMO=off`, and where
  * the folder holds something else. Everything is written by the write side's services.
  */
-export async function ensureDemo(deps: ControlDeps, config: Config): Promise<ReadyDemo | undefined> {
+export async function ensureDemo(deps: DemoDeps, config: Config): Promise<ReadyDemo | undefined> {
   if (config.DEMO === 'off') return undefined;
   const files = new DemoFiles(config.DATA_DIR);
   const empty = await isEmpty(deps);
@@ -56,7 +59,7 @@ export async function ensureDemo(deps: ControlDeps, config: Config): Promise<Rea
   return ready(deps, await makeDemo(deps, files, pending), true);
 }
 
-async function isEmpty(deps: ControlDeps): Promise<boolean> {
+async function isEmpty(deps: DemoDeps): Promise<boolean> {
   const realms = await Promise.all(REALMS.map((realm) => hasEvents(deps.events[realm])));
   return !realms.includes(true);
 }
@@ -76,12 +79,12 @@ async function hasEvents(events: EventStore): Promise<boolean> {
   }
 }
 
-function newDemo({ system }: ControlDeps): PendingDemo {
+function newDemo({ system }: DemoDeps): PendingDemo {
   const id = (): string => generateId(system.now(), system.random);
   return { account_id: id(), store_id: id(), test_store_id: id() };
 }
 
-async function makeDemo(deps: ControlDeps, files: DemoFiles, pending: PendingDemo): Promise<Demo> {
+async function makeDemo(deps: DemoDeps, files: DemoFiles, pending: PendingDemo): Promise<Demo> {
   const context: WriteContext = { source: 'system', request_id: randomUUID() };
   await files.writePending(pending);
   const account_id = pending.account_id as AccountId;
@@ -96,7 +99,7 @@ async function makeDemo(deps: ControlDeps, files: DemoFiles, pending: PendingDem
 }
 
 async function fill(
-  deps: ControlDeps,
+  deps: DemoDeps,
   context: WriteContext,
   store: Store,
   items: readonly ImportItem[],
@@ -119,7 +122,7 @@ async function fill(
 
 /** Each key is noted as soon as it is made, for nothing else knows it. */
 async function makeKeys(
-  deps: ControlDeps,
+  deps: DemoDeps,
   context: WriteContext,
   files: DemoFiles,
   pending: PendingDemo,
@@ -137,7 +140,7 @@ async function makeKeys(
   return demo as Demo;
 }
 
-async function ready(deps: ControlDeps, demo: Demo, made: boolean): Promise<ReadyDemo | undefined> {
+async function ready(deps: DemoDeps, demo: Demo, made: boolean): Promise<ReadyDemo | undefined> {
   const store = await findStore(deps, { environment: 'live', id: demo.store_id as StoreId });
   if (!store) return undefined;
   const places = {

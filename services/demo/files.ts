@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -29,10 +29,12 @@ export type PendingDemo = z.infer<typeof pendingSchema>;
 export class DemoFiles {
   private readonly demo: string;
   private readonly pending: string;
+  private readonly unpainted: string;
 
   constructor(private readonly folder: string) {
     this.demo = join(folder, 'demo.json');
     this.pending = join(folder, 'demo.pending.json');
+    this.unpainted = join(folder, 'demo.unpainted');
   }
 
   readDemo(): Promise<Demo | undefined> {
@@ -48,10 +50,23 @@ export class DemoFiles {
     await writeWhole(this.pending, pending);
   }
 
-  /** The demo is there from the moment its file is. */
+  /** The demo is there from the moment its file is; its pictures are still to be made. */
   async finish(demo: Demo): Promise<void> {
+    await writeWhole(this.unpainted, {});
     await writeWhole(this.demo, demo);
     await rm(this.pending, { force: true });
+  }
+
+  /** Whether pictures of the demo that is there are still to be made, as where an earlier start was ended. */
+  async isUnpainted(): Promise<boolean> {
+    return access(this.unpainted).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async painted(): Promise<void> {
+    await rm(this.unpainted, { force: true });
   }
 }
 

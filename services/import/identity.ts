@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Store } from '../../shared/contracts/aggregates/store';
-import { deriveId, type ListingId, type PublicationId } from '../../shared/kernel/ids';
+import { deriveId, type ListingId, type MediaId, type PublicationId } from '../../shared/kernel/ids';
 import type { Fields } from './item';
 
 /**
@@ -23,6 +23,11 @@ export function listingIdOf(store: StoreIdentity, name: string, generation: numb
   return derive(store, 'listing', listingKey(name), generation);
 }
 
+/** One media per address, whichever publications show it. */
+export function mediaIdOf(store: StoreIdentity, url: string, generation: number): MediaId {
+  return derive(store, 'media', url, generation);
+}
+
 export const listingKey = (name: string): string =>
   name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
 
@@ -32,7 +37,7 @@ export function wordsOf(fields: Fields): string {
   return createHash('sha256').update(JSON.stringify(said)).digest('hex');
 }
 
-function derive<Id extends PublicationId | ListingId>(
+function derive<Id extends PublicationId | ListingId | MediaId>(
   store: StoreIdentity,
   kind: string,
   name: string,

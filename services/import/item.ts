@@ -9,7 +9,7 @@ export interface RowNote {
   readonly reason: string;
 }
 
-/** Kept in the report: an image is an address until media are uploaded. */
+/** Of an image of a publication: fetched, where that is wanted, and told of in the report. */
 export interface ImageAddress {
   readonly url: string;
   readonly alt: string | null;

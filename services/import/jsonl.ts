@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../shared/contracts/envelope';
-import { isUuid } from '../../shared/kernel/ids';
+import { isUuid } from '../../shared/kernel/uuid';
 import type { FailedRow, ImageAddress, ImportItem, ReviewRow } from './item';
 import { parsePrice } from './price';
 

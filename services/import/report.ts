@@ -1,14 +1,20 @@
+import type { MediaId } from '../../shared/kernel/ids';
 import type { ImageAddress, RowNote } from './item';
 
-export const KINDS = ['listings', 'publications', 'reviews'] as const;
+export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
 export type Kind = (typeof KINDS)[number];
 export type Count = 'created' | 'updated' | 'unchanged' | 'failed';
 
-/** The images of one publication that was taken: addresses, for media are not fetched. */
+/** `media_id` is null where it was not fetched, or could not be. */
+export interface ReportedImage extends ImageAddress {
+  readonly media_id: MediaId | null;
+}
+
+/** The images of one publication that was taken. */
 export interface PublicationImages {
   readonly publication_id: string;
   readonly external_id: string;
-  readonly images: readonly ImageAddress[];
+  readonly images: readonly ReportedImage[];
 }
 
 /** What an import came to; the document that `--json` prints. With `dry_run`, what it would come to. */
@@ -19,6 +25,8 @@ export interface ImportReport {
   readonly listings: Readonly<Record<Count, number>>;
   readonly publications: Readonly<Record<Count, number>>;
   readonly reviews: Readonly<Record<Count, number>>;
+  /** Images that were fetched; one on several publications was created for the first. */
+  readonly media: Readonly<Record<Count, number>>;
   /** Rows that were not taken, by line. */
   readonly failed: readonly RowNote[];
   /** Rows that were taken otherwise than they say, by line. */

@@ -3,6 +3,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication/body';
 import { publicationIdOf, type StoreIdentity } from './identity';
+import { type FetchImage, Images } from './images';
 import type { ImportFile, ImportItem, ListingItem, PublicationItem, ReviewItem, RowNote } from './item';
 import { type FindListing, Listings } from './listings';
 import { runPool } from './pool';
@@ -19,6 +20,8 @@ export interface ImportRun {
   readonly writer: CatalogWriter;
   readonly findListing: FindListing;
   readonly dry_run: boolean;
+  /** How images are had; left out: they are only told of. Never called in a dry run. */
+  readonly fetch?: FetchImage;
   /** Kinds that this file may hold; a row of another is refused. */
   readonly kinds?: readonly ImportItem['kind'][];
   /** Called after each step of the file. */
@@ -32,6 +35,7 @@ interface Session extends ImportRun {
   readonly tally: Tally;
   readonly listings: Listings;
   readonly reviews: Reviews;
+  readonly images: Images;
   /** Every publication of the file by its external id; undefined where it was not taken. */
   readonly publications: Map<string, { line: number; id: Promise<PublicationId | undefined> }>;
 }
@@ -45,7 +49,9 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   const tally = new Tally();
   const listings = new Listings(run.store, run.writer, run.findListing, tally);
   const reviews = new Reviews(run.writer, tally);
-  const session: Session = { ...run, tally, listings, reviews, publications: new Map() };
+  const fetch = run.dry_run ? undefined : run.fetch;
+  const images = new Images(run.store, run.writer, fetch, tally, run.signal);
+  const session: Session = { ...run, tally, listings, reviews, images, publications: new Map() };
   let done = 0;
   await runPool(
     file.items(),
@@ -85,10 +91,7 @@ async function takePublication(session: Session, item: PublicationItem): Promise
   const writing = attempt(session, 'publications', item, () => writePublication(session, item));
   session.publications.set(item.external_id, { line: item.line, id: writing });
   const id = await writing;
-  if (id !== undefined) {
-    const { line, external_id, images } = item;
-    session.tally.keepImages(line, { publication_id: id, external_id, images });
-  }
+  if (id !== undefined) await session.images.take(id, item);
   for (const [index, review] of item.reviews.entries()) {
     const note = (error: unknown): RowNote => noteOf(item, `reviews[${index}]: ${reasonOf(error)}`);
     if (id === undefined) session.tally.fail('reviews', note('its publication was not taken'));

@@ -1,7 +1,6 @@
-import type { Environment } from '../../shared/contracts/realm';
-import type { ListingId, PublicationId, StoreId } from '../../shared/kernel/ids';
+import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { listingAggregate, publicationAggregate } from '../command/aggregates';
-import type { StoreDeps, WriteContext } from '../command/context';
+import type { WriteContext } from '../command/context';
 import { load } from '../command/execute';
 import type { NewListing } from '../command/listing/body';
 import { putListing } from '../command/listing/service';
@@ -9,14 +8,14 @@ import type { NewPublication } from '../command/publication/body';
 import { putPublication } from '../command/publication/service';
 import type { NewReview } from '../command/review/body';
 import { postReview } from '../command/review/service';
+import { type MediaDeps, type MediaWriter, mediaWriterTo } from './media-writer';
+import type { ImportTarget, Presence } from './target';
 
 /** `deleted`: the merchant deleted it; nothing was written, and nothing ever will be under this id. */
 export type Outcome = 'created' | 'updated' | 'unchanged' | 'deleted';
-/** What is of another store is absent. */
-export type Presence = 'absent' | 'present' | 'deleted';
 
 /** How an import writes into one store; what the rules refuse is thrown as `CatalogError`. */
-export interface CatalogWriter {
+export interface CatalogWriter extends MediaWriter {
   putListing(id: ListingId, input: NewListing): Promise<Outcome>;
   putPublication(id: PublicationId, input: NewPublication): Promise<Outcome>;
   postReview(input: NewReview, external_id: string | undefined): Promise<'created' | 'unchanged'>;
@@ -24,16 +23,12 @@ export interface CatalogWriter {
   publication(id: PublicationId): Promise<Presence>;
 }
 
-export interface ImportTarget {
-  readonly environment: Environment;
-  readonly store_id: StoreId;
-}
-
 /** Through the write side's services, so that an import passes the same rules as a request. */
-export function writerTo(deps: StoreDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
+export function writerTo(deps: MediaDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
   const { environment, store_id } = target;
   const place = { events: deps.events[environment], realm: environment };
   return {
+    ...mediaWriterTo(deps, context, target),
     putListing: async (id, input) => (await putListing(deps, context, { ...target, id }, input)).outcome,
     putPublication: async (id, input) =>
       (await putPublication(deps, context, { ...target, id }, input)).outcome,

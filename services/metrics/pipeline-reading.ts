@@ -21,6 +21,8 @@ export interface PipelineReading {
   /** By lane; undefined where it cannot be told. */
   readonly lanes: readonly (LaneLag | undefined)[];
   readonly parked: number | undefined;
+  /** Uploads whose pictures are to be made; undefined where there are none by kind, as in `control`. */
+  readonly processing: number | undefined;
 }
 
 export interface ReadParts {
@@ -42,14 +44,14 @@ async function readPipeline(parts: ReadParts, realm: Realm): Promise<PipelineRea
   const { [realm]: view } = parts.views;
   const [head, documents] = await Promise.all([
     unlessFailed(events.head()),
-    unlessFailed(readDocuments(view)),
+    unlessFailed(readDocuments(view, realm)),
   ]);
   const unknown = Array.from({ length: laneCount(view) }, () => undefined);
   const stores = { realm, event_store: head !== undefined, view_store: documents !== undefined };
-  const parked = documents?.parked;
-  if (head === undefined || documents === undefined) return { ...stores, lanes: unknown, parked };
+  const { parked, processing } = documents ?? {};
+  if (head === undefined || documents === undefined) return { ...stores, lanes: unknown, parked, processing };
   const lanes = await unlessFailed(lagsOf(events, parts.system, documents.checkpoints, head));
-  return { ...stores, lanes: lanes ?? unknown, parked };
+  return { ...stores, lanes: lanes ?? unknown, parked, processing };
 }
 
 /** Before the documents were reached for the first time nobody knows how many lanes there are. */
@@ -61,11 +63,16 @@ function laneCount(view: ActiveView): number {
   }
 }
 
-async function readDocuments(view: ActiveView): Promise<{ checkpoints: Position[]; parked: number }> {
+async function readDocuments(view: ActiveView, realm: Realm) {
   const version = await view.current();
   if (version === undefined) throw new Error('nothing was projected yet');
-  const [checkpoints, parked] = await Promise.all([version.checkpoints(), version.parked()]);
-  return { checkpoints, parked: parked.length };
+  const [checkpoints, parked, processing] = await Promise.all([
+    version.checkpoints(),
+    version.parked(),
+    // Documents of an older schema have no media until they are rebuilt.
+    realm === 'control' ? undefined : unlessFailed(version.count('media', { status: 'processing' })),
+  ]);
+  return { checkpoints, parked: parked.length, processing };
 }
 
 /** Lanes that stand at one position, as idle ones do, share one look at the log. */

@@ -62,6 +62,14 @@ export class ServiceMetrics implements HttpMetrics {
     [],
   );
   private readonly waiting = this.gauge('views_waiting', 'Views that are not in the log yet.', []);
+  private readonly renderings = this.histogram(
+    'media_rendering_seconds',
+    'Uploads whose pictures this process made, or tried to.',
+    ['outcome'],
+  );
+  private readonly processing = this.gauge('media_processing', 'Uploads whose pictures are to be made.', [
+    'realm',
+  ]);
   private readonly up = this.gauge('dependency_up', 'Whether it answers: 1 or 0.', ['dependency', 'realm']);
   private readonly lagEvents = this.gauge(
     'lane_lag_events',
@@ -117,6 +125,11 @@ export class ServiceMetrics implements HttpMetrics {
     if (outcome === 'appended') this.events.inc({ realm }, events);
   }
 
+  /** `tried_again`: not the file's fault. */
+  rendered(outcome: 'ready' | 'failed' | 'tried_again', duration_ms: number): void {
+    this.renderings.observe({ outcome }, duration_ms / 1000);
+  }
+
   viewDropped(): void {
     this.dropped.inc();
   }
@@ -139,12 +152,14 @@ export class ServiceMetrics implements HttpMetrics {
     return { content_type: registry!.contentType, body: await registry!.metrics() };
   };
 
-  private show({ realm, event_store, view_store, lanes, parked }: PipelineReading): void {
+  private show({ realm, event_store, view_store, lanes, parked, processing }: PipelineReading): void {
     this.up.set({ dependency: 'event_store', realm }, Number(event_store));
     this.up.set({ dependency: 'view_store', realm }, Number(view_store));
     // What is not known is not shown, rather than shown as it was once.
     if (parked === undefined) this.parked.remove({ realm });
     else this.parked.set({ realm }, parked);
+    if (processing === undefined) this.processing.remove({ realm });
+    else this.processing.set({ realm }, processing);
     lanes.forEach((lag, lane) => {
       const labels = { realm, lane: String(lane) };
       if (lag === undefined) {

@@ -9,11 +9,12 @@ import { activeVersion, minPositionOf, waitForStores } from './freshness';
 import { namedStore, type ReadSides } from './store-guard';
 import type { Shows } from './visibility';
 
-type ById = 'listings' | 'publications';
+type ById = 'listings' | 'publications' | 'media';
 
 const MISSING: Readonly<Record<ById, Condition>> = {
   listings: 'listing_not_found',
   publications: 'publication_not_found',
+  media: 'media_not_found',
 };
 
 /** The version that a read by id is answered from, as new as the request asks for the resource's store. */

@@ -36,7 +36,8 @@ type Presented = JsonObject | JsonText;
 /** The parts of a document that `present*` needs for this query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
   const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
-  const recounted = query.visibility !== 'public' && resource !== 'publication';
+  const counted = resource === 'store' && query.expand.includes('media');
+  const recounted = counted || (query.visibility !== 'public' && resource !== 'publication');
   if (!recounted && !expanded) return TEXT_ALONE;
   return [...(recounted ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
@@ -109,12 +110,8 @@ export function countListings(store: ViewDocument, filter: VisibilityFilter): nu
 /** No read lists a resource's media: the collection's address is that of the resource with its media. */
 function mediaCollection(document: ViewDocument, resource: Resource, filter: VisibilityFilter): JsonObject {
   const { id, stats } = document.body as { id: string; stats?: { media_count?: number } };
-  const media = mediaOf(document);
+  const total_count = resource === 'store' ? storeState(document).media : (stats?.media_count ?? 0);
   const path = resource === 'store' ? '/api/store' : `/api/${resource}/${id}`;
   const named: Record<string, string> = resource === 'store' ? { store_id: id } : {};
-  return collectionOf(
-    media,
-    stats?.media_count ?? media.length,
-    urlOf(path, filter, { ...named, expand: 'media' }),
-  );
+  return collectionOf(mediaOf(document), total_count, urlOf(path, filter, { ...named, expand: 'media' }));
 }

@@ -2,12 +2,14 @@ import type { ApiOperation } from '../../shared/contracts/operations/operation';
 import { reads } from '../../shared/contracts/operations/reads';
 import type { Environment } from '../../shared/contracts/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
+import type { Pictures } from '../../shared/http/pictures';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/active-view';
 import { readListing } from './listing';
 import { readListingPublications } from './listing-publications';
 import { readListings } from './listings';
+import { readMedia } from './media';
 import { readPaymentMethods } from './payment-methods';
 import { readPublication } from './publication';
 import { readPublications } from './publications';
@@ -23,6 +25,8 @@ import type { RecordView } from './view-counter';
 export interface QueryOptions {
   readonly views: Readonly<Record<Environment, ActiveView>>;
   readonly system: System;
+  /** What anybody may load. */
+  readonly pictures: Pictures;
   /** Told of every view of a publication (decisions §5). */
   readonly recordView?: RecordView;
   readonly onCache?: CacheObserver;
@@ -42,11 +46,18 @@ const READS: readonly (readonly [operation: ApiOperation, read: Read])[] = [
   [reads.getPublication, readPublication],
   [reads.listRelatedPublications, readRelated],
   [reads.listReviews, readReviews],
+  [reads.getMedia, readMedia],
 ];
 
 /** Every read of the interface (spec, "Read endpoints"). */
-export function queryRoutes({ views, system, recordView = () => {}, onCache }: QueryOptions): Route[] {
+export function queryRoutes({
+  views,
+  system,
+  pictures,
+  recordView = () => {},
+  onCache,
+}: QueryOptions): Route[] {
   const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now, onCache) });
-  const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView };
+  const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView, pictures };
   return READS.map(([operation, read]) => routeOf(operation, (request) => read(sides, request)));
 }

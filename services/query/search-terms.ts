@@ -15,6 +15,23 @@ export function wantedWords(words: readonly string[]): Wanted[] {
   }));
 }
 
+/**
+ * A query of which neighbours may be one word, written apart: `t shirt` is also found as `tshirt`, `mac book pr` as
+ * `macbook pro`. Undefined where it has no neighbours.
+ */
+export function writtenTogether(words: readonly string[]): Wanted[] | undefined {
+  if (words.length < 2) return undefined;
+  const end = words.length - 1;
+  return wantedWords(words).map((one, index) => {
+    const pairs = [index - 1, index].filter((first) => first >= 0 && first < end);
+    const together = (first: number): string => words[first]! + words[first + 1]!;
+    return {
+      words: [...one.words, ...pairs.map(together)],
+      beginnings: [...one.beginnings, ...pairs.filter((first) => first + 1 === end).map(together)],
+    };
+  });
+}
+
 /** Of longer queries it counts whether one word is in the title, not how many: the ways to choose some are too many. */
 const COUNTED_WORDS_MAX = 4;
 

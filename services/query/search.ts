@@ -10,12 +10,12 @@ import { listingAskedFor } from './listing-filter';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
 import { priceRange } from './publication-filters';
 import { parseRead } from './read-query';
-import { searchTiers, type Wanted, wantedWords } from './search-terms';
+import { searchTiers, type Wanted, wantedWords, writtenTogether } from './search-terms';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
 import { oneEditAway } from './typos';
 import { visibilityKey, wordScope } from './visibility';
 
-/** Typos are sought in so many words, and so many words of the store are taken for what was meant by one. */
+/** Mistakes are sought in so many words, and so many words of the store are taken for what was meant by one. */
 const MISTAKEN_WORDS_MAX = 8;
 const MEANT_WORDS_MAX = 20;
 
@@ -66,16 +66,23 @@ function scopeOf(query: SearchQuery, store_id: string): Within {
   };
 }
 
-/** The tiers by which something is found, with one edit in each longer word where nothing is found without. */
+/**
+ * The tiers by which something is found; where nothing is, with words that may be one, and then with one edit in each
+ * longer word.
+ */
 async function fittingTiers(
   version: ViewVersion,
   within: Within,
   words: readonly string[],
 ): Promise<{ readonly tiers: WordSearch['tiers']; readonly total: number } | undefined> {
-  const attempts = [async () => wantedWords(words), async () => withTypos(version, within.scope, words)];
+  const attempts = [
+    async () => wantedWords(words),
+    async () => (words.length <= MISTAKEN_WORDS_MAX ? writtenTogether(words) : undefined),
+    async () => withTypos(version, within.scope, words),
+  ];
   for (const attempt of attempts) {
     const wanted = await attempt();
-    if (!wanted) break;
+    if (!wanted) continue;
     const tiers = searchTiers(words, wanted);
     const total = await version.countWords('publications', { ...within, terms: tiers.at(-1) ?? [] });
     if (total > 0) return { tiers, total };

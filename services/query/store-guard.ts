@@ -1,5 +1,6 @@
 import type { StoredDocument, ViewDocument } from '../../shared/contracts/documents';
 import type { Environment } from '../../shared/contracts/realm';
+import type { Pictures } from '../../shared/http/pictures';
 import type { ApiRequest } from '../../shared/http/route';
 import { storeOf } from '../../shared/http/store-scope';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -16,7 +17,10 @@ export interface ReadSide {
   readonly statuses: StoreStatuses;
 }
 
-export type ReadSides = Readonly<Record<Environment, ReadSide>> & { readonly recordView: RecordView };
+export type ReadSides = Readonly<Record<Environment, ReadSide>> & {
+  readonly recordView: RecordView;
+  readonly pictures: Pictures;
+};
 
 /** The store that the request names, or else the token's first. Throws `store_access_denied`, `invalid_uuid`. */
 export function namedStore(request: ApiRequest): StoreId {

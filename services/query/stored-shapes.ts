@@ -1,3 +1,4 @@
+import type { Media } from '../../shared/contracts/aggregates/media';
 import type { Key, ViewDocument } from '../../shared/contracts/documents';
 import type { JsonObject } from '../../shared/contracts/envelope';
 import type { Facets } from '../../shared/contracts/facets';
@@ -17,6 +18,7 @@ export interface StoreState {
   /** Over all of the store's publications. */
   readonly facets: Facets;
   readonly listings: Readonly<Record<Visibility, number>>;
+  readonly media: number;
   readonly payment_methods: number;
 }
 
@@ -51,7 +53,14 @@ export const publicationEntries = (listing: ViewDocument): EntriesByVisibility =
   read(listing.expansions.publications);
 export const listingOf = (publication: ViewDocument): ListingExpansion | null =>
   read(publication.expansions.listing ?? null);
+/** A publication's or listing's media, all of them; of a store's the newest. */
 export const mediaOf = (document: ViewDocument): readonly JsonObject[] =>
-  read(document.expansions.media ?? []);
+  read<readonly { readonly body: JsonObject }[]>(document.expansions.media ?? []).map(({ body }) => body);
+
+/** Of a media: what its `url` leads to; undefined where it is not ready. Needs the document's `state`. */
+export function pictureOf(media: ViewDocument): { hash: string; mime_type: string } | undefined {
+  const { progress } = read<{ media: Media }>(media.state).media;
+  return progress.status === 'ready' ? progress.pictures.picture : undefined;
+}
 
 export const defaultSortMode = (listing: ViewDocument): SortMode => read(listing.body.default_sort_mode);

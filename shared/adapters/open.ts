@@ -6,10 +6,12 @@ import type { BlobArea, BlobStore } from '../ports/blob-store';
 import type { EventStore } from '../ports/event-store';
 import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { JobQueue, LaneJob } from '../ports/job-queue';
+import type { MediaTasks, MediaTasksOptions } from '../ports/media-tasks';
 import type { RateLimiter } from '../ports/rate-limiter';
 import type { ViewStore } from '../ports/view-store';
 import { FileBlobStore } from './files/blob-store';
 import { InProcessJobQueue } from './in-process/job-queue';
+import { InProcessMediaTasks } from './in-process/media-tasks';
 import { SqliteEventStore } from './sqlite/event-store';
 import { SqliteIdempotencyStore } from './sqlite/idempotency-store';
 import { SqliteRateLimiter } from './sqlite/rate-limiter';
@@ -77,6 +79,14 @@ export async function openJobQueue(config: Config, realm: Realm, given: JobQueue
   if (url === undefined) return new InProcessJobQueue(options);
   const { BullmqJobQueue } = require('./bullmq/job-queue') as typeof import('./bullmq/job-queue');
   return new BullmqJobQueue({ url, realm, prefix, ...options });
+}
+
+/** REDIS_URL chooses BullMQ. */
+export async function openMediaTasks(config: Config, options: MediaTasksOptions = {}): Promise<MediaTasks> {
+  const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
+  if (url === undefined) return new InProcessMediaTasks(options);
+  const { BullmqMediaTasks } = require('./bullmq/media-tasks') as typeof import('./bullmq/media-tasks');
+  return new BullmqMediaTasks({ url, prefix, ...options });
 }
 
 /** REDIS_URL chooses Redis. */

@@ -5,11 +5,13 @@ import {
   newListingBody,
   newPublicationBody,
   publicationPatchBody,
+  uploadForm,
 } from './requests/writes';
 import { envelopeOf, pageMetaSchema, pageOf, reviewsMetaSchema } from './responses/envelopes';
 import { authErrorSchema, errorSchema, faultSchema } from './responses/errors';
 import {
   deletedListingSchema,
+  deletedMediaSchema,
   deletedPublicationSchema,
   listingCollectionSchema,
   listingPublicationsSchema,
@@ -37,6 +39,9 @@ export const answers = {
   NewPublicationAnswer: envelopeOf(201, publicationSchema),
   DeletedPublicationAnswer: envelopeOf(200, deletedPublicationSchema),
   PublicationPage: pageOf(publicationSchema, pageMetaSchema),
+  MediaAnswer: envelopeOf(200, mediaSchema),
+  NewMediaAnswer: envelopeOf(201, mediaSchema),
+  DeletedMediaAnswer: envelopeOf(200, deletedMediaSchema),
   PaymentMethodPage: pageOf(paymentMethodSchema, pageMetaSchema),
   ReviewPage: pageOf(reviewSchema, reviewsMetaSchema),
   TokenAnswer: envelopeOf(200, tokenSchema),
@@ -61,6 +66,7 @@ export const namedResponses: Readonly<Record<string, z.ZodType>> = {
   ReviewsMeta: reviewsMetaSchema,
   DeletedListing: deletedListingSchema,
   DeletedPublication: deletedPublicationSchema,
+  DeletedMedia: deletedMediaSchema,
   Token: tokenSchema,
   TokenDescription: validationSchema,
   Error: errorSchema,
@@ -75,6 +81,7 @@ export const namedRequests: Readonly<Record<string, z.ZodType>> = {
   ListingPatch: listingPatchBody,
   NewPublication: newPublicationBody,
   PublicationPatch: publicationPatchBody,
+  Upload: uploadForm,
   TokenRequest: tokenBody,
   NoFields: noBody,
 };

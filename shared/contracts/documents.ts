@@ -90,6 +90,15 @@ export const collections = {
       ['listing_id', 'visibility', 'featured_rank', '-name_fold', '-id'],
     ],
   },
+  media: {
+    keys: { store_id: 'text', status: 'text', created_at: 'text', version: 'integer' },
+    indexes: [
+      ['store_id', 'created_at', 'id'],
+      ['status', 'id'],
+    ],
+  },
+  /** `<media>.<publication or listing>` for each that refers to a media, whether that exists or not. */
+  media_uses: { keys: { media_id: 'text' }, indexes: [['media_id', 'id']] },
   payment_methods: {
     keys: { store_id: 'text', position: 'integer', created_at: 'text', name_fold: 'text' },
     indexes: [['store_id', 'position', 'id']],

@@ -27,8 +27,15 @@ const headers = {
   'Cache-Control': { type: 'string', description: 'Who may keep the answer, and for how long.' },
   ETag: {
     type: 'string',
-    description: 'For `If-None-Match`; of a listing or publication also for `If-Match`.',
+    description: 'For `If-None-Match`; of a listing, publication or media also for `If-Match`.',
   },
+  'Accept-Ranges': {
+    type: 'string',
+    sometimes: true,
+    enum: ['bytes'],
+    description: 'A part may be asked for.',
+  },
+  'Content-Range': { type: 'string', description: 'Which part of how many bytes.' },
   Location: { type: 'string', description: 'The path of what was made.' },
   'WWW-Authenticate': { type: 'string', description: 'RFC 6750: what is wrong with the token.' },
   'X-Catalog-Position': {
@@ -65,6 +72,12 @@ export const requestHeaders = {
       '`X-Catalog-Position` of a write: the read waits up to 2 s for a state that has it, then 503.',
   },
   'If-None-Match': { schema: { type: 'string' }, description: 'ETags: 304 where one is that of the answer.' },
+  Accept: { schema: { type: 'string' }, description: '`image/*` for the bytes instead of the record.' },
+  Range: { schema: { type: 'string' }, description: 'One part of the bytes: `bytes=0-1023`.' },
+  'If-Range': {
+    schema: { type: 'string' },
+    description: 'An ETag: the whole is sent where it is another by now.',
+  },
   'If-Match': {
     schema: { type: 'string' },
     description: 'ETags of the version that may be changed, or `*`: 412 where it is another by now.',

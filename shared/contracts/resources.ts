@@ -1,16 +1,19 @@
 import type { Listing } from './aggregates/listing';
+import type { Media } from './aggregates/media';
 import type { Publication } from './aggregates/publication';
 import type { ReviewFields } from './aggregates/review';
 import type { PaymentMethodFields, Store } from './aggregates/store';
 import type { JsonObject, JsonValue } from './envelope';
+import { pictureAddress } from './media-address';
+import type { Environment } from './realm';
 
 /**
  * The resources in the shape that answers have (spec, "Resources and their fields"), used by the write side's
  * answers and by the documents alike. An optional field that is not set is left out, never null.
  */
 
-/** `view_count` is part of the write side's own state; media are counted as referred to. */
-export function publicationResource(publication: Publication): JsonObject {
+/** `view_count` is part of the write side's own state; `media_count` says how many of its media exist. */
+export function publicationResource(publication: Publication, media_count: number): JsonObject {
   return withoutNulls({
     id: publication.id,
     object: 'publication',
@@ -26,7 +29,7 @@ export function publicationResource(publication: Publication): JsonObject {
     featured_position: publication.featured_position,
     created_at: publication.created_at,
     updated_at: publication.updated_at,
-    stats: { media_count: publication.media_ids.length, view_count: publication.view_count },
+    stats: { media_count, view_count: publication.view_count },
   });
 }
 
@@ -58,6 +61,33 @@ export function storeResource(store: Store): JsonObject {
     ruc: store.ruc,
     created_at: store.created_at,
     updated_at: store.updated_at,
+  });
+}
+
+/** Type and sizes are the upload's; what can be loaded is there when it is `ready`. */
+export function mediaResource(media: Media, environment: Environment): JsonObject {
+  const { progress } = media;
+  const pictures = progress.status === 'ready' ? progress.pictures : null;
+  return withoutNulls({
+    id: media.id,
+    object: 'media',
+    status: progress.status,
+    mime_type: media.mime_type,
+    size_bytes: media.size_bytes,
+    width: media.width,
+    height: media.height,
+    alt: media.alt,
+    url: pictures && pictureAddress(environment, pictures.picture),
+    variants: (pictures?.variants ?? []).map(({ name, hash, mime_type, width, height }) => ({
+      name,
+      url: pictureAddress(environment, { hash, mime_type }),
+      width,
+      height,
+      mime_type,
+    })),
+    placeholder: pictures?.placeholder ?? null,
+    created_at: media.created_at,
+    updated_at: media.updated_at,
   });
 }
 

@@ -19,6 +19,7 @@ import { Idempotency } from './idempotency';
 import { inTurn } from './in-turn';
 import type { HttpMetrics, MetricsText } from './metrics';
 import { openApiDocument } from './openapi/document';
+import { addPictures, type Pictures } from './pictures';
 import { addPublicFiles, type PublicFile } from './public-files';
 import { Limits } from './rate-limit';
 import type { Route } from './route';
@@ -37,6 +38,8 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   /** Where this process serves `/auth/*`. */
   readonly auth?: AuthEndpoints;
+  /** Where this process serves what anybody may load. */
+  readonly pictures?: Pictures;
   readonly ready?: ReadyCheck;
   readonly metrics?: HttpMetrics;
   /** What `/metrics` answers. */
@@ -63,6 +66,7 @@ export function buildApp(options: AppOptions): Express {
   app.use(
     inTurn([startContext(system), accessLog(log, options.metrics), securityHeaders, cacheHeaders, cors]),
   );
+  if (options.pictures) addPictures(app, options.pictures);
   const auth = authArea(options.auth ?? {}, limits);
   const store = options.idempotency_store;
   const idempotency = store && new Idempotency({ store, system, log, metrics: options.metrics });

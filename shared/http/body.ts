@@ -42,7 +42,7 @@ export async function readBody(req: Request, res: Response): Promise<JsonObject>
 }
 
 /** `Content-Length: 0`, which many clients send with a POST, is no body. */
-function hasBody(req: Request): boolean {
+export function hasBody(req: Request): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return true;
   return Number(req.headers['content-length'] ?? 0) > 0;
 }

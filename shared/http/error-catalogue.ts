@@ -47,6 +47,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   invalid_query: row(400, 'VALIDATION_ERROR', 'A query parameter is not valid'),
   too_large: row(413, 'LIMIT_EXCEEDED', 'The request is too large'),
   unsupported_image: row(415, 'INVALID_FORMAT', 'The file is not a supported image'),
+  range_unsatisfiable: row(416, 'INVALID_REQUEST', 'The file has no such part'),
   precondition_failed: row(
     412,
     'CONFLICT',

@@ -4,6 +4,8 @@ import type { ApiOperation, Method } from '../contracts/operations/operation';
 import type { Permission } from '../contracts/vocabulary';
 import type { Operation } from '../ports/idempotency-store';
 import type { Principal } from './principal';
+import type { FileAnswer } from './send-file';
+import type { Upload } from './upload';
 
 /** Every value of every query parameter, in order; a parameter that is not there has no entry. */
 export type QueryParameters = Readonly<Record<string, readonly string[]>>;
@@ -33,6 +35,8 @@ export interface Answer {
   /** The resource's own version: the part of its ETag that `If-Match` compares. Left out for lists. */
   readonly version?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of a read: what is sent instead of `data`. */
+  readonly file?: FileAnswer;
 }
 
 /** An endpoint of `/api` that this process serves. */
@@ -42,10 +46,12 @@ export interface Route {
   readonly path: string;
   readonly permission: Permission;
   readonly handler: (request: ApiRequest) => Promise<Answer>;
+  /** Where it takes a file, which is then in the body's `file` as what `keep` has made of it. */
+  readonly upload?: Upload;
 }
 
 /** The route that answers an operation of the interface. */
-export function routeOf(operation: ApiOperation, handler: Route['handler']): Route {
+export function routeOf(operation: ApiOperation, handler: Route['handler'], upload?: Upload): Route {
   const { method, path, permission } = operation;
-  return { method, path, permission, handler };
+  return { method, path, permission, handler, ...(upload && { upload }) };
 }

@@ -5,18 +5,22 @@ import type { Logger } from '../kernel/log';
 import type { KeptAnswer } from '../ports/idempotency-store';
 import { contextOf, type RequestContext, type TierName } from './context';
 import { errorCatalogue } from './error-catalogue';
+import { linger } from './linger';
 import { sendRendered } from './send';
 
 const SERVER_ERROR = 500;
 
 /** Last stage, and the only place where errors become HTTP (decisions §4). */
 export function errorStage(log: Logger): ErrorRequestHandler {
-  return (error: unknown, _req, res, _next) => {
+  return (error: unknown, req, res, _next) => {
     const failure = toCatalogError(error);
     report(log, error, failure, res);
     // The client is gone, or has half an answer already: only cutting the connection tells it so.
     if (res.headersSent || res.destroyed) res.destroy();
-    else sendError(res, failure);
+    else {
+      sendError(res, failure);
+      linger(req, res);
+    }
   };
 }
 

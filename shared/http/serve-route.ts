@@ -11,6 +11,8 @@ import { queryParameters } from './query-parameters';
 import type { ApiRequest, QueryParameters, Route } from './route';
 import { renderAnswer, sendAnswer, sendRendered } from './send';
 import { renderError } from './send-error';
+import { sendFile } from './send-file';
+import { receiveUpload } from './upload';
 
 /**
  * An authenticated request's way through one route: permission → path ids → body → (once per Idempotency-Key) handler
@@ -23,13 +25,16 @@ export function serveRoute(route: Route, idempotency?: Idempotency): RequestHand
     assertPermitted(principal, route);
     const params = pathParameters(req);
     const query = queryParameters(req.url);
-    const body = await bodyOf(route, req, res);
+    const body = await bodyOf(route, req, res, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
     const request: ApiRequest = { method, principal, params, query, body, request_id, header };
     const key = route.method === 'GET' ? undefined : idempotencyKeyOf(header('idempotency-key'));
-    if (key === undefined || idempotency === undefined) sendAnswer(req, res, await route.handler(request));
-    else sendRendered(res, await answerOnce(idempotency, key, route, request, res));
+    if (key !== undefined && idempotency !== undefined)
+      return sendRendered(res, await answerOnce(idempotency, key, route, request, res));
+    const answer = await route.handler(request);
+    if (answer.file) await sendFile(req, res, answer.file);
+    else sendAnswer(req, res, answer);
   };
 }
 
@@ -66,8 +71,14 @@ function assertPermitted(principal: Principal, route: Route): void {
 }
 
 /** A GET has no body to this interface: what a client sends all the same is not read. */
-async function bodyOf(route: Route, req: Request, res: Response): Promise<ApiRequest['body']> {
-  return route.method === 'GET' ? {} : readBody(req, res);
+async function bodyOf(
+  route: Route,
+  req: Request,
+  res: Response,
+  principal: Principal,
+): Promise<ApiRequest['body']> {
+  if (route.method === 'GET') return {};
+  return route.upload ? receiveUpload(req, route.upload, principal) : readBody(req, res);
 }
 
 function pathParameters(req: Request): ApiRequest['params'] {

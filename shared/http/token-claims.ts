@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../contracts/vocabulary';
-import { type AccountId, type AnyId, type ApiKeyId, isUuid, type StoreId } from '../kernel/ids';
+import type { AccountId, AnyId, ApiKeyId, StoreId } from '../kernel/ids';
+import { isUuid } from '../kernel/uuid';
 
 const id = <Id extends AnyId>() => z.custom<Id>((value) => typeof value === 'string' && isUuid(value));
 

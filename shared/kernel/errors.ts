@@ -29,6 +29,7 @@ export type Condition =
   | 'invalid_query'
   | 'too_large'
   | 'unsupported_image'
+  | 'range_unsatisfiable'
   | 'precondition_failed'
   | 'lost_race'
   | 'idempotency_key_reused'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isUuid } from './uuid';
 
 /** Ids are UUIDv7 strings in lower case (decisions §1); each kind is a type of its own. */
 declare const brand: unique symbol;
@@ -25,16 +26,9 @@ export type AnyId =
 /** Random bytes in, so that a seed replays a run. */
 export type RandomBytes = (size: number) => Uint8Array;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-export function isUuid(text: string): boolean {
-  return UUID.test(text.toLowerCase());
-}
-
 /** The id in lower case, or undefined where the text is no UUID (→ `invalid_uuid`). */
 export function parseId<Id extends AnyId>(text: string): Id | undefined {
-  const lower = text.toLowerCase();
-  return UUID.test(lower) ? (lower as Id) : undefined;
+  return isUuid(text) ? (text.toLowerCase() as Id) : undefined;
 }
 
 /** A UUIDv7 (RFC 9562 §5.7): 48 bits of Unix milliseconds, then random bits. */

@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { openEventStore } from '../../shared/adapters/open';
 import { parseConfig } from '../../shared/kernel/config';
+import { flatPicture } from '../support/pictures';
 import { withTempDir } from '../support/temp-dir';
 import { Cli, expectFailure } from './cli-run';
 
@@ -37,7 +40,8 @@ const SHOPIFY = [
 
 test('a Shopify export: dry run, import, and again', () =>
   withShop(async ({ cli, store, file }) => {
-    const run = ['import', file('export.csv', SHOPIFY), '--format', 'shopify', '--store', store];
+    const path = file('export.csv', SHOPIFY);
+    const run = ['import', path, '--format', 'shopify', '--store', store, '--images', 'skip'];
     const would = await cli.json(...run, '--dry-run');
     expect(would).toMatchObject({ dry_run: true, publications: { created: 2, failed: 2 } });
     expect((await cli.json('projections', 'status', '--realm', 'live')).realms[0].head).toBe('1');
@@ -53,15 +57,41 @@ test('a Shopify export: dry run, import, and again', () =>
         { line: 6, external_id: 'lost', reason: 'no title in the first row of its handle' },
         { line: 7, external_id: 'free', reason: 'price "gratis" is no decimal number such as 12.50' },
       ],
-      images: [{ external_id: 'mug', images: [{ url: 'https://x/mug.jpg', alt: null }] }],
+      images: [{ external_id: 'mug', images: [{ url: 'https://x/mug.jpg', alt: null, media_id: null }] }],
     });
 
     const again = await cli.run(...run, '--currency', 'EUR');
     expect(again).toMatchObject({ code: 0, stderr: '' });
     expect(again.stdout).toMatch(/publications +0 +0 +2 +2\n/);
     expect(again.stdout).toMatch(/ 6 +lost +no title/);
-    expect(again.stdout).toContain('1 image addresses of 1 publications');
+    expect(again.stdout).toContain('1 image addresses of 1 publications, 0 of them shown');
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  }));
+
+test('images are fetched from public addresses alone, unless others are allowed, and shown by the server', () =>
+  withShop(async ({ cli, store, file }) => {
+    const picture = await flatPicture('jpeg', { width: 64, height: 48 });
+    const server = createServer((request, response) =>
+      request.url === '/mug.jpg' ? response.end(picture) : response.writeHead(404).end(),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const path = file('export.csv', SHOPIFY.replace('https://x', `http://127.0.0.1:${port}`));
+      const run = ['import', path, '--format', 'shopify', '--store', store];
+      const refused = await cli.json(...run);
+      expect(refused).toMatchObject({ publications: { created: 2 }, media: { created: 0, failed: 1 } });
+      expect(refused.failed[0].reason).toMatch(/mug\.jpg: leads to an address that is not public$/);
+
+      const fetched = await cli.json(...run, '--allow-private-images');
+      expect(fetched).toMatchObject({ publications: { unchanged: 2 }, media: { created: 1, failed: 0 } });
+      const again = await cli.run(...run, '--allow-private-images');
+      expect(again.stdout).toMatch(/media +0 +0 +1 +0\n/);
+      expect(again.stdout).toContain('1 image addresses of 1 publications, 1 of them shown');
+      expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+    } finally {
+      server.close();
+    }
   }));
 
 test('JSON Lines with reviews, and a file of reviews', () =>
@@ -170,7 +200,8 @@ test('the documented example is taken whole', () =>
   withShop(async ({ cli, store, file }) => {
     const guide = readFileSync(join(process.cwd(), 'docs', 'import.md'), 'utf8');
     const example = /```jsonl\n([\s\S]*?)```/.exec(guide)![1]!;
-    const report = await cli.json('import', file('x.jsonl', example), '--format', 'jsonl', '--store', store);
+    const run = ['import', file('x.jsonl', example), '--format', 'jsonl', '--store', store];
+    const report = await cli.json(...run, '--images', 'skip');
     expect(report.failed).toEqual([]);
     expect(report.publications.created).toBeGreaterThan(0);
     expect(report.reviews.created).toBeGreaterThan(0);

@@ -1,8 +1,9 @@
 import { postReview } from '../../services/command/review/service';
 import { addPaymentMethod } from '../../services/command/store/service';
+import type { BodyOf } from '../../shared/client';
 import type { Environment } from '../../shared/contracts/realm';
 import type { PublicationId } from '../../shared/kernel/ids';
-import type { Harness, Reply, Shop } from '../support/harness';
+import type { Harness, Shop } from '../support/harness';
 
 /** A shop with a little of everything, written over HTTP as a merchant would. */
 export interface StockedShop extends Shop {
@@ -15,11 +16,8 @@ export interface StockedShop extends Shop {
   readonly position: string;
 }
 
-interface Stock {
-  readonly title: string;
-  readonly price_amount: number;
+interface Stock extends Omit<BodyOf<'createPublication'>, 'price_currency'> {
   readonly listing?: 'Shirts' | 'Cellar';
-  readonly [field: string]: unknown;
 }
 
 /** In the order in which they are written. `Cheap shirt` is the cheapest, `Unpriced shirt` shows no price. */
@@ -39,24 +37,21 @@ const STOCK: readonly Stock[] = [
 export async function stockShop(harness: Harness, environment: Environment = 'live'): Promise<StockedShop> {
   const shop = await harness.newShop(environment);
   const { store_id } = shop;
-  const post = async (path: string, body: unknown): Promise<Reply> => {
-    const reply = await harness.request('POST', path, { token: shop.secret.token, body });
-    if (reply.status !== 201) throw new Error(`POST ${path}: ${reply.status} ${reply.text}`);
-    return reply;
-  };
-  const shirts = { name: 'Shirts', description: 'With sleeves or without', default_sort_mode: 'price_asc' };
-  const listings = {
-    Shirts: (await post('/api/listing', shirts)).body.data.id,
-    Cellar: (await post('/api/listing', { name: 'Cellar', visibility: 'private' })).body.data.id,
-  };
+  const merchant = harness.client(shop.secret);
+  const shirts = await merchant.listings.create({
+    name: 'Shirts',
+    description: 'With sleeves or without',
+    default_sort_mode: 'price_asc',
+  });
+  const cellar = await merchant.listings.create({ name: 'Cellar', visibility: 'private' });
+  const listings = { Shirts: shirts.id, Cellar: cellar.id };
   const publications: Record<string, string> = {};
-  let position = '';
   for (const { listing, ...fields } of STOCK) {
     const listing_id = listing === undefined ? {} : { listing_id: listings[listing] };
-    const written = await post('/api/publication', { price_currency: 'EUR', ...fields, ...listing_id });
-    publications[fields.title] = written.body.data.id;
-    position = written.headers.get('x-catalog-position') ?? '';
+    const written = await merchant.publications.create({ price_currency: 'EUR', ...fields, ...listing_id });
+    publications[fields.title] = written.id;
   }
+  const position = merchant.position!;
   await payAndReview(harness, { environment, store_id }, publications['Plain shirt'] as PublicationId);
   await harness.settled();
   return { ...shop, environment, listings, publications, position };

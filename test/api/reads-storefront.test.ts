@@ -1,5 +1,9 @@
+import type { CatalogClient, QueryOf } from '../../shared/client';
 import { type Harness, startHarness } from '../support/harness';
 import { namesOf, type StockedShop, stockShop } from './reads-shop';
+
+const NO_LISTING = { status: 404, code: 'LISTING_NOT_FOUND' };
+const NO_PUBLICATION = { status: 404, code: 'PUBLICATION_NOT_FOUND' };
 
 let harness: Harness;
 let shop: StockedShop;
@@ -10,27 +14,21 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const get = (path: string, key: 'public' | 'secret' = 'public') =>
-  harness.request('GET', path, { token: shop[key].token });
-const data = async (path: string, key: 'public' | 'secret' = 'public') => {
-  const reply = await get(path, key);
-  if (reply.status !== 200) throw new Error(`GET ${path}: ${reply.status} ${reply.text}`);
-  return reply.body.data;
-};
-const failure = async (path: string, key: 'public' | 'secret' = 'public') => {
-  const { status, body } = await get(path, key);
-  return [status, body.error?.code];
-};
+/** As a storefront asks, and as its merchant does. */
+const visitor = () => harness.client(shop.public);
+const merchant = () => harness.client(shop.secret);
+const idOf = (title: string): string => shop.publications[title]!;
 
 describe('a listing’s publications', () => {
-  const path = (query = '') => `/api/listing/${shop.listings.Shirts}/publications${query}`;
+  const shirts = (client: CatalogClient, query: QueryOf<'listListingPublications'> = {}) =>
+    client.listings.publications(shop.listings.Shirts, query);
   const SEQUENCE = [
     ...['First star', 'Second star'],
     ...['Cheap shirt', 'Ärmelloses shirt', 'Plain shirt', 'Unpriced shirt'],
   ];
 
   test('show the featured ones first, then the others by the listing’s own mode', async () => {
-    const result = await data(path());
+    const result = await shirts(visitor(), { limit: 20 }).page();
     expect(namesOf(result.featured)).toEqual(SEQUENCE.slice(0, 2));
     expect(namesOf(result.others)).toEqual(SEQUENCE.slice(2));
     expect(result.meta).toEqual({
@@ -44,15 +42,16 @@ describe('a listing’s publications', () => {
     for (const limit of [1, 2, 3, 4, 5]) {
       const walked: string[] = [];
       for (let page = 1; page <= Math.ceil(6 / limit); page++) {
-        const { featured, others } = await data(path(`?limit=${limit}&page=${page}`));
+        const { featured, others } = await shirts(visitor(), { limit, page }).page();
         walked.push(...namesOf(featured), ...namesOf(others));
       }
       expect(walked).toEqual(SEQUENCE);
+      expect(namesOf(await shirts(visitor(), { limit }).all())).toEqual(SEQUENCE);
     }
   });
 
   test('take the request’s sort, which leaves the featured ones in front', async () => {
-    const result = await data(path('?sort=name&order=desc'));
+    const result = await shirts(visitor(), { sort: 'name', order: 'desc' }).page();
     expect(namesOf([...result.featured, ...result.others])).toEqual([
       ...['First star', 'Second star'],
       ...['Unpriced shirt', 'Plain shirt', 'Cheap shirt', 'Ärmelloses shirt'],
@@ -61,57 +60,52 @@ describe('a listing’s publications', () => {
   });
 
   test('hold the hidden ones for who asks for them with a secret key', async () => {
-    const managed = await data(path('?visibility=private'), 'secret');
+    const managed = await shirts(merchant(), { visibility: 'private' }).page();
     expect(namesOf(managed.others)).toEqual(['Hidden shirt']);
-    expect((await data(path('?visibility=all'), 'secret')).meta.pagination.total).toBe(7);
+    expect((await shirts(merchant(), { visibility: 'all' }).page()).meta.pagination.total).toBe(7);
   });
 
   test('of a hidden listing are not found', async () => {
-    const cellar = `/api/listing/${shop.listings.Cellar}/publications`;
-    for (const key of ['public', 'secret'] as const)
-      expect(await failure(cellar, key)).toEqual([404, 'LISTING_NOT_FOUND']);
-    expect(namesOf((await data(`${cellar}?visibility=all`, 'secret')).others)).toEqual([
-      'Hidden wine',
-      'Wine',
-    ]);
+    const cellar = shop.listings.Cellar;
+    for (const client of [visitor(), merchant()])
+      await expect(client.listings.publications(cellar).page()).rejects.toMatchObject(NO_LISTING);
+    const managed = await merchant().listings.publications(cellar, { visibility: 'all' }).page();
+    expect(namesOf(managed.others)).toEqual(['Hidden wine', 'Wine']);
   });
 });
 
 describe('visibility by id', () => {
-  const publication = (title: string, query = '') => `/api/publication/${shop.publications[title]}${query}`;
-
   test('a hidden publication is not found by either kind of key, until a secret one asks for it', async () => {
-    for (const key of ['public', 'secret'] as const)
-      expect(await failure(publication('Hidden shirt'), key)).toEqual([404, 'PUBLICATION_NOT_FOUND']);
-    for (const visibility of ['private', 'all'])
-      expect(await data(publication('Hidden shirt', `?visibility=${visibility}`), 'secret')).toMatchObject({
+    const id = idOf('Hidden shirt');
+    for (const client of [visitor(), merchant()])
+      await expect(client.publications.get(id)).rejects.toMatchObject(NO_PUBLICATION);
+    for (const visibility of ['private', 'all'] as const)
+      expect(await merchant().publications.get(id, { visibility })).toMatchObject({
         title: 'Hidden shirt',
         visibility: 'private',
       });
   });
 
   test('visibility=private finds no public resource', async () => {
-    expect(await failure(publication('Wine', '?visibility=private'), 'secret')).toEqual([
-      404,
-      'PUBLICATION_NOT_FOUND',
-    ]);
+    const wine = merchant().publications.get(idOf('Wine'), { visibility: 'private' });
+    await expect(wine).rejects.toMatchObject(NO_PUBLICATION);
   });
 
   test('a public publication of a hidden listing is readable, its expanded listing absent', async () => {
-    expect(await data(publication('Wine', '?expand=listing'))).not.toHaveProperty('listing');
-    expect(await data(publication('Wine', '?expand=listing&visibility=all'), 'secret')).toMatchObject({
-      listing: { object: 'listing', name: 'Cellar' },
-    });
+    const wine = idOf('Wine');
+    expect(await visitor().publications.get(wine, { expand: ['listing'] })).not.toHaveProperty('listing');
+    const managed = await merchant().publications.get(wine, { expand: ['listing'], visibility: 'all' });
+    expect(managed.listing).toMatchObject({ object: 'listing', name: 'Cellar' });
   });
 });
 
 describe('expansion and stats', () => {
   test('a publication with its listing and media', async () => {
-    const path = `/api/publication/${shop.publications['Plain shirt']}`;
-    const plain = await data(path);
+    const id = idOf('Plain shirt');
+    const plain = await visitor().publications.get(id);
     expect(plain).not.toHaveProperty('listing');
     expect(plain.stats).toEqual({ media_count: 0, view_count: 0 });
-    expect(await data(`${path}?expand=listing,media`)).toEqual({
+    expect(await visitor().publications.get(id, { expand: ['listing', 'media'] })).toEqual({
       ...plain,
       listing: expect.objectContaining({ id: shop.listings.Shirts, object: 'listing', name: 'Shirts' }),
       media: { object: 'collection', data: [], total_count: 0, has_more: false, url: expect.any(String) },
@@ -119,8 +113,8 @@ describe('expansion and stats', () => {
   });
 
   test('a listing with its publications, featured first; counts by visibility', async () => {
-    const path = `/api/listing/${shop.listings.Shirts}`;
-    const shown = await data(`${path}?expand=publication`);
+    const id = shop.listings.Shirts;
+    const shown = await visitor().listings.get(id, { expand: ['publication'] });
     expect(shown.stats).toEqual({ media_count: 0, publication_count: 6 });
     expect(shown.publications).toMatchObject({ object: 'collection', total_count: 6, has_more: false });
     expect(namesOf(shown.publications.data).slice(0, 3)).toEqual([
@@ -128,27 +122,29 @@ describe('expansion and stats', () => {
       'Second star',
       'Cheap shirt',
     ]);
-    const all = await data(`${path}?expand=publication&visibility=all`, 'secret');
-    expect(all.stats.publication_count).toBe(7);
+    const all = await merchant().listings.get(id, { expand: ['publication'], visibility: 'all' });
+    expect(all.stats?.publication_count).toBe(7);
     expect(namesOf(all.publications.data)).toContain('Hidden shirt');
   });
 
   test('the address of an expanded collection goes on with the same items', async () => {
-    const query = 'expand=publication&visibility=all';
-    const { publications } = await data(`/api/listing/${shop.listings.Shirts}?${query}`, 'secret');
-    const { featured, others } = await data(publications.url, 'secret');
+    const follow = async (url: string) =>
+      (await harness.request('GET', url, { token: shop.secret.token })).body.data;
+    const query = { expand: ['publication'], visibility: 'all' } as const;
+    const { publications } = await merchant().listings.get(shop.listings.Shirts, query);
+    const { featured, others } = await follow(publications.url);
     expect([...featured, ...others]).toEqual(publications.data);
-    const store = await data('/api/store?expand=listing&visibility=all', 'secret');
-    expect(await data(store.listings.url, 'secret')).toEqual(store.listings.data);
+    const store = await merchant().store.get({ expand: ['listing'], visibility: 'all' });
+    expect(await follow(store.listings.url)).toEqual(store.listings.data);
   });
 
   test('the store with its listings', async () => {
-    const store = await data('/api/store?expand=listing');
+    const store = await visitor().store.get({ expand: ['listing'] });
     expect(store).toMatchObject({ object: 'store', id: shop.store_id, stats: { listing_count: 1 } });
     expect(store.listings).toMatchObject({ object: 'collection', total_count: 1, has_more: false });
     expect(store.listings.data).toMatchObject([{ name: 'Shirts', stats: { publication_count: 6 } }]);
-    const managed = await data('/api/store?expand=listing&visibility=private', 'secret');
-    expect(managed.stats.listing_count).toBe(1);
+    const managed = await merchant().store.get({ expand: ['listing'], visibility: 'private' });
+    expect(managed.stats?.listing_count).toBe(1);
     expect(managed.listings.data).toMatchObject([{ name: 'Cellar', stats: { publication_count: 1 } }]);
   });
 });

@@ -2,10 +2,21 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { BullmqJobQueue } from '../../shared/adapters/bullmq/job-queue';
+import { BullmqMediaTasks } from '../../shared/adapters/bullmq/media-tasks';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
+import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
+import { InProcessMediaTasks } from '../../shared/adapters/in-process/media-tasks';
+import { GridFsBlobStore } from '../../shared/adapters/mongodb/gridfs-blob-store';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
-import { openEventStore, openJobQueue, openRateLimiter, openViewStore } from '../../shared/adapters/open';
+import {
+  openBlobStore,
+  openEventStore,
+  openJobQueue,
+  openMediaTasks,
+  openRateLimiter,
+  openViewStore,
+} from '../../shared/adapters/open';
 import { RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
@@ -26,7 +37,9 @@ async function kinds(given: Record<string, string>): Promise<unknown[]> {
     const opened = [
       await openEventStore(config, 'live'),
       await openViewStore(config, 'live'),
+      await openBlobStore(config, 'live', 'pictures'),
       await openJobQueue(config, 'live', { lane_count: 8 }),
+      await openMediaTasks(config),
       await openRateLimiter(config),
     ];
     await Promise.all(opened.map((one) => one.close()));
@@ -34,16 +47,21 @@ async function kinds(given: Record<string, string>): Promise<unknown[]> {
   });
 }
 
-const SQLITE = [SqliteEventStore, SqliteViewStore, InProcessJobQueue, SqliteRateLimiter];
-const SERVERS = [EventStoreDbEventStore, MongoViewStore, BullmqJobQueue, RedisRateLimiter];
+/** In the order of `kinds`: which setting chooses, the embedded one, the server's. */
+const CHOICES = [
+  ['EVENTSTORE_URL', SqliteEventStore, EventStoreDbEventStore],
+  ['MONGODB_URL', SqliteViewStore, MongoViewStore],
+  ['MONGODB_URL', FileBlobStore, GridFsBlobStore],
+  ['REDIS_URL', InProcessJobQueue, BullmqJobQueue],
+  ['REDIS_URL', InProcessMediaTasks, BullmqMediaTasks],
+  ['REDIS_URL', SqliteRateLimiter, RedisRateLimiter],
+] as const;
 
-test('each address chooses the server for its port and no other, and none has to be there', async () => {
-  const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL } = NOWHERE;
-  expect(await kinds({})).toEqual(SQLITE);
-  expect(await kinds({ EVENTSTORE_URL })).toEqual([EventStoreDbEventStore, ...SQLITE.slice(1)]);
-  expect(await kinds({ MONGODB_URL })).toEqual([SqliteEventStore, MongoViewStore, ...SQLITE.slice(2)]);
-  expect(await kinds({ REDIS_URL })).toEqual([...SQLITE.slice(0, 2), ...SERVERS.slice(2)]);
-  expect(await kinds(NOWHERE)).toEqual(SERVERS);
+test('each address chooses the server for its ports and no other, and none has to be there', async () => {
+  for (const given of [{}, NOWHERE, ...Object.entries(NOWHERE).map(([name, url]) => ({ [name]: url }))]) {
+    const wanted = CHOICES.map(([setting, embedded, server]) => (setting in given ? server : embedded));
+    expect(await kinds(given)).toEqual(wanted);
+  }
 });
 
 test('a start without servers loads none of their clients', async () => {

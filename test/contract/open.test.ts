@@ -1,8 +1,15 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openEventStore, openJobQueue, openRateLimiter, openViewStore } from '../../shared/adapters/open';
-import { REALMS } from '../../shared/contracts/realm';
+import {
+  openBlobStore,
+  openEventStore,
+  openJobQueue,
+  openRateLimiter,
+  openViewStore,
+} from '../../shared/adapters/open';
+import { ENVIRONMENTS, REALMS } from '../../shared/contracts/realm';
 import { parseConfig } from '../../shared/kernel/config';
+import { BLOB_AREAS } from '../../shared/ports/blob-store';
 import { withTempDir } from '../support/temp-dir';
 
 test('with no server configured everything opens in one folder, each realm in its own, for the owner alone', async () => {
@@ -16,6 +23,9 @@ test('with no server configured everything opens in one folder, each realm in it
         openViewStore(config, realm),
         openJobQueue(config, realm, { lane_count: 8 }),
       ]),
+      ...[...ENVIRONMENTS, ...ENVIRONMENTS].flatMap((environment) =>
+        BLOB_AREAS.map((area) => openBlobStore(config, environment, area)),
+      ),
       openRateLimiter(config),
       openRateLimiter(config),
     ]);

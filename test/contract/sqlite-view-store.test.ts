@@ -140,6 +140,7 @@ describe('the view store on SQLite', () => {
       database.exec(`DROP TRIGGER publications_words_insert; DROP TRIGGER publications_words_update;
         DROP TABLE publications_words; DROP VIEW publications_text;
         ALTER TABLE publications DROP COLUMN words; ALTER TABLE publications DROP COLUMN words_scope;
+        DROP TABLE media; DROP TABLE media_uses;
         PRAGMA user_version = 1`);
       database.close();
       const upgraded = await (await open()).open(version);

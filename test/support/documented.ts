@@ -37,7 +37,7 @@ export interface Document {
 
 /** What HTTP, the connection, compression and CORS put on answers; nothing of the interface. */
 const TRANSPORT =
-  /^(date|connection|keep-alive|transfer-encoding|content-(length|type|encoding)|vary|x-content-type-options|content-security-policy|referrer-policy|access-control-.*)$/;
+  /^(date|connection|keep-alive|transfer-encoding|content-(length|type|encoding)|vary|x-content-type-options|content-security-policy|cross-origin-resource-policy|referrer-policy|access-control-.*)$/;
 
 /** Requests that no operation takes: what refuses them. */
 const REFUSALS = new Set([400, 401, 403, 404, 405, 429, 503]);
@@ -118,7 +118,7 @@ export class Documented {
     if (method === 'HEAD') return text === '' ? [] : ['an answer to HEAD has a body'];
     if (content === undefined) return text === '' ? [] : ['a body where none is documented'];
     const type = (headers.get('content-type') ?? '').split(';')[0]!;
-    const media = content[type];
+    const media = content[type] ?? content[type.replace(/\/.*/, '/*')];
     if (media === undefined) return [`the content type ${type} is not documented`];
     if (media.schema === undefined) return [];
     return this.schemaFaults(`${at}/content/${escaped(type)}/schema`, JSON.parse(text));

@@ -76,13 +76,16 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
   };
   // biome-ignore lint/suspicious/noExplicitAny: looked into freely
   const bare = (entries: any) => entries.map(({ id, body }: any) => ({ id, body }));
+  // biome-ignore lint/suspicious/noExplicitAny: looked into freely
+  const bodies = (embeds: any) => embeds.map(({ body }: any) => body);
   const both = (entries: Record<'public' | 'private', unknown>) => ({
     public: bare(entries.public),
     private: bare(entries.private),
   });
   expect(
-    await shown('publications', ({ body, keys, expansions: { listing }, state }) => ({
+    await shown('publications', ({ body, keys, expansions: { listing, media }, state }) => ({
       body,
+      media: bodies(media),
       listing_id: keys.listing_id,
       listing: listing && { visibility: listing.visibility, body: listing.body },
       reviews: { count: state.reviews.count, sum: state.reviews.sum },
@@ -93,15 +96,21 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
       body,
       facets: state.facets,
       entries: both(expansions.publications),
+      media: bodies(expansions.media),
     })),
   ).toEqual(truth.listings);
   expect(
-    await shown('stores', ({ body, state: { facets, listings, payment_methods }, expansions }) => ({
+    await shown('stores', ({ body, state: { facets, listings, media, payment_methods }, expansions }) => ({
       body,
       facets,
       listings,
+      media,
+      newest_media: bare(expansions.media),
       payment_methods,
       entries: both(expansions.listings),
     })),
   ).toEqual(truth.stores);
+  expect(await shown('media', ({ body }) => body)).toEqual(truth.media);
+  const uses = await version.scan('media_uses', { limit: 100_000 });
+  expect(uses.flatMap(({ id, document }) => (document ? [id] : [])).sort()).toEqual(truth.media_uses);
 }

@@ -4,13 +4,13 @@ import { createAccount } from '../../services/command/account/service';
 import { createApiKey } from '../../services/command/api-key/service';
 import type { ControlDeps, WriteContext } from '../../services/command/context';
 import { createStore } from '../../services/command/store/service';
+import { CatalogClient, type ClientOptions } from '../../shared/client';
 import type { Environment } from '../../shared/contracts/realm';
 import type { KeyType, Permission } from '../../shared/contracts/vocabulary';
-import { openApiDocument } from '../../shared/http/openapi/document';
 import { parseConfig } from '../../shared/kernel/config';
 import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import { realSystem, type System } from '../../shared/kernel/system';
-import { type Document, Documented } from './documented';
+import { fetchDocumented } from './fetch-documented';
 import { type OwnNames, ownNames, serversOfEnvironment } from './own-servers';
 import { makeTempDir } from './temp-dir';
 
@@ -31,6 +31,8 @@ export interface Harness {
   newShop(environment?: Environment): Promise<Shop>;
   token(key: string): Promise<string>;
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>;
+  /** The client as it ships, with a key; its answers are held against the document like all others. */
+  client(key: TestKey, options?: Partial<ClientOptions>): CatalogClient;
   /** Until the documents of every realm are level with the logs. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -50,7 +52,7 @@ export interface Shop {
 
 export interface RequestOptions {
   readonly token?: string;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string, a form or a blob is sent as it is. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -59,6 +61,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** The same before it was taken for text. */
+  readonly bytes: Buffer;
   /** The parsed body; `{}` where there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
   readonly body: any;
@@ -76,6 +80,8 @@ export interface HarnessOptions {
    */
   readonly waits_for_late?: boolean;
 }
+
+type Fetch = typeof fetch;
 
 /** Rate limits are out of the way unless a test sets its own. */
 const SETTINGS = {
@@ -113,12 +119,16 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const settled = async (): Promise<void> => {
     if (!(await service.pipelines.caughtUp(LIMIT_MS))) throw new Error('the documents did not catch up');
   };
-  const send: Harness['request'] = async (method, path, sent = {}) => {
+  const fetchSettled: Fetch = async (...sent) => {
     const before = late.count;
-    const reply = await request(service.url, method, path, sent);
+    const response = await fetchDocumented(...sent);
     if (late.count > before && options.waits_for_late !== false) await settled();
-    return reply;
+    return response;
   };
+  const send: Harness['request'] = (method, path, sent = {}) =>
+    request(fetchSettled, `${service.url}${path}`, method, sent);
+  const client: Harness['client'] = ({ key }, more = {}) =>
+    new CatalogClient({ baseUrl: service.url, apiKey: key, fetch: fetchSettled, ...more });
   const token: Harness['token'] = async (key) => {
     const reply = await send('POST', '/auth/token', { headers: { 'x-api-key': key } });
     if (reply.status !== 200) throw new Error(`no token: ${reply.status} ${reply.text}`);
@@ -152,16 +162,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const data_dir = folder.path;
   return {
     ...{ url: service.url, service, deps, data_dir, settings, account_id, settled, token },
-    ...{ request: send, newStore, newKey, newShop, close },
+    ...{ request: send, client, newStore, newKey, newShop, close },
   };
-}
-
-let document: Documented | undefined;
-
-/** Every answer that a test gets is held against the OpenAPI document. */
-function documented(): Documented {
-  document ??= new Documented(openApiDocument() as unknown as Document);
-  return document;
 }
 
 /**
@@ -176,20 +178,23 @@ class LateWrites {
   }
 }
 
-async function request(url: string, method: string, path: string, sent: RequestOptions): Promise<Reply> {
+async function request(fetch: Fetch, url: string, method: string, sent: RequestOptions): Promise<Reply> {
   const headers = new Headers(sent.headers);
   if (sent.token !== undefined) headers.set('authorization', `Bearer ${sent.token}`);
-  const body =
-    sent.body === undefined || typeof sent.body === 'string' ? sent.body : JSON.stringify(sent.body);
-  if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
-  const reply = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
-  const text = await reply.text();
-  const typed = headers.get('content-type')?.startsWith('application/json');
-  documented().assert({
-    ...{ method, path, text, status: reply.status, headers: reply.headers },
-    sent: typed && typeof body === 'string' ? body : undefined,
+  // A form and a blob bring their own type.
+  const is_typed = sent.body instanceof FormData || sent.body instanceof Blob;
+  const is_sent_as_it_is = is_typed || typeof sent.body === 'string' || sent.body === undefined;
+  const body = is_sent_as_it_is ? sent.body : JSON.stringify(sent.body);
+  if (body !== undefined && !is_typed && !headers.has('content-type'))
+    headers.set('content-type', 'application/json');
+  const reply = await fetch(url, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: body as string | FormData | Blob }),
   });
-  return { status: reply.status, headers: reply.headers, text, body: parse(text) };
+  const bytes = Buffer.from(await reply.arrayBuffer());
+  const text = bytes.toString();
+  return { status: reply.status, headers: reply.headers, text, bytes, body: parse(text) };
 }
 
 function parse(text: string): unknown {

@@ -20,6 +20,10 @@ const LATE_LISTING = 3;
 /** Publications from here on are the second store's. */
 const SECOND_STORE_FROM = 40;
 const REVIEWS = 12;
+/** More than a store shows at once. */
+const MEDIA = 26;
+/** Those that are referred to are few, so that each has many that show it; the last of them is the second store's. */
+const REFERRED = 6;
 
 const uuid = (kind: string, n: number): string =>
   `${kind}0000000-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -27,6 +31,7 @@ export const storeId = (n: number): string => uuid('a', n);
 export const listingId = (n: number): string => uuid('b', n);
 export const publicationId = (n: number): string => uuid('c', n);
 export const reviewId = (n: number): string => uuid('d', n);
+export const mediaId = (n: number): string => uuid('9', n);
 export const methodId = (n: number): string => uuid('e', n);
 
 /** Nearly all are the first store's, and most publications its first listing's: lists grow beyond twenty. */
@@ -54,6 +59,35 @@ const publication = (n: number, type: string, data: JsonObject): Step => ({
   type,
   data,
 });
+
+const media = (n: number, type: string, data: JsonObject): Step => ({
+  category: 'media',
+  id: mediaId(n),
+  store_id: storeId(n === REFERRED - 1 ? 1 : 0),
+  type,
+  data,
+});
+
+const image = (n: number, letter: string): JsonObject => ({
+  hash: `${letter}${n}`.padEnd(64, '0'),
+  mime_type: 'image/png',
+  size_bytes: 1000 + n,
+  width: 30,
+  height: 20,
+});
+
+export const mediaUploaded = (n: number): Step =>
+  media(n, 'MediaUploaded', { store_id: storeId(n === REFERRED - 1 ? 1 : 0), ...image(n, 'a'), alt: null });
+
+export const mediaProcessed = (n: number): Step =>
+  media(n, 'MediaProcessed', {
+    picture: image(n, 'b'),
+    variants: [{ name: 'thumb', ...image(n, 'c') }],
+    placeholder: 'data:image/webp;base64,AA==',
+  });
+
+export const mediaFailed = (n: number): Step => media(n, 'MediaFailed', { reason: 'damaged' });
+export const mediaDeleted = (n: number): Step => media(n, 'MediaDeleted', {});
 
 const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };
 
@@ -123,6 +157,21 @@ const price = fc.record({
 });
 const word = fc.constantFrom('Älpha', 'alpha', 'beta', 'Gamma', 'delta');
 
+const someMediaIds = fc
+  .shuffledSubarray(Array.from({ length: REFERRED }, (_, n) => mediaId(n)))
+  .map((media_ids) => ({ media_ids }));
+
+const onSomeMedia = fc
+  .integer({ min: 0, max: MEDIA - 1 })
+  .chain((n) =>
+    fc.oneof(
+      { weight: 2, arbitrary: fc.constant(mediaUploaded(n)) },
+      { weight: 3, arbitrary: fc.constant(mediaProcessed(n)) },
+      { weight: 1, arbitrary: fc.constant(mediaFailed(n)) },
+      { weight: 2, arbitrary: fc.constant(mediaDeleted(n)) },
+    ),
+  );
+
 const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n) =>
   fc.oneof(
     {
@@ -158,8 +207,8 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
       ),
     },
     {
-      weight: 1,
-      arbitrary: fc.constant(publication(n, 'PublicationMediaArranged', { media_ids: [uuid('9', 1)] })),
+      weight: 3,
+      arbitrary: someMediaIds.map((data) => publication(n, 'PublicationMediaArranged', data)),
     },
   ),
 );
@@ -178,7 +227,10 @@ const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
       weight: 3,
       arbitrary: sortMode.map((mode) => listing(n, 'ListingSortModeChanged', { default_sort_mode: mode })),
     },
-    { weight: 1, arbitrary: fc.constant(listing(n, 'ListingMediaArranged', { media_ids: [] })) },
+    {
+      weight: 2,
+      arbitrary: someMediaIds.map((data) => listing(n, 'ListingMediaArranged', data)),
+    },
     { weight: 1, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
   ),
 );
@@ -211,7 +263,12 @@ const someReview = fc
   .map(({ n, of, rating }) => reviewPosted(n, of, rating));
 
 const looks = fc.array(
-  fc.record({ price, featured, visibility: fc.constantFrom('public', 'public', 'private') }),
+  fc.record({
+    price,
+    featured,
+    pictures: fc.constantFrom([], [0], [0, 1]),
+    visibility: fc.constantFrom('public', 'public', 'private'),
+  }),
   { minLength: PUBLICATIONS, maxLength: PUBLICATIONS },
 );
 
@@ -219,8 +276,14 @@ const creations: fc.Arbitrary<Step[]> = fc.tuple(sortMode, looks).map(([default_
   const steps = [0, 1].map(storeCreated);
   for (let n = 0; n < LISTINGS; n++)
     if (n !== LATE_LISTING) steps.push(listingCreated(n, { default_sort_mode }));
-  for (const [n, { price: cost, featured: featured_position, visibility: shown }] of given.entries())
-    steps.push(publicationCreated(n, { ...cost, featured_position, visibility: shown }));
+  for (let n = 0; n < MEDIA; n++) if (n % 2 === 0) steps.push(mediaUploaded(n));
+  for (const [
+    n,
+    { price: cost, featured: featured_position, visibility: shown, pictures },
+  ] of given.entries()) {
+    const media_ids = pictures.map(mediaId);
+    steps.push(publicationCreated(n, { ...cost, featured_position, visibility: shown, media_ids }));
+  }
   return steps;
 });
 
@@ -229,6 +292,7 @@ const changes = (length: number): fc.Arbitrary<Step[]> =>
     fc.oneof(
       { weight: 12, arbitrary: onSomePublication },
       { weight: 3, arbitrary: onSomeListing },
+      { weight: 3, arbitrary: onSomeMedia },
       { weight: 1, arbitrary: onSomeStore },
       { weight: 2, arbitrary: someReview },
       { weight: 1, arbitrary: fc.constant(listingCreated(LATE_LISTING)) },
@@ -250,7 +314,8 @@ export function shuffledHistoryOf(length: number): fc.Arbitrary<Step[]> {
 function onlyOnce(steps: readonly Step[]): Step[] {
   const seen = new Set<string>();
   return steps.filter(({ type, id, data }) => {
-    if (!['ReviewPosted', 'ListingCreated', 'PaymentMethodAdded'].includes(type)) return true;
+    if (!['ReviewPosted', 'ListingCreated', 'PaymentMethodAdded', 'MediaUploaded'].includes(type))
+      return true;
     const key = `${type} ${id} ${String(data.payment_method_id ?? '')}`;
     return !seen.has(key) && seen.add(key);
   });

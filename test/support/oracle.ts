@@ -1,4 +1,5 @@
 import { evolveListing, type Listing, type ListingEvent } from '../../shared/contracts/aggregates/listing';
+import { evolveMedia, type Media, type MediaEvent } from '../../shared/contracts/aggregates/media';
 import {
   evolvePublication,
   type Publication,
@@ -8,7 +9,12 @@ import type { ReviewFields } from '../../shared/contracts/aggregates/review';
 import { evolveStore, type Store, type StoreEvent } from '../../shared/contracts/aggregates/store';
 import { decodeEvent } from '../../shared/contracts/codec';
 import { parseStreamName, type RecordedEvent } from '../../shared/contracts/envelope';
-import { listingResource, publicationResource, storeResource } from '../../shared/contracts/resources';
+import {
+  listingResource,
+  mediaResource,
+  publicationResource,
+  storeResource,
+} from '../../shared/contracts/resources';
 import { foldText } from '../../shared/kernel/text';
 
 /** What documents must say, worked out from the whole log at once, without any of the projections' code. */
@@ -16,6 +22,9 @@ export interface Expected {
   readonly stores: ReadonlyMap<string, unknown>;
   readonly listings: ReadonlyMap<string, unknown>;
   readonly publications: ReadonlyMap<string, unknown>;
+  readonly media: ReadonlyMap<string, unknown>;
+  /** `<media>.<what refers to it>`. */
+  readonly media_uses: readonly string[];
 }
 
 interface Product {
@@ -29,6 +38,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const deleted = new Set<string>();
   const products = new Map<string, Product | 'deleted'>();
   const reviews = new Map<string, ReviewFields>();
+  const media = new Map<string, Media | 'deleted'>();
 
   for (const recorded of log) {
     const { id, category } = parseStreamName(recorded.stream)!;
@@ -64,6 +74,12 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         const named = usable ? publication.listing_id : null;
         products.set(id, { publication, listing_id: put ? named : (before?.listing_id ?? null) });
       }
+    } else if (category === 'media' && media.get(id) !== 'deleted') {
+      const before = media.get(id) as Media | undefined;
+      const state = before ? ({ tag: 'present', media: before } as const) : ({ tag: 'absent' } as const);
+      const after = evolveMedia(state, event as MediaEvent, id as never, at);
+      if (after.tag === 'deleted') media.set(id, 'deleted');
+      if (after.tag === 'present') media.set(id, after.media);
     } else if (category === 'review') {
       const fields = event.data as ReviewFields;
       if (!reviews.has(id)) reviews.set(id, fields);
@@ -71,15 +87,19 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   }
   const alive = [...products.values()].filter((product): product is Product => product !== 'deleted');
   const inListing = (id: string): Product[] => alive.filter((product) => product.listing_id === id);
-  const entry = ({ publication }: Product) => ({
-    id: publication.id,
-    body: publicationResource(publication),
-  });
+  const present = [...media.values()].filter((one): one is Media => one !== 'deleted');
+  const mediaOf = ({ media_ids, store_id }: Pick<Publication, 'media_ids' | 'store_id'>) =>
+    media_ids.flatMap((id) => present.filter((one) => one.id === id && one.store_id === store_id));
+  const shownMedia = (owner: Pick<Publication, 'media_ids' | 'store_id'>) =>
+    mediaOf(owner).map((one) => mediaResource(one, 'live'));
+  const publicationBody = (publication: Publication) =>
+    publicationResource(publication, mediaOf(publication).length);
+  const entry = ({ publication }: Product) => ({ id: publication.id, body: publicationBody(publication) });
 
   const listingBody = (listing: Listing) => ({
     ...listingResource(listing),
     stats: {
-      media_count: listing.media_ids.length,
+      media_count: mediaOf(listing).length,
       publication_count: inListing(listing.id).filter(
         ({ publication }) => publication.visibility === 'public',
       ).length,
@@ -89,11 +109,15 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     stores: mapValues(stores, (store) => {
       const own = [...listings.values()].filter(({ store_id }) => store_id === store.id);
       const newest = own.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? 1 : -1));
+      const pictures = present.filter(({ store_id }) => store_id === store.id);
+      pictures.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? 1 : -1));
       const shown = (visibility: string) => newest.filter((listing) => listing.visibility === visibility);
       return {
         body: { ...storeResource(store), stats: { listing_count: shown('public').length } },
         facets: countsOf(alive.filter(({ publication }) => publication.store_id === store.id)),
         listings: { public: shown('public').length, private: shown('private').length },
+        media: pictures.length,
+        newest_media: pictures.slice(0, 20).map((one) => ({ id: one.id, body: mediaResource(one, 'live') })),
         payment_methods: store.payment_methods.length,
         entries: {
           public: shown('public')
@@ -116,6 +140,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         body: listingBody(listing),
         facets: countsOf(inListing(listing.id)),
         entries: { public: first('public'), private: first('private') },
+        media: shownMedia(listing),
       };
     }),
     publications: mapValues(
@@ -126,13 +151,18 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
           ({ publication_id }) => publication_id === product.publication.id,
         );
         return {
-          body: publicationResource(product.publication),
+          body: publicationBody(product.publication),
+          media: shownMedia(product.publication),
           listing_id: product.listing_id,
           listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
           reviews: { count: about.length, sum: about.reduce((sum, { rating }) => sum + rating, 0) },
         };
       },
     ),
+    media: new Map(present.map((one) => [one.id as string, mediaResource(one, 'live')])),
+    media_uses: [...alive.map(({ publication }) => publication), ...listings.values()]
+      .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
+      .sort(),
   };
 }
 

@@ -3,7 +3,9 @@ import type { Store } from '../../../shared/contracts/aggregates/store';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { foldText } from '../../../shared/kernel/text';
 import { DryRunLog } from '../../import/dry-run';
+import { fetchImage } from '../../import/fetch-image';
 import { listingKey } from '../../import/identity';
+import type { FetchImage } from '../../import/images';
 import type { ImportFile, ImportItem } from '../../import/item';
 import { openJsonlFile } from '../../import/jsonl-file';
 import { takenOf } from '../../import/report';
@@ -19,11 +21,16 @@ import { projectBeforeRead, projectWritten } from '../projected';
 import { type Session, stopSignal, withSession } from '../session';
 import { requireStore } from '../stores';
 
+/** No more than an upload may have, and no longer than a shop's server may take. */
+const FETCHING = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
+
 interface ImportOptions {
   readonly format: 'shopify' | 'jsonl';
   readonly store: string;
   readonly currency: string;
   readonly dryRun?: true;
+  readonly images?: 'fetch' | 'skip';
+  readonly allowPrivateImages?: true;
 }
 
 export function importCommands(program: Command): void {
@@ -34,7 +41,13 @@ export function importCommands(program: Command): void {
     )
     .requiredOption('--store <id>', 'where to', idArgument)
     .option('--currency <code>', 'of prices that do not say', currencyArgument, 'USD')
-    .option('--dry-run', 'write nothing; report what would be')
+    .addOption(
+      new Option('--images <what>', 'fetch and upload them, or only tell of them')
+        .choices(['fetch', 'skip'])
+        .default('fetch'),
+    )
+    .option('--allow-private-images', 'fetch from addresses that are not on the public internet, too')
+    .option('--dry-run', 'write nothing and fetch nothing; report what would be')
     .action(
       withSession<ImportOptions>(async (session, options, [path]) => {
         const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
@@ -57,7 +70,7 @@ export function importCommands(program: Command): void {
 /** Failure only where nothing could be taken: rows that were refused are in the report. */
 async function importInto(
   { runtime, context, print }: Session,
-  options: Pick<ImportOptions, 'store' | 'dryRun'>,
+  options: Omit<ImportOptions, 'format' | 'currency'>,
   file: ImportFile,
   kinds?: readonly ImportItem['kind'][],
 ): Promise<ExitCode> {
@@ -79,6 +92,7 @@ async function importInto(
       ),
       findListing: (name) => findListing(runtime, store, name),
       dry_run,
+      ...(options.images === 'fetch' ? { fetch: fetcher(options, signal) } : {}),
       ...(kinds === undefined ? {} : { kinds }),
       on_progress: (done) => bar.show({ done, total: file.total }),
       signal,
@@ -93,9 +107,17 @@ async function importInto(
   }
 }
 
-function dryDeps(runtime: Runtime, { environment }: Store): Pick<Runtime, 'system' | 'events'> {
+function fetcher(
+  { allowPrivateImages }: Pick<ImportOptions, 'allowPrivateImages'>,
+  signal: AbortSignal,
+): FetchImage {
+  const options = { ...FETCHING, allow_private: allowPrivateImages === true, signal };
+  return (url, use) => fetchImage(url, options, use);
+}
+
+function dryDeps(runtime: Runtime, { environment }: Store): Runtime {
   const events = { ...runtime.events, [environment]: new DryRunLog(runtime.events[environment]) };
-  return { system: runtime.system, events };
+  return { ...runtime, events };
 }
 
 /** A listing that the merchant has made by that name; of several the oldest. */

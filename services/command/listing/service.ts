@@ -1,11 +1,12 @@
 import type { Listing, ListingState } from '../../../shared/contracts/aggregates/listing';
 import type { Environment } from '../../../shared/contracts/realm';
+import { LISTING_MEDIA_MAX } from '../../../shared/contracts/requests/writes';
 import { accept } from '../../../shared/kernel/decision';
-import type { ListingId, StoreId } from '../../../shared/kernel/ids';
+import type { ListingId, MediaId, StoreId } from '../../../shared/kernel/ids';
 import { listingAggregate } from '../aggregates';
 import { idForNew, type StoreDeps, type WriteContext } from '../context';
-import { execute, type Written } from '../execute';
-import { checkReferences, refuseMove } from '../references';
+import { execute, load, type Written } from '../execute';
+import { checkReferences, refuseMove, withMedia } from '../references';
 import type { ListingPatch, NewListing } from './body';
 import { decideListing } from './decide';
 
@@ -113,6 +114,36 @@ export async function putListing(
   if (written.value.tag === 'deleted') return { outcome: 'deleted' };
   const outcome = written.created ? 'created' : written.changed ? 'updated' : 'unchanged';
   return { ...written, outcome, value: present(written.value) };
+}
+
+/** Adds a media behind those that still exist; again changes nothing. Throws `listing_not_found`, `field_invalid` where it is full. */
+export async function addMediaToListing(
+  deps: StoreDeps,
+  context: WriteContext,
+  target: ListingTarget,
+  media_id: MediaId,
+): Promise<Written<Listing>> {
+  let media_ids: MediaId[] = [];
+  const written = await execute({
+    ...place(deps, target.environment, target.id),
+    context,
+    check: async (state) => {
+      if (state.tag === 'present')
+        media_ids = await withMedia(deps, target.environment, state.listing, media_id, LISTING_MEDIA_MAX);
+    },
+    decide: (state) => decideListing(state, { type: 'UpdateListing', changes: { media_ids } }),
+  });
+  return { ...written, value: present(written.value) };
+}
+
+/** The listing as the log has it; undefined where there is none, or none any more. */
+export async function findListing(
+  deps: StoreDeps,
+  environment: Environment,
+  id: ListingId,
+): Promise<Listing | undefined> {
+  const { state } = await load(place(deps, environment, id));
+  return state.tag === 'present' ? state.listing : undefined;
 }
 
 function place(deps: StoreDeps, environment: Environment, id: ListingId) {

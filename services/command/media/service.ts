@@ -12,10 +12,11 @@ import { idForNew, type StoreDeps, type WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
 import { decideMedia, type MediaCommand } from './decide';
 
-/** Where a new media goes. That the store exists is the caller's to check. */
+/** Where a new media goes; `id` where the caller derives it. That the store exists is the caller's to check. */
 export interface NewMediaTarget {
   readonly environment: Environment;
   readonly store_id: StoreId;
+  readonly id?: MediaId;
   /** Throws where nothing may be uploaded; not asked again of an upload that is done. */
   readonly guard?: () => void | Promise<void>;
 }
@@ -36,7 +37,7 @@ export async function uploadMedia(
 ): Promise<Written<Media>> {
   const { environment, store_id } = target;
   const written = await execute({
-    ...place(deps, environment, idForNew<MediaId>(deps.system, context)),
+    ...place(deps, environment, target.id ?? idForNew<MediaId>(deps.system, context)),
     context,
     check: async () => target.guard?.(),
     decide: (state) => decideMedia(state, { type: 'UploadMedia', upload: { ...upload, store_id } }),

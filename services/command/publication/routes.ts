@@ -1,8 +1,11 @@
+import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import type { JsonObject } from '../../../shared/contracts/envelope';
 import { writes } from '../../../shared/contracts/operations/writes';
 import { publicationResource } from '../../../shared/contracts/resources';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody } from '../../../shared/http/validation';
 import type { PublicationId } from '../../../shared/kernel/ids';
+import { existingMedia } from '../references';
 import { contextOf, guardFor, storeNamedForNew } from '../request';
 import type { RouteDeps } from '../route-deps';
 import { settle } from '../settle';
@@ -28,7 +31,7 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const headers = await settle(deps, request, store_id, position, repeated);
   return {
     status: 201,
-    data: publicationResource(value),
+    data: await shown(deps, request, value),
     version: value.version,
     headers: { ...headers, Location: `/api/publication/${value.id}` },
   };
@@ -40,7 +43,7 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const changes = parseBody(publicationPatchSchema, request.body);
   const { value, position, repeated } = await updatePublication(deps, context, target, changes);
   const headers = await settle(deps, request, value.store_id, position, repeated);
-  return { data: publicationResource(value), version: value.version, headers };
+  return { data: await shown(deps, request, value), version: value.version, headers };
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
@@ -48,6 +51,12 @@ async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const { value: store_id, position, repeated } = await deletePublication(deps, contextOf(request), target);
   const headers = await settle(deps, request, store_id, position, repeated);
   return { data: { id: target.id, object: 'publication', deleted: true }, headers };
+}
+
+/** With a count of the media that exist: of what it refers to, some may be deleted. */
+async function shown(deps: RouteDeps, request: ApiRequest, value: Publication): Promise<JsonObject> {
+  const media = await existingMedia(deps, request.principal.environment, value.media_ids);
+  return publicationResource(value, media.length);
 }
 
 function targetOf(deps: RouteDeps, request: ApiRequest): PublicationTarget {

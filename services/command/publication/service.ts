@@ -1,11 +1,12 @@
 import type { Publication, PublicationState } from '../../../shared/contracts/aggregates/publication';
 import type { Environment } from '../../../shared/contracts/realm';
+import { PUBLICATION_MEDIA_MAX } from '../../../shared/contracts/requests/writes';
 import { accept } from '../../../shared/kernel/decision';
-import type { PublicationId, StoreId } from '../../../shared/kernel/ids';
+import type { MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
 import { publicationAggregate } from '../aggregates';
 import { idForNew, type StoreDeps, type WriteContext } from '../context';
-import { execute, type Written } from '../execute';
-import { checkReferences, refuseMove } from '../references';
+import { execute, load, type Written } from '../execute';
+import { checkReferences, refuseMove, withMedia } from '../references';
 import type { NewPublication, PublicationPatch } from './body';
 import { decidePublication } from './decide';
 
@@ -115,6 +116,42 @@ export async function putPublication(
   if (written.value.tag === 'deleted') return { outcome: 'deleted' };
   const outcome = written.created ? 'created' : written.changed ? 'updated' : 'unchanged';
   return { ...written, outcome, value: present(written.value) };
+}
+
+/** Adds a media behind those that still exist; again changes nothing. Throws `publication_not_found`, `field_invalid` where it is full. */
+export async function addMediaToPublication(
+  deps: StoreDeps,
+  context: WriteContext,
+  target: PublicationTarget,
+  media_id: MediaId,
+): Promise<Written<Publication>> {
+  let media_ids: MediaId[] = [];
+  const written = await execute({
+    ...placeOf(deps, target.environment, target.id),
+    context,
+    check: async (state) => {
+      if (state.tag === 'present')
+        media_ids = await withMedia(
+          deps,
+          target.environment,
+          state.publication,
+          media_id,
+          PUBLICATION_MEDIA_MAX,
+        );
+    },
+    decide: (state) => decidePublication(state, { type: 'UpdatePublication', changes: { media_ids } }),
+  });
+  return { ...written, value: present(written.value) };
+}
+
+/** The publication as the log has it; undefined where there is none, or none any more. */
+export async function findPublication(
+  deps: StoreDeps,
+  environment: Environment,
+  id: PublicationId,
+): Promise<Publication | undefined> {
+  const { state } = await load(placeOf(deps, environment, id));
+  return state.tag === 'present' ? state.publication : undefined;
 }
 
 /** Where a publication's stream is. */

@@ -55,8 +55,12 @@ export function column(table: Table, key: string): string {
   return key === 'id' ? 'id' : keyColumn(key);
 }
 
-/** Creates every collection's table. Keys stand first, so that a filter need not read past them. */
-export const DOCUMENTS_SCHEMA = Object.values(tables).map(toDdl).join(';\n');
+/** Creates the tables of these collections. Keys stand first, so that a filter need not read past them. */
+export function documentsSchema(names: readonly CollectionName[]): string {
+  return names.map((name) => toDdl(tables[name])).join(';\n');
+}
+
+export const DOCUMENTS_SCHEMA = documentsSchema(COLLECTION_NAMES);
 
 function toDdl(table: Table): string {
   const keys = Object.entries(table.spec.keys).map(

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CollectionName } from '../../contracts/documents';
+import { COLLECTION_NAMES, type CollectionName } from '../../contracts/documents';
 import type { Connection } from './connection';
 import { type Index, indexes, tables } from './documents';
 import { indexAllWords, wordsSchema, wordsTable } from './words';
@@ -18,10 +18,13 @@ const firstOfParent = indexes.find(({ first }) => first === PARENT);
 const isEarly = (index: Index): boolean => !LATE.has(index.table.name) || index === firstOfParent;
 
 /** Part of the schema that a version begins with. */
-export const EARLY_INDEXES = indexes
-  .filter(isEarly)
-  .map(({ ddl }) => ddl)
-  .join(';\n');
+export const EARLY_INDEXES = earlyIndexes(COLLECTION_NAMES);
+
+/** Those of these collections. */
+export function earlyIndexes(names: readonly CollectionName[]): string {
+  const early = indexes.filter((index) => isEarly(index) && names.includes(index.table.name));
+  return early.map(({ ddl }) => ddl).join(';\n');
+}
 
 interface Step {
   /** Of what is there in the end, among the file's tables and indexes. */

@@ -17,9 +17,9 @@ import { ChangeSignal } from './change-signal';
 import { CheckpointWaiters } from './checkpoint-waiters';
 import { Connection } from './connection';
 import { writeDocument } from './document-writer';
-import { DOCUMENTS_SCHEMA, selected, tables, toDocument } from './documents';
+import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocument } from './documents';
 import { countQuery, inOrder, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
-import { addIndexes, EARLY_INDEXES, isIndexed } from './version-indexes';
+import { addIndexes, EARLY_INDEXES, earlyIndexes, isIndexed } from './version-indexes';
 import { countFitting, knownMatches, searchPage } from './word-search';
 import { searchableSchema } from './words';
 
@@ -39,9 +39,13 @@ const SCHEMA = `
   ${EARLY_INDEXES}`;
 
 /** Of the tables here; what stands in the documents is versioned by whoever projects them. */
-const FORMAT = 2;
-/** Format 1 could not be searched. Its documents go on being read until they are made anew. */
-const UPGRADES = { 1: SEARCHED.map(searchableSchema).join(';') };
+const FORMAT = 3;
+/**
+ * Format 1 could not be searched, format 2 had no media. Their documents go on being read until they are made anew.
+ */
+const MEDIA_TABLES = ['media', 'media_uses'] as const;
+const MEDIA = `${documentsSchema(MEDIA_TABLES)}; ${earlyIndexes(MEDIA_TABLES)}`;
+const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
 

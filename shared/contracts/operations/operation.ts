@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
-import type { ResponseHeader } from '../headers';
+import type { RequestHeader, ResponseHeader } from '../headers';
 import type { Permission } from '../vocabulary';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -41,6 +41,8 @@ export interface Operation {
   readonly description?: string;
   readonly security: 'bearer' | 'api_key' | 'none';
   readonly query?: z.ZodType;
+  /** Request headers besides those of its area and method. */
+  readonly request_headers?: readonly RequestHeader[];
   readonly body?: { readonly required: boolean; readonly content: Contents };
   /** By status. */
   readonly successes: Readonly<Record<number, Success>>;

@@ -5,6 +5,7 @@ import { listSchema, publicationsSchema, readSchema, searchSchema } from '../req
 import {
   exampleListing,
   exampleListingPublications,
+  exampleMedia,
   exampleMeta,
   examplePaymentMethod,
   examplePublication,
@@ -16,9 +17,9 @@ import type { Permission } from '../vocabulary';
 import { ALWAYS, AUTHENTICATION, PARAMETERS } from './conditions';
 import type { ApiOperation, Tag } from './operation';
 
-interface Read<Id extends string, Query extends z.ZodType, Answer extends z.ZodType> {
+interface Read<Id extends string, Path extends string, Query extends z.ZodType, Answer extends z.ZodType> {
   readonly id: Id;
-  readonly path: string;
+  readonly path: Path;
   readonly tag: Tag;
   readonly permission: Permission;
   readonly summary: string;
@@ -30,9 +31,12 @@ interface Read<Id extends string, Query extends z.ZodType, Answer extends z.ZodT
   readonly missing?: Condition;
 }
 
-function read<const Id extends string, Query extends z.ZodType, Answer extends z.ZodType>(
-  options: Read<Id, Query, Answer>,
-) {
+function read<
+  const Id extends string,
+  const Path extends string,
+  Query extends z.ZodType,
+  Answer extends z.ZodType,
+>(options: Read<Id, Path, Query, Answer>) {
   const { answer, example, missing, ...rest } = options;
   return {
     ...rest,
@@ -56,6 +60,21 @@ function read<const Id extends string, Query extends z.ZodType, Answer extends z
     ],
   } as const satisfies ApiOperation & { answer: Answer };
 }
+
+const mediaRecord = read({
+  id: 'getMedia',
+  path: '/api/media/:id',
+  tag: 'Media',
+  permission: 'read:media',
+  summary: 'A media',
+  description: 'With `Accept: image/*` it gives the bytes of the picture; while there are none, 404.',
+  query: readSchema,
+  answer: answers.MediaAnswer,
+  example: { code: 200, status: 'OK', data: exampleMedia },
+  missing: 'media_not_found',
+});
+const { 200: found, 304: unchanged } = mediaRecord.successes;
+const part = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 
 const ok = { code: 200, status: 'OK' } as const;
 const page = <Item, Meta>(item: Item, meta: Meta) => ({ ...ok, data: [item], meta });
@@ -181,4 +200,22 @@ export const reads = {
     example: page(exampleReview, exampleReviewsMeta),
     missing: 'publication_not_found',
   }),
+  getMedia: {
+    ...mediaRecord,
+    request_headers: ['Accept', 'Range', 'If-Range'],
+    successes: {
+      200: {
+        ...found,
+        headers: ['ETag', 'Accept-Ranges'],
+        content: { ...found.content, 'image/*': {} },
+      },
+      206: {
+        description: 'The part of the bytes that was asked for.',
+        headers: part,
+        content: { 'image/*': {} },
+      },
+      304: { ...unchanged, headers: ['ETag', 'Accept-Ranges'] },
+    },
+    conditions: [...mediaRecord.conditions, 'range_unsatisfiable'],
+  } as const satisfies ApiOperation,
 };

@@ -59,6 +59,25 @@ export const service = {
       },
     },
   },
+  getPicture: {
+    ...open,
+    id: 'getPicture',
+    tag: 'Media',
+    path: '/media/:environment/:file',
+    summary: 'A picture',
+    description: "What a media's `url`s lead to. It never changes, so it may be kept for ever.",
+    request_headers: ['Range', 'If-Range'],
+    conditions: ['path_not_found', 'range_unsatisfiable', 'unavailable', 'database_timeout', 'internal'],
+    successes: {
+      200: { description: 'Its bytes.', headers: ['ETag', 'Accept-Ranges'], content: { 'image/*': {} } },
+      206: {
+        description: 'The part that was asked for.',
+        headers: ['ETag', 'Accept-Ranges', 'Content-Range'],
+        content: { 'image/*': {} },
+      },
+      304: { description: 'Unchanged.', headers: ['ETag', 'Accept-Ranges'] },
+    },
+  },
   getMetrics: {
     ...open,
     id: 'getMetrics',

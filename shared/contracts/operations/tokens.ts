@@ -7,9 +7,9 @@ import { permissionsOf } from '../vocabulary';
 import { ALWAYS, BODY } from './conditions';
 import type { Operation } from './operation';
 
-interface Exchange<Body extends z.ZodType, Answer extends z.ZodType> {
+interface Exchange<Path extends string, Body extends z.ZodType, Answer extends z.ZodType> {
   readonly id: string;
-  readonly path: string;
+  readonly path: Path;
   readonly summary: string;
   readonly description?: string;
   readonly security: 'api_key' | 'bearer';
@@ -20,10 +20,13 @@ interface Exchange<Body extends z.ZodType, Answer extends z.ZodType> {
   readonly refusals: readonly Condition[];
 }
 
-function exchange<Body extends z.ZodType, Answer extends z.ZodType>(options: Exchange<Body, Answer>) {
+function exchange<const Path extends string, Body extends z.ZodType, Answer extends z.ZodType>(
+  options: Exchange<Path, Body, Answer>,
+) {
   const { answer, example, sample, refusals, ...rest } = options;
   return {
     ...rest,
+    answer,
     method: 'POST',
     tag: 'Tokens',
     body: { required: false, content: { 'application/json': { schema: rest.schema, example: sample } } },
@@ -31,7 +34,7 @@ function exchange<Body extends z.ZodType, Answer extends z.ZodType>(options: Exc
       200: { description: 'Granted.', content: { 'application/json': { schema: answer, example } } },
     },
     conditions: [...refusals, ...BODY, 'field_invalid', ...ALWAYS],
-  } as const satisfies Operation & { schema: Body };
+  } as const satisfies Operation & { schema: Body; answer: Answer };
 }
 
 const BAD_TOKEN: readonly Condition[] = [

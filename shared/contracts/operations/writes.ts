@@ -6,16 +6,18 @@ import {
   newListingBody,
   newPublicationBody,
   publicationPatchBody,
+  uploadForm,
+  uploadQuerySchema,
   writeQuerySchema,
 } from '../requests/writes';
-import { exampleIds, exampleListing, examplePublication } from '../responses/examples';
+import { exampleIds, exampleListing, exampleMedia, examplePublication } from '../responses/examples';
 import type { Permission } from '../vocabulary';
 import { ALWAYS, AUTHENTICATION, BODY, FIELDS, PARAMETERS, WRITING } from './conditions';
 import type { ApiOperation, Tag } from './operation';
 
-interface Write<Answer extends z.ZodType> {
+interface Write<Path extends string, Answer extends z.ZodType> {
   readonly id: string;
-  readonly path: string;
+  readonly path: Path;
   readonly tag: Tag;
   readonly permission: Permission;
   readonly summary: string;
@@ -24,7 +26,8 @@ interface Write<Answer extends z.ZodType> {
   readonly example: z.output<Answer>;
 }
 
-interface WithBody<Answer extends z.ZodType, Body extends z.ZodType> extends Write<Answer> {
+interface WithBody<Path extends string, Answer extends z.ZodType, Body extends z.ZodType>
+  extends Write<Path, Answer> {
   readonly schema: Body;
   readonly sample: z.input<Body>;
 }
@@ -34,10 +37,12 @@ const always = [...AUTHENTICATION, ...PARAMETERS, ...BODY, ...WRITING, ...ALWAYS
 const json = (schema: z.ZodType, example: unknown) => ({ 'application/json': { schema, example } });
 const written = ['X-Catalog-Position', 'Idempotent-Replayed', 'Preference-Applied'] as const;
 
-function create<Answer extends z.ZodType, Body extends z.ZodType>(options: WithBody<Answer, Body>) {
+function create<const Path extends string, Answer extends z.ZodType, Body extends z.ZodType>(
+  options: WithBody<Path, Answer, Body>,
+) {
   const { answer, example, schema, sample, ...rest } = options;
   return {
-    ...{ ...rest, ...common, schema },
+    ...{ ...rest, ...common, schema, answer },
     method: 'POST',
     body: { required: true, content: json(schema, sample) },
     successes: {
@@ -48,15 +53,15 @@ function create<Answer extends z.ZodType, Body extends z.ZodType>(options: WithB
       },
     },
     conditions: [...always, ...FIELDS],
-  } as const satisfies ApiOperation & { schema: Body };
+  } as const satisfies ApiOperation & { schema: Body; answer: Answer };
 }
 
-function update<Answer extends z.ZodType, Body extends z.ZodType>(
-  options: WithBody<Answer, Body> & { readonly missing: Condition },
+function update<const Path extends string, Answer extends z.ZodType, Body extends z.ZodType>(
+  options: WithBody<Path, Answer, Body> & { readonly missing: Condition },
 ) {
   const { answer, example, schema, sample, missing, ...rest } = options;
   return {
-    ...{ ...rest, ...common, schema },
+    ...{ ...rest, ...common, schema, answer },
     method: 'PATCH',
     body: { required: true, content: json(schema, sample) },
     successes: {
@@ -67,24 +72,29 @@ function update<Answer extends z.ZodType, Body extends z.ZodType>(
       },
     },
     conditions: [...always, ...FIELDS, missing, 'precondition_failed'],
-  } as const satisfies ApiOperation & { schema: Body };
+  } as const satisfies ApiOperation & { schema: Body; answer: Answer };
 }
 
-function remove<Answer extends z.ZodType>(options: Write<Answer> & { readonly missing: Condition }) {
+function remove<const Path extends string, Answer extends z.ZodType>(
+  options: Write<Path, Answer> & { readonly missing: Condition },
+) {
   const { answer, example, missing, ...rest } = options;
   return {
-    ...{ ...rest, ...common },
+    ...{ ...rest, ...common, answer },
     method: 'DELETE',
     successes: { 200: { description: 'Gone.', headers: written, content: json(answer, example) } },
     conditions: [...always, missing, 'precondition_failed'],
-  } as const satisfies ApiOperation;
+  } as const satisfies ApiOperation & { answer: Answer };
 }
 
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
+const media = { tag: 'Media', permission: 'write:media' } as const;
 const { stats: _counted, ...patchedListing } = exampleListing;
+const { url: _url, placeholder: _placeholder, ...uploaded } = exampleMedia;
+const processingMedia = { ...uploaded, status: 'processing', variants: [] } as const;
 
-/** Every write of the interface but media (spec, "Write endpoints"). */
+/** Every write of the interface (spec, "Write endpoints"). */
 export const writes = {
   createListing: create({
     ...listing,
@@ -157,5 +167,43 @@ export const writes = {
       data: { id: exampleIds.publication, object: 'publication', deleted: true },
     },
     missing: 'publication_not_found',
+  }),
+  uploadMedia: {
+    ...{ ...media, ...common, answer: answers.NewMediaAnswer },
+    id: 'uploadMedia',
+    path: '/api/media',
+    summary: 'Upload a picture',
+    description:
+      'Answered as soon as the file is kept, with `status: processing`; a moment later it is `ready`, or `failed`.',
+    query: uploadQuerySchema,
+    method: 'POST',
+    body: {
+      required: true,
+      content: {
+        'multipart/form-data': { schema: uploadForm },
+        'image/*': {},
+      },
+    },
+    successes: {
+      201: {
+        description: 'Taken in: the whole record.',
+        headers: ['Location', 'ETag', ...written],
+        content: json(answers.NewMediaAnswer, {
+          ...{ code: 201, status: 'OK' },
+          data: processingMedia,
+        }),
+      },
+    },
+    conditions: [...always, ...FIELDS, 'unsupported_image'],
+  } as const satisfies ApiOperation,
+  deleteMedia: remove({
+    ...media,
+    id: 'deleteMedia',
+    path: '/api/media/:id',
+    summary: 'Delete a media',
+    description: 'It is taken off everything that shows it.',
+    answer: answers.DeletedMediaAnswer,
+    example: { code: 200, status: 'OK', data: { id: exampleIds.media, object: 'media', deleted: true } },
+    missing: 'media_not_found',
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
-import { isUuid } from '../../kernel/ids';
+import { isUuid } from '../../kernel/uuid';
 
 /** Controls and lone surrogates: nothing that a text may hold, line breaks and tabs excepted where named. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;

@@ -10,8 +10,12 @@ import { queryId } from './parameters';
  */
 
 export const HTML_MAX = 50_000;
-const PUBLICATION_MEDIA_MAX = 50;
-const LISTING_MEDIA_MAX = 20;
+export const PUBLICATION_MEDIA_MAX = 50;
+export const LISTING_MEDIA_MAX = 20;
+
+/** The file of an upload, in bytes (spec, "Other limits"). */
+export const UPLOAD_BYTES_MAX = 10_485_760;
+const ALT_MAX = 500;
 
 /** The query parameters of a write. */
 export const writeQuerySchema = z.object({
@@ -84,4 +88,36 @@ export const newListingBody = z.strictObject({
 export const listingPatchBody = z.strictObject({
   ...z.object({ ...listingRequired, ...listingOptional }).partial().shape,
   ...storeOfPatch,
+});
+
+const alt = lineField(ALT_MAX).describe('What the picture shows, for who cannot see it.');
+const PUT_ON = 'to whose media it is added, as the last';
+
+/** `POST /api/media`: with the bytes alone its fields are query parameters; they are also where a form leaves them out. */
+export const uploadQuerySchema = writeQuerySchema.extend({
+  alt: alt.optional(),
+  publication_id: queryId.optional().describe(`A publication ${PUT_ON}.`),
+  listing_id: queryId.optional().describe(`A listing ${PUT_ON}.`),
+});
+
+const uploadFields = {
+  alt: alt.optional(),
+  publication_id: idField.optional().describe(`A publication ${PUT_ON}.`),
+  listing_id: idField.optional().describe(`A listing ${PUT_ON}.`),
+  store_id: idField.optional(),
+};
+
+/** The form as it is sent; a field that is empty counts as left out. */
+export const uploadForm = z.strictObject({
+  file: z.string().meta({
+    format: 'binary',
+    description: 'JPEG, PNG, WebP, GIF or AVIF by its bytes; at most 10,485,760 of them and 50 megapixels.',
+  }),
+  ...uploadFields,
+});
+
+/** The same, with what stands for the bytes once they are kept. */
+export const keptUpload = z.strictObject({
+  file: z.object({ hash: z.string(), size_bytes: z.int() }),
+  ...uploadFields,
 });

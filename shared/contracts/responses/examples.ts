@@ -72,9 +72,15 @@ export const exampleMedia: Media = {
   width: 1600,
   height: 1200,
   alt: 'A bag of coffee',
-  url: '/media/4f1d9c.jpg',
+  url: '/media/live/4f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d258.jpg',
   variants: [
-    { name: 'thumb', url: '/media/4f1d9c-thumb.webp', width: 200, height: 150, mime_type: 'image/webp' },
+    {
+      name: 'thumb',
+      url: '/media/live/9be2570c1d46af839be2570c1d46af839be2570c1d46af839be2570c1d46af83.webp',
+      width: 200,
+      height: 150,
+      mime_type: 'image/webp',
+    },
   ],
   ...times,
 };

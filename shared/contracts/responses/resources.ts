@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { amountSchema } from '../money';
 import {
+  imageTypeSchema,
   mediaStatusSchema,
   paymentMethodTypeSchema,
   sortModeSchema,
@@ -46,12 +47,12 @@ export const mediaSchema = z.strictObject({
   id,
   object: z.literal('media'),
   status: mediaStatusSchema,
-  mime_type: z.string(),
-  size_bytes: count,
-  width: z.int().min(1).optional(),
-  height: z.int().min(1).optional(),
+  mime_type: imageTypeSchema,
+  size_bytes: count.describe('Of the upload, as are the type and the sizes in pixels, after orientation.'),
+  width: z.int().min(1),
+  height: z.int().min(1),
   alt: z.string().optional(),
-  url: address.optional(),
+  url: address.optional().describe('The whole picture, without metadata; when it is `ready`.'),
   variants: z.array(mediaVariantSchema),
   placeholder: z.string().optional().describe('A tiny picture as a data URI.'),
   created_at: timestamp,
@@ -164,6 +165,12 @@ export const deletedPublicationSchema = z.strictObject({
 export const deletedListingSchema = z.strictObject({
   id,
   object: z.literal('listing'),
+  deleted: z.literal(true),
+});
+
+export const deletedMediaSchema = z.strictObject({
+  id,
+  object: z.literal('media'),
   deleted: z.literal(true),
 });
 

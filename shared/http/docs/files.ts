@@ -5,7 +5,16 @@ import { STYLE } from './style';
 
 /** Next to this file, as the compiler leaves them. */
 const SCRIPTS = [
-  ...['document.mjs', 'element.mjs', 'form.mjs', 'operation.mjs', 'page.mjs', 'pictures.mjs', 'schema.mjs'],
+  ...[
+    'body.mjs',
+    'document.mjs',
+    'element.mjs',
+    'form.mjs',
+    'operation.mjs',
+    'page.mjs',
+    'pictures.mjs',
+    'schema.mjs',
+  ],
   ...['seen-ids.mjs', 'token.mjs', 'try.mjs'],
 ];
 

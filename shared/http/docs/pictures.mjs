@@ -41,3 +41,19 @@ export function gallery(answer) {
   });
   return el('div', { class: 'pictures' }, ...images);
 }
+
+/**
+ * A picture that an answer is. As a data address: the page may show nothing else that is not the service's.
+ * @param {Blob} bytes
+ * @returns {Promise<HTMLImageElement>}
+ */
+export async function picture(bytes) {
+  const reader = new FileReader();
+  const read = new Promise((resolve, reject) => {
+    reader.onload = resolve;
+    reader.onerror = () => reject(reader.error);
+  });
+  reader.readAsDataURL(bytes);
+  await read;
+  return el('img', { src: String(reader.result), alt: 'The answer', class: 'picture' });
+}

@@ -56,11 +56,12 @@ form { background: var(--panel); border-radius: 6px; padding: 1rem; }
 .field { border: 0; padding: 0; margin: 0; min-width: 0; }
 label, legend { display: block; font-size: 0.85rem; padding: 0; color: var(--soft); }
 .box { display: inline-flex; gap: 0.3rem; margin-right: 0.8rem; color: var(--ink); }
-input:not([type=checkbox]), select, textarea, button { font: inherit; color: inherit; padding: 0.4rem 0.6rem;
+input:not([type=checkbox]), select, textarea, button { font: inherit; min-height: 2.5rem; color: inherit; padding: 0.4rem 0.6rem;
   border: 1px solid var(--line); border-radius: 4px; background: var(--paper); width: 100%; }
 textarea { font-family: ui-monospace, monospace; font-size: 0.875rem; resize: vertical; }
 button { width: auto; cursor: pointer; background: var(--link); border-color: var(--link); color: var(--paper); font-weight: 600; }
-button:disabled { opacity: 0.5; }
+button[aria-disabled] { opacity: 0.5; }
+.answer > .picture { max-width: 100%; max-height: 32rem; border-radius: 6px; background: var(--panel); }
 .try .field + button, .fields + button { margin-top: 0; } .try > .field { margin-bottom: 0.75rem; }
 .status { font-weight: 600; } .status.good { color: var(--good); } .status.bad { color: var(--bad); }
 .pictures { display: flex; flex-wrap: wrap; gap: 0.5rem; }
@@ -72,5 +73,6 @@ button:disabled { opacity: 0.5; }
   main { padding: 1rem 1rem 4rem; }
   .brief { display: block; margin: 0; }
   td:first-child { white-space: normal; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 }
 `;

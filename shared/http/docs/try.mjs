@@ -1,41 +1,44 @@
+import { bodyEditor } from './body.mjs';
 import { BASE } from './document.mjs';
 import { el, json, table } from './element.mjs';
 import { fieldsFor } from './form.mjs';
-import { gallery } from './pictures.mjs';
+import { gallery, picture } from './pictures.mjs';
 import { rememberIds } from './seen-ids.mjs';
 import { currentToken } from './token.mjs';
 
 /**
  * @typedef {import('./document.mjs').Endpoint} Endpoint
  * @typedef {import('./form.mjs').Field} Field
+ * @typedef {ReturnType<import('./body.mjs').Editor['sent']>} Sent
  */
 
 /**
- * A form that sends the request, with the example filled in, and shows what came back.
+ * A form that sends the request, and shows what came back.
  * @param {Endpoint} endpoint
  */
 export function tryForm(endpoint) {
-  const { operation } = endpoint;
-  const fields = fieldsFor(endpoint);
-  const example = operation.requestBody?.content['application/json']?.example;
-  const id = `${operation.operationId}-body`;
-  const body = example === undefined ? undefined : el('textarea', { id, rows: '8', spellcheck: 'false' });
-  if (body) body.value = JSON.stringify(example, null, 2);
+  const body = bodyEditor(endpoint);
+  const fields = fieldsFor(endpoint).filter(({ parameter }) => !body.names.includes(parameter.name));
   const output = el('div', { class: 'answer', 'aria-live': 'polite' });
   const button = el('button', { type: 'submit' }, 'Send');
   const form = el(
     'form',
     { class: 'try' },
     el('div', { class: 'fields' }, ...fields.map(({ node }) => node)),
-    body && el('div', { class: 'field' }, el('label', { for: id }, 'Body'), body),
+    ...body.nodes,
     button,
   );
+  // Not disabled: whoever sends by keyboard stays where they are.
+  let is_waiting = false;
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    button.disabled = true;
+    if (is_waiting) return;
+    is_waiting = true;
+    button.setAttribute('aria-disabled', 'true');
     output.replaceChildren(el('p', {}, 'Waiting…'));
-    output.replaceChildren(...(await send(endpoint, fields, body?.value)));
-    button.disabled = false;
+    output.replaceChildren(...(await send(endpoint, fields, body.sent())));
+    button.removeAttribute('aria-disabled');
+    is_waiting = false;
   });
   return el('div', {}, el('h4', {}, 'Try it'), form, output);
 }
@@ -43,19 +46,24 @@ export function tryForm(endpoint) {
 /**
  * @param {Endpoint} endpoint
  * @param {readonly Field[]} fields
- * @param {string | undefined} body
+ * @param {Sent} sent
  * @returns {Promise<Node[]>}
  */
-async function send(endpoint, fields, body) {
+async function send(endpoint, fields, { body, type }) {
   const started_ms = performance.now();
   try {
     const reply = await fetch(addressOf(endpoint, fields), {
       method: endpoint.method,
-      headers: headersOf(endpoint, fields, body),
+      headers: headersOf(endpoint, fields, type),
       ...(body === undefined ? {} : { body }),
     });
-    const text = await reply.text();
-    return show(endpoint, reply, text, performance.now() - started_ms);
+    const bytes = await reply.blob();
+    return [
+      ...summary(reply, performance.now() - started_ms),
+      ...(bytes.type.startsWith('image/')
+        ? [await picture(bytes)]
+        : told(endpoint, reply, await bytes.text())),
+    ];
   } catch (error) {
     return [el('p', { class: 'status bad' }, `No answer: ${error instanceof Error ? error.message : error}`)];
   }
@@ -78,16 +86,16 @@ function addressOf({ path }, fields) {
 /**
  * @param {Endpoint} endpoint
  * @param {readonly Field[]} fields
- * @param {string | undefined} body
+ * @param {string | undefined} type
  */
-function headersOf({ operation }, fields, body) {
+function headersOf({ operation }, fields, type) {
   const headers = new Headers(filledIn(fields, 'header'));
   const token = currentToken();
   if (token !== undefined && operation.security.some((one) => 'bearer' in one))
     headers.set('Authorization', `Bearer ${token}`);
   const key = /** @type {HTMLInputElement | null} */ (document.getElementById('key'));
   if (operation.security.some((one) => 'api_key' in one)) headers.set('X-API-Key', key?.value.trim() ?? '');
-  if (body !== undefined) headers.set('Content-Type', 'application/json');
+  if (type !== undefined) headers.set('Content-Type', type);
   return headers;
 }
 
@@ -104,31 +112,31 @@ function filledIn(fields, place) {
 }
 
 /**
+ * @param {Response} reply
+ * @param {number} took_ms
+ */
+function summary(reply, took_ms) {
+  const rows = [...reply.headers].map(([name, value]) => [el('code', {}, name), value]);
+  const status = `${reply.status} ${reply.statusText} · ${Math.round(took_ms)} ms`;
+  return [
+    el('p', { class: reply.ok ? 'status good' : 'status bad' }, status),
+    el('details', {}, el('summary', {}, `${rows.length} headers`), table(['Header', 'Value'], rows)),
+  ];
+}
+
+/**
  * @param {Endpoint} endpoint
  * @param {Response} reply
  * @param {string} text
- * @param {number} took_ms
  * @returns {Node[]}
  */
-function show(endpoint, reply, text, took_ms) {
+function told({ operation }, reply, text) {
+  if (text === '') return [];
   const answer = parsed(text);
-  const rows = [...reply.headers].map(([name, value]) => [el('code', {}, name), value]);
-  const body =
-    answer === undefined
-      ? el('pre', { tabindex: '0', 'aria-label': 'Answer' }, text)
-      : json(answer, `Answer of ${endpoint.operation.operationId}`);
+  if (answer === undefined) return [el('pre', { tabindex: '0', 'aria-label': 'Answer' }, text)];
   if (reply.ok) rememberIds(answer);
   const pictures = gallery(answer);
-  return [
-    el(
-      'p',
-      { class: reply.ok ? 'status good' : 'status bad' },
-      `${reply.status} ${reply.statusText} · ${Math.round(took_ms)} ms`,
-    ),
-    el('details', {}, el('summary', {}, `${rows.length} headers`), table(['Header', 'Value'], rows)),
-    ...(pictures ? [pictures] : []),
-    ...(text === '' ? [] : [body]),
-  ];
+  return [...(pictures ? [pictures] : []), json(answer, `Answer of ${operation.operationId}`)];
 }
 
 /** @param {string} text */

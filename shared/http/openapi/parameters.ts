@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../contracts/envelope';
 import { type RequestHeader, requestHeaders } from '../../contracts/headers';
 import type { Operation } from '../../contracts/operations/operation';
 import { exampleIds } from '../../contracts/responses/examples';
+import { environmentSchema } from '../../contracts/vocabulary';
 import { shapeOf } from '../validation';
 import { inputSchema } from './json-schemas';
 
@@ -26,15 +27,29 @@ export function headerParameters(): JsonObject {
 /** Express' `/api/listing/:id` as `/api/listing/{id}`. */
 export const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
+/** Those that are no ids. */
+const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  environment: {
+    description: 'Which data it is of.',
+    schema: { type: 'string', enum: environmentSchema.options },
+  },
+  file: {
+    description: 'The SHA-256 of the bytes, and what such files end in.',
+    schema: { type: 'string', pattern: '^[0-9a-f]{64}\\.(jpg|png|webp|gif|avif)$' },
+  },
+};
+
 function pathParameters({ path }: Operation): JsonObject[] {
   const resource = /^\/api\/(\w+)/.exec(path)?.[1] as keyof typeof exampleIds;
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name: name!,
     in: 'path',
     required: true,
-    description: 'A UUID.',
-    schema: { type: 'string', format: 'uuid' },
-    example: exampleIds[resource],
+    ...(PATH_PARAMETERS[name!] ?? {
+      description: 'A UUID.',
+      schema: { type: 'string', format: 'uuid' },
+      example: exampleIds[resource],
+    }),
   }));
 }
 
@@ -64,7 +79,11 @@ function typed(type: JsonValue | undefined, fallback: JsonValue): JsonValue {
   return type === 'array' ? [] : fallback;
 }
 
-function requestHeadersOf({ method, path }: Operation): RequestHeader[] {
+function requestHeadersOf(operation: Operation): RequestHeader[] {
+  return [...usualHeadersOf(operation), ...(operation.request_headers ?? [])];
+}
+
+function usualHeadersOf({ method, path }: Operation): RequestHeader[] {
   if (!path.startsWith('/api/'))
     return method === 'GET' && path !== '/metrics' ? ['X-Request-Id', 'If-None-Match'] : ['X-Request-Id'];
   if (method === 'GET') return ['X-Request-Id', 'If-None-Match', 'X-Catalog-Min-Position'];

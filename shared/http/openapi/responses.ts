@@ -118,9 +118,12 @@ function failureHeaders(
   status: number,
   conditions: readonly Condition[],
 ): ResponseHeader[] {
+  if (status === 416) return ['Content-Range'];
   if (status === 401) return area === 'api' ? ['WWW-Authenticate'] : [];
   if (conditions.some((condition) => errorCatalogue[condition].retry_after_s !== undefined))
     return ['Retry-After'];
+  // Pictures that are being made are there in a moment.
+  if (method === 'GET' && conditions.includes('media_not_found')) return ['Retry-After'];
   // A refusal that was kept for an Idempotency-Key.
   const kept = area === 'api' && method !== 'GET' && (status === 404 || status === 412);
   return kept ? ['Idempotent-Replayed'] : [];

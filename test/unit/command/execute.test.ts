@@ -5,7 +5,8 @@ import { decideListing, type ListingCommand } from '../../../services/command/li
 import type { ListingState } from '../../../shared/contracts/aggregates/listing';
 import { streamName } from '../../../shared/contracts/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { isUuid, type ListingId } from '../../../shared/kernel/ids';
+import type { ListingId } from '../../../shared/kernel/ids';
+import { isUuid } from '../../../shared/kernel/uuid';
 import { AT, newId, refusal, World } from './support';
 
 const store_id = newId();

@@ -1,4 +1,5 @@
 import { createListing, deleteListing } from '../../../services/command/listing/service';
+import { deleteMedia, uploadMedia } from '../../../services/command/media/service';
 import type { NewPublication } from '../../../services/command/publication/body';
 import {
   createPublication,
@@ -7,7 +8,6 @@ import {
   updatePublication,
 } from '../../../services/command/publication/service';
 import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import { streamName } from '../../../shared/contracts/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
 import {
   type ListingId,
@@ -16,7 +16,7 @@ import {
   parseId,
   type StoreId,
 } from '../../../shared/kernel/ids';
-import { AT, faultsOf, newId, refusal, World } from './support';
+import { AT, anUpload, faultsOf, newId, refusal, World } from './support';
 
 const input: NewPublication = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 
@@ -55,13 +55,9 @@ class Shop {
     return (await createListing(this.world, this.world.context(), target, { name: 'Teas' })).value.id;
   }
 
-  /** A media's stream holds events that are none of this aggregate's business. */
   async media(store_id: StoreId = this.store_id): Promise<MediaId> {
-    const id = newId<MediaId>();
-    const metadata = { occurred_at: AT, partition_key: store_id, store_id, source: 'api' } as const;
-    const event = { id: newId(), type: 'MediaUploaded', schema_version: 1, data: {}, metadata };
-    await this.world.events.live.append(streamName('live', 'media', id), -1, [event]);
-    return id;
+    const target = { environment: 'live', store_id } as const;
+    return (await uploadMedia(this.world, this.world.context(), target, anUpload())).value.id;
   }
 
   get written(): number {
@@ -154,11 +150,14 @@ describe('what a publication refers to', () => {
 
   test('names each media that cannot be, by its place', async () => {
     const shop = new Shop();
-    const media_ids = [await shop.media(), newId(), await shop.media(newId())];
+    const gone = await shop.media();
+    await deleteMedia(shop.world, shop.world.context(), { environment: 'live', id: gone });
+    const media_ids = [await shop.media(), newId(), await shop.media(newId()), gone];
     expect(await faultsOf(() => shop.create({ media_ids, listing_id: newId() }))).toEqual([
       ['field_invalid', 'listing_id'],
       ['field_invalid', 'media_ids.1'],
       ['field_invalid', 'media_ids.2'],
+      ['field_invalid', 'media_ids.3'],
     ]);
   });
 });

@@ -9,6 +9,7 @@ import { permissionsOf } from '../../../shared/contracts/vocabulary';
 import type { Answer, ApiRequest } from '../../../shared/http/route';
 import type { StoreId } from '../../../shared/kernel/ids';
 import type { ActiveView } from '../../../shared/ports/active-view';
+import { noMedia } from '../../support/no-media';
 import { faultsOf, newId, refusal, World } from './support';
 
 const LANES = 8;
@@ -68,6 +69,7 @@ class Counter {
     events: this.world.events,
     views: { live: this.activeView, test: this.activeView },
     log: pino({ level: 'silent' }),
+    ...noMedia,
   });
 
   async send(method: string, path: string, sent: Sent = {}): Promise<Answer> {
@@ -110,7 +112,12 @@ const condition = async (call: Promise<unknown>): Promise<string> => (await refu
 
 test('every write endpoint is there, with the permission of what it writes', async () => {
   const counter = await Counter.open();
-  const listed = commandRoutes({ ...counter.world, views: {} as never, log: pino({ level: 'silent' }) });
+  const listed = commandRoutes({
+    ...counter.world,
+    ...noMedia,
+    views: {} as never,
+    log: pino({ level: 'silent' }),
+  });
   expect(listed.map(({ method, path, permission }) => `${method} ${path} ${permission}`)).toEqual([
     'POST /api/publication write:publications',
     'PATCH /api/publication/:id write:publications',
@@ -118,6 +125,8 @@ test('every write endpoint is there, with the permission of what it writes', asy
     'POST /api/listing write:listings',
     'PATCH /api/listing/:id write:listings',
     'DELETE /api/listing/:id write:listings',
+    'POST /api/media write:media',
+    'DELETE /api/media/:id write:media',
   ]);
 });
 

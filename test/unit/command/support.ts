@@ -4,6 +4,7 @@ import type { WriteContext } from '../../../services/command/context';
 import type { Aggregate } from '../../../services/command/execute';
 import { createStore } from '../../../services/command/store/service';
 import type { Account } from '../../../shared/contracts/aggregates/account';
+import type { MediaPictures, MediaUpload } from '../../../shared/contracts/aggregates/media';
 import type { Store } from '../../../shared/contracts/aggregates/store';
 import type { DomainEvent } from '../../../shared/contracts/codec';
 import type { Environment } from '../../../shared/contracts/realm';
@@ -87,3 +88,14 @@ export async function refusal(call: () => unknown): Promise<CatalogError> {
 export async function faultsOf(call: () => unknown): Promise<[Condition, string][]> {
   return (await refusal(call)).faults.map(({ condition, field }) => [condition, field]);
 }
+
+const image = (letter: string) =>
+  ({ hash: letter.repeat(64), mime_type: 'image/png', size_bytes: 1000, width: 30, height: 20 }) as const;
+
+export const anUpload = (): Omit<MediaUpload, 'store_id'> => ({ ...image('a'), alt: null });
+
+export const somePictures = (): MediaPictures => ({
+  picture: image('b'),
+  variants: [{ name: 'thumb', ...image('c') }],
+  placeholder: 'data:image/webp;base64,AA==',
+});

@@ -38,6 +38,7 @@ const DECIDED: Readonly<Partial<Record<Condition, string>>> = {
   invalid_query: '400 VALIDATION_ERROR',
   too_large: '413 LIMIT_EXCEEDED',
   unsupported_image: '415 INVALID_FORMAT',
+  range_unsatisfiable: '416 INVALID_REQUEST',
   precondition_failed: '412 CONFLICT',
   lost_race: '409 CONFLICT',
   idempotency_key_reused: '409 DUPLICATE_OPERATION',

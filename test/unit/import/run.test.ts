@@ -267,7 +267,7 @@ test('images are kept in the report, for what was taken', () =>
       {
         publication_id: publicationIdOf(store, 'shirt', 1),
         external_id: 'shirt',
-        images: [{ url: 'https://x/1.jpg', alt: null }],
+        images: [{ url: 'https://x/1.jpg', alt: null, media_id: null }],
       },
     ]);
   }));

@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import { createAccount } from '../../../services/command/account/service';
-import type { StoreDeps, WriteContext } from '../../../services/command/context';
+import type { WriteContext } from '../../../services/command/context';
 import { createStore } from '../../../services/command/store/service';
+import type { FetchImage } from '../../../services/import/images';
 import type { ImportFile, ImportItem } from '../../../services/import/item';
 import { parseJsonLine } from '../../../services/import/jsonl';
 import type { ImportReport } from '../../../services/import/report';
@@ -22,7 +23,7 @@ export interface Shop {
   readonly store: Store;
   run(rows: readonly unknown[], options?: RunOptions): Promise<ImportReport>;
   /** The real one. */
-  writer(deps?: StoreDeps): CatalogWriter;
+  writer(deps?: Partial<Runtime>): CatalogWriter;
   /** Every event of the live log since the store was made: its type, and the title or name it carries. */
   history(): Promise<string[]>;
 }
@@ -33,6 +34,7 @@ export interface RunOptions {
   readonly kinds?: readonly ImportItem['kind'][];
   readonly findListing?: (name: string) => Promise<ListingId | undefined>;
   readonly signal?: AbortSignal;
+  readonly fetch?: FetchImage;
 }
 
 let requests = 0;
@@ -54,8 +56,8 @@ export async function withShop<Result>(story: (shop: Shop) => Promise<Result>): 
 }
 
 function shopOf(runtime: Runtime, store: Store): Shop {
-  const writer: Shop['writer'] = (deps = runtime) =>
-    writerTo(deps, newContext(), { environment: 'live', store_id: store.id });
+  const writer: Shop['writer'] = (deps = {}) =>
+    writerTo({ ...runtime, ...deps }, newContext(), { environment: 'live', store_id: store.id });
   return {
     runtime,
     store,

@@ -90,6 +90,19 @@ test('decide, evolve and view files import kernel, contracts and zod alone', () 
   expect(wrong.map(show)).toEqual([]);
 });
 
+test('the client takes types of the contracts and kernel, and what is built of it loads only itself', () => {
+  const allowed = /^(zod$|shared\/(client|contracts|kernel)\/)/;
+  const wrong = imports.filter(({ from, to }) => from.startsWith('shared/client/') && !allowed.test(to));
+  expect(wrong.map(show)).toEqual([]);
+  const built = join(__dirname, '../../../shared/client');
+  const scripts = readdirSync(built).filter((name) => name.endsWith('.js'));
+  const loaded = scripts.flatMap((name) =>
+    [...readFileSync(join(built, name), 'utf8').matchAll(/require\("(.*?)"\)/g)].map(([, module]) => module),
+  );
+  expect(loaded.length).toBeGreaterThan(10);
+  expect(loaded.filter((module) => !module!.startsWith('./'))).toEqual([]);
+});
+
 test('the image library is spoken to in one folder, which knows of the service its contracts alone', () => {
   const of = (path: string): boolean => path.startsWith('shared/images/');
   expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);

@@ -3,6 +3,8 @@ import { documentAfter } from '../../support/folding';
 import {
   listingCreated,
   listingId,
+  mediaId,
+  mediaUploaded,
   onListing,
   onPublication,
   publicationCreated,
@@ -19,13 +21,14 @@ const publication = (...steps: Parameters<typeof documentAfter>[0]) =>
 describe('the document of a publication', () => {
   test('holds the resource as the storefront answers it, and the keys it is found by', async () => {
     const document = await publication(
+      mediaUploaded(1),
       publicationCreated(1, {
         title: 'Ärmel & Größe',
         price_amount: 1999,
         quantity_available: 3,
         featured_position: 2,
         free_shipping: true,
-        media_ids: ['90000000-0000-7000-8000-000000000001'],
+        media_ids: [mediaId(1)],
       }),
     );
     expect(document!.body).toMatchObject({

@@ -105,6 +105,7 @@ function storeDocument({ store, listings, publications }: StoreContents): Docume
     state: {
       facets: facetsOf(publications),
       listings: { public: count('public'), private: count('private') },
+      media: 0,
       payment_methods: store.payment_methods.length,
       account_id: store.account_id,
     },
@@ -129,7 +130,7 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
   const items = within.map((item) => ({
     id: item.id,
     keys: publicationKeys(item, listing),
-    body: publicationResource(item),
+    body: publicationResource(item, item.media_ids.length),
   }));
   const document = {
     keys: listingKeys(listing),
@@ -153,7 +154,7 @@ function publicationDocument(
   const sum = ratings.reduce((total, rating) => total + rating, 0);
   const document = {
     keys: publicationKeys(item, listing),
-    body: publicationResource(item),
+    body: publicationResource(item, item.media_ids.length),
     state: {
       publication: item as unknown as JsonObject,
       reviews: { count: ratings.length, sum, distribution },

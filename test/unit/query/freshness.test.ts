@@ -3,6 +3,7 @@ import { openViewStore } from '../../../shared/adapters/open';
 import { permissionsOf } from '../../../shared/contracts/vocabulary';
 import { parseConfig } from '../../../shared/kernel/config';
 import { ActiveView } from '../../../shared/ports/active-view';
+import { noPictures } from '../../support/no-media';
 import { withTempDir } from '../../support/temp-dir';
 import { ReadWorld, refusal } from './read-world';
 import { idOf, sampleListing, samplePublication, sampleStore } from './sample';
@@ -84,7 +85,7 @@ test('before anything was projected every read is unavailable', () =>
     const views = await openViewStore(parseConfig({ DATA_DIR: folder }), 'live');
     const view = new ActiveView(views);
     const system = { now: Date.now, random: (size: number) => new Uint8Array(size) };
-    for (const route of queryRoutes({ views: { live: view, test: view }, system })) {
+    for (const route of queryRoutes({ views: { live: view, test: view }, system, pictures: noPictures })) {
       const reading = route.handler({
         method: 'GET',
         principal: {

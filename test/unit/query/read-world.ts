@@ -12,6 +12,7 @@ import { parseConfig } from '../../../shared/kernel/config';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { ActiveView } from '../../../shared/ports/active-view';
 import type { ViewStore, ViewVersion } from '../../../shared/ports/view-store';
+import { noPictures } from '../../support/no-media';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
 import { documentsOf, type StoreContents } from './catalog-documents';
 import { idOf } from './sample';
@@ -49,13 +50,21 @@ export class ReadWorld {
     );
     const system = { now, random: (size: number) => new Uint8Array(size) };
     const recordView = (viewed: Viewed): void => void this.viewed.push(viewed);
-    this.routes = queryRoutes({ views: { live: view, test: view }, system, recordView });
+    this.routes = queryRoutes({
+      views: { live: view, test: view },
+      system,
+      recordView,
+      pictures: noPictures,
+    });
   }
 
-  /** An active, empty version; the principal holds a secret key for `stores`. */
-  static async open(stores: readonly string[]): Promise<ReadWorld> {
+  /**
+   * An active, empty version; the principal holds a secret key for `stores`. Embedded, unless the settings name a
+   * server.
+   */
+  static async open(stores: readonly string[], settings: Record<string, string> = {}): Promise<ReadWorld> {
     const folder = makeTempDir('catalog-reads-');
-    const store = await openViewStore(parseConfig({ DATA_DIR: folder.path }), 'live');
+    const store = await openViewStore(parseConfig({ DATA_DIR: folder.path, ...settings }), 'live');
     const { version } = await store.createVersion(1);
     await store.activate(version);
     return new ReadWorld(folder, store, await store.open(version), {

@@ -1,6 +1,8 @@
 import { liveItems } from '../../../services/demo/catalog';
 import type { PublicationItem } from '../../../services/import/item';
 import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import { ownNames, type ServerUrls } from '../../support/own-servers';
+import { describeOn } from '../../support/real-servers';
 import { ReadWorld } from './read-world';
 import { minute, samplePublication, sampleStore } from './sample';
 
@@ -28,34 +30,45 @@ const EXPECTED: readonly (readonly [typed: string, ...on_top: string[]])[] = [
   ['filtros', 'Filtros de papel, 100 unidades'],
   ['infusion de muna', 'Infusión de muña y cedrón'],
   ['taller velas', 'Taller de velas'],
+  ['cuadri culado', 'Cuaderno cuadriculado'],
 ];
 
 const products = liveItems().filter((item): item is PublicationItem => item.kind === 'publication');
 
-let world: ReadWorld;
-const store = sampleStore('Demo');
+describe('embedded', () => stories());
 
-beforeAll(async () => {
-  world = await ReadWorld.open([store.id]);
-  const publications = products.map(({ fields }, n): Publication => {
-    const { title, ...rest } = fields as unknown as Publication;
-    return samplePublication(store, title, { ...rest, created_at: minute(n) });
+describeOn('MONGODB_URL', 'on MongoDB', (MONGODB_URL) => stories({ MONGODB_URL }));
+
+function stories(servers: ServerUrls = {}): void {
+  const names = ownNames(servers);
+  const store = sampleStore('Demo');
+  let world: ReadWorld;
+
+  beforeAll(async () => {
+    world = await ReadWorld.open([store.id], names.settings);
+    const publications = products.map(({ fields }, n): Publication => {
+      const { title, ...rest } = fields as unknown as Publication;
+      return samplePublication(store, title, { ...rest, created_at: minute(n) });
+    });
+    await world.fill({ store, listings: [], publications });
   });
-  await world.fill({ store, listings: [], publications });
-});
-afterAll(() => world.close());
+  afterAll(async () => {
+    await world.close();
+    await names.dispose();
+  });
 
-const titles = async (q: string): Promise<string[]> => {
-  const { data } = await world.ask('/api/store/search', { query: new URLSearchParams({ q }).toString() });
-  return (data as { title: string }[]).map(({ title }) => title);
-};
+  const titles = async (q: string): Promise<string[]> => {
+    const { data } = await world.ask('/api/store/search', { query: new URLSearchParams({ q }).toString() });
+    return (data as { title: string }[]).map(({ title }) => title);
+  };
 
-test.each(EXPECTED)('%s', async (typed, ...on_top) => {
-  expect((await titles(typed)).slice(0, on_top.length)).toEqual(on_top);
-});
+  test.each(EXPECTED)('%s', async (typed, ...on_top) => {
+    expect((await titles(typed)).slice(0, on_top.length)).toEqual(on_top);
+  });
 
-test('every product is found first by its own title', async () => {
-  const shown = products.filter(({ fields }) => fields.visibility === 'public');
-  expect(shown.length).toBeGreaterThan(60);
-  for (const { fields } of shown) expect((await titles(String(fields.title)))[0]).toBe(fields.title);
-});
+  test('every product is found first by its own title', async () => {
+    const shown = products.filter(({ fields }) => fields.visibility === 'public');
+    expect(shown.length).toBeGreaterThan(60);
+    for (const { fields } of shown) expect((await titles(String(fields.title)))[0]).toBe(fields.title);
+  });
+}

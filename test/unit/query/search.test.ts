@@ -10,20 +10,32 @@ const SEARCH = '/api/store/search';
 /** What a search means, said as a look at every publication. */
 function naive(items: readonly Publication[], q: string): Set<string> {
   const asked = queryWords(q);
-  const found = (same: (one: string, other: string) => boolean): Set<string> => {
+  const end = asked.length - 1;
+  const found = (same: (one: string, other: string) => boolean, is_together = false): Set<string> => {
+    // Each as it may be written: from which word of the query to which.
+    const written = (index: number) => [
+      [index, index] as const,
+      ...(is_together && index > 0 ? [[index - 1, index] as const] : []),
+      ...(is_together && index < end ? [[index, index + 1] as const] : []),
+    ];
     const fits = items.filter((item) => {
       const words = publicationWords(item).filter(isPlainWord);
-      return asked.every((one, index) => {
-        const last = index === asked.length - 1;
-        return words.some(
-          (word) => same(one, word) || (last && beginnings(word).some((part) => same(one, part))),
-        );
-      });
+      return asked.every((_one, index) =>
+        written(index).some(([from, to]) => {
+          const one = asked.slice(from, to + 1).join('');
+          return words.some(
+            (word) => same(one, word) || (to === end && beginnings(word).some((part) => same(one, part))),
+          );
+        }),
+      );
     });
     return new Set(asked.length === 0 ? [] : fits.map(({ id }) => id));
   };
-  const exact = found((one, other) => one === other);
-  return exact.size > 0 ? exact : found((one, other) => one === other || isOneEdit(one, other));
+  const is = (one: string, other: string): boolean => one === other;
+  const exact = found(is);
+  if (exact.size > 0) return exact;
+  const together = found(is, true);
+  return together.size > 0 ? together : found((one, other) => is(one, other) || isOneEdit(one, other));
 }
 
 const beginnings = (word: string): string[] => Array.from(word, (_, index) => word.slice(0, index + 1));
@@ -46,6 +58,7 @@ const phrase = (max: number) => fc.array(word, { maxLength: max }).map((words) =
 const typed = fc.oneof(
   word,
   fc.constantFrom('shrit', 'shit', 'cotten', 'grene', 'gree', 'te', 's', 'чаник', 'shirt’', 'ctoton', '!'),
+  fc.constantFrom('tea', 'pot', 'pots', 'shirt', 'maker', 'mak', 'tea-pot'),
 );
 const query = fc.array(typed, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '));
 

@@ -1,0 +1,66 @@
+import type { UnitOfWork } from './unit-of-work';
+import { type ListingView, reactToPublication, shownListing } from './views/listing';
+import { mediaUse, type UserCollection, useId } from './views/media-use';
+import { type PublicationView, shownPublication } from './views/publication';
+import { countPublication, reactToListing, type StoreView } from './views/store';
+import { type Known, type Transition, unchanged } from './views/view';
+
+/*
+ * What a document's change means for the documents that are made from it. All of them must be loaded.
+ */
+
+/** To the listings and the store that it was or is in. */
+export function passPublication(
+  unit: UnitOfWork,
+  id: string,
+  before: Known<PublicationView>,
+  after: Known<PublicationView>,
+): void {
+  const transition = { before: shownPublication(before), after: shownPublication(after) };
+  for (const listing_id of valuesOf(transition, 'listing_id')) {
+    const listing = unit.react<ListingView>('listings', listing_id, (view) =>
+      reactToPublication(listing_id, view, id, transition),
+    );
+    passListing(unit, listing_id, listing.before, listing.after);
+  }
+  for (const store_id of valuesOf(transition, 'store_id'))
+    unit.react<StoreView>('stores', store_id, (view) => unchanged(countPublication(view, transition)));
+}
+
+/** To its store. */
+export function passListing(
+  unit: UnitOfWork,
+  id: string,
+  before: Known<ListingView>,
+  after: Known<ListingView>,
+): void {
+  const transition = { before: shownListing(before), after: shownListing(after) };
+  for (const store_id of valuesOf(transition, 'store_id'))
+    unit.react<StoreView>('stores', store_id, (view) => reactToListing(view, id, transition));
+}
+
+/** To what says who refers to which media. */
+export function passUses(
+  unit: UnitOfWork,
+  collection: UserCollection,
+  id: string,
+  before: readonly string[],
+  after: readonly string[],
+): void {
+  if (before === after) return;
+  for (const media_id of before)
+    if (!after.includes(media_id)) unit.set('media_uses', useId(media_id, id), null);
+  for (const media_id of after)
+    if (!before.includes(media_id))
+      unit.set('media_uses', useId(media_id, id), mediaUse(media_id, { collection, id }));
+}
+
+/** The documents that a transition is of concern to, by the key that names them. */
+export function valuesOf(
+  { before, after }: Transition<{ readonly keys: Readonly<Record<string, unknown>> }>,
+  key: 'listing_id' | 'store_id',
+): Set<string> {
+  if (before === after) return new Set();
+  const values = [before?.keys[key], after?.keys[key]];
+  return new Set(values.filter((value): value is string => typeof value === 'string'));
+}

@@ -1,0 +1,76 @@
+import {
+  evolveMedia,
+  type Media,
+  type MediaEvent,
+  type MediaState,
+} from '../../shared/contracts/aggregates/media';
+import type { JsonObject } from '../../shared/contracts/envelope';
+import type { Environment } from '../../shared/contracts/realm';
+import { mediaResource } from '../../shared/contracts/resources';
+import { orderOf } from '../../shared/contracts/sorting';
+import type { MediaId } from '../../shared/kernel/ids';
+import type { Known, Occasion, View } from './view';
+
+export interface MediaViewState {
+  readonly media: Media;
+  /** Of the newest event that is part of this. */
+  readonly revision: number;
+}
+
+export type MediaView = View<MediaViewState, Record<never, never>>;
+
+/** A media as shown inside what refers to it: gives way only to a newer version of itself. */
+export interface MediaEmbed {
+  readonly id: string;
+  readonly version: number;
+  readonly body: JsonObject;
+}
+
+/** The order of a store's media: newest first. */
+export const MEDIA_ORDER = orderOf('created_at_desc');
+
+/** One event of the media's own stream; its addresses lie in `environment`. Null where it is deleted. */
+export function foldMedia(
+  before: Known<MediaView>,
+  event: MediaEvent,
+  { id, revision, at }: Occasion<MediaId>,
+  environment: Environment,
+): Known<MediaView> {
+  if (before === null || (before && revision <= before.state.revision)) return before;
+  const state: MediaState = before ? { tag: 'present', media: before.state.media } : { tag: 'absent' };
+  const after = evolveMedia(state, event, id, at);
+  if (after.tag === 'deleted') return null;
+  if (after.tag === 'absent') return before;
+  const { media } = after;
+  const { store_id, created_at, version } = media;
+  return {
+    keys: { store_id, status: media.progress.status, created_at, version },
+    body: mediaResource(media, environment),
+    state: { media, revision },
+    expansions: {},
+  };
+}
+
+/** What a resource of this store shows of it; nothing of another store's. */
+export function embedMedia(view: Known<MediaView>, store_id: string): MediaEmbed | null {
+  if (!view || view.keys.store_id !== store_id) return null;
+  const { id, version } = view.state.media;
+  return { id, version, body: view.body };
+}
+
+/**
+ * The embeds after `media_id` came, changed, or went (null), in the order of `media_ids`. Gives the same list back
+ * where it is not referred to, or nothing is new.
+ */
+export function withEmbed(
+  embeds: readonly MediaEmbed[],
+  media_ids: readonly string[],
+  media_id: string,
+  after: MediaEmbed | null,
+): readonly MediaEmbed[] {
+  if (!media_ids.includes(media_id)) return embeds;
+  const known = embeds.find(({ id }) => id === media_id);
+  if (!after) return known ? embeds.filter((embed) => embed !== known) : embeds;
+  if (known && known.version >= after.version) return embeds;
+  return media_ids.flatMap((id) => (id === media_id ? [after] : embeds.filter((embed) => embed.id === id)));
+}

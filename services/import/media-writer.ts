@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { MediaId, PublicationId } from '../../shared/kernel/ids';
+import { sameValue } from '../../shared/kernel/same-value';
+import { mediaAggregate } from '../command/aggregates';
+import type { StoreDeps, WriteContext } from '../command/context';
+import { load } from '../command/execute';
+import { Inspector, keepOriginal } from '../command/media/originals';
+import { uploadMedia } from '../command/media/service';
+import { placeOf, updatePublication } from '../command/publication/service';
+import { existingMedia } from '../command/references';
+import type { Runtime } from '../runtime';
+import { arrangeMedia } from './arrange-media';
+import type { ImportTarget, Presence } from './target';
+
+/** What uploading needs besides the log. */
+export type MediaDeps = StoreDeps & Pick<Runtime, 'blobs' | 'mediaTasks'>;
+
+const storedSchema = z.object({ hash: z.string(), size_bytes: z.int() });
+
+/** Of an upload's `alt`, which is one line. */
+const ALT_MAX = 500;
+
+/** How an import uploads into one store: what a request may not upload, it may not either. */
+export interface MediaWriter {
+  media(id: MediaId): Promise<Presence>;
+  /** Of an id that is absent. Throws `CatalogError` for what is no picture or too large, and what `bytes` throws. */
+  uploadMedia(id: MediaId, bytes: AsyncIterable<Uint8Array>, alt: string | null): Promise<void>;
+  /** Shows them on the publication, in this order where it shows no others. */
+  showMedia(id: PublicationId, media_ids: readonly MediaId[]): Promise<void>;
+}
+
+export function mediaWriterTo(deps: MediaDeps, context: WriteContext, target: ImportTarget): MediaWriter {
+  const { environment, store_id } = target;
+  const { originals } = deps.blobs[environment];
+  const inspector = new Inspector();
+  return {
+    media: async (id) => {
+      const place = { events: deps.events[environment], realm: environment, aggregate: mediaAggregate, id };
+      const { state } = await load(place);
+      return state.tag === 'present' && state.media.store_id !== store_id ? 'absent' : state.tag;
+    },
+    uploadMedia: async (id, bytes, alt) => {
+      const { hash, size_bytes } = storedSchema.parse(await keepOriginal(originals, bytes));
+      const { mime_type, width, height } = await inspector.inspect(originals, hash);
+      const image = { hash, size_bytes, mime_type, width, height, alt: lineOf(alt) };
+      await uploadMedia(deps, context, { ...target, id }, image);
+      // One that is lost is found again by whoever makes pictures.
+      await deps.mediaTasks.add({ environment, media_id: id }).catch(() => undefined);
+    },
+    showMedia: async (id, media_ids) => {
+      const { state } = await load(placeOf(deps, environment, id));
+      if (state.tag !== 'present') return;
+      const shown = await existingMedia(deps, environment, state.publication.media_ids);
+      const next = arrangeMedia(shown, media_ids);
+      if (!sameValue(next, state.publication.media_ids))
+        await updatePublication(deps, context, { environment, id }, { media_ids: next });
+    },
+  };
+}
+
+function lineOf(alt: string | null): string | null {
+  const line = (alt ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return line === '' ? null : [...line].slice(0, ALT_MAX).join('');
+}

@@ -1,0 +1,80 @@
+import { type Job, UnrecoverableError, Worker } from 'bullmq';
+import { MEDIA_ATTEMPTS, type MediaTask, type MediaTasksOptions } from '../../ports/media-tasks';
+import { connectPatient, type PatientConnection, within } from '../redis/connection';
+
+/** A process that dies holds its tasks for about this long, and as long again until another looks. */
+const LOCK_MS = 5_000;
+const STALLED_EVERY_MS = 2_000;
+const RETRY_FETCH_MS = 500;
+/** Longer than a worker waits for a job in one command. */
+const SILENCE_MS = 10_000;
+const HAND_BACK_MS = 2_000;
+
+export interface MediaWorkerOptions extends Required<MediaTasksOptions> {
+  readonly url: string;
+  readonly prefix: string;
+  readonly handler: (task: MediaTask) => Promise<void>;
+  readonly at_once: number;
+}
+
+/** A BullMQ worker on the media queue, over a connection of its own that waits for Redis for as long as it takes. */
+export class MediaWorker {
+  private readonly options: MediaWorkerOptions;
+  private readonly redis: PatientConnection;
+  private readonly worker: Worker<MediaTask>;
+  private readonly running = new Set<Promise<void>>();
+  private stopped: Promise<void> | undefined;
+
+  constructor(queue: string, options: MediaWorkerOptions) {
+    this.options = options;
+    this.redis = connectPatient(options.url, SILENCE_MS);
+    this.worker = new Worker<MediaTask>(queue, (job) => this.track(this.process(job)), {
+      connection: this.redis.connection,
+      prefix: options.prefix,
+      concurrency: options.at_once,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_EVERY_MS,
+      // A picture that takes its process with it every time is not tried for ever.
+      maxStalledCount: MEDIA_ATTEMPTS - 1,
+      runRetryDelay: RETRY_FETCH_MS,
+      settings: { backoffStrategy: (attempts) => options.backoffMs(attempts) },
+    });
+    this.worker.on('error', (error) => options.onTrouble(error));
+    this.worker.on('failed', (_, error) => {
+      // Given up without another attempt, which would have told of it.
+      if (error instanceof UnrecoverableError) options.onTrouble(error);
+    });
+  }
+
+  private track(work: Promise<void>): Promise<void> {
+    this.running.add(work);
+    const done = (): void => void this.running.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  private async process(job: Job<MediaTask>): Promise<void> {
+    try {
+      await this.options.handler(job.data);
+    } catch (error) {
+      this.options.onError(error, job.data, job.attemptsMade + 1);
+      throw error;
+    }
+  }
+
+  /** Resolves when the running handlers are through, and Redis knows as far as it can be told. */
+  stop(): Promise<void> {
+    this.stopped ??= this.close();
+    return this.stopped;
+  }
+
+  private async close(): Promise<void> {
+    const closing = this.worker.close();
+    closing.catch(() => undefined);
+    while (this.running.size > 0) await Promise.allSettled(this.running);
+    // Redis may be away: a task whose end it was not told of is run again when its lock has run out.
+    await within(HAND_BACK_MS, closing).catch(() => undefined);
+    this.redis.end();
+    await within(HAND_BACK_MS, closing).catch((error) => this.options.onTrouble(error));
+  }
+}

@@ -1,0 +1,18 @@
+export type { PageMeta, ReviewsMeta } from '../contracts/responses/envelopes';
+export type { ErrorCode, ErrorDetails } from '../contracts/responses/errors';
+export type {
+  Listing,
+  ListingPublications,
+  Media,
+  PaymentMethod,
+  Publication,
+  Review,
+  Store,
+} from '../contracts/responses/resources';
+export { CatalogClient } from './client';
+export type { Clock } from './clock';
+export type { AnswerOf, BodyOf, DataOf, Expanded, OperationId, QueryOf, ReadId } from './endpoints';
+export { CatalogApiError, CatalogConnectionError } from './errors';
+export type { AnswerInfo } from './memory';
+export type { CallOptions, ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options';
+export type { Pages } from './pages';

@@ -1,0 +1,81 @@
+import type { Expandable } from '../contracts/requests/reads';
+import type {
+  DeletedListing,
+  Listing,
+  ListingPublications,
+  Publication,
+} from '../contracts/responses/resources';
+import type { Calls } from './calls';
+import type { AnswerOf, BodyOf, Expanded, Expanding, QueryOf } from './endpoints';
+import { listOf, pagesOf } from './lists';
+import type { ListOptions, ReadOptions, WriteOptions } from './options';
+import type { Pages } from './pages';
+
+/** Listings: the categories of a store. */
+export class ListingCalls {
+  private readonly calls: Calls;
+
+  constructor(calls: Calls) {
+    this.calls = calls;
+  }
+
+  /**
+   * @example
+   * for await (const { name } of client.listings.list({ sort: 'name' })) console.log(name);
+   */
+  list(
+    query: QueryOf<'listListings'> = {},
+    options: ListOptions = {},
+  ): Pages<Listing, AnswerOf<'listListings'>> {
+    return listOf((page) => this.calls.page('listListings', { query: page }, options), query);
+  }
+
+  /**
+   * @example
+   * const { publications } = await client.listings.get(id, { expand: ['publication'] });
+   */
+  get<const Values extends Expandable = never>(
+    id: string,
+    query: Expanding<'getListing', Values> = {},
+    options: ReadOptions<Expanded<Listing, Values>> = {},
+  ): Promise<Expanded<Listing, Values>> {
+    return this.calls.read('getListing', { id, query }, options);
+  }
+
+  /**
+   * A listing's publications: an iteration gives the featured ones, then the others; a page has them apart.
+   *
+   * @example
+   * const { featured, others, meta } = await client.listings.publications(id, { limit: 12 }).page(2);
+   */
+  publications(
+    id: string,
+    query: QueryOf<'listListingPublications'> = {},
+    options: ListOptions = {},
+  ): Pages<Publication, ListingPublications> {
+    return pagesOf(
+      (page) => this.calls.read('listListingPublications', { id, query: page }, options),
+      ({ featured, others }: ListingPublications) => [...featured, ...others],
+      ({ meta }) => meta.pagination.total_pages,
+      query,
+    );
+  }
+
+  /**
+   * @example
+   * const tea = await client.listings.create({ name: 'Tea', default_sort_mode: 'price_asc' });
+   */
+  create(body: BodyOf<'createListing'>, options: WriteOptions = {}): Promise<Listing> {
+    return this.calls.write('createListing', { body }, options);
+  }
+
+  /** Any subset of the fields; null clears an optional one. The answer has no `stats`. */
+  update(id: string, body: BodyOf<'updateListing'>, options: WriteOptions = {}): Promise<Listing> {
+    return this.calls.write('updateListing', { id, body }, options);
+  }
+
+  /** Its publications stay, without a listing. */
+  delete(id: string, options: WriteOptions = {}): Promise<DeletedListing> {
+    return this.calls.write('deleteListing', { id }, options);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Expandable } from '../contracts/requests/reads';
+import type { DeletedPublication, Publication, Review } from '../contracts/responses/resources';
+import type { Calls } from './calls';
+import type { AnswerOf, BodyOf, Expanded, Expanding, QueryOf } from './endpoints';
+import { listOf } from './lists';
+import type { ListOptions, ReadOptions, WriteOptions } from './options';
+import type { Pages } from './pages';
+
+/** Publications: the products of a store. */
+export class PublicationCalls {
+  private readonly calls: Calls;
+
+  constructor(calls: Calls) {
+    this.calls = calls;
+  }
+
+  /**
+   * @example
+   * for await (const { title } of client.publications.list({ in_stock: true, max_price: 5_000 })) console.log(title);
+   */
+  list(
+    query: QueryOf<'listPublications'> = {},
+    options: ListOptions = {},
+  ): Pages<Publication, AnswerOf<'listPublications'>> {
+    return listOf((page) => this.calls.page('listPublications', { query: page }, options), query);
+  }
+
+  /**
+   * With a public key this counts as a view.
+   *
+   * @example
+   * const publication = await client.publications.get(id, { expand: ['listing', 'media'] });
+   */
+  get<const Values extends Expandable = never>(
+    id: string,
+    query: Expanding<'getPublication', Values> = {},
+    options: ReadOptions<Expanded<Publication, Values>> = {},
+  ): Promise<Expanded<Publication, Values>> {
+    return this.calls.read('getPublication', { id, query }, options);
+  }
+
+  /**
+   * All others of the store, nearest first.
+   *
+   * @example
+   * const { data } = await client.publications.related(id, { limit: 4 }).page();
+   */
+  related(
+    id: string,
+    query: QueryOf<'listRelatedPublications'> = {},
+    options: ListOptions = {},
+  ): Pages<Publication, AnswerOf<'listRelatedPublications'>> {
+    return listOf((page) => this.calls.page('listRelatedPublications', { id, query: page }, options), query);
+  }
+
+  /**
+   * Newest first; the `meta` of a page sums up all of them.
+   *
+   * @example
+   * const { data, meta } = await client.publications.reviews(id).page();
+   * console.log(meta.summary.average);
+   */
+  reviews(
+    id: string,
+    query: QueryOf<'listReviews'> = {},
+    options: ListOptions = {},
+  ): Pages<Review, AnswerOf<'listReviews'>> {
+    return listOf((page) => this.calls.page('listReviews', { id, query: page }, options), query);
+  }
+
+  /**
+   * @example
+   * const tea = await client.publications.create({ title: 'Tea', price_currency: 'PEN', price_amount: 1_250 });
+   */
+  create(body: BodyOf<'createPublication'>, options: WriteOptions = {}): Promise<Publication> {
+    return this.calls.write('createPublication', { body }, options);
+  }
+
+  /**
+   * Any subset of the fields; null clears an optional one.
+   *
+   * @example
+   * const tea = await client.publications.get(id);
+   * await client.publications.update(id, { price_amount: 1_300 }, { ifMatch: tea });
+   */
+  update(id: string, body: BodyOf<'updatePublication'>, options: WriteOptions = {}): Promise<Publication> {
+    return this.calls.write('updatePublication', { id, body }, options);
+  }
+
+  delete(id: string, options: WriteOptions = {}): Promise<DeletedPublication> {
+    return this.calls.write('deletePublication', { id }, options);
+  }
+}

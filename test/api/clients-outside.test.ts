@@ -1,0 +1,114 @@
+import { type ApiDocument, generateClient } from '../support/generated-client';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+import { runOutside } from '../support/outsider';
+
+/** What other people's programs do with the service, compiled against what they are given of it. */
+let harness: Harness;
+let shop: Shop;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  shop = await harness.newShop();
+});
+afterAll(() => harness.close());
+
+const PROGRAM = `
+import { CatalogApiError, CatalogClient, type Publication } from 'catalog-service/client';
+declare const process: { argv: string[] };
+
+const [, , baseUrl = '', apiKey = ''] = process.argv;
+const client = new CatalogClient({ baseUrl, apiKey });
+const { id } = await client.listings.create({ name: 'Teas', default_sort_mode: 'price_asc' });
+const tea: Publication = await client.publications.create({
+  ...{ title: 'Tea', price_currency: 'PEN', price_amount: 1_250, listing_id: id },
+});
+const prices: number[] = [];
+for await (const { price_amount } of client.listings.publications(id)) prices.push(price_amount);
+const listing = await client.listings.get(id, { expand: ['publication'] });
+const titles: string[] = listing.publications.data.map(({ title }) => title);
+let refused: [number, string | undefined, string | undefined] | undefined;
+try {
+  await client.publications.update(tea.id, { price_amount: -1 });
+} catch (error) {
+  if (error instanceof CatalogApiError) refused = [error.status, error.code, error.details?.field];
+}
+console.log(JSON.stringify({ prices, titles, refused }));
+
+// Never run: what the compiler must refuse.
+export const wrong = [
+  // @ts-expect-error a price is a number
+  () => client.publications.create({ title: 'Tea', price_currency: 'PEN', price_amount: '1' }),
+  // @ts-expect-error a title is needed
+  () => client.publications.create({ price_currency: 'PEN', price_amount: 1 }),
+  // @ts-expect-error there is no such field
+  () => client.listings.update(id, { title: 'Teas' }),
+  // @ts-expect-error there is no such order
+  () => client.publications.list({ order: 'up' }),
+  // @ts-expect-error what was not expanded may not be there
+  async () => (await client.listings.get(id)).publications.data,
+  // @ts-expect-error a listing has no title
+  async () => (await client.publications.get(id, { expand: ['listing'] })).listing?.title,
+];
+`;
+
+test('a program that imports the client from the package compiles, and works', async () => {
+  expect(await runOutside({ 'main.ts': PROGRAM }, [harness.url, shop.secret.key])).toEqual({
+    prices: [1_250],
+    titles: ['Tea'],
+    refused: [400, 'FIELD_INVALID', 'price_amount'],
+  });
+});
+
+const GENERATED_PROGRAM = `
+import * as catalog from './generated.js';
+declare const process: { argv: string[] };
+
+const [, , url = '', key = ''] = process.argv;
+const granted = await catalog.issueToken({ url, key }, { body: { ttl_minutes: 5 } });
+if (granted.status !== 200) throw new Error(granted.body?.message);
+const service = { url, token: granted.body.data.token };
+const body: catalog.NewPublication_ = { title: 'Generated tea', price_currency: 'PEN', price_amount: 990 };
+const made = await catalog.createPublication(service, { body, 'Idempotency-Key': 'once' });
+if (made.status !== 201) throw new Error(made.body.error.message);
+const { id } = made.body.data;
+const again = await catalog.createPublication(service, { body, 'Idempotency-Key': 'once' });
+const found = await catalog.searchStore(service, { q: 'gen', expand: ['listing', 'media'], limit: 5 });
+if (found.status !== 200) throw new Error('not found');
+const titles: string[] = found.body.data.map(({ title }) => title);
+const total: number = found.body.meta.pagination.total_items;
+const seen = await catalog.getPublication(service, { id });
+const etag = seen.headers.get('etag') ?? '';
+const unchanged = await catalog.getPublication(service, { id, 'If-None-Match': etag });
+const gone = await catalog.deletePublication(service, { id, 'If-Match': etag });
+const missing = await catalog.getPublication(service, { id });
+const code = missing.status === 404 ? missing.body.error.code : undefined;
+const ready = await catalog.getReadiness(service, {});
+const expires_in: number = granted.body.data.expires_in;
+const statuses = [again, seen, unchanged, gone, missing, ready].map(({ status }) => status);
+console.log(JSON.stringify({ expires_in, titles, total, statuses, code }));
+
+export const wrong = [
+  // @ts-expect-error a price is a number
+  () => catalog.createPublication(service, { body: { ...body, price_amount: '1' } }),
+  // @ts-expect-error there is no such field
+  () => catalog.createPublication(service, { body: { ...body, price: 1 } }),
+  // @ts-expect-error an id is needed
+  () => catalog.getPublication(service, {}),
+  // @ts-expect-error there is no such value
+  () => catalog.listPublications(service, { sort: 'title' }),
+  // @ts-expect-error there is no such code
+  () => code === 'NO_SUCH_PUBLICATION',
+];
+`;
+
+test('a client that is generated from /openapi.json compiles, and works', async () => {
+  const { body } = await harness.request('GET', '/openapi.json');
+  const files = { 'generated.ts': generateClient(body as ApiDocument), 'main.ts': GENERATED_PROGRAM };
+  expect(await runOutside(files, [harness.url, shop.secret.key])).toEqual({
+    expires_in: 300,
+    titles: ['Generated tea'],
+    total: 1,
+    statuses: [201, 200, 304, 200, 404, 200],
+    code: 'PUBLICATION_NOT_FOUND',
+  });
+});

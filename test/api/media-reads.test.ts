@@ -1,0 +1,254 @@
+import { createHash } from 'node:crypto';
+import { deleteMedia } from '../../services/command/media/service';
+import type { MediaId } from '../../shared/kernel/ids';
+import { MediaShop } from './media-shop';
+
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8059';
+const PIXELS = Buffer.from('bytes of a picture that was made of an upload');
+const HASH = createHash('sha256').update(PIXELS).digest('hex');
+const PICTURE = `/media/live/${HASH}.png`;
+
+describe('a media is read', () => {
+  let media: MediaShop;
+  let id: string;
+
+  beforeAll(async () => {
+    media = await MediaShop.open();
+    id = await media.record();
+  });
+  afterAll(() => media.harness.close());
+
+  test('as a record: with a type and sizes at once, and addresses when it is ready', async () => {
+    const before = await media.get(`/api/media/${id}`);
+    expect(before.body.data).toMatchObject({ status: 'processing', width: 30, height: 20, variants: [] });
+    expect(before.body.data).not.toHaveProperty('url');
+    await media.makeReady(id, PIXELS);
+    const after = await media.get(`/api/media/${id}`);
+    expect(after.body.data).toMatchObject({ status: 'ready', url: PICTURE });
+    expect(after.body.data.variants.map(({ name }: { name: string }) => name)).toEqual([
+      ...['thumb', 'small', 'medium', 'large'],
+    ]);
+    expect(after.headers.get('etag')).toMatch(/^"2-/);
+    const again = await media.get(`/api/media/${id}`, { 'if-none-match': after.headers.get('etag')! });
+    expect([again.status, again.text]).toEqual([304, '']);
+    const changed = await media.get(`/api/media/${id}`, { 'if-none-match': before.headers.get('etag')! });
+    expect(changed.status).toBe(200);
+  });
+
+  test('with a public key as with a secret one, HEAD as GET, and by nobody else', async () => {
+    const path = `/api/media/${id}`;
+    const { harness, shop } = media;
+    expect((await media.get(path, {}, shop.public.token)).body.data.id).toBe(id);
+    const head = await harness.request('HEAD', path, { token: media.token });
+    expect([head.status, head.text, head.headers.get('etag')]).toEqual([200, '', expect.any(String)]);
+    const blind = await harness.newKey('public', [shop.store_id], ['read:publications']);
+    expect((await media.get(path, {}, blind.token)).body.error.code).toBe('INSUFFICIENT_PERMISSIONS');
+    const other = await harness.newShop();
+    expect((await media.get(path, {}, other.secret.token)).body.error.code).toBe('MEDIA_NOT_FOUND');
+    expect((await media.get(`/api/media/${UNKNOWN}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
+    expect((await media.get('/api/media/x')).body.error.code).toBe('INVALID_UUID');
+    expect((await harness.request('GET', path)).body.error.code).toBe('UNAUTHORIZED');
+  });
+
+  test('as bytes, where those are liked better than the record', async () => {
+    const path = `/api/media/${id}`;
+    for (const accept of [
+      'image/*',
+      'image/avif,image/webp,*/*;q=0.8',
+      'application/json;q=0.1, image/png',
+    ]) {
+      const bytes = await media.get(path, { accept });
+      expect([bytes.status, bytes.headers.get('content-type')]).toEqual([200, 'image/png']);
+      expect(bytes.bytes).toEqual(PIXELS);
+      expect(bytes.headers.get('vary')).toContain('Accept');
+      expect(bytes.headers.get('cache-control')).toBe('private, no-cache');
+    }
+    for (const accept of ['*/*', 'application/json, image/*', 'image/*;q=0.5, application/*', 'text/html'])
+      expect((await media.get(path, { accept })).body.data.id).toBe(id);
+    const range = await media.get(path, { accept: 'image/*', range: 'bytes=0-4' });
+    expect([range.status, range.text]).toEqual([206, 'bytes']);
+    const known = await media.get(path, { accept: 'image/*', 'if-none-match': `"${HASH}"` });
+    expect(known.status).toBe(304);
+  });
+
+  test('has no bytes while it is processing', async () => {
+    const processing = await media.record();
+    const reply = await media.get(`/api/media/${processing}`, { accept: 'image/*' });
+    expect([reply.status, reply.body.error.code]).toEqual([404, 'MEDIA_NOT_FOUND']);
+    expect(reply.headers.get('retry-after')).toBe('1');
+  });
+});
+
+describe('a picture is loaded by anybody', () => {
+  let media: MediaShop;
+  const load = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
+    media.harness.request(method, path, { headers });
+
+  beforeAll(async () => {
+    media = await MediaShop.open();
+    await media.makeReady(await media.record(), PIXELS);
+  });
+  afterAll(() => media.harness.close());
+
+  test('without a token, from any origin, for ever, and as nothing but a picture', async () => {
+    const reply = await load('GET', PICTURE, { origin: 'https://shop.example' });
+    expect(reply.status).toBe(200);
+    expect(reply.bytes).toEqual(PIXELS);
+    expect(Object.fromEntries(reply.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': String(PIXELS.length),
+      'cache-control': 'public, max-age=31536000, immutable',
+      etag: `"${HASH}"`,
+      'accept-ranges': 'bytes',
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+    });
+    expect(reply.headers.has('x-ratelimit-limit')).toBe(false);
+    const head = await load('HEAD', PICTURE);
+    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', '45']);
+    const options = await load('OPTIONS', PICTURE);
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+    expect((await load('POST', PICTURE)).status).toBe(405);
+  });
+
+  test('not again where the browser has it', async () => {
+    expect((await load('GET', PICTURE, { 'if-none-match': `W/"x", "${HASH}"` })).status).toBe(304);
+    expect((await load('GET', PICTURE, { 'if-none-match': '"x"' })).status).toBe(200);
+  });
+
+  test.each([
+    ['bytes=0-4', 'bytes', 'bytes 0-4/45'],
+    ['bytes=36-', 'an upload', 'bytes 36-44/45'],
+    ['bytes=-6', 'upload', 'bytes 39-44/45'],
+    ['bytes=39-1000', 'upload', 'bytes 39-44/45'],
+    ['bytes=-1000', PIXELS.toString(), 'bytes 0-44/45'],
+  ])('in part: %s', async (range, text, told) => {
+    const reply = await load('GET', PICTURE, { range });
+    expect([reply.status, reply.text, reply.headers.get('content-range')]).toEqual([206, text, told]);
+  });
+
+  test.each(['bytes=45-', 'bytes=45-50', 'bytes=-0'])('not what is beyond its end: %s', async (range) => {
+    const reply = await load('GET', PICTURE, { range });
+    expect([reply.status, reply.body.error.code]).toEqual([416, 'INVALID_REQUEST']);
+    expect(reply.headers.get('content-range')).toBe('bytes */45');
+  });
+
+  test.each(['bytes=0-1,3-4', 'bytes=5-4', 'bytes=x', 'lines=0-1', 'bytes=-'])(
+    'as a whole where %s says nothing that is understood',
+    async (range) => {
+      expect((await load('GET', PICTURE, { range })).status).toBe(200);
+    },
+  );
+
+  test('as a whole where the part would be of another picture', async () => {
+    const range = 'bytes=0-4';
+    expect((await load('GET', PICTURE, { range, 'if-range': '"x"' })).status).toBe(200);
+    expect((await load('GET', PICTURE, { range, 'if-range': `"${HASH}"` })).status).toBe(206);
+  });
+
+  test('and nothing else is there: no upload, no other environment, no other name', async () => {
+    const uploaded = await media.send(media.png);
+    const original = createHash('sha256').update(media.png).digest('hex');
+    expect(uploaded.status).toBe(201);
+    for (const path of [
+      ...[`/media/live/${original}.png`, `/media/test/${HASH}.png`, `/media/live/${HASH}.svg`],
+      ...[`/media/live/${HASH}`, `/media/other/${HASH}.png`, '/media/live/..%2f..%2fevents.sqlite'],
+      ...[`/media/live/${HASH.toUpperCase()}.png`, '/media', '/media/live', '/media/live/'],
+    ])
+      expect([path, (await load('GET', path)).status]).toEqual([path, 404]);
+  });
+});
+
+describe('media are shown', () => {
+  let media: MediaShop;
+
+  beforeAll(async () => {
+    media = await MediaShop.open();
+  });
+  afterAll(() => media.harness.close());
+
+  const ids = (collection: { data: { id: string }[] }): string[] => collection.data.map(({ id }) => id);
+  const publicRead = (path: string) => media.get(path, {}, media.shop.public.token);
+
+  test('by a publication and a listing in the order of media_ids, by a store the newest first', async () => {
+    const uploaded = [await media.record(), await media.record(), await media.record()];
+    const media_ids = [uploaded[1]!, uploaded[2]!, uploaded[0]!];
+    const publication = await media.publication({ media_ids });
+    const listing = await media.listing({ media_ids });
+    for (const path of [`/api/publication/${publication}`, `/api/listing/${listing}`]) {
+      const { data } = (await publicRead(`${path}?expand=media`)).body;
+      expect(ids(data.media)).toEqual(media_ids);
+      expect(data.media).toMatchObject({ object: 'collection', total_count: 3, has_more: false });
+      expect(data.stats.media_count).toBe(3);
+      expect((await publicRead(path)).body.data).not.toHaveProperty('media');
+    }
+    const { data } = (await publicRead('/api/store?expand=media')).body;
+    expect(ids(data.media).slice(0, 3)).toEqual(uploaded.toReversed());
+    expect(data.media.total_count).toBe(3);
+  });
+
+  test('as what they are by now, and no more when they are deleted', async () => {
+    const [kept, gone] = [await media.record(), await media.record()];
+    const publication = await media.publication({ media_ids: [gone, kept] });
+    const listing = await media.listing({ media_ids: [gone, kept] });
+    await media.makeReady(kept, PIXELS);
+    const deleted = await media.harness.request('DELETE', `/api/media/${gone}`, { token: media.token });
+    expect(deleted.body.data).toEqual({ id: gone, object: 'media', deleted: true });
+    for (const path of [`/api/publication/${publication}`, `/api/listing/${listing}`]) {
+      const { data } = (await publicRead(`${path}?expand=media`)).body;
+      expect(data.media).toMatchObject({
+        total_count: 1,
+        data: [{ id: kept, status: 'ready', url: PICTURE }],
+      });
+      expect(data.stats.media_count).toBe(1);
+    }
+    expect((await publicRead(`/api/media/${gone}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
+    const patch = await media.harness.request('PATCH', `/api/publication/${publication}`, {
+      token: media.token,
+      body: { title: 'Coffee' },
+    });
+    expect(patch.body.data.stats.media_count).toBe(1);
+    const page = await publicRead('/api/publications');
+    const listed = page.body.data.find(({ id }: { id: string }) => id === publication);
+    expect(listed.stats.media_count).toBe(1);
+  });
+
+  test('twenty of them at most, with the number of all', async () => {
+    const media_ids: string[] = [];
+    for (let n = 0; n < 22; n++) media_ids.push(await media.record());
+    const publication = await media.publication({ media_ids });
+    const { data } = (await publicRead(`/api/publication/${publication}?expand=media`)).body;
+    expect(ids(data.media)).toEqual(media_ids.slice(0, 20));
+    expect(data.media).toMatchObject({ total_count: 22, has_more: true });
+    const store = (await publicRead('/api/store?expand=media')).body.data;
+    expect(ids(store.media)).toEqual(media_ids.toReversed().slice(0, 20));
+    expect(store.media.has_more).toBe(true);
+  });
+
+  test('by no public answer where what shows them is private', async () => {
+    const media_ids = [await media.record()];
+    const hidden = await media.publication({ media_ids, visibility: 'private' });
+    expect((await publicRead(`/api/publication/${hidden}?expand=media`)).status).toBe(404);
+    const managed = await media.get(`/api/publication/${hidden}?expand=media&visibility=all`);
+    expect(ids(managed.body.data.media)).toEqual(media_ids);
+  });
+
+  test("never another store's", async () => {
+    const other = await media.harness.newShop();
+    const strange = (await media.send(media.png, { token: other.secret.token })).body.data.id;
+    const body = { title: 'Tea', price_currency: 'USD', price_amount: 1, media_ids: [strange] };
+    const reply = await media.harness.request('POST', '/api/publication', { token: media.token, body });
+    expect([reply.body.error.code, reply.body.error.details.field]).toEqual(['FIELD_INVALID', 'media_ids.0']);
+  });
+
+  test('and the documents are as the log says', async () => {
+    const gone = await media.record();
+    await media.publication({ media_ids: [gone] });
+    const context = { source: 'system', request_id: 'verify' } as const;
+    await deleteMedia(media.harness.deps, context, { environment: 'live', id: gone as MediaId });
+    await media.harness.settled();
+    expect(await media.verify()).toMatchObject({ clean: true, undecided: 0, differences: [] });
+  });
+});

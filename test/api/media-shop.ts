@@ -1,0 +1,130 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { type VerifyResult, verify } from '../../projections/verify';
+import { recordPictures, uploadMedia } from '../../services/command/media/service';
+import type { ImageType } from '../../shared/contracts/vocabulary';
+import type { MediaId } from '../../shared/kernel/ids';
+import { realSystem } from '../../shared/kernel/system';
+import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+import { flatPicture } from '../support/pictures';
+import { waitFor } from '../support/wait-for';
+
+export type Query = Readonly<Record<string, string>>;
+
+/** A harness with one shop, and pictures to upload. */
+export class MediaShop {
+  private constructor(
+    readonly harness: Harness,
+    readonly shop: Shop,
+    readonly png: Buffer,
+  ) {}
+
+  static async open(): Promise<MediaShop> {
+    const harness = await startHarness();
+    const shop = await harness.newShop();
+    return new MediaShop(harness, shop, await flatPicture('png', { width: 30, height: 20 }));
+  }
+
+  get token(): string {
+    return this.shop.secret.token;
+  }
+
+  /** The bytes alone. */
+  send(
+    bytes: Uint8Array,
+    { query = {}, headers = {}, token = this.token }: Partial<Sending> = {},
+  ): Promise<Reply> {
+    const path = `/api/media?${new URLSearchParams(query)}`;
+    return this.harness.request('POST', path, {
+      token,
+      body: new Blob([new Uint8Array(bytes)]),
+      headers: { 'content-type': 'image/png', ...headers },
+    });
+  }
+
+  /** As a browser's form sends it. */
+  sendForm(parts: Readonly<Record<string, string | Uint8Array>>, headers: Query = {}): Promise<Reply> {
+    const form = new FormData();
+    for (const [name, part] of Object.entries(parts))
+      if (typeof part === 'string') form.append(name, part);
+      else form.append(name, new Blob([new Uint8Array(part)]), 'a name.txt');
+    return this.harness.request('POST', '/api/media', { token: this.token, body: form, headers });
+  }
+
+  async upload(query: Query = {}): Promise<string> {
+    const reply = await this.send(this.png, { query });
+    if (reply.status !== 201) throw new Error(`not uploaded: ${reply.text}`);
+    return reply.body.data.id;
+  }
+
+  /** A media of the log alone, which stays `processing` until the test makes it ready: no task tells of it. */
+  async record(): Promise<string> {
+    const hash = randomBytes(32).toString('hex');
+    const image = { hash, mime_type: 'image/png', size_bytes: 1000, width: 30, height: 20 } as const;
+    const target = { environment: 'live', store_id: this.shop.store_id } as const;
+    const context = { source: 'api', request_id: randomUUID() } as const;
+    const { value } = await uploadMedia(this.harness.deps, context, target, { ...image, alt: null });
+    await this.harness.settled();
+    return value.id;
+  }
+
+  verify(): Promise<VerifyResult> {
+    const { events, viewStores } = this.harness.service.runtime;
+    const parts = { events: events.live, views: viewStores.live, system: realSystem };
+    return verify({ realm: 'live', ...parts, log: pino({ level: 'silent' }) });
+  }
+
+  /** Made ready as a worker would, with pictures that are the given bytes. */
+  async makeReady(id: string, bytes: Buffer, mime_type: ImageType = 'image/png'): Promise<void> {
+    const { pictures } = this.harness.service.runtime.blobs.live;
+    const { hash, size_bytes } = await pictures.put(once(bytes));
+    const image = { hash, mime_type, size_bytes, width: 30, height: 20 };
+    const made = {
+      picture: image,
+      variants: (['thumb', 'small', 'medium', 'large'] as const).map((name) => ({ name, ...image })),
+      placeholder: 'data:image/webp;base64,AA==',
+    };
+    const context = { source: 'system', request_id: randomUUID() } as const;
+    await recordPictures(this.harness.deps, context, 'live', id as MediaId, made);
+    await this.harness.settled();
+  }
+
+  get(path: string, headers: Query = {}, token = this.token): Promise<Reply> {
+    return this.harness.request('GET', path, { token, headers });
+  }
+
+  /** Until whoever makes the pictures is done with it. */
+  ready(id: string): Promise<Reply> {
+    return waitFor(
+      async () => {
+        const reply = await this.get(`/api/media/${id}`);
+        return reply.body.data?.status === 'ready' ? reply : undefined;
+      },
+      { what: `media ${id} to be ready` },
+    );
+  }
+
+  async publication(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const body = { title: 'Tea', price_currency: 'USD', price_amount: 100, ...fields };
+    const reply = await this.harness.request('POST', '/api/publication', { token: this.token, body });
+    if (reply.status !== 201) throw new Error(`no publication: ${reply.text}`);
+    return reply.body.data.id;
+  }
+
+  async listing(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const body = { name: 'Teas', ...fields };
+    const reply = await this.harness.request('POST', '/api/listing', { token: this.token, body });
+    if (reply.status !== 201) throw new Error(`no listing: ${reply.text}`);
+    return reply.body.data.id;
+  }
+}
+
+interface Sending {
+  readonly query: Query;
+  readonly headers: Query;
+  readonly token: string;
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,252 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import type { Reply } from '../support/harness';
+import { boastfulPng, FORMATS, flatPicture } from '../support/pictures';
+import { waitFor } from '../support/wait-for';
+import { MediaShop } from './media-shop';
+
+const LIMIT = 10_485_760;
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8059';
+
+function refused(reply: Reply, status: number, code: string, field?: string): void {
+  expect([reply.status, reply.body.error?.code, reply.body.error?.details?.field]).toEqual([
+    status,
+    code,
+    field,
+  ]);
+}
+
+describe('uploads', () => {
+  let media: MediaShop;
+
+  beforeAll(async () => {
+    media = await MediaShop.open();
+  });
+  afterAll(() => media.harness.close());
+
+  /** What the environment's store of uploads holds. */
+  async function kept(): Promise<string[]> {
+    const hashes: string[] = [];
+    for await (const { hash } of media.harness.service.runtime.blobs.live.originals.list()) hashes.push(hash);
+    return hashes.sort();
+  }
+
+  test.each(FORMATS)('%s is taken by its bytes, whatever it is called', async (format) => {
+    const bytes = await flatPicture(format, { width: 64, height: 48 });
+    const reply = await media.sendForm({ file: bytes, alt: 'A green field' });
+    expect(reply.status).toBe(201);
+    expect(reply.body.data).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      object: 'media',
+      status: 'processing',
+      mime_type: `image/${format}`,
+      size_bytes: bytes.length,
+      width: 64,
+      height: 48,
+      alt: 'A green field',
+      variants: [],
+      created_at: expect.any(String),
+      updated_at: reply.body.data.created_at,
+    });
+    expect(reply.headers.get('location')).toBe(`/api/media/${reply.body.data.id}`);
+    expect(reply.headers.get('x-catalog-position')).toMatch(/^\d+$/);
+    expect(reply.headers.get('etag')).toMatch(/^"1-/);
+    const read = await media.get(reply.headers.get('location')!);
+    expect(read.body.data).toMatchObject({ id: reply.body.data.id, mime_type: `image/${format}` });
+  });
+
+  test('the bytes alone are taken too, with the fields in the query', async () => {
+    const publication_id = await media.publication();
+    const reply = await media.send(media.png, { query: { alt: 'Green', publication_id } });
+    expect(reply.status).toBe(201);
+    expect(reply.body.data).toMatchObject({ alt: 'Green', width: 30, height: 20 });
+  });
+
+  test('a field of a form that is empty counts as left out', async () => {
+    const reply = await media.sendForm({ alt: '', publication_id: '', listing_id: '', file: media.png });
+    expect(reply.status).toBe(201);
+    expect(reply.body.data).not.toHaveProperty('alt');
+  });
+
+  test('without a file, or with an empty one, the file is missing', async () => {
+    refused(await media.sendForm({ alt: 'Nothing' }), 400, 'FIELD_REQUIRED', 'file');
+    refused(await media.sendForm({ file: Buffer.alloc(0) }), 400, 'FIELD_REQUIRED', 'file');
+    refused(
+      await media.harness.request('POST', '/api/media', { token: media.token }),
+      400,
+      'FIELD_REQUIRED',
+      'file',
+    );
+  });
+
+  test('any other content type is refused before it is read', async () => {
+    for (const type of ['application/json', 'text/plain', 'application/octet-stream', 'multipart/mixed'])
+      refused(await media.send(media.png, { headers: { 'content-type': type } }), 415, 'INVALID_REQUEST');
+    refused(await media.send(media.png, { headers: { 'content-encoding': 'gzip' } }), 415, 'INVALID_REQUEST');
+  });
+
+  test('what is no form at all is malformed', async () => {
+    const headers = { 'content-type': 'multipart/form-data' };
+    refused(await media.send(media.png, { headers }), 400, 'INVALID_REQUEST');
+    const broken = Buffer.from('--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nGIF89a');
+    const before = await kept();
+    refused(
+      await media.send(broken, { headers: { 'content-type': 'multipart/form-data; boundary=b' } }),
+      400,
+      'INVALID_REQUEST',
+    );
+    expect(await kept()).toEqual(before);
+  });
+
+  test('fields are checked: unknown ones, repeated ones, other files, ids and lengths', async () => {
+    const form = (parts: Readonly<Record<string, string | Uint8Array>>) =>
+      media.sendForm({ ...parts, file: media.png });
+    refused(await form({ name: 'x' }), 400, 'FIELD_INVALID', 'name');
+    refused(await form({ picture: media.png }), 400, 'FIELD_INVALID', 'picture');
+    refused(await form({ publication_id: 'x' }), 400, 'FIELD_INVALID', 'publication_id');
+    refused(await form({ alt: 'x'.repeat(501) }), 400, 'FIELD_TOO_LONG', 'alt');
+    refused(await form({ alt: 'x'.repeat(20_000) }), 400, 'FIELD_TOO_LONG', 'alt');
+    refused(await media.send(media.png, { query: { listing_id: 'x' } }), 400, 'INVALID_UUID', 'listing_id');
+    refused(await media.send(media.png, { query: { alt: 'x'.repeat(501) } }), 400, 'FIELD_TOO_LONG', 'alt');
+    const twice = new FormData();
+    for (const alt of ['a', 'b']) twice.append('alt', alt);
+    refused(
+      await media.harness.request('POST', '/api/media', { token: media.token, body: twice }),
+      400,
+      'FIELD_INVALID',
+      'alt',
+    );
+  });
+
+  test('what is no supported image is refused, and nothing of it kept', async () => {
+    const before = await kept();
+    for (const text of [
+      '<svg xmlns="http://www.w3.org/2000/svg"/>',
+      'GIF',
+      'x'.repeat(500_000),
+      '%PDF-1.7',
+    ]) {
+      refused(await media.send(Buffer.from(text)), 415, 'INVALID_FORMAT');
+      refused(await media.sendForm({ file: Buffer.from(text) }), 415, 'INVALID_FORMAT');
+    }
+    expect(await kept()).toEqual(before);
+    const header = Buffer.concat([media.png.subarray(0, 20), Buffer.alloc(100)]);
+    refused(await media.send(header), 415, 'INVALID_FORMAT');
+  });
+
+  test('10,485,760 bytes are taken, one more is refused and nothing of it kept', async () => {
+    const largest = Buffer.concat([media.png, Buffer.alloc(LIMIT - media.png.length)]);
+    const taken = await media.sendForm({ file: largest });
+    expect([taken.status, taken.body.data?.size_bytes]).toEqual([201, LIMIT]);
+    expect((await media.send(largest)).status).toBe(201);
+    const before = await kept();
+    const more = Buffer.concat([largest, Buffer.alloc(1)]);
+    refused(await media.send(more), 413, 'LIMIT_EXCEEDED');
+    refused(await media.sendForm({ file: more }), 413, 'LIMIT_EXCEEDED');
+    expect(await kept()).toEqual(before);
+  });
+
+  test('more than 50 megapixels are refused by the header alone', async () => {
+    refused(await media.send(boastfulPng({ width: 10_000, height: 5_001 })), 413, 'LIMIT_EXCEEDED');
+  });
+
+  test('an upload that never ends is answered and cut off', async () => {
+    const { status, sent } = await sendForEver(media);
+    expect(status).toBe('413');
+    expect(sent).toBeLessThan(8 * LIMIT);
+  });
+
+  test('an upload that the client gives up leaves nothing behind', async () => {
+    const before = await kept();
+    await giveUp(media);
+    await waitFor(async () => JSON.stringify(await kept()) === JSON.stringify(before), {
+      what: 'the broken upload to be gone',
+    });
+    expect((await media.send(media.png)).status).toBe(201);
+  });
+
+  test('a public key may not upload, nor a secret one without write:media', async () => {
+    const { shop, harness } = media;
+    refused(await media.send(media.png, { token: shop.public.token }), 403, 'INSUFFICIENT_PERMISSIONS');
+    const reader = await harness.newKey('secret', [shop.store_id], ['read:media', 'write:publications']);
+    refused(await media.send(media.png, { token: reader.token }), 403, 'INSUFFICIENT_PERMISSIONS');
+    refused(await media.send(media.png, { token: 'x' }), 401, 'TOKEN_INVALID');
+  });
+
+  test("another store's is refused, and one that is not active", async () => {
+    refused(await media.send(media.png, { query: { store_id: UNKNOWN } }), 403, 'STORE_ACCESS_DENIED');
+    refused(await media.sendForm({ store_id: UNKNOWN, file: media.png }), 403, 'STORE_ACCESS_DENIED');
+  });
+
+  describe('with an Idempotency-Key', () => {
+    test('are carried out once, and answered again', async () => {
+      const headers = { 'idempotency-key': 'upload-1' };
+      const first = await media.send(media.png, { headers });
+      const again = await media.send(media.png, { headers });
+      expect(again.status).toBe(201);
+      expect(again.body).toEqual(first.body);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+    });
+
+    test('are told apart by their bytes, not by how a form delimits them', async () => {
+      const headers = { 'idempotency-key': 'upload-2' };
+      const first = await media.sendForm({ file: media.png, alt: 'a' }, headers);
+      const again = await media.sendForm({ file: media.png, alt: 'a' }, headers);
+      expect(again.body.data.id).toBe(first.body.data.id);
+      const other = await flatPicture('png', { width: 31, height: 20 });
+      refused(await media.sendForm({ file: other, alt: 'a' }, headers), 409, 'DUPLICATE_OPERATION');
+      refused(await media.sendForm({ file: media.png, alt: 'b' }, headers), 409, 'DUPLICATE_OPERATION');
+    });
+
+    test('may be corrected where they were refused', async () => {
+      const headers = { 'idempotency-key': 'upload-3' };
+      refused(await media.send(Buffer.from('no picture'), { headers }), 415, 'INVALID_FORMAT');
+      expect((await media.send(media.png, { headers })).status).toBe(201);
+    });
+  });
+});
+
+/** Sends picture bytes without end, whatever it is answered, until the connection is gone. */
+async function sendForEver({ harness, token, png }: MediaShop): Promise<{ status: string; sent: number }> {
+  const { hostname, port } = new URL(harness.url);
+  const socket = connect(Number(port), hostname);
+  let sent = 0;
+  let answer = '';
+  const send = (bytes: Buffer): boolean => {
+    sent += bytes.length;
+    return socket.write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, CRLF]));
+  };
+  const gone = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  socket.on('error', () => {});
+  socket.on('data', (data) => {
+    answer += String(data);
+  });
+  socket.write(
+    `POST /api/media HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer ${token}\r\n` +
+      'Content-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n',
+  );
+  send(png);
+  const chunk = Buffer.alloc(65_536);
+  while (!socket.destroyed) {
+    const room = send(chunk) || new Promise((resolve) => socket.once('drain', resolve));
+    await Promise.race([room, gone]);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { status: answer.slice('HTTP/1.1 '.length).slice(0, 3), sent };
+}
+
+const CRLF = Buffer.from('\r\n');
+
+/** Sends the beginning of an upload, and hangs up when the server has some of it. */
+async function giveUp({ harness, token, png }: MediaShop): Promise<void> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'image/png',
+    'content-length': 5_000_000,
+  };
+  const upload = request(`${harness.url}/api/media`, { method: 'POST', headers });
+  upload.on('error', () => {});
+  upload.write(png);
+  await new Promise<void>((resolve) => upload.write(Buffer.alloc(1_000_000), () => resolve()));
+  upload.destroy();
+}

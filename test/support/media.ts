@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { uploadMedia } from '../../services/command/media/service';
+import type { Runtime } from '../../services/runtime';
+import type { Environment } from '../../shared/contracts/realm';
+import { inspectImage } from '../../shared/images/inspect';
+import type { MediaId, StoreId } from '../../shared/kernel/ids';
+import type { BlobStore } from '../../shared/ports/blob-store';
+
+export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+export async function* chunks(...all: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* all;
+}
+
+export async function readBlob(blobs: BlobStore, hash: string): Promise<Buffer | undefined> {
+  const reading = await blobs.read(hash);
+  if (!reading) return undefined;
+  const read: Uint8Array[] = [];
+  for await (const chunk of reading.bytes) read.push(chunk);
+  return Buffer.concat(read);
+}
+
+let requests = 0;
+
+/** An upload that is in the blob store and in the log, and in no queue: as one whose task was lost. */
+export async function uploadWithoutTask(
+  runtime: Runtime,
+  store_id: StoreId,
+  bytes: Uint8Array,
+  { environment = 'live' as Environment, declared = bytes } = {},
+): Promise<MediaId> {
+  const { hash, size_bytes } = await runtime.blobs[environment].originals.put(chunks(bytes));
+  const { mime_type, width, height } = await inspectImage(declared);
+  const context = { source: 'api', request_id: `upload-${++requests}` } as const;
+  const upload = { hash, mime_type, size_bytes, width, height, alt: null };
+  return (await uploadMedia(runtime, context, { environment, store_id }, upload)).value.id;
+}

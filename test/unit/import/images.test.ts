@@ -1,0 +1,220 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { deleteMedia, loadMedia } from '../../../services/command/media/service';
+import { arrangeMedia } from '../../../services/import/arrange-media';
+import { fetchImage } from '../../../services/import/fetch-image';
+import { mediaIdOf, publicationIdOf } from '../../../services/import/identity';
+import type { FetchImage } from '../../../services/import/images';
+import type { MediaId } from '../../../shared/kernel/ids';
+import { uploadWithoutTask } from '../../support/media';
+import { flatPicture } from '../../support/pictures';
+import { newContext, type Shop, withShop } from './some-catalog';
+
+const OPTIONS = { allow_private: true, size_bytes_max: 100_000, timeout_ms: 60_000 };
+const fetch: FetchImage = (url, use) => fetchImage(url, OPTIONS, use);
+const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99' };
+
+let server: Server;
+let url: string;
+let asked: string[];
+let answer: RequestListener;
+
+beforeEach(async () => {
+  asked = [];
+  const picture = await flatPicture('png', { width: 40, height: 30 });
+  answer = (_request, response) => response.end(picture);
+  server = createServer((request, response) => {
+    asked.push(request.url!);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+async function shownOn({ runtime, store }: Shop, external_id: string): Promise<MediaId[]> {
+  const id = publicationIdOf(store, external_id, 1);
+  const events = await runtime.events.live.readStream(`live.publication-${id}` as never);
+  const arranged = events.findLast(({ data }) => 'media_ids' in data);
+  return (arranged?.data.media_ids ?? []) as MediaId[];
+}
+
+test('images are uploaded and shown in the order of the file; the same import again fetches and writes nothing', () =>
+  withShop(async (shop) => {
+    const { run, history, store, runtime } = shop;
+    const images = [`${url}/front.png`, { url: `${url}/back.png`, alt: ' Seen from\n behind ' }];
+    const first = await run([{ ...shirt, images }], { fetch });
+    const ids = [mediaIdOf(store, `${url}/front.png`, 1), mediaIdOf(store, `${url}/back.png`, 1)];
+    expect(first).toMatchObject({ media: { created: 2, unchanged: 0, failed: 0 }, failed: [] });
+    expect(first.images[0]!.images.map(({ media_id }) => media_id)).toEqual(ids);
+    expect(await shownOn(shop, 'shirt')).toEqual(ids);
+    const uploaded = await loadMedia(runtime, 'live', ids[1]!);
+    expect(uploaded).toMatchObject({
+      mime_type: 'image/png',
+      width: 40,
+      height: 30,
+      alt: 'Seen from behind',
+    });
+    expect(uploaded?.progress).toEqual({ status: 'processing' });
+
+    const written = await history();
+    const again = await run([{ ...shirt, images }], { fetch });
+    expect(again).toMatchObject({ media: { created: 0, unchanged: 2 }, publications: { unchanged: 1 } });
+    expect(await history()).toEqual(written);
+    expect(asked).toHaveLength(2);
+  }));
+
+test('an image that several products show is fetched once', () =>
+  withShop(async (shop) => {
+    const images = [`${url}/same.png`];
+    const rows = ['a', 'b', 'c'].map((external_id) => ({ ...shirt, external_id, images }));
+    expect((await shop.run(rows, { fetch })).media).toEqual({
+      created: 1,
+      updated: 0,
+      unchanged: 2,
+      failed: 0,
+    });
+    expect(asked).toEqual(['/same.png']);
+    for (const { external_id } of rows) expect(await shownOn(shop, external_id)).toHaveLength(1);
+  }));
+
+test('what cannot be had is reported by product, and the product and its other images are taken', () =>
+  withShop(async (shop) => {
+    const good = answer;
+    answer = (request, response) => {
+      if (request.url === '/gone.png') return response.writeHead(404).end();
+      if (request.url === '/page.png') return response.end('<html><script>alert(1)</script></html>');
+      if (request.url === '/drawn.svg') return response.end('<svg xmlns="http://www.w3.org/2000/svg"/>');
+      if (request.url === '/huge.png') return response.end(Buffer.alloc(100_001, 1));
+      return good(request, response);
+    };
+    const paths = ['gone.png', 'page.png', 'ok.png', 'drawn.svg', 'huge.png'];
+    const report = await shop.run([{ ...shirt, images: paths.map((path) => `${url}/${path}`) }], { fetch });
+    expect(report).toMatchObject({ publications: { created: 1 }, media: { created: 1, failed: 4 } });
+    const told = (path: string) => report.failed.find(({ reason }) => reason.includes(path));
+    expect(told('gone.png')).toEqual({
+      line: 1,
+      external_id: 'shirt',
+      reason: `image ${url}/gone.png: answered 404`,
+    });
+    expect(told('page.png')?.reason).toContain('no JPEG, PNG, WebP, GIF or AVIF');
+    expect(told('drawn.svg')?.reason).toContain('no JPEG, PNG, WebP, GIF or AVIF');
+    expect(told('huge.png')?.reason).toMatch(/is larger than 100000 bytes|no JPEG/);
+    expect(await shownOn(shop, 'shirt')).toEqual([mediaIdOf(shop.store, `${url}/ok.png`, 1)]);
+
+    // Its server is well again: only what is missing is fetched, and all stand in the file's order.
+    answer = good;
+    asked.length = 0;
+    const again = await shop.run([{ ...shirt, images: paths.map((path) => `${url}/${path}`) }], { fetch });
+    expect(again.media).toEqual({ created: 4, updated: 0, unchanged: 1, failed: 0 });
+    expect(asked.sort()).toEqual(['/drawn.svg', '/gone.png', '/huge.png', '/page.png']);
+    const ids = paths.map((path) => mediaIdOf(shop.store, `${url}/${path}`, 1));
+    expect(await shownOn(shop, 'shirt')).toEqual(ids);
+  }));
+
+test('a private address is refused like any other image that cannot be had', () =>
+  withShop(async ({ run }) => {
+    const guarded: FetchImage = (address, use) =>
+      fetchImage(address, { ...OPTIONS, allow_private: false }, use);
+    const report = await run([{ ...shirt, images: [`${url}/a.png`] }], { fetch: guarded });
+    expect(report.failed).toMatchObject([{ reason: expect.stringContaining('not public') as string }]);
+    expect(asked).toEqual([]);
+  }));
+
+test('what a merchant has added stays in its place, and what is missing comes after it', () =>
+  withShop(async (shop) => {
+    const { run, runtime, store } = shop;
+    await run([{ ...shirt, images: [`${url}/1.png`] }], { fetch });
+    const [first] = await shownOn(shop, 'shirt');
+    const own = await uploadWithoutTask(runtime, store.id, await flatPicture('gif', { width: 5, height: 5 }));
+    await shop.writer().showMedia(publicationIdOf(store, 'shirt', 1), [own]);
+    expect(await shownOn(shop, 'shirt')).toEqual([first, own]);
+    await run([{ ...shirt, images: [`${url}/2.png`, `${url}/1.png`] }], { fetch });
+    expect(await shownOn(shop, 'shirt')).toEqual([first, own, mediaIdOf(store, `${url}/2.png`, 1)]);
+  }));
+
+test('an image that the merchant deleted is made again, once, under another id', () =>
+  withShop(async (shop) => {
+    const { run, runtime, store } = shop;
+    const rows = [{ ...shirt, images: [`${url}/1.png`] }];
+    await run(rows, { fetch });
+    await deleteMedia(runtime, newContext(), {
+      environment: 'live',
+      id: mediaIdOf(store, `${url}/1.png`, 1),
+    });
+    expect((await run(rows, { fetch })).media).toMatchObject({ created: 1 });
+    expect((await run(rows, { fetch })).media).toMatchObject({ unchanged: 1 });
+    expect(await shownOn(shop, 'shirt')).toEqual([mediaIdOf(store, `${url}/1.png`, 2)]);
+    expect(asked).toHaveLength(2);
+  }));
+
+test('nothing is fetched in a dry run, nor where it is not wanted: addresses are told of', () =>
+  withShop(async ({ run }) => {
+    const rows = [{ ...shirt, images: [`${url}/1.png`] }];
+    for (const options of [{ fetch, dry_run: true }, {}]) {
+      const report = await run(rows, options);
+      expect(report.images[0]!.images).toEqual([{ url: `${url}/1.png`, alt: null, media_id: null }]);
+      expect(report.media).toEqual({ created: 0, updated: 0, unchanged: 0, failed: 0 });
+    }
+    expect(asked).toEqual([]);
+  }));
+
+test('four are fetched at once, whatever the number of products', () =>
+  withShop(async ({ run }) => {
+    let running = 0;
+    let most = 0;
+    const good = answer;
+    answer = (request, response) => {
+      most = Math.max(most, ++running);
+      // Each waits until four have come, or all that are left.
+      const finish = (): void => {
+        if (most < 4) return void setImmediate(finish);
+        running--;
+        good(request, response);
+      };
+      finish();
+    };
+    const rows = Array.from({ length: 12 }, (_, n) => ({
+      ...shirt,
+      external_id: `p${n}`,
+      images: [`${url}/${n}-a.png`, `${url}/${n}-b.png`],
+    }));
+    expect((await run(rows, { fetch })).media.created).toBe(24);
+    expect(most).toBe(4);
+  }));
+
+test('a run that is stopped while it fetches says that it is not complete, and the next one completes it', () =>
+  withShop(async ({ run }) => {
+    const stop = new AbortController();
+    const good = answer;
+    answer = () => stop.abort();
+    const stopping: FetchImage = (address, use) =>
+      fetchImage(address, { ...OPTIONS, signal: stop.signal }, use);
+    const rows = [{ ...shirt, images: [`${url}/1.png`] }];
+    const stopped = await run(rows, { fetch: stopping, signal: stop.signal });
+    expect(stopped).toMatchObject({ complete: false, failed: [], media: { created: 0, failed: 0 } });
+    answer = good;
+    expect(await run(rows, { fetch })).toMatchObject({ complete: true, media: { created: 1 } });
+  }));
+
+test('more than fifty images are cut, and told of', () =>
+  withShop(async (shop) => {
+    const images = Array.from({ length: 52 }, (_, n) => `${url}/${n}.png`);
+    const report = await shop.run([{ ...shirt, images }], { fetch });
+    expect(report.media.created).toBe(50);
+    expect(report.warnings).toHaveLength(2);
+    expect(await shownOn(shop, 'shirt')).toHaveLength(50);
+  }));
+
+test('media are arranged as the file says, unless others are shown, too', () => {
+  const ids = (text: string) => [...text] as unknown as MediaId[];
+  const arranged = (shown: string, of_file: string) => arrangeMedia(ids(shown), ids(of_file)).join('');
+  expect(arranged('', 'abc')).toBe('abc');
+  expect(arranged('ca', 'abc')).toBe('abc');
+  expect(arranged('abc', 'abc')).toBe('abc');
+  expect(arranged('xa', 'abc')).toBe('xabc');
+  expect(arranged('cxa', 'abc')).toBe('cxab');
+});

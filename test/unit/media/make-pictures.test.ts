@@ -1,0 +1,127 @@
+import { loadMedia } from '../../../services/command/media/service';
+import { makePictures } from '../../../services/media/make-pictures';
+import type { Runtime } from '../../../services/runtime';
+import type { MediaPictures } from '../../../shared/contracts/aggregates/media';
+import { CatalogError } from '../../../shared/kernel/errors';
+import type { MediaId, StoreId } from '../../../shared/kernel/ids';
+import { type Harness, startHarness } from '../../support/harness';
+import { hashOf, readBlob, uploadWithoutTask } from '../../support/media';
+import { animation, boastfulPng, flatPicture } from '../../support/pictures';
+
+let harness: Harness;
+let runtime: Runtime;
+let store_id: StoreId;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  // What is made here is made by the test alone.
+  await harness.service.rendering.stop();
+  runtime = harness.service.runtime;
+  store_id = await harness.newStore();
+});
+afterAll(() => harness.close());
+
+const task = (media_id: MediaId) => ({ environment: 'live' as const, media_id });
+const progressOf = async (id: MediaId) => (await loadMedia(runtime, 'live', id))?.progress;
+const lengthOf = async (id: MediaId) =>
+  (await runtime.events.live.readStream(`live.media-${id}` as never)).length;
+async function picturesOf(id: MediaId): Promise<MediaPictures> {
+  const progress = await progressOf(id);
+  if (progress?.status !== 'ready') throw new Error(`not ready: ${JSON.stringify(progress)}`);
+  return progress.pictures;
+}
+
+/** The runtime with one of its parts in `live` changed. */
+function withPart(part: 'append' | 'put', fail: (times: number) => void): Runtime {
+  let times = 0;
+  if (part === 'append') {
+    const live = Object.create(runtime.events.live) as Runtime['events']['live'];
+    live.append = async (...call) => {
+      fail(++times);
+      return runtime.events.live.append(...call);
+    };
+    return { ...runtime, events: { ...runtime.events, live } };
+  }
+  const pictures = Object.create(runtime.blobs.live.pictures) as Runtime['blobs']['live']['pictures'];
+  pictures.put = async (bytes) => {
+    fail(++times);
+    return runtime.blobs.live.pictures.put(bytes);
+  };
+  return { ...runtime, blobs: { ...runtime.blobs, live: { ...runtime.blobs.live, pictures } } };
+}
+
+test('an upload becomes ready, and every picture that it names can be read as it is told of', async () => {
+  const original = await flatPicture('jpeg', { width: 2000, height: 1200 });
+  const id = await uploadWithoutTask(runtime, store_id, original);
+  expect(await makePictures(runtime, task(id))).toBe('ready');
+  const { picture, variants, placeholder } = await picturesOf(id);
+  expect(variants.map(({ name, width }) => [name, width])).toEqual([
+    ['thumb', 200],
+    ['small', 480],
+    ['medium', 960],
+    ['large', 1600],
+  ]);
+  expect(placeholder).toMatch(/^data:image\/webp;base64,/);
+  for (const { hash, size_bytes } of [picture, ...variants]) {
+    const bytes = await readBlob(runtime.blobs.live.pictures, hash);
+    expect([bytes?.length, hashOf(bytes!)]).toEqual([size_bytes, hash]);
+  }
+  // The original tells where it was taken: it is nowhere that anybody may load from.
+  expect(await runtime.blobs.live.pictures.size(hashOf(original))).toBeUndefined();
+});
+
+test('a task that comes twice, or after the media was deleted, does nothing', async () => {
+  const id = await uploadWithoutTask(runtime, store_id, await flatPicture('png', { width: 9, height: 9 }));
+  expect(await makePictures(runtime, task(id))).toBe('ready');
+  expect(await makePictures(runtime, task(id))).toBe('nothing');
+  expect(await lengthOf(id)).toBe(2);
+  expect(await makePictures(runtime, task('00000000-0000-7000-8000-000000000000' as MediaId))).toBe(
+    'nothing',
+  );
+});
+
+test('two at once on the same media record its pictures once', async () => {
+  const id = await uploadWithoutTask(runtime, store_id, await animation('gif', { width: 40, height: 20 }, 4));
+  const outcomes = await Promise.all([makePictures(runtime, task(id)), makePictures(runtime, task(id))]);
+  expect(outcomes.sort()).toEqual(['nothing', 'ready']);
+  expect(await lengthOf(id)).toBe(2);
+});
+
+test('a file whose header is well and whose pixels are not fails for good', async () => {
+  const id = await uploadWithoutTask(runtime, store_id, boastfulPng({ width: 700, height: 700 }));
+  expect(await makePictures(runtime, task(id))).toBe('failed');
+  expect(await progressOf(id)).toEqual({ status: 'failed', reason: 'damaged' });
+  expect(await makePictures(runtime, task(id))).toBe('nothing');
+});
+
+test('a file that has grown beyond what is taken fails as too large', async () => {
+  // As one that an older version of this service has let in.
+  const bomb = boastfulPng({ width: 50_000, height: 50_000 });
+  const declared = boastfulPng({ width: 700, height: 700 });
+  const id = await uploadWithoutTask(runtime, store_id, bomb, { declared });
+  expect(await makePictures(runtime, task(id))).toBe('failed');
+  expect(await progressOf(id)).toEqual({ status: 'failed', reason: 'too_large' });
+});
+
+test('a blob store or a log that is away fails the task and not the media, which is made ready later', async () => {
+  const original = await flatPicture('webp', { width: 300, height: 300 });
+  const id = await uploadWithoutTask(runtime, store_id, original);
+  const away = new CatalogError('unavailable');
+  for (const part of ['put', 'append'] as const)
+    for (const at of part === 'put' ? [1, 3] : [1]) {
+      const failing = withPart(part, (times) => {
+        if (times === at) throw away;
+      });
+      await expect(makePictures(failing, task(id))).rejects.toBe(away);
+      expect(await progressOf(id)).toEqual({ status: 'processing' });
+    }
+  expect(await makePictures(runtime, task(id))).toBe('ready');
+});
+
+test('an original that is not there is not taken for a damaged one: another process may have it', async () => {
+  const original = await flatPicture('jpeg', { width: 77, height: 31 });
+  const id = await uploadWithoutTask(runtime, store_id, original);
+  await runtime.blobs.live.originals.delete(hashOf(original));
+  await expect(makePictures(runtime, task(id))).rejects.toThrow('is not in the blob store');
+  expect(await progressOf(id)).toEqual({ status: 'processing' });
+});
