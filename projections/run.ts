@@ -64,6 +64,11 @@ export class LaneRun {
     return this.unit.dirtyCount;
   }
 
+  /** Documents in memory. */
+  get size(): number {
+    return this.unit.size;
+  }
+
   /** Of the documents in memory, in characters. */
   get textLength(): number {
     return this.unit.textLength;
@@ -82,7 +87,7 @@ export class LaneRun {
         continue;
       }
       if (this.parking.size > 0) await this.flush(this.folded);
-      const sweep = i < swept ? undefined : sweepFor(this.unit, events.slice(i, i + SWEEP_LENGTH_MAX));
+      const sweep = i < swept ? undefined : sweepFor(this.unit, events, i);
       if (sweep) {
         await this.sweep(sweep);
         await loadTouched(this.unit, events.slice(i));
@@ -110,9 +115,9 @@ export class LaneRun {
     this.folded = to;
   }
 
-  /** Lets go of the documents in memory where they are too many; a long run calls it after a flush. */
-  trim(limits: { readonly documents: number; readonly text: number }): void {
-    if (this.unit.size > limits.documents || this.unit.textLength > limits.text) this.unit.forgetAll();
+  /** Lets go of the documents in memory that are written; a long run calls it after a flush where they are too many. */
+  forgetAll(): void {
+    this.unit.forgetAll();
   }
 
   private async fold(event: RecordedEvent): Promise<void> {
@@ -180,9 +185,6 @@ export class LaneRun {
     return new UnitOfWork(version, { parked: this.parked, late });
   }
 }
-
-/** A patch gives a few events; a longer run of one listing's events is swept in parts. */
-const SWEEP_LENGTH_MAX = 16;
 
 export function parkedAt(event: RecordedEvent, lane: number, error: unknown, now_ms: number): ParkedStream {
   const { stream, revision, position } = event;
