@@ -67,6 +67,11 @@ export class LaneRun {
     return this.unit.dirtyCount;
   }
 
+  /** Documents in memory. */
+  get size(): number {
+    return this.unit.size;
+  }
+
   /** Of the documents in memory, in characters. */
   get textLength(): number {
     return this.unit.textLength;
@@ -85,7 +90,7 @@ export class LaneRun {
         continue;
       }
       if (this.parking.size > 0) await this.flush(this.folded);
-      const length = i < swept ? 0 : await this.sweepBefore(events.slice(i, i + SWEEP_LENGTH_MAX));
+      const length = i < swept ? 0 : await this.sweepBefore(events, i);
       if (length > 0) {
         await this.load(events.slice(i));
         swept = i + length;
@@ -112,9 +117,9 @@ export class LaneRun {
     this.folded = to;
   }
 
-  /** Lets go of the documents in memory where they are too many; a long run calls it after a flush. */
-  trim(limits: { readonly documents: number; readonly text: number }): void {
-    if (this.unit.size > limits.documents || this.unit.textLength > limits.text) this.unit.forgetAll();
+  /** Lets go of the documents in memory that are written; a long run calls it after a flush where they are too many. */
+  forgetAll(): void {
+    this.unit.forgetAll();
   }
 
   private async fold(event: RecordedEvent): Promise<void> {
@@ -146,11 +151,11 @@ export class LaneRun {
     return loadTouched(this.unit, events, this.options.users_max ?? USERS_MAX);
   }
 
-  /** Sweeps what the first of these events calls for, and gives how many of them that stands for. */
-  private async sweepBefore(events: readonly RecordedEvent[]): Promise<number> {
-    const listing = sweepFor(this.unit, events);
+  /** Sweeps what the event at `index` calls for, and gives how many events that stands for. */
+  private async sweepBefore(events: readonly RecordedEvent[], index: number): Promise<number> {
+    const listing = sweepFor(this.unit, events, index);
     if (listing) await this.sweep(listing);
-    const media = listing ? undefined : mediaSweepFor(this.unit, events);
+    const media = listing ? undefined : mediaSweepFor(this.unit, events, index);
     if (media) await this.sweepMedia(media);
     return (listing ?? media)?.length ?? 0;
   }
@@ -214,8 +219,6 @@ export class LaneRun {
   }
 }
 
-/** A patch gives a few events; a longer run of one listing's events is swept in parts. */
-const SWEEP_LENGTH_MAX = 16;
 const USERS_MAX = 1_000;
 
 export function parkedAt(event: RecordedEvent, lane: number, error: unknown, now_ms: number): ParkedStream {

@@ -22,22 +22,25 @@ export interface MediaSweep {
 
 const CHUNK = 500;
 
-/** The sweep that the first of these events calls for, together with those of the same stream right behind it. */
-export function mediaSweepFor(unit: UnitOfWork, events: readonly RecordedEvent[]): MediaSweep | undefined {
-  const id = mediaOf(events[0])?.id as MediaId | undefined;
+/** The sweep that the event at `index` calls for, together with those of the same stream right behind it. */
+export function mediaSweepFor(
+  unit: UnitOfWork,
+  events: readonly RecordedEvent[],
+  index: number,
+): MediaSweep | undefined {
+  const id = mediaOf(events[index])?.id as MediaId | undefined;
   if (id === undefined || !unit.isCrowded(id)) return undefined;
   const before = unit.read<MediaView>('media', id);
   let media = before;
   let length = 0;
-  for (const recorded of events) {
-    const next = mediaOf(recorded);
-    if (next?.id !== id) break;
+  for (let next = mediaOf(events[index]); next?.id === id; next = mediaOf(events[index + length])) {
+    const recorded = events[index + length]!;
     const occasion = { id, revision: recorded.revision, at: recorded.metadata.occurred_at };
     media = foldMedia(media, next.event as MediaEvent, occasion, next.realm as Environment);
     length++;
   }
   if (media === before) return undefined;
-  return { media_id: id, media, position: events[0]!.position, length };
+  return { media_id: id, media, position: events[index]!.position, length };
 }
 
 /**
