@@ -1,10 +1,11 @@
 import { decodeEvent } from '../../shared/contracts/codec';
 import { parseStreamName, type RecordedEvent, START } from '../../shared/contracts/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { AccountId, ListingId, PublicationId } from '../../shared/kernel/ids';
+import type { AccountId, ListingId, MediaId, PublicationId } from '../../shared/kernel/ids';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { StoreDeps, WriteContext } from '../command/context';
 import { deleteListing } from '../command/listing/service';
+import { deleteMedia } from '../command/media/service';
 import { deletePublication } from '../command/publication/service';
 import { runPool } from '../import/pool';
 
@@ -13,6 +14,7 @@ const CONCURRENCY = 32;
 export interface TestData {
   readonly publications: readonly PublicationId[];
   readonly listings: readonly ListingId[];
+  readonly media: readonly MediaId[];
 }
 
 /** What the account's test stores hold, from the log itself: complete, however far the documents are behind. */
@@ -20,6 +22,7 @@ export async function findTestData(log: EventStore, account_id: AccountId): Prom
   const stores = new Set<string>();
   const publications = new Set<PublicationId>();
   const listings = new Set<ListingId>();
+  const media = new Set<MediaId>();
   for await (const event of wholeLog(log)) {
     const id = parseStreamName(event.stream)?.id ?? '';
     if (event.type === 'StoreCreated' && isStoreOf(event, account_id)) stores.add(id);
@@ -28,8 +31,10 @@ export async function findTestData(log: EventStore, account_id: AccountId): Prom
     if (event.type === 'PublicationDeleted') publications.delete(id as PublicationId);
     if (event.type === 'ListingCreated') listings.add(id as ListingId);
     if (event.type === 'ListingDeleted') listings.delete(id as ListingId);
+    if (event.type === 'MediaUploaded') media.add(id as MediaId);
+    if (event.type === 'MediaDeleted') media.delete(id as MediaId);
   }
-  return { publications: [...publications], listings: [...listings] };
+  return { publications: [...publications], listings: [...listings], media: [...media] };
 }
 
 function isStoreOf(event: RecordedEvent, account_id: AccountId): boolean {
@@ -58,7 +63,7 @@ export async function deleteTestData(
   context: WriteContext,
   found: TestData,
   options: { readonly on_progress: (done: number) => void; readonly signal: AbortSignal },
-): Promise<{ publications: number; listings: number }> {
+): Promise<{ publications: number; listings: number; media: number }> {
   let done = 0;
   const deleteAll = async <Id>(
     ids: readonly Id[],
@@ -77,7 +82,8 @@ export async function deleteTestData(
     deletePublication(deps, context, { environment, id }),
   );
   const listings = await deleteAll(found.listings, (id) => deleteListing(deps, context, { environment, id }));
-  return { publications, listings };
+  const media = await deleteAll(found.media, (id) => deleteMedia(deps, context, { environment, id }));
+  return { publications, listings, media };
 }
 
 async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
@@ -89,7 +95,7 @@ async function unlessGone(deleting: Promise<unknown>): Promise<boolean> {
     await deleting;
     return true;
   } catch (error) {
-    const gone = ['publication_not_found', 'listing_not_found'];
+    const gone = ['publication_not_found', 'listing_not_found', 'media_not_found'];
     if (error instanceof CatalogError && gone.includes(error.condition)) return false;
     throw error;
   }

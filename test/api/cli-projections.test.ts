@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openViewStore } from '../../shared/adapters/open';
+import { uploadMedia } from '../../services/command/media/service';
+import { openEventStore, openViewStore } from '../../shared/adapters/open';
 import { streamName } from '../../shared/contracts/envelope';
 import { laneOf } from '../../shared/contracts/lanes';
 import { parseConfig } from '../../shared/kernel/config';
+import type { StoreId } from '../../shared/kernel/ids';
+import { realSystem } from '../../shared/kernel/system';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
 import { withTempDir } from '../support/temp-dir';
 import { Cli, expectFailure } from './cli-run';
@@ -120,16 +123,38 @@ test('parked streams are listed, retried and skipped', () =>
   }));
 
 test('test data is reset by deletions, and nothing else is touched', () =>
-  withCatalog(async (cli, { account }) => {
+  withCatalog(async (cli, { account, store }) => {
     const live = await cli.store(account);
+    await recordMedia(cli, store);
     const reset = ['test-data', 'reset', '--account', account];
-    expectFailure(await cli.run(...reset), 2, '12 test publications and 1 test listings');
-    expect(await cli.json(...reset, '--yes')).toEqual({ account_id: account, publications: 12, listings: 1 });
+    expectFailure(await cli.run(...reset), 2, '12 test publications, 1 test listings and 1 test media');
+    const deleted = { account_id: account, publications: 12, listings: 1, media: 1 };
+    expect(await cli.json(...reset, '--yes')).toEqual(deleted);
     const before = (await cli.json('projections', 'status', '--realm', 'test')).realms[0].head;
-    expect(before).toBe(String(1 + 13 + 13));
-    expect(await cli.json(...reset, '--yes')).toMatchObject({ publications: 0, listings: 0 });
+    expect(before).toBe(String(1 + 14 + 14));
+    expect(await cli.json(...reset, '--yes')).toMatchObject({ publications: 0, listings: 0, media: 0 });
     const { stores } = await cli.json('store', 'list', '--account', account);
     expect(stores.map(({ id }: { id: string }) => id)).toContain(live);
     expect(stores).toHaveLength(2);
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }, '--test'));
+
+/** As an upload would. */
+async function recordMedia(cli: Cli, store_id: string): Promise<void> {
+  const test = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'test');
+  try {
+    const deps = { system: realSystem, events: { live: test, test } };
+    const context = { source: 'api', request_id: 'upload' } as const;
+    const target = { environment: 'test', store_id: store_id as StoreId } as const;
+    const image = {
+      hash: 'a'.repeat(64),
+      mime_type: 'image/png',
+      size_bytes: 1,
+      width: 1,
+      height: 1,
+    } as const;
+    await uploadMedia(deps, context, target, { ...image, alt: null });
+  } finally {
+    await test.close();
+  }
+}

@@ -1,5 +1,7 @@
 import { openApiDocument } from '../../shared/http/openapi/document';
 import { type Harness, type Reply, startHarness } from '../support/harness';
+import { flatPicture } from '../support/pictures';
+import { waitFor } from '../support/wait-for';
 import { type StockedShop, stockShop } from './reads-shop';
 
 interface Operation {
@@ -16,12 +18,30 @@ const OPERATIONS = Object.entries(paths).flatMap(([path, methods]) =>
 
 let harness: Harness;
 let shop: StockedShop;
+let picture: Blob;
+let media: { id: string; url: string };
 
 beforeAll(async () => {
   harness = await startHarness();
   shop = await stockShop(harness);
+  const bytes = await flatPicture('png', { width: 30, height: 20 });
+  picture = new Blob([new Uint8Array(bytes)], { type: 'image/png' });
+  media = await readyMedia();
 });
 afterAll(() => harness.close());
+
+/** Whose pictures are made. */
+async function readyMedia(): Promise<{ id: string; url: string }> {
+  const { token } = shop.secret;
+  const { body } = await harness.request('POST', '/api/media', { token, body: picture });
+  return waitFor(
+    async () => {
+      const { data } = (await harness.request('GET', `/api/media/${body.data.id}`, { token })).body;
+      return data.status === 'ready' ? data : undefined;
+    },
+    { what: 'the pictures of an upload' },
+  );
+}
 
 describe('GET /openapi.json', () => {
   test('is the whole interface, for everybody to keep for a while', async () => {
@@ -46,22 +66,33 @@ describe('GET /openapi.json', () => {
 describe('from the document alone', () => {
   const request = (method: string, path: string): Promise<Reply> => {
     const { security, parameters, requestBody } = paths[path]![method]!;
-    const id = path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
+    const id = idFor(path);
     const query = parameters
       .filter((one) => one.in === 'query' && one.required)
       .map(({ name }) => `${name}=shirt`);
-    const sent = requestBody?.content['application/json']?.example;
+    const sent = requestBody?.content['image/*']
+      ? picture
+      : requestBody?.content['application/json']?.example;
     const token = security.some((one) => 'bearer' in one) ? { token: shop.secret.token } : {};
     const headers: Record<string, string> = security.some((one) => 'api_key' in one)
       ? { 'x-api-key': shop.secret.key }
       : {};
     const asked = query.length === 0 ? '' : `?${query.join('&')}`;
     const body = sent === undefined ? {} : { body: sent };
-    return harness.request(method.toUpperCase(), `${path.replace('{id}', id)}${asked}`, {
-      ...token,
-      ...body,
-      headers,
-    });
+    return harness.request(
+      method.toUpperCase(),
+      `${path === '/media/{environment}/{file}' ? media.url : path.replace('{id}', id)}${asked}`,
+      {
+        ...token,
+        ...body,
+        headers,
+      },
+    );
+  };
+
+  const idFor = (path: string): string => {
+    if (path.includes('/media/')) return media.id;
+    return path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
   };
 
   // What is deleted comes last.

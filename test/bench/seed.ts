@@ -8,11 +8,14 @@ import { createPublication } from '../../services/command/publication/service';
 import { createStore } from '../../services/command/store/service';
 import { openRuntime } from '../../services/runtime';
 import { parseConfig } from '../../shared/kernel/config';
+import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
+import { waitFor } from '../support/wait-for';
 
 export interface Seeded {
   readonly public_token: string;
   readonly secret_token: string;
+  readonly store_id: StoreId;
   readonly publication_ids: readonly string[];
   readonly listing_ids: readonly string[];
   /** Of one publication's answer, so that the baseline sends as much. */
@@ -22,9 +25,15 @@ export interface Seeded {
 const LISTINGS = 10;
 const DESCRIPTION = 'A believable description of a product, of the length that shops write. '.repeat(6);
 
-/** A store with `count` publications in ten listings, written through the command services. */
-export async function seed(folder: string, count: number): Promise<{ tokens(url: string): Promise<Seeded> }> {
-  const config = parseConfig({ DATA_DIR: folder, DEMO: 'off' });
+/**
+ * A store with `count` publications in ten listings, written through the command services. `settings` say where.
+ * `tokens` waits until the service has projected them.
+ */
+export async function seed(
+  settings: Readonly<Record<string, string>>,
+  count: number,
+): Promise<{ tokens(url: string): Promise<Seeded> }> {
+  const config = parseConfig({ ...settings, DEMO: 'off' });
   const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
   const deps = { system: realSystem, events: runtime.events };
   let requests = 0;
@@ -61,24 +70,30 @@ export async function seed(folder: string, count: number): Promise<{ tokens(url:
     publication_ids.push(...(await Promise.all(batch)));
   }
   await runtime.close();
-  return { tokens: (url) => tokens(url, keys, publication_ids, listing_ids) };
+  const { id: store_id } = store.value;
+  return { tokens: (url) => tokens(url, keys, { store_id, publication_ids, listing_ids }) };
 }
 
 async function tokens(
   url: string,
   keys: { public: string; secret: string },
-  publication_ids: readonly string[],
-  listing_ids: readonly string[],
+  ids: Pick<Seeded, 'store_id' | 'publication_ids' | 'listing_ids'>,
 ): Promise<Seeded> {
-  const token = async (key: string): Promise<string> => {
-    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-    const body = JSON.stringify({ ttl_minutes: 60 });
-    const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers, body });
-    return ((await reply.json()) as { data: { token: string } }).data.token;
-  };
+  const token = (key: string): Promise<string> =>
+    waitFor(async () => {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+      const body = JSON.stringify({ ttl_minutes: 60 });
+      const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers, body });
+      return ((await reply.json()) as { data?: { token: string } }).data?.token;
+    });
   const [public_token, secret_token] = [await token(keys.public), await token(keys.secret)];
   const headers = { authorization: `Bearer ${public_token}` };
-  const sample = await fetch(`${url}/api/publication/${publication_ids[0]}`, { headers });
+  await waitFor(async () => {
+    const reply = await fetch(`${url}/api/publications?limit=1`, { headers });
+    const { meta } = (await reply.json()) as { meta?: { item_count?: number } };
+    return meta?.item_count === ids.publication_ids.length;
+  });
+  const sample = await fetch(`${url}/api/publication/${ids.publication_ids[0]}`, { headers });
   const body_bytes = (await sample.text()).length;
-  return { public_token, secret_token, publication_ids, listing_ids, body_bytes };
+  return { public_token, secret_token, ...ids, body_bytes };
 }

@@ -79,6 +79,20 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     await drop();
   });
 
+  test('what was given up while it was put, and is about to be removed, gets no name any more', async () => {
+    const { url, database, pieces, drop } = ownDatabase(server);
+    const store = new GridFsBlobStore({ ...WHERE, url });
+    async function* givenUp(): AsyncGenerator<Uint8Array> {
+      yield randomBytes(600_000);
+      await database.collection('originals.loose').updateMany({}, { $set: { given_up: true } });
+    }
+    await expect(store.put(givenUp())).rejects.toMatchObject({ condition: 'unavailable' });
+    expect(await listed(store)).toEqual([]);
+    expect(await pieces()).toBe(0);
+    await store.close();
+    await drop();
+  });
+
   test('a file that lost its blob in a delete that broke off is removed, and one that kept it stays', async () => {
     const { url, database, pieces, drop } = ownDatabase(server);
     const store = new GridFsBlobStore({ ...WHERE, url });

@@ -21,6 +21,8 @@ export interface Table {
   readonly name: CollectionName;
   readonly spec: CollectionSpec;
   readonly keys: readonly string[];
+  /** Of the keys, in their order. */
+  readonly columns: readonly string[];
   /** Columns of keys that some index holds: an update that assigns none of them leaves all indexes alone. */
   readonly indexed: readonly string[];
 }
@@ -34,7 +36,7 @@ function toTable(name: CollectionName): Table {
   const keys = Object.keys(spec.keys);
   const parts = [...spec.indexes, spec.unique ?? []].flat().map(toPart);
   const indexed = keys.filter((key) => parts.some((part) => part.key === key)).map(keyColumn);
-  return { name, spec, keys, indexed };
+  return { name, spec, keys, columns: keys.map(keyColumn), indexed };
 }
 
 function toPart(part: string): { key: string; direction: 'ASC' | 'DESC' } {
@@ -53,31 +55,42 @@ export function column(table: Table, key: string): string {
   return key === 'id' ? 'id' : keyColumn(key);
 }
 
-/** Creates every collection's table and indexes. Keys stand first, so that a filter need not read past them. */
-export const DOCUMENTS_SCHEMA = documentsSchema(COLLECTION_NAMES);
-
-/** The tables of these collections. */
+/** Creates the tables of these collections. Keys stand first, so that a filter need not read past them. */
 export function documentsSchema(names: readonly CollectionName[]): string {
   return names.map((name) => toDdl(tables[name])).join(';\n');
 }
+
+export const DOCUMENTS_SCHEMA = documentsSchema(COLLECTION_NAMES);
 
 function toDdl(table: Table): string {
   const keys = Object.entries(table.spec.keys).map(
     ([key, kind]) => `${keyColumn(key)} ${kind.toUpperCase()},`,
   );
-  const statements = [
-    `CREATE TABLE ${table.name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
-     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${table.spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`,
-    ...table.spec.indexes.map((parts, index) => {
-      const columns = parts.map(toPart).map(({ key, direction }) => `${column(table, key)} ${direction}`);
-      return `CREATE INDEX ${table.name}_${index} ON ${table.name} (${columns.join(', ')})`;
-    }),
-    ...(table.spec.unique ?? []).map(
-      (key) => `CREATE UNIQUE INDEX ${table.name}_${key} ON ${table.name} (${column(table, key)})`,
-    ),
-  ];
-  return statements.join(';\n');
+  return `CREATE TABLE ${table.name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
+     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${table.spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
 }
+
+export interface Index {
+  readonly name: string;
+  readonly table: Table;
+  /** The first of the keys that it is sorted by. */
+  readonly first: string;
+  readonly ddl: string;
+}
+
+export const indexes: readonly Index[] = Object.values(tables).flatMap((table) => [
+  ...table.spec.indexes.map((parts, index): Index => {
+    const columns = parts.map(toPart).map(({ key, direction }) => `${column(table, key)} ${direction}`);
+    const name = `${table.name}_${index}`;
+    const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
+    return { name, table, first: toPart(parts[0]!).key, ddl };
+  }),
+  ...(table.spec.unique ?? []).map((key): Index => {
+    const name = `${table.name}_${key}`;
+    const ddl = `CREATE UNIQUE INDEX IF NOT EXISTS ${name} ON ${table.name} (${column(table, key)})`;
+    return { name, table, first: key, ddl };
+  }),
+]);
 
 /** The columns of a SELECT that `toDocument` reads. */
 export function selected(table: Table, parts: readonly DocumentPart[]): string {
@@ -170,17 +183,20 @@ export function toColumns(table: Table, document: StoredDocument['document']): C
   }
   if (document.words && !table.spec.words) throw new Error(`${table.name} is not searched by words`);
   for (const key of Object.keys(document.keys)) column(table, key);
-  const keys = Object.fromEntries(
-    table.keys.map((key) => [key, checkedKey(table, key, document.keys[key] ?? null)]),
-  );
-  return {
-    ...Object.fromEntries(Object.entries(keys).map(([key, value]) => [keyColumn(key), value])),
-    exact_keys: Object.values(keys).every(survivesColumn) ? null : JSON.stringify(keys),
-    body: JSON.stringify(document.body),
-    state: JSON.stringify(document.state),
-    expansions: JSON.stringify(document.expansions),
-    ...(table.spec.words ? wordColumns(table.spec.words.scope, document) : {}),
-  };
+  const keys: Record<string, Key> = {};
+  const values: Record<string, SqlValue> = {};
+  let exact = true;
+  for (const [index, key] of table.keys.entries()) {
+    const value = checkedKey(table, key, document.keys[key] ?? null);
+    keys[key] = value;
+    values[table.columns[index]!] = value;
+    exact &&= survivesColumn(value);
+  }
+  values.exact_keys = exact ? null : JSON.stringify(keys);
+  values.body = JSON.stringify(document.body);
+  values.state = JSON.stringify(document.state);
+  values.expansions = JSON.stringify(document.expansions);
+  return table.spec.words ? Object.assign(values, wordColumns(table.spec.words.scope, document)) : values;
 }
 
 function checkedKey(table: Table, key: string, value: Key): Key {
@@ -191,7 +207,9 @@ function checkedKey(table: Table, key: string, value: Key): Key {
   throw new Error(`${table.name}.${key} is a key of kind ${table.spec.keys[key]}, not ${typeof value}`);
 }
 
+const LOST_IN_COLUMN = /[\0\p{Surrogate}]/u;
+
 /** A text column comes back cut at a NUL and with half surrogate pairs replaced; JSON escapes both. */
 function survivesColumn(value: Key): boolean {
-  return typeof value !== 'string' || !(value.includes('\u0000') || /\p{Surrogate}/u.test(value));
+  return typeof value !== 'string' || !LOST_IN_COLUMN.test(value);
 }

@@ -1,0 +1,96 @@
+import { pino } from 'pino';
+import { createAccount } from '../../services/command/account/service';
+import { newPublicationSchema } from '../../services/command/publication/body';
+import { createPublication } from '../../services/command/publication/service';
+import { createStore } from '../../services/command/store/service';
+import { openRuntime, type Runtime } from '../../services/runtime';
+import { laneOf } from '../../shared/contracts/lanes';
+import { parseConfig } from '../../shared/kernel/config';
+import type { StoreId } from '../../shared/kernel/ids';
+import { realSystem } from '../../shared/kernel/system';
+
+const STORES = 8;
+const AT_ONCE = 64;
+const PATIENCE_MS = 120_000;
+
+/** Writes into the log of a running service, past its HTTP, and sees when the service has projected it. */
+export class LiveProjection {
+  private readonly runtime: Runtime;
+  private readonly stores: StoreId[] = [];
+  private requests = 0;
+
+  private constructor(runtime: Runtime) {
+    this.runtime = runtime;
+  }
+
+  static async open(settings: Readonly<Record<string, string>>): Promise<LiveProjection> {
+    const config = parseConfig({ ...settings, DEMO: 'off' });
+    const live = new LiveProjection(await openRuntime(config, pino({ level: 'silent' }), realSystem));
+    const account = await createAccount(live.deps, live.context(), { name: 'Live' });
+    const place = { account_id: account.value.id };
+    for (let n = 0; n < STORES; n++) {
+      const about = { name: `Live ${n}`, environment: 'live' } as const;
+      live.stores.push((await createStore(live.deps, live.context(), place, about)).value.id);
+    }
+    return live;
+  }
+
+  /** Publications, 64 at once, in eight stores; per second, from the first append to the last one projected. */
+  async burst(count: number): Promise<number> {
+    const began_ms = performance.now();
+    let next = 0;
+    const last = new Map<StoreId, bigint>();
+    const writer = async (): Promise<void> => {
+      while (next < count) {
+        const store_id = this.stores[next++ % STORES]!;
+        const position = await this.create(store_id);
+        if (position > (last.get(store_id) ?? 0n)) last.set(store_id, position);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, writer));
+    await Promise.all([...last].map(([store_id, position]) => this.projected(store_id, position)));
+    return count / ((performance.now() - began_ms) / 1_000);
+  }
+
+  /** Of one publication alone, in µs: until it is in the log, and from there until it is in the documents. */
+  async alone(): Promise<{ write_us: number; project_us: number }> {
+    const store_id = this.stores[0]!;
+    const began_ms = performance.now();
+    const position = await this.create(store_id);
+    const written_ms = performance.now();
+    await this.projected(store_id, position);
+    const projected_ms = performance.now();
+    return { write_us: 1_000 * (written_ms - began_ms), project_us: 1_000 * (projected_ms - written_ms) };
+  }
+
+  /** Resolves when all that a store was written is projected. */
+  async level(store_id: StoreId): Promise<void> {
+    await this.projected(store_id, await this.create(store_id));
+  }
+
+  private async create(store_id: StoreId): Promise<bigint> {
+    const fields = { title: `Live ${this.requests}`, price_currency: 'USD', price_amount: 999 };
+    const target = { environment: 'live', store_id } as const;
+    const input = newPublicationSchema.parse(fields);
+    return (await createPublication(this.deps, this.context(), target, input)).position;
+  }
+
+  private async projected(store_id: StoreId, position: bigint): Promise<void> {
+    const { live } = this.runtime.views;
+    const version = await live.current();
+    const reached = await version!.waitFor(laneOf(store_id, live.lane_count), position, PATIENCE_MS);
+    if (!reached) throw new Error(`not projected within ${PATIENCE_MS} ms`);
+  }
+
+  private get deps() {
+    return { system: realSystem, events: this.runtime.events };
+  }
+
+  private context() {
+    return { source: 'cli', request_id: `live-${++this.requests}` } as const;
+  }
+
+  close(): Promise<void> {
+    return this.runtime.close();
+  }
+}
