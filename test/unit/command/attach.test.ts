@@ -3,7 +3,7 @@ import { attach, checkAttachments } from '../../../services/command/media/attach
 import { uploadMedia } from '../../../services/command/media/service';
 import { createPublication, findPublication } from '../../../services/command/publication/service';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
-import { anUpload, faultsOf, newId, refusal, World } from './support';
+import { anUpload, faultsOf, NOW_MS, newId, refusal, World } from './support';
 
 const store_id = newId<StoreId>();
 const target = { environment: 'live', store_id } as const;
@@ -25,6 +25,24 @@ describe('an upload is added to what it is put on', () => {
     const again = await attach(world, world.context(), 'live', media_id, to);
     expect(again.map(({ changed }) => changed)).toEqual([false, false]);
     expect(await findPublication(world, 'live', publication.id)).toMatchObject({ media_ids: [media_id] });
+  });
+
+  test('an upload that broke off in between is gone on with by the same operation', async () => {
+    const world = new World();
+    const publication = (await createPublication(world, world.context(), target, tea)).value;
+    const to = { publication_id: publication.id };
+    const operation = { id: newId(), started_at_ms: NOW_MS, resumed: false };
+    const first = await uploadMedia(world, { ...world.context(), operation }, target, anUpload());
+    const resumed = { ...world.context(), operation: { ...operation, resumed: true } };
+    const guard = () => Promise.reject(new Error('asked before the upload, and not again'));
+    const again = await uploadMedia(world, resumed, { ...target, guard }, anUpload());
+    expect(again).toMatchObject({ repeated: true, value: { id: first.value.id } });
+    await attach(world, resumed, 'live', again.value.id, to);
+    await attach(world, resumed, 'live', again.value.id, to);
+    expect(await findPublication(world, 'live', publication.id)).toMatchObject({
+      media_ids: [first.value.id],
+      version: 2,
+    });
   });
 
   test('what cannot be is told of before anything is written, each by its name', async () => {
