@@ -25,11 +25,12 @@ export function foldMediaEvent(
   const transition = { before: before ?? null, after: after ?? null };
   for (const store_id of valuesOf(transition, 'store_id'))
     unit.react<StoreView>('stores', store_id, (view) => reactToMedia(view, id, transition));
-  for (const user of unit.usersOf(id)) showMedia(unit, user, id, after);
+  // What too many show was swept before.
+  if (!unit.isCrowded(id)) for (const user of unit.usersOf(id)) showMedia(unit, user, id, after);
 }
 
 /** Brings the media into one that refers to it; again changes nothing more, as an embed gives way only to a newer one. */
-function showMedia(unit: UnitOfWork, user: MediaUse, media_id: string, media: Known<MediaView>): void {
+export function showMedia(unit: UnitOfWork, user: MediaUse, media_id: string, media: Known<MediaView>): void {
   if (user.collection === 'publications') {
     const before = unit.read<PublicationView>('publications', user.id);
     if (!before || !mediaIdsOfPublication(before).includes(media_id)) return;

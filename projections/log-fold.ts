@@ -25,7 +25,7 @@ export interface Advance {
 
 const BATCH_SIZE = 2_000;
 /** Over all lanes: documents that wait to be written, and documents and characters kept in memory between writes. */
-const DIRTY_MAX = 16_000;
+const DIRTY_MAX = 8_000;
 const KEPT_MAX = 20_000;
 const TEXT_MAX = 64_000_000;
 /** All lanes write at least every so many batches: what a broken-off fold has to do again. */
@@ -74,31 +74,27 @@ export class LogFold {
       await Promise.all(this.runs.map((run, lane) => run.take(byLane[lane]!)));
       reached = batch.position;
       const all = ++batches % FLUSH_EVERY === 0;
-      await this.flush(reached, to, (run) => all || this.isFull(run));
+      if (all || this.isFull()) await this.flush(reached, to);
       onBatch?.(reached, batch.events.length);
     }
-    await this.flush(reached, to, () => true);
+    await this.flush(reached, to);
   }
 
-  private async flush(
-    reached: Position,
-    to: readonly Position[],
-    wanted: (run: LaneRun) => boolean,
-  ): Promise<void> {
+  private async flush(reached: Position, to: readonly Position[]): Promise<void> {
     for (const [lane, run] of this.runs.entries()) {
-      if (!wanted(run)) continue;
       const end = reached < to[lane]! ? reached : to[lane]!;
       if (end > run.checkpoint) await run.flush(end);
-      run.trim({ documents: this.share(KEPT_MAX), text: this.share(TEXT_MAX) });
     }
+    if (this.sum('size') > KEPT_MAX || this.sum('textLength') >= TEXT_MAX)
+      for (const run of this.runs) run.forgetAll();
   }
 
-  private isFull({ dirtyCount, textLength }: LaneRun): boolean {
-    return dirtyCount >= this.share(DIRTY_MAX) || textLength >= this.share(TEXT_MAX);
+  private isFull(): boolean {
+    return this.sum('dirtyCount') >= DIRTY_MAX || this.sum('textLength') >= TEXT_MAX;
   }
 
-  private share(total: number): number {
-    return total / this.runs.length;
+  private sum(of: 'size' | 'dirtyCount' | 'textLength'): number {
+    return this.runs.reduce((total, run) => total + run[of], 0);
   }
 
   private byLane(events: readonly RecordedEvent[], to: readonly Position[]): RecordedEvent[][] {

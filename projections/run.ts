@@ -6,6 +6,7 @@ import { LostRaceError, PoisonError, reasonOf } from './errors';
 import { foldEvent } from './fold';
 import { refill } from './refill';
 import { type Sweep, sweepFor, sweepPublications } from './sweep';
+import { type MediaSweep, mediaSweepFor, sweepMedia } from './sweep-media';
 import { loadTouched } from './touched';
 import { UnitOfWork } from './unit-of-work';
 
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly onParked?: (parked: ParkedStream) => void;
   /** The parked stream whose waiting events, and no others, are folded now; the checkpoint stays where it is. */
   readonly late?: StreamName;
+  /** A media that more refer to is swept; default 1,000. */
+  readonly users_max?: number;
 }
 
 /** What becomes of the late stream with a flush. */
@@ -51,7 +54,7 @@ export class LaneRun {
     this.parked = new Map(options.parked);
     this.stored = options.checkpoint;
     this.folded = options.checkpoint;
-    this.unit = this.openUnit(options.checkpoint);
+    this.unit = this.openUnit({ limit: options.checkpoint });
   }
 
   /** The lane's checkpoint as this run has left it. */
@@ -64,6 +67,11 @@ export class LaneRun {
     return this.unit.dirtyCount;
   }
 
+  /** Documents in memory. */
+  get size(): number {
+    return this.unit.size;
+  }
+
   /** Of the documents in memory, in characters. */
   get textLength(): number {
     return this.unit.textLength;
@@ -73,7 +81,7 @@ export class LaneRun {
   async take(given: readonly RecordedEvent[]): Promise<void> {
     const { late } = this.options;
     const events = late ? given : given.filter(({ position }) => position > this.folded);
-    await loadTouched(this.unit, events);
+    await this.load(events);
     for (let i = 0, swept = 0; i < events.length; i++) {
       const event = events[i]!;
       const parked = this.parked.get(event.stream);
@@ -82,11 +90,10 @@ export class LaneRun {
         continue;
       }
       if (this.parking.size > 0) await this.flush(this.folded);
-      const sweep = i < swept ? undefined : sweepFor(this.unit, events.slice(i, i + SWEEP_LENGTH_MAX));
-      if (sweep) {
-        await this.sweep(sweep);
-        await loadTouched(this.unit, events.slice(i));
-        swept = i + sweep.length;
+      const length = i < swept ? 0 : await this.sweepBefore(events, i);
+      if (length > 0) {
+        await this.load(events.slice(i));
+        swept = i + length;
       }
       await this.fold(event);
     }
@@ -94,7 +101,7 @@ export class LaneRun {
 
   /** Parks the event's stream, as it cannot be written although it can be folded. */
   async park(event: RecordedEvent, error: unknown): Promise<void> {
-    await loadTouched(this.unit, [event]);
+    await this.load([event]);
     // An aggregate that was written with it before its own document failed must not count it again in a retry.
     this.unit.noteIncluded(event);
     const parked = parkedAt(event, this.options.lane, error, this.options.now());
@@ -110,9 +117,9 @@ export class LaneRun {
     this.folded = to;
   }
 
-  /** Lets go of the documents in memory where they are too many; a long run calls it after a flush. */
-  trim(limits: { readonly documents: number; readonly text: number }): void {
-    if (this.unit.size > limits.documents || this.unit.textLength > limits.text) this.unit.forgetAll();
+  /** Lets go of the documents in memory that are written; a long run calls it after a flush where they are too many. */
+  forgetAll(): void {
+    this.unit.forgetAll();
   }
 
   private async fold(event: RecordedEvent): Promise<void> {
@@ -138,6 +145,34 @@ export class LaneRun {
     this.parked.set(event.stream, parked);
     this.parking.set(event.stream, parked);
     this.folded = event.position;
+  }
+
+  private load(events: readonly RecordedEvent[]): Promise<void> {
+    return loadTouched(this.unit, events, this.options.users_max ?? USERS_MAX);
+  }
+
+  /** Sweeps what the event at `index` calls for, and gives how many events that stands for. */
+  private async sweepBefore(events: readonly RecordedEvent[], index: number): Promise<number> {
+    const listing = sweepFor(this.unit, events, index);
+    if (listing) await this.sweep(listing);
+    const media = listing ? undefined : mediaSweepFor(this.unit, events, index);
+    if (media) await this.sweepMedia(media);
+    return (listing ?? media)?.length ?? 0;
+  }
+
+  private async sweepMedia(sweep: MediaSweep): Promise<void> {
+    await this.flush(this.folded);
+    let at = this.stored;
+    const openUnit = async (): Promise<UnitOfWork> => {
+      if (this.options.late) at = await this.options.version.checkpoint(this.options.lane);
+      return this.openUnit({ limit: at, again: true });
+    };
+    await sweepMedia(sweep, openUnit, async (unit) => {
+      await refill(unit);
+      await this.apply(unit, at, at, {});
+    });
+    // Listings and stores were written, too.
+    this.unit.forgetAll();
   }
 
   /** What came before must be stored, for the publications are read from the store. */
@@ -173,16 +208,18 @@ export class LaneRun {
     this.parking.clear();
   }
 
-  private openUnit(limit?: Position): UnitOfWork {
+  private openUnit({ limit, again = false }: { limit?: Position; again?: boolean } = {}): UnitOfWork {
     const { version, late: stream } = this.options;
-    if (stream === undefined) return new UnitOfWork(version, { parked: this.parked });
-    const late = { stream, ...(limit === undefined ? {} : { limit }) };
-    return new UnitOfWork(version, { parked: this.parked, late });
+    const common = { parked: this.parked, again };
+    if (stream === undefined) return new UnitOfWork(version, common);
+    return new UnitOfWork(version, {
+      ...common,
+      late: { stream, ...(limit === undefined ? {} : { limit }) },
+    });
   }
 }
 
-/** A patch gives a few events; a longer run of one listing's events is swept in parts. */
-const SWEEP_LENGTH_MAX = 16;
+const USERS_MAX = 1_000;
 
 export function parkedAt(event: RecordedEvent, lane: number, error: unknown, now_ms: number): ParkedStream {
   const { stream, revision, position } = event;

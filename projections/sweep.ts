@@ -20,9 +20,16 @@ export interface Sweep {
 
 const CHUNK = 500;
 
-/** The sweep that the first of these events calls for, taken together with those of the same stream right behind it. */
-export function sweepFor(unit: UnitOfWork, events: readonly RecordedEvent[]): Sweep | undefined {
-  const first = listingEvent(events[0]);
+/** A patch gives a few events; a longer run of one listing's events is swept in parts. */
+const LENGTH_MAX = 16;
+
+/** The sweep that the event at `index` calls for, taken together with those of the same stream right behind it. */
+export function sweepFor(
+  unit: UnitOfWork,
+  events: readonly RecordedEvent[],
+  index: number,
+): Sweep | undefined {
+  const first = listingEvent(events[index]);
   if (!first) return undefined;
   const view = unit.read<ListingView>('listings', first.id);
   if (!view) return undefined;
@@ -33,9 +40,9 @@ export function sweepFor(unit: UnitOfWork, events: readonly RecordedEvent[]): Sw
   let state: ReturnType<typeof evolveListing> = before
     ? { tag: 'present', listing: before }
     : { tag: 'absent' };
-  let position = events[0]!.position;
+  let position = events[index]!.position;
   let length = 0;
-  for (const recorded of events) {
+  for (const recorded of events.slice(index, index + LENGTH_MAX)) {
     const next = listingEvent(recorded);
     if (next?.id !== first.id) break;
     if (recorded.revision > view.state.revision)

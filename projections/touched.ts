@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../shared/contracts/envelope';
 import { type Decoded, decodedOrNothing } from './decoded';
 import type { UnitOfWork } from './unit-of-work';
 import { type ListingView, mediaIdsOfListing } from './views/listing';
-import { useId } from './views/media-use';
+import { type MediaUse, useId } from './views/media-use';
 import { mediaIdsOfPublication, type PublicationView } from './views/publication';
 import type { View } from './views/view';
 
@@ -11,10 +11,14 @@ type Ids = Map<CollectionName, Set<string>>;
 
 /**
  * Reads every document that folding these events may ask for, round by round: what the events name, what refers to
- * the media that change, then the listings, stores and uses of media of what was found. Events that cannot be read
- * name nothing.
+ * the media that change, then the listings, stores and uses of media of what was found. A media that more than
+ * `users_max` refer to is marked as crowded instead. Events that cannot be read name nothing.
  */
-export async function loadTouched(unit: UnitOfWork, events: readonly RecordedEvent[]): Promise<void> {
+export async function loadTouched(
+  unit: UnitOfWork,
+  events: readonly RecordedEvent[],
+  users_max: number,
+): Promise<void> {
   const named: Ids = new Map();
   const changed_media = new Set<string>();
   for (const event of events) {
@@ -23,7 +27,23 @@ export async function loadTouched(unit: UnitOfWork, events: readonly RecordedEve
     if (known?.category === 'media') changed_media.add(known.id);
   }
   await loadAll(unit, named);
-  await loadUsers(unit, changed_media, named);
+  await Promise.all([...changed_media].map((media_id) => findUses(unit, media_id, users_max)));
+  for (const media_id of changed_media)
+    if (!unit.isCrowded(media_id))
+      for (const { collection, id } of unit.usersOf(media_id)) add(named, collection, id);
+  await loadAll(unit, named);
+  await loadParents(unit, named);
+}
+
+/** Those that refer to a media, and what is made of them. */
+export async function loadUsers(unit: UnitOfWork, users: readonly MediaUse[]): Promise<void> {
+  const named: Ids = new Map();
+  for (const { collection, id } of users) add(named, collection, id);
+  await loadAll(unit, named);
+  await loadParents(unit, named);
+}
+
+async function loadParents(unit: UnitOfWork, named: Ids): Promise<void> {
   const parents: Ids = new Map();
   for (const collection of ['publications', 'listings', 'media'] as const)
     for (const id of named.get(collection) ?? []) {
@@ -36,25 +56,12 @@ export async function loadTouched(unit: UnitOfWork, events: readonly RecordedEve
   await loadAll(unit, parents);
 }
 
-/** Those that refer to these media, added to `named`. */
-async function loadUsers(unit: UnitOfWork, media_ids: ReadonlySet<string>, named: Ids): Promise<void> {
-  await Promise.all([...media_ids].map((media_id) => findUses(unit, media_id)));
-  for (const media_id of media_ids)
-    for (const { collection, id } of unit.usersOf(media_id)) add(named, collection, id);
-  await loadAll(unit, named);
-}
-
-const PAGE = 500;
-
 /** Uses that are here already may have changed since they were stored. */
-async function findUses(unit: UnitOfWork, media_id: string): Promise<void> {
-  for (let after_id: string | undefined; ; ) {
-    const page = { where: { media_id }, limit: PAGE, ...(after_id === undefined ? {} : { after_id }) };
-    const uses = await unit.version.scan('media_uses', page);
-    for (const use of uses) if (!unit.has('media_uses', use.id)) unit.adopt('media_uses', use);
-    after_id = uses.at(-1)?.id;
-    if (uses.length < PAGE) return;
-  }
+async function findUses(unit: UnitOfWork, media_id: string, users_max: number): Promise<void> {
+  const page = { where: { media_id }, limit: users_max + 1 };
+  const uses = await unit.version.scan('media_uses', page);
+  if (uses.length > users_max) unit.markCrowded(media_id);
+  else for (const use of uses) if (!unit.has('media_uses', use.id)) unit.adopt('media_uses', use);
 }
 
 function mediaIdsOf(unit: UnitOfWork, collection: CollectionName, id: string): readonly string[] {

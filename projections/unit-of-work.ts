@@ -35,6 +35,8 @@ export interface UnitOptions {
   readonly parked: ReadonlyMap<StreamName, unknown>;
   /** The parked stream whose waiting events are folded, and the place that no document may be beyond. */
   readonly late?: { readonly stream: StreamName; readonly limit?: Position };
+  /** What an aggregate has already is told to it again: of changes that then change nothing. */
+  readonly again?: boolean;
 }
 
 /** The lists of entries of the documents that have some. */
@@ -52,6 +54,7 @@ export class UnitOfWork {
   private readonly journal = new Map<string, WorkingDocument>();
   /** The ids of the uses that are here, by media. */
   private readonly uses = new Map<string, Set<string>>();
+  private readonly crowded = new Set<string>();
   private event: Pick<RecordedEvent, 'position'> = { position: START };
   private text = 0;
 
@@ -119,6 +122,15 @@ export class UnitOfWork {
 
   has(collection: CollectionName, id: string): boolean {
     return this.collection(collection).has(id);
+  }
+
+  /** Whether more refer to the media than are taken into memory at once. */
+  isCrowded(media_id: string): boolean {
+    return this.crowded.has(media_id);
+  }
+
+  markCrowded(media_id: string): void {
+    this.crowded.add(media_id);
   }
 
   /** What refers to the media, as far as the uses are here. */
@@ -219,7 +231,7 @@ export class UnitOfWork {
 
   private admits(working: WorkingDocument): boolean {
     // An event may reach a store's document twice: as its publication's and as its listing's transition.
-    if (this.journal.has(keyOf(working))) return true;
+    if (this.options.again || this.journal.has(keyOf(working))) return true;
     const { late } = this.options;
     if (late) return this.event.position > (working.late.get(late.stream) ?? START);
     return this.event.position > working.position;

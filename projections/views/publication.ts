@@ -175,9 +175,16 @@ export function facetOf({ keys }: PublicationView): string {
   });
 }
 
+/** One object for all publications of a listing: many are kept in memory at once. */
+const embeds = new WeakMap<Listing, ListingEmbed>();
+
 export function embedListing(listing: Listing): ListingEmbed {
+  const known = embeds.get(listing);
+  if (known) return known;
   const { id, version, visibility } = listing;
-  return { id, version, visibility, body: listingResource(listing) };
+  const embed = { id, version, visibility, body: listingResource(listing) };
+  embeds.set(listing, embed);
+  return embed;
 }
 
 function attachmentOf(view: PublicationView | undefined): Attachment {

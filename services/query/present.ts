@@ -110,8 +110,12 @@ export function countListings(store: ViewDocument, filter: VisibilityFilter): nu
 /** No read lists a resource's media: the collection's address is that of the resource with its media. */
 function mediaCollection(document: ViewDocument, resource: Resource, filter: VisibilityFilter): JsonObject {
   const { id, stats } = document.body as { id: string; stats?: { media_count?: number } };
-  const total_count = resource === 'store' ? storeState(document).media : (stats?.media_count ?? 0);
+  const total_count = resource === 'store' ? storeState(document).media : stats?.media_count;
   const path = resource === 'store' ? '/api/store' : `/api/${resource}/${id}`;
   const named: Record<string, string> = resource === 'store' ? { store_id: id } : {};
-  return collectionOf(mediaOf(document), total_count, urlOf(path, filter, { ...named, expand: 'media' }));
+  return collectionOf(
+    mediaOf(document),
+    total_count ?? 0,
+    urlOf(path, filter, { ...named, expand: 'media' }),
+  );
 }

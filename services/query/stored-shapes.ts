@@ -18,7 +18,8 @@ export interface StoreState {
   /** Over all of the store's publications. */
   readonly facets: Facets;
   readonly listings: Readonly<Record<Visibility, number>>;
-  readonly media: number;
+  /** Not there in documents from before there were media. */
+  readonly media?: number;
   readonly payment_methods: number;
 }
 

@@ -1,5 +1,6 @@
 import { Calls } from './calls';
 import { ListingCalls } from './listings';
+import { MediaCalls } from './media';
 import type { AnswerInfo } from './memory';
 import type { ClientOptions } from './options';
 import { PublicationCalls } from './publications';
@@ -19,6 +20,7 @@ export class CatalogClient {
   readonly store: StoreCalls;
   readonly listings: ListingCalls;
   readonly publications: PublicationCalls;
+  readonly media: MediaCalls;
   readonly tokens: TokenCalls;
   private readonly calls: Calls;
 
@@ -27,6 +29,7 @@ export class CatalogClient {
     this.store = new StoreCalls(this.calls);
     this.listings = new ListingCalls(this.calls);
     this.publications = new PublicationCalls(this.calls);
+    this.media = new MediaCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }
 

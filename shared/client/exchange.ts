@@ -25,10 +25,13 @@ export type Outcome = Answer | Lost;
 
 export type Send = (request: Outgoing, signal?: AbortSignal) => Promise<Outcome>;
 
+/** An upload may take as much longer than a request without a file. */
+const UPLOAD_TIMES = 10;
+
 /** Sends over `fetch`; a request takes at most `timeout_ms`. Rejects only where the signal is aborted. */
 export function sender(fetch_: typeof fetch, timeout_ms: number): Send {
   return async ({ method, url, headers, body }, signal) => {
-    const timeout = AbortSignal.timeout(timeout_ms);
+    const timeout = AbortSignal.timeout(body instanceof FormData ? timeout_ms * UPLOAD_TIMES : timeout_ms);
     const init = { method, headers, ...(body === undefined ? {} : { body }) };
     try {
       const ends = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);

@@ -13,6 +13,7 @@ export { CatalogClient } from './client';
 export type { Clock } from './clock';
 export type { AnswerOf, BodyOf, DataOf, Expanded, OperationId, QueryOf, ReadId } from './endpoints';
 export { CatalogApiError, CatalogConnectionError } from './errors';
+export type { UploadFields } from './media';
 export type { AnswerInfo } from './memory';
 export type { CallOptions, ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options';
 export type { Pages } from './pages';

@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly retries?: number;
   /** How long one call waits in all, between its requests: for a rate limit, and before retries. Default: 60,000. */
   readonly patienceMs?: number;
-  /** How long one request may take. Default: 30,000. */
+  /** How long one request may take; an upload ten times as long. Default: 30,000. */
   readonly timeoutMs?: number;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch;

@@ -1,4 +1,4 @@
-import { realClock } from './clock';
+import { type Clock, realClock } from './clock';
 import { type AnswerOf, endpoints, type OperationId } from './endpoints';
 import { CatalogApiError } from './errors';
 import { type Answer, type Outcome, type Send, sender } from './exchange';
@@ -27,6 +27,7 @@ export interface Answered<Id extends OperationId> {
 
 /** Makes calls into requests, with a token, as often as it takes, and refusals into errors. */
 export class Transport {
+  readonly clock: Clock;
   private readonly base_url: string;
   private readonly api_key: string;
   private readonly store_id: string | undefined;
@@ -38,6 +39,7 @@ export class Transport {
     const { baseUrl, clock = realClock, timeoutMs = 30_000 } = options;
     this.base_url = baseUrl.replace(/\/+$/, '');
     this.api_key = options.apiKey;
+    this.clock = clock;
     this.store_id = options.storeId;
     this.patience = {
       clock,

@@ -15,7 +15,8 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
  * projection. Where the metadata is damaged nothing tells the lane, and any does. `kept_at`: ISO 8601, of such an event.
  */
 export function recordedEvent(kept: KeptEvent, kept_at: string): RecordedEvent {
-  const { data, metadata, ...place } = kept;
+  const { position, stream, revision, id, type, schema_version, data, metadata } = kept;
+  const place = { position, stream, revision, id, type, schema_version };
   const told = isMetadata(metadata);
   if (told && isObject(data) && isVersion(kept.schema_version)) return { ...place, data, metadata };
   return {

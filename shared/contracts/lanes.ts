@@ -5,5 +5,18 @@ export const LANE_COUNT = 8;
 
 /** Everything of one store (in `control`: of one account) is projected in order, in one lane. */
 export function laneOf(partition_key: string, lane_count: number): number {
-  return createHash('sha1').update(partition_key).digest().readUInt32BE(0) % lane_count;
+  return numberOf(partition_key) % lane_count;
+}
+
+/** A log's events are of few keys, and each is asked for its lane. */
+const KEYS_REMEMBERED_MAX = 10_000;
+const remembered = new Map<string, number>();
+
+function numberOf(partition_key: string): number {
+  const known = remembered.get(partition_key);
+  if (known !== undefined) return known;
+  const number = createHash('sha1').update(partition_key).digest().readUInt32BE(0);
+  if (remembered.size >= KEYS_REMEMBERED_MAX) remembered.clear();
+  remembered.set(partition_key, number);
+  return number;
 }

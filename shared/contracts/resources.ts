@@ -117,5 +117,7 @@ export function reviewResource(id: string, review: ReviewFields): JsonObject {
 }
 
 function withoutNulls(fields: Record<string, JsonValue>): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+  const kept: JsonObject = {};
+  for (const name in fields) if (fields[name] !== null) kept[name] = fields[name]!;
+  return kept;
 }

@@ -45,13 +45,21 @@ export function queryWords(text: string): string[] {
 
 /** As many words as a query may mean by it: `T-shirt` is found as `t shirt` and `tshirt`, `men’s` as `men` and `mens`. */
 function indexedWords(text: string): string[] {
-  const forms = compounds(text).flatMap((compound) => {
-    if (!JOINT.test(compound)) return [compound];
-    const parts = compound.split(HYPHEN);
-    const joined = parts.map((part) => part.replace(APOSTROPHES, ''));
-    return [...parts.flatMap((part) => part.split(APOSTROPHE)), ...joined, joined.join('')];
-  });
-  return [...new Set(forms)].flatMap((form) => unspaced(form, true)).map(cut);
+  const forms = new Set<string>();
+  for (const compound of new Set(compounds(text)))
+    if (JOINT.test(compound)) for (const form of jointForms(compound)) forms.add(form);
+    else forms.add(compound);
+  const words: string[] = [];
+  for (const form of forms)
+    if (MAYBE_UNSPACED.test(form)) words.push(...unspaced(form, true).map(cut));
+    else if (form !== '') words.push(cut(form));
+  return words;
+}
+
+function jointForms(compound: string): string[] {
+  const parts = compound.split(HYPHEN);
+  const joined = parts.map((part) => part.replace(APOSTROPHES, ''));
+  return [...parts.flatMap((part) => part.split(APOSTROPHE)), ...joined, joined.join('')];
 }
 
 const COMPOUND = /[\p{L}\p{N}]+(?:['’ʼ‐-][\p{L}\p{N}]+)*/gu;

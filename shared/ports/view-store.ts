@@ -18,7 +18,7 @@ export interface VersionInfo {
  * One realm's documents, in versions.
  *
  * - `versions` lists all, newest first; cheap enough to be asked once per job.
- * - `createVersion` makes an empty one. The first of a store is made `active` by `activate`, like any other.
+ * - `createVersion` makes an empty one. While it is `building` it may be slow to be read. The first of a store is made `active` by `activate`, like any other.
  * - `activate` makes `version` the active one and the active one `retired`, in one atomic step.
  * - `drop` deletes a version and what it holds; refuses the active one.
  * - `lease` takes or renews the named lease for `owner`; false while another's holds. An owner that

@@ -1,6 +1,7 @@
 import { type ApiDocument, generateClient } from '../support/generated-client';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { runOutside } from '../support/outsider';
+import { flatPicture } from '../support/pictures';
 
 /** What other people's programs do with the service, compiled against what they are given of it. */
 let harness: Harness;
@@ -63,7 +64,7 @@ const GENERATED_PROGRAM = `
 import * as catalog from './generated.js';
 declare const process: { argv: string[] };
 
-const [, , url = '', key = ''] = process.argv;
+const [, , url = '', key = '', png = ''] = process.argv;
 const granted = await catalog.issueToken({ url, key }, { body: { ttl_minutes: 5 } });
 if (granted.status !== 200) throw new Error(granted.body?.message);
 const service = { url, token: granted.body.data.token };
@@ -83,9 +84,13 @@ const gone = await catalog.deletePublication(service, { id, 'If-Match': etag });
 const missing = await catalog.getPublication(service, { id });
 const code = missing.status === 404 ? missing.body.error.code : undefined;
 const ready = await catalog.getReadiness(service, {});
+const file = new Blob([Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0))]);
+const inForm = await catalog.uploadMedia(service, { body: { file, alt: 'Green' } });
+const alone = await catalog.uploadMedia(service, { body: file.slice(0, file.size, 'image/png') });
+const uploads = [inForm, alone].map((one) => (one.status === 201 ? one.body.data.width : one.body.error.code));
 const expires_in: number = granted.body.data.expires_in;
 const statuses = [again, seen, unchanged, gone, missing, ready].map(({ status }) => status);
-console.log(JSON.stringify({ expires_in, titles, total, statuses, code }));
+console.log(JSON.stringify({ expires_in, titles, total, statuses, code, uploads }));
 
 export const wrong = [
   // @ts-expect-error a price is a number
@@ -104,11 +109,13 @@ export const wrong = [
 test('a client that is generated from /openapi.json compiles, and works', async () => {
   const { body } = await harness.request('GET', '/openapi.json');
   const files = { 'generated.ts': generateClient(body as ApiDocument), 'main.ts': GENERATED_PROGRAM };
-  expect(await runOutside(files, [harness.url, shop.secret.key])).toEqual({
+  const png = (await flatPicture('png', { width: 30, height: 20 })).toString('base64');
+  expect(await runOutside(files, [harness.url, shop.secret.key, png])).toEqual({
     expires_in: 300,
     titles: ['Generated tea'],
     total: 1,
     statuses: [201, 200, 304, 200, 404, 200],
     code: 'PUBLICATION_NOT_FOUND',
+    uploads: [30, 30],
   });
 });

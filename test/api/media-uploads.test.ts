@@ -1,5 +1,7 @@
-import { request } from 'node:http';
-import { connect } from 'node:net';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { buildCommandApp } from '../../services/apps';
+import { refuseUnreadable } from '../../shared/http/unreadable-request';
 import type { Reply } from '../support/harness';
 import { boastfulPng, FORMATS, flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
@@ -156,14 +158,54 @@ describe('uploads', () => {
     expect(sent).toBeLessThan(8 * LIMIT);
   });
 
-  test('an upload that the client gives up leaves nothing behind', async () => {
+  test.each(['image/png', 'multipart/form-data; boundary=b'])(
+    'an upload that the client gives up ends, and leaves nothing behind: %s',
+    async (type) => {
+      const before = await kept();
+      const { puts } = await withPutsWatched(() => giveUp(media, type));
+      expect(puts).toHaveLength(1);
+      await expect(puts[0]).rejects.toMatchObject({ condition: 'malformed_request' });
+      expect(await kept()).toEqual(before);
+      expect((await media.send(media.png)).status).toBe(201);
+    },
+  );
+
+  test('an upload that takes longer than a request may is cut off, and leaves nothing behind', async () => {
     const before = await kept();
-    await giveUp(media);
-    await waitFor(async () => JSON.stringify(await kept()) === JSON.stringify(before), {
-      what: 'the broken upload to be gone',
-    });
-    expect((await media.send(media.png)).status).toBe(201);
+    // The server that everybody uploads to, with less patience.
+    const patience = { requestTimeout: 300, headersTimeout: 300, connectionsCheckingInterval: 50 };
+    const server = createServer(patience, await buildCommandApp(media.harness.service.runtime));
+    server.on('clientError', refuseUnreadable);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { puts, value } = await withPutsWatched(() => dawdle(media, port));
+    expect(value).toMatch(/^HTTP\/1.1 408 /);
+    await expect(puts[0]).rejects.toMatchObject({ condition: 'malformed_request' });
+    expect(await kept()).toEqual(before);
+    await new Promise((resolve) => server.close(resolve));
   });
+
+  /** What becomes of the uploads that reach the store meanwhile; until at least one has. */
+  async function withPutsWatched<Value>(
+    story: () => Promise<Value>,
+  ): Promise<{ puts: Promise<unknown>[]; value: Value }> {
+    const { originals } = media.harness.service.runtime.blobs.live;
+    const puts: Promise<unknown>[] = [];
+    const put = originals.put.bind(originals);
+    const spy = jest.spyOn(originals, 'put').mockImplementation((bytes) => {
+      const putting = put(bytes);
+      putting.catch(() => {});
+      puts.push(putting);
+      return putting;
+    });
+    try {
+      const value = await story();
+      await waitFor(() => puts.length > 0, { what: 'an upload to reach the store' });
+      return { puts, value };
+    } finally {
+      spy.mockRestore();
+    }
+  }
 
   test('a public key may not upload, nor a secret one without write:media', async () => {
     const { shop, harness } = media;
@@ -237,16 +279,37 @@ async function sendForEver({ harness, token, png }: MediaShop): Promise<{ status
 
 const CRLF = Buffer.from('\r\n');
 
-/** Sends the beginning of an upload, and hangs up when the server has some of it. */
-async function giveUp({ harness, token, png }: MediaShop): Promise<void> {
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'content-type': 'image/png',
-    'content-length': 5_000_000,
-  };
+/** Sends the beginning of an upload, and hangs up when the server has begun to keep it. */
+async function giveUp({ harness, token, png }: MediaShop, type: string): Promise<void> {
+  const { originals } = harness.service.runtime.blobs.live;
+  const began = jest.mocked(originals.put);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': type, 'content-length': 5_000_000 };
   const upload = request(`${harness.url}/api/media`, { method: 'POST', headers });
   upload.on('error', () => {});
+  const part = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n';
+  if (type.startsWith('multipart')) upload.write(part);
   upload.write(png);
-  await new Promise<void>((resolve) => upload.write(Buffer.alloc(1_000_000), () => resolve()));
+  upload.write(Buffer.alloc(1_000_000));
+  await waitFor(() => began.mock.calls.length > 0, { what: 'the upload to begin' });
   upload.destroy();
+}
+
+/** Sends an upload a byte at a time, until the connection is gone; gives what was answered. */
+async function dawdle({ token, png }: MediaShop, port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.on('error', () => {});
+  socket.on('data', (data) => {
+    answer += String(data);
+  });
+  const gone = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  socket.write(
+    `POST /api/media HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer ${token}\r\n` +
+      'Content-Type: image/png\r\nContent-Length: 5000000\r\n\r\n',
+  );
+  socket.write(png);
+  const drip = setInterval(() => socket.write('x'), 10);
+  await gone;
+  clearInterval(drip);
+  return answer;
 }

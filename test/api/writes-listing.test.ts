@@ -133,19 +133,19 @@ describe('writing listings', () => {
 
   describe('DELETE', () => {
     test('leaves its publications, without a listing', async () => {
-      const id = await make();
+      const { listings, publications } = harness.client(shop.secret);
+      const { id } = await listings.create({ name: 'Teas' });
       const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1, listing_id: id };
-      const publication = (await send('POST', '/api/publication', { body: tea })).body.data.id;
-      const path = `/api/publication/${publication}?expand=listing`;
-      expect((await send('GET', path)).body.data.listing.id).toBe(id);
+      const publication = await publications.create(tea);
+      const read = () => publications.get(publication.id, { expand: ['listing'] });
+      expect((await read()).listing?.id).toBe(id);
 
-      const reply = await send('DELETE', `/api/listing/${id}`);
-      expect(reply.body).toEqual({ code: 200, status: 'OK', data: { id, object: 'listing', deleted: true } });
+      expect(await listings.delete(id)).toEqual({ id, object: 'listing', deleted: true });
       await harness.settled();
-      const left = await send('GET', path);
-      expect([left.status, left.body.data.listing]).toEqual([200, undefined]);
-      refused(await send('GET', `/api/listing/${id}/publications`), 404, 'LISTING_NOT_FOUND');
-      refused(await send('POST', '/api/publication', { body: tea }), 400, 'FIELD_INVALID', 'listing_id');
+      expect(await read()).not.toHaveProperty('listing');
+      await expect(listings.publications(id).page()).rejects.toMatchObject({ code: 'LISTING_NOT_FOUND' });
+      const late = { code: 'FIELD_INVALID', details: { field: 'listing_id' } };
+      await expect(publications.create(tea)).rejects.toMatchObject(late);
     });
 
     test('is done once', async () => {

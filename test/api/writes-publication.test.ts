@@ -220,16 +220,15 @@ describe('writing publications', () => {
     });
 
     test('moves it to another listing and out of any', async () => {
+      const { listings, publications } = harness.client(shop.secret);
       const [first, second] = [await makeListing(), await makeListing()];
-      const id = await make({ listing_id: first });
-      const listed = async (listing: string): Promise<string[]> => {
-        const reply = await send('GET', `/api/listing/${listing}/publications`);
-        return reply.body.data.others.map((publication: { id: string }) => publication.id);
-      };
+      const { id } = await publications.create({ ...TEA, listing_id: first });
+      const listed = async (listing: string): Promise<string[]> =>
+        (await listings.publications(listing).all()).map((publication) => publication.id);
       expect([await listed(first), await listed(second)]).toEqual([[id], []]);
-      await patch(id, { listing_id: second });
+      await publications.update(id, { listing_id: second });
       expect([await listed(first), await listed(second)]).toEqual([[], [id]]);
-      await patch(id, { listing_id: null });
+      await publications.update(id, { listing_id: null });
       expect([await listed(first), await listed(second)]).toEqual([[], []]);
     });
 

@@ -31,6 +31,7 @@ export async function benchEmbedded(): Promise<void> {
     const seeded = await keys.tokens(service.url);
     const bare = await startBare('bare.js', [folder, PUBLICATIONS, seeded.body_bytes]);
     const ask = requestsOf(service.url, seeded);
+    const pids = { service: service.child.pid!, bare: bare.child.pid! };
     printHead('answers per second');
     try {
       for (const one of [
@@ -39,7 +40,7 @@ export async function benchEmbedded(): Promise<void> {
         pair('write, 64 at once, projected', 64, ask.write, ask.bareAppend(bare.url)),
         pair('write, 64 at once, respond-async', 64, ask.writeAsync, ask.bareAppend(bare.url)),
       ])
-        await compare(one, ROUNDS);
+        await compare({ ...one, pids }, ROUNDS);
     } finally {
       bare.child.kill('SIGKILL');
       await service.end('SIGTERM');

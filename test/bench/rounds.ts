@@ -1,3 +1,5 @@
+import { cpuUs } from './cpu';
+
 /** One of the two that are compared: runs for a round and gives how much it got done per second. */
 export type Round = () => Promise<number>;
 
@@ -7,6 +9,8 @@ export interface Comparison {
   readonly bare: Round;
   /** What the ratio is to be at least. */
   readonly target?: number;
+  /** The two processes, where what they use of the CPU is told as well. */
+  readonly pids?: { readonly service: number; readonly bare: number };
 }
 
 const NAME_WIDTH = 40;
@@ -22,16 +26,21 @@ export const printHead = (what: string): void =>
   printRow(what, ['service', 'bare', 'ratio', 'target', 'reached']);
 
 /** The two in turns, a round each, after a round each that does not count; prints medians. */
-export async function compare({ name, service, bare, target }: Comparison, rounds: number): Promise<void> {
+export async function compare(comparison: Comparison, rounds: number): Promise<void> {
+  const { name, service, bare, target, pids } = comparison;
   const rates = { service: [] as number[], bare: [] as number[], ratio: [] as number[] };
+  const cpu = { service: [] as number[], bare: [] as number[], ratio: [] as number[] };
   await service();
   await bare();
   for (let round = 0; round < rounds; round++) {
-    const a = await service();
-    const b = await bare();
-    rates.service.push(a);
-    rates.bare.push(b);
-    rates.ratio.push(a / b);
+    const a = await withCpu(service, pids?.service);
+    const b = await withCpu(bare, pids?.bare);
+    rates.service.push(a.rate);
+    rates.bare.push(b.rate);
+    rates.ratio.push(a.rate / b.rate);
+    cpu.service.push(a.cpu_us);
+    cpu.bare.push(b.cpu_us);
+    cpu.ratio.push(b.cpu_us / a.cpu_us);
   }
   const ratio = median(rates.ratio);
   const judged = target === undefined ? [] : [target.toFixed(2), ratio >= target ? 'yes' : 'no'];
@@ -41,4 +50,16 @@ export async function compare({ name, service, bare, target }: Comparison, round
     ratio.toFixed(2),
     ...judged,
   ]);
+  if (!Number.isFinite(median(cpu.ratio))) return;
+  const used = [median(cpu.service).toFixed(0), median(cpu.bare).toFixed(0), median(cpu.ratio).toFixed(2)];
+  printRow('  µs of CPU for each', used);
+}
+
+/** What a round got done per second, and the CPU that the process used for each; NaN where nobody can tell. */
+async function withCpu(round: Round, pid: number | undefined): Promise<{ rate: number; cpu_us: number }> {
+  const used = (): number => (pid === undefined ? undefined : cpuUs(pid)) ?? Number.NaN;
+  const [started_ms, before] = [performance.now(), used()];
+  const rate = await round();
+  const done = (rate * (performance.now() - started_ms)) / 1000;
+  return { rate, cpu_us: (used() - before) / done };
 }

@@ -105,6 +105,9 @@ describe('the view store on SQLite', () => {
       const view = await store.open(version);
       for (const [n, id] of ['a', 'b', 'c', 'd'].entries())
         await put(view, aWrite('publications', id, BigInt(n + 1), words(id, 'all')));
+      // Here the index is made of what is there; from here on it is kept.
+      await store.setStatus(version, 'following');
+      await put(view, aWrite('publications', 'e', 9n, words('e')));
       await put(view, aWrite('publications', 'b', 10n, null, 2n));
       await put(view, aWrite('publications', 'c', 11n, words('changed', 'all'), 3n));
       await store.close();
@@ -131,6 +134,7 @@ describe('the view store on SQLite', () => {
       const { version } = await store.createVersion(1);
       const view = await store.open(version);
       await put(view, aWrite('publications', 'p', 1n, words('mug')));
+      await store.setStatus(version, 'following');
       await store.close();
       const database = new Database(fileOf(version));
       database.exec(`DROP TRIGGER publications_words_insert; DROP TRIGGER publications_words_update;
@@ -154,6 +158,7 @@ describe('the view store on SQLite', () => {
       const store = await open();
       const version = await store.open((await store.createVersion(1)).version);
       await put(version, aWrite('publications', 'p', 1n, aPublication()));
+      await store.setStatus(version.version, 'following');
       database = new Database(fileOf(version.version));
     });
     afterEach(() => database.close());

@@ -21,11 +21,12 @@ export async function foldBatch(
   lane: number,
   log: readonly RecordedEvent[],
   to: bigint,
+  users_max = 3,
 ): Promise<void> {
   const checkpoint = await version.checkpoint(lane);
   if (checkpoint >= to) return;
   const parked = await parkedStreams(version, lane);
-  const run = new LaneRun({ version, lane, checkpoint, parked, poison: 'park', now });
+  const run = new LaneRun({ version, lane, checkpoint, parked, poison: 'park', now, users_max });
   await run.take(eventsOf(log, lane).filter(({ position }) => position > checkpoint && position <= to));
   await run.flush(to);
 }

@@ -102,7 +102,10 @@ function functionOf(
     .flatMap(Object.keys)
     .map((name) => components.securitySchemes[name]!);
   const placed = parameters.map(({ name, in: place }) => [name, place]);
-  const request = JSON.stringify({ method: method.toUpperCase(), path, placed, schemes });
+  const request = JSON.stringify({
+    ...{ method: method.toUpperCase(), path, placed, schemes },
+    contents: Object.keys(requestBody?.content ?? {}),
+  });
   const answers = Object.entries(operation.responses).map(
     ([status, { content }]) => `{ status: ${status}; headers: Headers; body: ${bodyType(content)} }`,
   );
@@ -123,7 +126,12 @@ const RUNTIME = `
 export interface Service { url: string; token?: string; key?: string }
 interface Scheme { type: string; name?: string; [more: string]: unknown }
 interface Sent {
-  method: string; path: string; placed: [string, string][]; schemes: Scheme[];
+  method: string; path: string; placed: [string, string][]; schemes: Scheme[]; contents: string[];
+}
+function formOf(fields: object) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  return form;
 }
 async function send(service: Service, sent: Sent, options: Record<string, unknown>) {
   const headers = new Headers();
@@ -140,13 +148,17 @@ async function send(service: Service, sent: Sent, options: Record<string, unknow
     if (type === 'http') headers.set('authorization', \`Bearer \${service.token}\`);
     if (type === 'apiKey') headers.set(name!, service.key!);
   }
-  const json = options.body === undefined || options.body instanceof Blob ? undefined : JSON.stringify(options.body);
-  if (json !== undefined) headers.set('content-type', 'application/json');
-  const body = json ?? (options.body as Blob | undefined) ?? null;
+  const is_plain = options.body !== undefined && !(options.body instanceof Blob);
+  const is_json = is_plain && sent.contents.includes('application/json');
+  if (is_json) headers.set('content-type', 'application/json');
+  const plain = is_json ? JSON.stringify(options.body) : is_plain ? formOf(options.body as object) : undefined;
+  const body = plain ?? (options.body as Blob | undefined) ?? null;
   const answer = await fetch(\`\${service.url}\${path}?\${query}\`, { method: sent.method, headers, body });
+  const { status, headers: told } = answer;
+  const type = told.get('content-type') ?? '';
+  if (type.startsWith('image/')) return { status, headers: told, body: await answer.blob() };
   const text = await answer.text();
-  const is_json = answer.headers.get('content-type')?.startsWith('application/json');
-  const told = text === '' ? undefined : is_json ? JSON.parse(text) : text;
-  return { status: answer.status, headers: answer.headers, body: told };
+  const is_object = type.startsWith('application/json');
+  return { status, headers: told, body: text === '' ? undefined : is_object ? JSON.parse(text) : text };
 }
 `;

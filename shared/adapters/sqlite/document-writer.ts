@@ -2,11 +2,15 @@ import type { DocumentWrite } from '../../ports/view-store';
 import type { Connection, SqlValue } from './connection';
 import { type ColumnValues, type Table, tables, toColumns } from './documents';
 
-/** Writes one document under its guard; false where it was not at the expected position. Within a transaction. */
-export function writeDocument(connection: Connection, write: DocumentWrite): boolean {
+/**
+ * Writes one document under its guard; false where it was not at the expected position. Within a transaction.
+ * `indexed`: the indexes are there, and worth a thought.
+ */
+export function writeDocument(connection: Connection, write: DocumentWrite, indexed: boolean): boolean {
   const table = tables[write.collection];
   const values = toColumns(table, write.document);
   if (write.expected === null) return insert(connection, table, write, values);
+  if (!indexed) return assign(connection, table, write, values, []);
   return update(connection, table, write, values);
 }
 

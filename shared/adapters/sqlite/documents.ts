@@ -21,6 +21,8 @@ export interface Table {
   readonly name: CollectionName;
   readonly spec: CollectionSpec;
   readonly keys: readonly string[];
+  /** Of the keys, in their order. */
+  readonly columns: readonly string[];
   /** Columns of keys that some index holds: an update that assigns none of them leaves all indexes alone. */
   readonly indexed: readonly string[];
 }
@@ -34,7 +36,7 @@ function toTable(name: CollectionName): Table {
   const keys = Object.keys(spec.keys);
   const parts = [...spec.indexes, spec.unique ?? []].flat().map(toPart);
   const indexed = keys.filter((key) => parts.some((part) => part.key === key)).map(keyColumn);
-  return { name, spec, keys, indexed };
+  return { name, spec, keys, columns: keys.map(keyColumn), indexed };
 }
 
 function toPart(part: string): { key: string; direction: 'ASC' | 'DESC' } {
@@ -53,33 +55,44 @@ export function column(table: Table, key: string): string {
   return key === 'id' ? 'id' : keyColumn(key);
 }
 
-/** Creates every collection's table and indexes. Keys stand first, so that a filter need not read past them. */
-export const DOCUMENTS_SCHEMA = documentsSchema(COLLECTION_NAMES);
-
-/** The tables of these collections. */
+/** Creates the tables of these collections. Keys stand first, so that a filter need not read past them. */
 export function documentsSchema(names: readonly CollectionName[]): string {
   return names.map((name) => toDdl(tables[name])).join(';\n');
 }
+
+export const DOCUMENTS_SCHEMA = documentsSchema(COLLECTION_NAMES);
 
 function toDdl(table: Table): string {
   const keys = Object.entries(table.spec.keys).map(
     ([key, kind]) => `${keyColumn(key)} ${kind.toUpperCase()},`,
   );
-  const statements = [
-    `CREATE TABLE ${table.name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
-     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${table.spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`,
-    ...table.spec.indexes.map((parts, index) => {
-      const columns = parts.map(toPart).map(({ key, direction }) => `${column(table, key)} ${direction}`);
-      return `CREATE INDEX ${table.name}_${index} ON ${table.name} (${columns.join(', ')})`;
-    }),
-    ...(table.spec.unique ?? []).map(
-      (key) => `CREATE UNIQUE INDEX ${table.name}_${key} ON ${table.name} (${column(table, key)})`,
-    ),
-  ];
-  return statements.join(';\n');
+  return `CREATE TABLE ${table.name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
+     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${table.spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
 }
 
-/** The columns of a SELECT that `toDocument` reads. */
+export interface Index {
+  readonly name: string;
+  readonly table: Table;
+  /** The first of the keys that it is sorted by. */
+  readonly first: string;
+  readonly ddl: string;
+}
+
+export const indexes: readonly Index[] = Object.values(tables).flatMap((table) => [
+  ...table.spec.indexes.map((parts, index): Index => {
+    const columns = parts.map(toPart).map(({ key, direction }) => `${column(table, key)} ${direction}`);
+    const name = `${table.name}_${index}`;
+    const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
+    return { name, table, first: toPart(parts[0]!).key, ddl };
+  }),
+  ...(table.spec.unique ?? []).map((key): Index => {
+    const name = `${table.name}_${key}`;
+    const ddl = `CREATE UNIQUE INDEX IF NOT EXISTS ${name} ON ${table.name} (${column(table, key)})`;
+    return { name, table, first: key, ddl };
+  }),
+]);
+
+/** The columns of a SELECT that `toDocuments` reads. */
 export function selected(table: Table, parts: readonly DocumentPart[]): string {
   return partsOf(table, parts).columns;
 }
@@ -108,51 +121,71 @@ function partsOf(table: Table, parts: readonly DocumentPart[]): Selection {
   return selection;
 }
 
-/** Reads a row of `selected(table, parts)`. Throws, with the document's name, where it is damaged. */
-export function toDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow): StoredDocument {
-  try {
-    return readDocument(table, parts, row);
-  } catch (cause) {
-    throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
-  }
+/** Reads rows of `selected(table, parts)`. Throws, with the document's name, where one is damaged. */
+export function toDocuments(
+  table: Table,
+  parts: readonly DocumentPart[],
+  rows: readonly SqlRow[],
+): StoredDocument[] {
+  const reading = { table, places: partsOf(table, parts).places, as_text: parts.includes('json') };
+  return rows.map((row) => {
+    try {
+      return readDocument(reading, row);
+    } catch (cause) {
+      throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
+    }
+  });
 }
 
-function readDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow): StoredDocument {
+interface Reading extends Pick<Selection, 'places'> {
+  readonly table: Table;
+  readonly as_text: boolean;
+}
+
+function readDocument({ table, places, as_text }: Reading, row: SqlRow): StoredDocument {
   const first = 2 + table.keys.length;
   const exact_keys = row[first]!;
   const body = row[first + 1]!;
   const document = { id: String(row[0]), position: BigInt(row[1]!) };
   if (body === null) return { ...document, document: null };
-  const { places } = partsOf(table, parts);
   const part = (name: StoredPart): SqlValue => (places[name] === 0 ? null : row[places[name]]!);
   const words = part('words');
   const common = {
     keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
     state: parsePart(part('state')),
     expansions: parsePart(part('expansions')),
-    ...(words === null ? {} : { words: fromWordsColumn(words) }),
   };
-  if (!parts.includes('json')) return { ...document, document: { ...common, body: parse(body) } };
-  return { ...document, document: withText(common, new JsonText(String(body))) };
+  if (as_text && words === null)
+    return { ...document, document: new TextDocument(common, new JsonText(String(body))) };
+  const searched = words === null ? {} : { words: fromWordsColumn(words) };
+  return { ...document, document: { ...common, body: parse(body), ...searched } };
 }
 
 function keysOf(table: Table, row: SqlRow): Record<string, Key> {
   const keys: Record<string, Key> = {};
-  for (const [index, key] of table.keys.entries()) keys[key] = row[2 + index]!;
+  for (let index = 0; index < table.keys.length; index++) keys[table.keys[index]!] = row[2 + index]!;
   return keys;
 }
 
 /** Most reads answer the text as it is and never look into it. */
-function withText(common: Omit<ViewDocument, 'body'>, json: JsonText): ViewDocument {
-  let body: JsonObject | undefined;
-  return {
-    ...common,
-    json,
-    get body() {
-      body ??= json.toJSON();
-      return body;
-    },
-  };
+class TextDocument implements ViewDocument {
+  readonly keys: ViewDocument['keys'];
+  readonly state: JsonObject;
+  readonly expansions: JsonObject;
+  readonly json: JsonText;
+  private parsed: JsonObject | undefined;
+
+  constructor({ keys, state, expansions }: Omit<ViewDocument, 'body' | 'words'>, json: JsonText) {
+    this.keys = keys;
+    this.state = state;
+    this.expansions = expansions;
+    this.json = json;
+  }
+
+  get body(): JsonObject {
+    this.parsed ??= this.json.toJSON();
+    return this.parsed;
+  }
 }
 
 const parsePart = (json: SqlValue): JsonObject => (json === null ? {} : parse(json));
@@ -170,17 +203,20 @@ export function toColumns(table: Table, document: StoredDocument['document']): C
   }
   if (document.words && !table.spec.words) throw new Error(`${table.name} is not searched by words`);
   for (const key of Object.keys(document.keys)) column(table, key);
-  const keys = Object.fromEntries(
-    table.keys.map((key) => [key, checkedKey(table, key, document.keys[key] ?? null)]),
-  );
-  return {
-    ...Object.fromEntries(Object.entries(keys).map(([key, value]) => [keyColumn(key), value])),
-    exact_keys: Object.values(keys).every(survivesColumn) ? null : JSON.stringify(keys),
-    body: JSON.stringify(document.body),
-    state: JSON.stringify(document.state),
-    expansions: JSON.stringify(document.expansions),
-    ...(table.spec.words ? wordColumns(table.spec.words.scope, document) : {}),
-  };
+  const keys: Record<string, Key> = {};
+  const values: Record<string, SqlValue> = {};
+  let exact = true;
+  for (const [index, key] of table.keys.entries()) {
+    const value = checkedKey(table, key, document.keys[key] ?? null);
+    keys[key] = value;
+    values[table.columns[index]!] = value;
+    exact &&= survivesColumn(value);
+  }
+  values.exact_keys = exact ? null : JSON.stringify(keys);
+  values.body = JSON.stringify(document.body);
+  values.state = JSON.stringify(document.state);
+  values.expansions = JSON.stringify(document.expansions);
+  return table.spec.words ? Object.assign(values, wordColumns(table.spec.words.scope, document)) : values;
 }
 
 function checkedKey(table: Table, key: string, value: Key): Key {
@@ -191,7 +227,9 @@ function checkedKey(table: Table, key: string, value: Key): Key {
   throw new Error(`${table.name}.${key} is a key of kind ${table.spec.keys[key]}, not ${typeof value}`);
 }
 
+const LOST_IN_COLUMN = /[\0\p{Surrogate}]/u;
+
 /** A text column comes back cut at a NUL and with half surrogate pairs replaced; JSON escapes both. */
 function survivesColumn(value: Key): boolean {
-  return typeof value !== 'string' || !(value.includes('\u0000') || /\p{Surrogate}/u.test(value));
+  return typeof value !== 'string' || !LOST_IN_COLUMN.test(value);
 }

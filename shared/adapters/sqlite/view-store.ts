@@ -98,6 +98,7 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
+    if (status !== 'building') await (await this.open(version)).index();
     await this.connection.attempt(() =>
       this.connection.transaction(() => {
         if (this.statusOf(version) === 'active') throw new Error(`view version ${version} is the active one`);
@@ -107,6 +108,7 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async activate(version: number): Promise<void> {
+    await (await this.open(version)).index();
     await this.connection.attempt(() =>
       this.connection.transaction(() => {
         this.statusOf(version);

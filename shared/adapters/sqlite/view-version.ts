@@ -17,10 +17,11 @@ import { ChangeSignal } from './change-signal';
 import { CheckpointWaiters } from './checkpoint-waiters';
 import { Connection } from './connection';
 import { writeDocument } from './document-writer';
-import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocument } from './documents';
+import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocuments } from './documents';
 import { countQuery, inOrder, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
+import { addIndexes, EARLY_INDEXES, earlyIndexes, isIndexed } from './version-indexes';
 import { countFitting, knownMatches, searchPage } from './word-search';
-import { searchableSchema, wordsSchema } from './words';
+import { searchableSchema } from './words';
 
 const SEARCHED = Object.values(tables).flatMap(({ name, spec }) => (spec.words ? [name] : []));
 
@@ -35,14 +36,15 @@ const SCHEMA = `
     parked_at TEXT NOT NULL
   ) STRICT;
   ${DOCUMENTS_SCHEMA};
-  ${SEARCHED.map(wordsSchema).join(';')}`;
+  ${EARLY_INDEXES}`;
 
 /** Of the tables here; what stands in the documents is versioned by whoever projects them. */
 const FORMAT = 3;
 /**
  * Format 1 could not be searched, format 2 had no media. Their documents go on being read until they are made anew.
  */
-const MEDIA = documentsSchema(['media', 'media_uses']);
+const MEDIA_TABLES = ['media', 'media_uses'] as const;
+const MEDIA = `${documentsSchema(MEDIA_TABLES)}; ${earlyIndexes(MEDIA_TABLES)}`;
 const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
@@ -56,6 +58,8 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly connection: Connection;
   private readonly changes: ChangeSignal;
   private readonly waiters: CheckpointWaiters;
+  /** Whether all indexes are there: a version that is being made has a few. */
+  private indexed = false;
 
   private constructor(version: number, connection: Connection) {
     this.version = version;
@@ -70,7 +74,16 @@ export class SqliteViewVersion implements ViewVersion {
     // A power cut may undo the newest batches, documents and checkpoint alike: the log gives them again.
     const options = { synchronous: 'NORMAL', schema, format: FORMAT, upgrades: UPGRADES } as const;
     const connection = await Connection.open(file, options);
-    return new SqliteViewVersion(version, connection);
+    const opened = new SqliteViewVersion(version, connection);
+    opened.indexed = await connection.attempt(() => isIndexed(connection));
+    return opened;
+  }
+
+  /** Makes ready for reads what was made without most indexes; nothing to do for a version that has them. */
+  async index(): Promise<void> {
+    if (this.indexed) return;
+    await addIndexes(this.connection);
+    this.indexed = true;
   }
 
   async checkpoints(): Promise<Position[]> {
@@ -100,7 +113,7 @@ export class SqliteViewVersion implements ViewVersion {
     const table = tables[collection];
     const sql = `SELECT ${selected(table, parts)} FROM ${table.name} AS d WHERE d.id = ?`;
     const row = await this.connection.attempt(() => this.connection.first(sql, [id]));
-    return row && toDocument(table, parts, row);
+    return row && toDocuments(table, parts, [row])[0];
   }
 
   async getMany(
@@ -132,14 +145,17 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
+    await this.index();
     return this.connection.attempt(() => searchPage(this.connection, collection, query));
   }
 
   async countWords(collection: CollectionName, query: WordCount): Promise<number> {
+    await this.index();
     return this.connection.attempt(() => countFitting(this.connection, collection, query));
   }
 
   async knownWords(collection: CollectionName, query: KnownWordsQuery): Promise<WordMatch[]> {
+    await this.index();
     return this.connection.attempt(() => knownMatches(this.connection, collection, query));
   }
 
@@ -157,7 +173,7 @@ export class SqliteViewVersion implements ViewVersion {
     { sql, parameters }: Query,
   ): Promise<StoredDocument[]> {
     const rows = await this.connection.attempt(() => this.connection.all(sql, parameters));
-    return rows.map((row) => toDocument(tables[collection], parts, row));
+    return toDocuments(tables[collection], parts, rows);
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
@@ -179,7 +195,8 @@ export class SqliteViewVersion implements ViewVersion {
       from,
     ]);
     if (moved.changes === 0) throw new LostRace();
-    for (const write of phases.flat()) if (!writeDocument(this.connection, write)) throw new LostRace();
+    for (const write of phases.flat())
+      if (!writeDocument(this.connection, write, this.indexed)) throw new LostRace();
     // In this order, so that a stream which got on a little can be parked again further on.
     for (const stream of unpark) this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
     for (const parked of park) this.park(parked);

@@ -12,8 +12,18 @@ const WORD = /^[a-z0-9:=\u0080-\u{10ffff}]+$/u;
  */
 const TAG_LENGTH = 20;
 
+/** A store's documents are all of a few scopes. */
+const TAGS_REMEMBERED_MAX = 10_000;
+const tags = new Map<string, string>();
+
 function tagOf(values: readonly Key[]): string {
-  return createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, TAG_LENGTH);
+  const name = JSON.stringify(values);
+  const known = tags.get(name);
+  if (known !== undefined) return known;
+  const tag = createHash('sha256').update(name).digest('hex').slice(0, TAG_LENGTH);
+  if (tags.size >= TAGS_REMEMBERED_MAX) tags.clear();
+  tags.set(name, tag);
+  return tag;
 }
 
 /** The columns `words_scope` and `words` of a document of a searched collection. */
@@ -44,32 +54,37 @@ export const wordsTable = (table: string): string => `${table}_words`;
  * documents and index cannot differ. It stores no text and no positions. Rows are never deleted, so the row ids that
  * it refers to run without gaps and survive a VACUUM.
  */
-export function wordsSchema(table: string): string {
+export function wordsSchema(table: string): string[] {
   const index = wordsTable(table);
   const text = (row: string): string =>
     `${row}words_scope || replace(${row}words, ' ', ' ' || ${row}words_scope)`;
-  return `
-    CREATE VIEW ${table}_text AS SELECT rowid AS row, ${text('')} AS words FROM ${table} WHERE words <> '';
-    CREATE VIRTUAL TABLE ${index} USING fts5(words, content = '${table}_text', content_rowid = 'row', detail = none,
-      columnsize = 0, prefix = '${TAG_LENGTH + 1}', tokenize = "ascii tokenchars ':='");
-    CREATE TRIGGER ${index}_insert AFTER INSERT ON ${table} WHEN new.words <> '' BEGIN
+  return [
+    `CREATE VIEW ${table}_text AS SELECT rowid AS row, ${text('')} AS words FROM ${table} WHERE words <> ''`,
+    `CREATE VIRTUAL TABLE ${index} USING fts5(words, content = '${table}_text', content_rowid = 'row', detail = none,
+      columnsize = 0, prefix = '${TAG_LENGTH + 1}', tokenize = "ascii tokenchars ':='")`,
+    `CREATE TRIGGER ${index}_insert AFTER INSERT ON ${table} WHEN new.words <> '' BEGIN
       INSERT INTO ${index} (rowid, words) VALUES (new.rowid, ${text('new.')});
-    END;
-    CREATE TRIGGER ${index}_update AFTER UPDATE OF words_scope, words ON ${table}
+    END`,
+    `CREATE TRIGGER ${index}_update AFTER UPDATE OF words_scope, words ON ${table}
       WHEN new.words IS NOT old.words OR new.words_scope IS NOT old.words_scope
     BEGIN
       INSERT INTO ${index} (${index}, rowid, words)
         SELECT 'delete', old.rowid, ${text('old.')} WHERE old.words <> '';
       INSERT INTO ${index} (rowid, words) SELECT new.rowid, ${text('new.')} WHERE new.words <> '';
-    END`;
+    END`,
+  ];
 }
+
+/** Takes in the words of all documents that are there. */
+export const indexAllWords = (table: string): string =>
+  `INSERT INTO ${wordsTable(table)} (${wordsTable(table)}) VALUES ('rebuild')`;
 
 /** Makes a table that was not searched before one that is: nothing is found until its documents are written again. */
 export function searchableSchema(table: string): string {
   return `
     ALTER TABLE ${table} ADD COLUMN words_scope TEXT;
     ALTER TABLE ${table} ADD COLUMN words TEXT;
-    ${wordsSchema(table)}`;
+    ${wordsSchema(table).join(';')}`;
 }
 
 /** An FTS5 expression for terms that fit, and none of the terms `but`. At least one term is needed. */

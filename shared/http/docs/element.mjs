@@ -39,11 +39,17 @@ export function json(value, label) {
 }
 
 /**
+ * On a narrow screen each row of it becomes lines, the last cell on one of its own; the roles say that it is a table
+ * still.
  * @param {readonly string[]} heads
  * @param {readonly (readonly (Child | Child[])[])[]} rows
  */
 export function table(heads, rows) {
   const head = el('tr', {}, ...heads.map((name) => el('th', { scope: 'col' }, name)));
-  const body = rows.map((cells) => el('tr', {}, ...cells.map((cell) => el('td', {}, ...[cell].flat()))));
-  return el('div', { class: 'wide' }, el('table', {}, el('thead', {}, head), el('tbody', {}, ...body)));
+  const body = rows.map((cells) => {
+    const inside = cells.map((cell) => el('td', { role: 'cell' }, ...[cell].flat()));
+    return el('tr', { role: 'row' }, ...inside);
+  });
+  const whole = el('table', { role: 'table' }, el('thead', {}, head), el('tbody', {}, ...body));
+  return el('div', { class: 'wide stacked' }, whole);
 }

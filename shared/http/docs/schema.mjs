@@ -40,11 +40,20 @@ function limits(schema) {
   const told = [
     minimum === undefined ? undefined : `from ${number(minimum)}`,
     maximum === undefined ? undefined : `up to ${number(maximum)}`,
-    minLength === undefined ? undefined : `at least ${number(minLength)} characters`,
-    maxLength === undefined ? undefined : `at most ${number(maxLength)} characters`,
+    lengths(minLength, maxLength),
     maxItems === undefined ? undefined : `at most ${number(maxItems)} items`,
   ].filter((part) => part !== undefined);
   return told.length === 0 ? [] : [`, ${told.join(', ')}`];
+}
+
+/**
+ * @param {number | undefined} min
+ * @param {number | undefined} max
+ */
+function lengths(min = 0, max = undefined) {
+  if (max !== undefined)
+    return min === 0 ? `up to ${number(max)} characters` : `${min} to ${number(max)} characters`;
+  return min > 1 ? `at least ${number(min)} characters` : min === 1 ? 'not empty' : undefined;
 }
 
 /** @param {number} value */

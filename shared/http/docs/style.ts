@@ -73,6 +73,11 @@ button[aria-disabled] { opacity: 0.5; }
   main { padding: 1rem 1rem 4rem; }
   .brief { display: block; margin: 0; }
   td:first-child { white-space: normal; }
+  .stacked thead { display: none; }
+  .stacked tr { display: block; border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
+  .stacked td { display: inline; border: 0; padding: 0 0.5rem 0 0; }
+  .stacked td:last-child { display: block; }
+  .pictures img { width: calc(50% - 0.25rem); height: auto; aspect-ratio: 1; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 }
 `;

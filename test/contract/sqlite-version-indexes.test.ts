@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import Database from 'libsql';
+import { indexes } from '../../shared/adapters/sqlite/documents';
+import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
+import type { ViewVersion } from '../../shared/ports/view-store';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { aPublication, aWrite, idsOf, put } from './some-documents';
+
+const ALL = [...indexes.map(({ name }) => name), 'publications_words'].sort();
+
+describe('the indexes of a version on SQLite', () => {
+  let folder: TempDir;
+  const opened: SqliteViewStore[] = [];
+
+  beforeEach(() => {
+    folder = makeTempDir();
+  });
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close();
+    folder.remove();
+  });
+
+  async function open(): Promise<SqliteViewStore> {
+    const store = await SqliteViewStore.open({ folder: folder.path });
+    opened.push(store);
+    return store;
+  }
+
+  function inFile<Result>(version: number, work: (database: Database.Database) => Result): Result {
+    const database = new Database(join(folder.path, `views-v${version}.sqlite`));
+    try {
+      return work(database);
+    } finally {
+      database.close();
+    }
+  }
+
+  const indexesOf = (version: number): string[] =>
+    inFile(version, (database) => {
+      const rows = database.prepare('SELECT name FROM sqlite_master').all() as { name: string }[];
+      return rows
+        .map(({ name }) => name)
+        .filter((name) => ALL.includes(name))
+        .sort();
+    });
+
+  /** A version that is being made, with a document that was changed and one that was deleted. */
+  async function making(store: SqliteViewStore): Promise<ViewVersion> {
+    const version = await store.open((await store.createVersion(1)).version);
+    const said = (...words: string[]) => ({ ...aPublication(), words });
+    await put(version, aWrite('publications', 'p', 1n, said('mug')), aWrite('publications', 'q', 1n, said()));
+    await put(
+      version,
+      aWrite('publications', 'p', 2n, said('cup'), 1n),
+      aWrite('publications', 'q', 2n, null, 1n),
+    );
+    return version;
+  }
+
+  const scope = { store_id: 'store-1', visibility: 'public' };
+  const search = async (version: ViewVersion, word: string): Promise<string[]> => {
+    const query = { scope, where: scope, tiers: [[[{ word }]]], limit: 9, order: [['id', 'asc']] } as const;
+    return idsOf(await version.search('publications', query));
+  };
+
+  test('are few while it is made, and all there before it is fed or read', async () => {
+    const store = await open();
+    const { version } = await making(store);
+    expect(indexesOf(version).length).toBeLessThan(ALL.length / 2);
+    await store.setStatus(version, 'following');
+    expect(indexesOf(version)).toEqual(ALL);
+    const { version: first } = await store.createVersion(1);
+    await store.activate(first);
+    expect(indexesOf(first)).toEqual(ALL);
+  });
+
+  test('hold what was written before them and what is written after, in every process', async () => {
+    const store = await open();
+    const version = await making(store);
+    const other = await (await open()).open(version.version);
+    await store.setStatus(version.version, 'following');
+    for (const one of [version, other]) {
+      expect(await search(one, 'mug')).toEqual([]);
+      expect(await search(one, 'cup')).toEqual(['p']);
+    }
+    const glass = { ...aPublication(), words: ['glass'] };
+    await put(other, aWrite('publications', 'p', 3n, glass, 2n), aWrite('publications', 'r', 3n, glass));
+    expect(await search(version, 'cup')).toEqual([]);
+    expect(await search(version, 'glass')).toEqual(['p', 'r']);
+  });
+
+  test('are completed by the next who comes where their making broke off', async () => {
+    const store = await open();
+    const version = await making(store);
+    await store.setStatus(version.version, 'following');
+    await store.close();
+    inFile(version.version, (database) => {
+      database.exec('DROP INDEX publications_0; DROP INDEX publications_11');
+      database.exec('DROP TRIGGER publications_words_insert; DROP TRIGGER publications_words_update');
+      database.exec('DROP TABLE publications_words; DROP VIEW publications_text');
+    });
+    const again = await open();
+    await again.setStatus(version.version, 'following');
+    expect(indexesOf(version.version)).toEqual(ALL);
+    expect(await search(await again.open(version.version), 'cup')).toEqual(['p']);
+  });
+
+  test('are made for a search that comes before them', async () => {
+    const version = await making(await open());
+    expect(await search(version, 'cup')).toEqual(['p']);
+    expect(indexesOf(version.version)).toEqual(ALL);
+  });
+});

@@ -1,0 +1,66 @@
+import { createListing } from '../../../services/command/listing/service';
+import { attach, checkAttachments } from '../../../services/command/media/attach';
+import { uploadMedia } from '../../../services/command/media/service';
+import { createPublication, findPublication } from '../../../services/command/publication/service';
+import type { ListingId, MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
+import { anUpload, faultsOf, NOW_MS, newId, refusal, World } from './support';
+
+const store_id = newId<StoreId>();
+const target = { environment: 'live', store_id } as const;
+const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
+
+const upload = async (world: World): Promise<MediaId> =>
+  (await uploadMedia(world, world.context(), target, anUpload())).value.id;
+
+describe('an upload is added to what it is put on', () => {
+  test('both of them, once, however often', async () => {
+    const world = new World();
+    const publication = (await createPublication(world, world.context(), target, tea)).value;
+    const listing = (await createListing(world, world.context(), target, { name: 'Teas' })).value;
+    const to = { publication_id: publication.id, listing_id: listing.id };
+    await checkAttachments(world, 'live', store_id, to);
+    const media_id = await upload(world);
+    const first = await attach(world, world.context(), 'live', media_id, to);
+    expect(first.map(({ changed }) => changed)).toEqual([true, true]);
+    const again = await attach(world, world.context(), 'live', media_id, to);
+    expect(again.map(({ changed }) => changed)).toEqual([false, false]);
+    expect(await findPublication(world, 'live', publication.id)).toMatchObject({ media_ids: [media_id] });
+  });
+
+  test('an upload that broke off in between is gone on with by the same operation', async () => {
+    const world = new World();
+    const publication = (await createPublication(world, world.context(), target, tea)).value;
+    const to = { publication_id: publication.id };
+    const operation = { id: newId(), started_at_ms: NOW_MS, resumed: false };
+    const first = await uploadMedia(world, { ...world.context(), operation }, target, anUpload());
+    const resumed = { ...world.context(), operation: { ...operation, resumed: true } };
+    const guard = () => Promise.reject(new Error('asked before the upload, and not again'));
+    const again = await uploadMedia(world, resumed, { ...target, guard }, anUpload());
+    expect(again).toMatchObject({ repeated: true, value: { id: first.value.id } });
+    await attach(world, resumed, 'live', again.value.id, to);
+    await attach(world, resumed, 'live', again.value.id, to);
+    expect(await findPublication(world, 'live', publication.id)).toMatchObject({
+      media_ids: [first.value.id],
+      version: 2,
+    });
+  });
+
+  test('what cannot be is told of before anything is written, each by its name', async () => {
+    const world = new World();
+    const to = { publication_id: newId<PublicationId>(), listing_id: newId<ListingId>() };
+    expect(await faultsOf(() => checkAttachments(world, 'live', store_id, to))).toEqual([
+      ['field_invalid', 'publication_id'],
+      ['field_invalid', 'listing_id'],
+    ]);
+  });
+
+  test('what went away in between is told of, with what is done', async () => {
+    const world = new World();
+    const media_id = await upload(world);
+    const publication_id = newId<PublicationId>();
+    const refused = await refusal(() => attach(world, world.context(), 'live', media_id, { publication_id }));
+    expect(refused.condition).toBe('lost_race');
+    expect(refused.message).toContain(`uploaded as media ${media_id}`);
+    expect(refused.message).toContain(`publication ${publication_id}`);
+  });
+});
