@@ -92,7 +92,7 @@ export const indexes: readonly Index[] = Object.values(tables).flatMap((table) =
   }),
 ]);
 
-/** The columns of a SELECT that `toDocument` reads. */
+/** The columns of a SELECT that `toDocuments` reads. */
 export function selected(table: Table, parts: readonly DocumentPart[]): string {
   return partsOf(table, parts).columns;
 }
@@ -121,51 +121,71 @@ function partsOf(table: Table, parts: readonly DocumentPart[]): Selection {
   return selection;
 }
 
-/** Reads a row of `selected(table, parts)`. Throws, with the document's name, where it is damaged. */
-export function toDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow): StoredDocument {
-  try {
-    return readDocument(table, parts, row);
-  } catch (cause) {
-    throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
-  }
+/** Reads rows of `selected(table, parts)`. Throws, with the document's name, where one is damaged. */
+export function toDocuments(
+  table: Table,
+  parts: readonly DocumentPart[],
+  rows: readonly SqlRow[],
+): StoredDocument[] {
+  const reading = { table, places: partsOf(table, parts).places, as_text: parts.includes('json') };
+  return rows.map((row) => {
+    try {
+      return readDocument(reading, row);
+    } catch (cause) {
+      throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
+    }
+  });
 }
 
-function readDocument(table: Table, parts: readonly DocumentPart[], row: SqlRow): StoredDocument {
+interface Reading extends Pick<Selection, 'places'> {
+  readonly table: Table;
+  readonly as_text: boolean;
+}
+
+function readDocument({ table, places, as_text }: Reading, row: SqlRow): StoredDocument {
   const first = 2 + table.keys.length;
   const exact_keys = row[first]!;
   const body = row[first + 1]!;
   const document = { id: String(row[0]), position: BigInt(row[1]!) };
   if (body === null) return { ...document, document: null };
-  const { places } = partsOf(table, parts);
   const part = (name: StoredPart): SqlValue => (places[name] === 0 ? null : row[places[name]]!);
   const words = part('words');
   const common = {
     keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
     state: parsePart(part('state')),
     expansions: parsePart(part('expansions')),
-    ...(words === null ? {} : { words: fromWordsColumn(words) }),
   };
-  if (!parts.includes('json')) return { ...document, document: { ...common, body: parse(body) } };
-  return { ...document, document: withText(common, new JsonText(String(body))) };
+  if (as_text && words === null)
+    return { ...document, document: new TextDocument(common, new JsonText(String(body))) };
+  const searched = words === null ? {} : { words: fromWordsColumn(words) };
+  return { ...document, document: { ...common, body: parse(body), ...searched } };
 }
 
 function keysOf(table: Table, row: SqlRow): Record<string, Key> {
   const keys: Record<string, Key> = {};
-  for (const [index, key] of table.keys.entries()) keys[key] = row[2 + index]!;
+  for (let index = 0; index < table.keys.length; index++) keys[table.keys[index]!] = row[2 + index]!;
   return keys;
 }
 
 /** Most reads answer the text as it is and never look into it. */
-function withText(common: Omit<ViewDocument, 'body'>, json: JsonText): ViewDocument {
-  let body: JsonObject | undefined;
-  return {
-    ...common,
-    json,
-    get body() {
-      body ??= json.toJSON();
-      return body;
-    },
-  };
+class TextDocument implements ViewDocument {
+  readonly keys: ViewDocument['keys'];
+  readonly state: JsonObject;
+  readonly expansions: JsonObject;
+  readonly json: JsonText;
+  private parsed: JsonObject | undefined;
+
+  constructor({ keys, state, expansions }: Omit<ViewDocument, 'body' | 'words'>, json: JsonText) {
+    this.keys = keys;
+    this.state = state;
+    this.expansions = expansions;
+    this.json = json;
+  }
+
+  get body(): JsonObject {
+    this.parsed ??= this.json.toJSON();
+    return this.parsed;
+  }
 }
 
 const parsePart = (json: SqlValue): JsonObject => (json === null ? {} : parse(json));

@@ -25,6 +25,23 @@ type Where = ViewQuery['where'];
  * `besides` is one more condition on the row.
  */
 export function pageQuery(table: Table, query: ViewQuery, besides: RowCondition = ANYTHING): Query {
+  const values = Object.values(query.where);
+  if (besides !== ANYTHING || values.length === 0 || !values.every(isValue))
+    return buildPageQuery(table, query, besides);
+  const name = [table.name, Object.keys(query.where), query.order, query.parts ?? []].join(' ');
+  const sql = remembered.get(name) ?? buildPageQuery(table, query, besides).sql;
+  if (remembered.size < REMEMBERED_MAX) remembered.set(name, sql);
+  return { sql, parameters: [...values, query.limit, query.skip ?? 0] };
+}
+
+/** Of pages by plain values, whose SQL does not depend on them: storefronts ask for few others. */
+const remembered = new Map<string, string>();
+const REMEMBERED_MAX = 1_000;
+
+const isValue = (condition: KeyCondition): condition is Exclude<Key, null> =>
+  condition !== null && typeof condition !== 'object';
+
+function buildPageQuery(table: Table, query: ViewQuery, besides: RowCondition): Query {
   const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
   const arms = armsOf(query.where).map((where) => {
     const condition = both(conditionSql(table, where), besides);

@@ -17,7 +17,7 @@ import { ChangeSignal } from './change-signal';
 import { CheckpointWaiters } from './checkpoint-waiters';
 import { Connection } from './connection';
 import { writeDocument } from './document-writer';
-import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocument } from './documents';
+import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocuments } from './documents';
 import { countQuery, inOrder, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
 import { addIndexes, EARLY_INDEXES, earlyIndexes, isIndexed } from './version-indexes';
 import { countFitting, knownMatches, searchPage } from './word-search';
@@ -113,7 +113,7 @@ export class SqliteViewVersion implements ViewVersion {
     const table = tables[collection];
     const sql = `SELECT ${selected(table, parts)} FROM ${table.name} AS d WHERE d.id = ?`;
     const row = await this.connection.attempt(() => this.connection.first(sql, [id]));
-    return row && toDocument(table, parts, row);
+    return row && toDocuments(table, parts, [row])[0];
   }
 
   async getMany(
@@ -173,7 +173,7 @@ export class SqliteViewVersion implements ViewVersion {
     { sql, parameters }: Query,
   ): Promise<StoredDocument[]> {
     const rows = await this.connection.attempt(() => this.connection.all(sql, parameters));
-    return rows.map((row) => toDocument(tables[collection], parts, row));
+    return toDocuments(tables[collection], parts, rows);
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {

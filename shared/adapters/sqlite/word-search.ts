@@ -8,7 +8,7 @@ import type {
   WordTerms,
 } from '../../ports/view-store';
 import type { Connection } from './connection';
-import { type Table, tables, toDocument } from './documents';
+import { type Table, tables, toDocuments } from './documents';
 import { countQuery, inOrder, matchesNothing, pageQuery, type RowCondition } from './page-query';
 import { matchExpression, tagsOf, wordsTable } from './words';
 
@@ -87,10 +87,7 @@ function readStep(connection: Connection, step: Step, query: ViewQuery): StoredD
   const { sql, parameters } = pageQuery(table, query, fitting);
   const parts = query.parts ?? [];
   const rows = connection.all(sql, parameters);
-  return inOrder(
-    rows.map((row) => toDocument(table, parts, row)),
-    query.order,
-  );
+  return inOrder(toDocuments(table, parts, rows), query.order);
 }
 
 function countStep(
