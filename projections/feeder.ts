@@ -27,6 +27,8 @@ export interface FeederTimes {
   readonly lease_ttl_ms: number;
   /** How often idle lanes are told of the head's move at most. */
   readonly tick_ms: number;
+  /** The same where only other realms' events moved the head. */
+  readonly quiet_tick_ms: number;
   /** How often lanes are looked at for lost jobs. */
   readonly watch_ms: number;
   /** How long one full lane may hold up the others. */
@@ -36,6 +38,7 @@ export interface FeederTimes {
 export const FEEDER_TIMES: FeederTimes = {
   lease_ttl_ms: 5_000,
   tick_ms: 100,
+  quiet_tick_ms: 1_000,
   watch_ms: 1_000,
   hold_ms: 5_000,
 };

@@ -13,6 +13,7 @@ export interface LaneFeedOptions {
   /** How far each lane was projected when the feeder began. */
   readonly fed: readonly Position[];
   readonly tick_ms: number;
+  readonly quiet_tick_ms: number;
   readonly hold_ms: number;
   /** Ends everything that goes on by itself. */
   readonly signal: AbortSignal;
@@ -46,6 +47,8 @@ export class LaneFeed {
   private readonly options: LaneFeedOptions;
   private readonly lanes: readonly Lane[];
   private seen: Position;
+  /** As far as events of this realm were seen; beyond are other realms', which nobody waits for here. */
+  private seen_own: Position;
   private ticked_at_ms = Number.NEGATIVE_INFINITY;
   private ticking: Promise<void> | undefined;
 
@@ -53,6 +56,7 @@ export class LaneFeed {
     this.options = options;
     this.lanes = options.fed.map((fed) => ({ fed, events: [], to: fed, sending: undefined, stuck: false }));
     this.seen = this.fedEverywhere();
+    this.seen_own = this.seen;
   }
 
   /** What every lane has been given at least. */
@@ -75,6 +79,7 @@ export class LaneFeed {
       this.startSending(lane, index);
     }
     this.seen = position;
+    if (byLane.some((events) => events.length > 0)) this.seen_own = position;
     this.startTicking();
     for (const [index, lane] of this.lanes.entries()) await this.holdFor(lane, index);
   }
@@ -112,6 +117,12 @@ export class LaneFeed {
   private wantsTick(): boolean {
     if (this.options.signal.aborted) return false;
     return this.lanes.some((lane) => isIdle(lane) && lane.fed < this.seen);
+  }
+
+  private tickEveryMs(): number {
+    const { tick_ms, quiet_tick_ms } = this.options;
+    const waited_for = this.lanes.some((lane) => isIdle(lane) && lane.fed < this.seen_own);
+    return waited_for ? tick_ms : quiet_tick_ms;
   }
 
   private async send(lane: Lane, index: number): Promise<void> {
@@ -161,12 +172,16 @@ export class LaneFeed {
     lane.fed = lane.to;
   }
 
-  /** At once after a quiet time; otherwise as soon as the last tick is `tick_ms` ago. Again until all are level. */
+  /** At once after a quiet time; otherwise as soon as the last tick is long enough ago. Again until all are level. */
   private async tick(): Promise<void> {
     const { queue, signal, realm, log, tick_ms } = this.options;
     while (this.wantsTick()) {
-      const wait_ms = this.ticked_at_ms + tick_ms - performance.now();
-      if (wait_ms > 0) await pause(wait_ms, signal);
+      const wait_ms = this.ticked_at_ms + this.tickEveryMs() - performance.now();
+      if (wait_ms > 0) {
+        // Not all of a long time: events may come meanwhile, and then less is left to wait.
+        await pause(Math.min(wait_ms, tick_ms), signal);
+        continue;
+      }
       this.ticked_at_ms = performance.now();
       try {
         for (const [index, lane] of this.lanes.entries()) {

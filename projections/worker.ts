@@ -2,8 +2,9 @@ import type { Logger } from '../shared/kernel/log';
 import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { LaneJob } from '../shared/ports/job-queue';
-import type { ParkedStream, ViewStore, ViewVersion } from '../shared/ports/view-store';
+import type { ParkedStream, VersionInfo, ViewStore, ViewVersion } from '../shared/ports/view-store';
 import { reasonOf } from './errors';
+import { NextLook } from './next-look';
 import { projectSpan } from './project';
 import { fedVersions } from './view-schema';
 
@@ -18,9 +19,12 @@ export interface WorkerParts {
 export class Worker {
   private readonly parts: WorkerParts;
   private readonly opened = new Map<number, ViewVersion>();
+  /** Of all lanes that this process works on. */
+  private readonly versions: NextLook<readonly VersionInfo[]>;
 
   constructor(parts: WorkerParts) {
     this.parts = parts;
+    this.versions = new NextLook(() => parts.views.versions());
   }
 
   /**
@@ -28,8 +32,8 @@ export class Worker {
    * that fails is logged: the gap heals with its next job, and the storefront does not wait for it.
    */
   async handle(job: LaneJob): Promise<void> {
-    const { views, log } = this.parts;
-    const fed = fedVersions(await views.versions());
+    const { log } = this.parts;
+    const fed = fedVersions(await this.versions.ask());
     this.closeDropped(new Set(fed.map(({ version }) => version)));
     for (const { version, status } of fed) {
       try {

@@ -56,8 +56,16 @@ export function metadataOf(context: WriteContext, owner: Owner, occurred_at: str
   };
 }
 
-/** The id of a new resource. That of an operation follows from it, so that a repetition comes to the same stream. */
-export function idForNew<Id extends AnyId>(system: System, { operation }: WriteContext): Id {
-  if (operation === undefined) return generateId<Id>(system.now(), system.random);
-  return deriveId<Id>(operation.started_at_ms, 'new', operation.id);
+/**
+ * The id of a new resource, `given` where the caller derived it. That of an operation follows from it, so that a
+ * repetition comes to the same stream; any other is `fresh`, made now and known to nobody.
+ */
+export function idForNew<Id extends AnyId>(
+  system: System,
+  { operation }: WriteContext,
+  given?: Id,
+): { readonly id: Id; readonly fresh: boolean } {
+  if (given !== undefined) return { id: given, fresh: false };
+  if (operation === undefined) return { id: generateId<Id>(system.now(), system.random), fresh: true };
+  return { id: deriveId<Id>(operation.started_at_ms, 'new', operation.id), fresh: false };
 }

@@ -60,6 +60,8 @@ export interface Place<State, Event extends DomainEvent, Id extends AnyId> {
 export interface Work<State, Event extends DomainEvent, Id extends AnyId> extends Place<State, Event, Id> {
   readonly system: System;
   readonly context: WriteContext;
+  /** The id was made for this write: nobody has written to the stream, so it is not read before the first attempt. */
+  readonly fresh?: boolean;
   /** Whatever must hold of the state besides the decision (references, `If-Match`): throws; asked on every attempt. */
   readonly check?: (state: State) => void | Promise<void>;
   /** Pure. */
@@ -116,7 +118,7 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
 ): Promise<Written<State>> {
   return inTurn(work.events, streamOf(work), async () => {
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
-      const written = (await writtenBefore(work, attempt)) ?? (await attemptOnce(work));
+      const written = (await writtenBefore(work, attempt)) ?? (await attemptOnce(work, attempt));
       if (written) return written;
     }
     throw new CatalogError('lost_race');
@@ -126,8 +128,9 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
 /** Undefined where another writer was faster. */
 async function attemptOnce<State, Event extends DomainEvent, Id extends AnyId>(
   work: Work<State, Event, Id>,
+  attempt: number,
 ): Promise<Written<State> | undefined> {
-  const { state, revision, position } = await load(work);
+  const { state, revision, position } = work.fresh && attempt === 0 ? fold(work, []) : await load(work);
   await work.check?.(state);
   const decision = work.decide(state);
   if (!decision.ok) {

@@ -39,10 +39,11 @@ export async function createListing(
   input: NewListing,
 ): Promise<Written<Listing>> {
   const { environment, store_id } = target;
-  const id = target.id ?? idForNew<ListingId>(deps.system, context);
+  const { id, fresh } = idForNew<ListingId>(deps.system, context, target.id);
   const written = await execute({
     ...place(deps, environment, id),
     context,
+    fresh,
     check: async () => {
       await target.guard?.();
       await checkReferences(deps, environment, store_id, input);

@@ -36,9 +36,11 @@ export async function uploadMedia(
   upload: Omit<MediaUpload, 'store_id'>,
 ): Promise<Written<Media>> {
   const { environment, store_id } = target;
+  const { id, fresh } = idForNew<MediaId>(deps.system, context, target.id);
   const written = await execute({
-    ...place(deps, environment, target.id ?? idForNew<MediaId>(deps.system, context)),
+    ...place(deps, environment, id),
     context,
+    fresh,
     check: async () => target.guard?.(),
     decide: (state) => decideMedia(state, { type: 'UploadMedia', upload: { ...upload, store_id } }),
   });

@@ -39,10 +39,11 @@ export async function createPublication(
   input: NewPublication,
 ): Promise<Written<Publication>> {
   const { environment, store_id } = target;
-  const id = target.id ?? idForNew<PublicationId>(deps.system, context);
+  const { id, fresh } = idForNew<PublicationId>(deps.system, context, target.id);
   const written = await execute({
     ...placeOf(deps, environment, id),
     context,
+    fresh,
     check: async () => {
       await target.guard?.();
       await checkReferences(deps, environment, store_id, input);

@@ -91,8 +91,10 @@ export class MongoConnection {
       throw new CatalogError('unavailable', { message: 'the connection to MongoDB is closed' });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const error = new CatalogError('unavailable', { message: 'MongoDB does not answer' });
-      timer = setTimeout(() => reject(error), this.deadline_ms);
+      timer = setTimeout(
+        () => reject(new CatalogError('unavailable', { message: 'MongoDB does not answer' })),
+        this.deadline_ms,
+      );
     });
     try {
       return await Promise.race([this.connect().then(work), late]);

@@ -66,6 +66,24 @@ class Shop {
 }
 
 describe('a publication', () => {
+  test('is appended without a look at its stream, unless its id was derived and may be there already', async () => {
+    const shop = new Shop();
+    const { live } = shop.world.events;
+    const readStream = live.readStream.bind(live);
+    let reads = 0;
+    live.readStream = async (...asked) => {
+      reads++;
+      return readStream(...asked);
+    };
+    await shop.create();
+    expect(reads).toBe(0);
+    const id = newId<PublicationId>();
+    await shop.create({}, id);
+    expect(reads).toBe(1);
+    expect(await shop.create({}, id)).toMatchObject({ changed: false });
+    expect(live.log).toHaveLength(2);
+  });
+
   test('is created under a new id with the time of its event, and is lane by store', async () => {
     const shop = new Shop();
     const { value } = await shop.create({ title: 'Green tea' });

@@ -34,11 +34,12 @@ class HeldQueue {
   }
 }
 
-function startFeed(queue: HeldQueue, hold_ms = 600_000): LaneFeed {
+function startFeed(queue: HeldQueue, hold_ms = 600_000, quiet_tick_ms = 5): LaneFeed {
   const stop = new AbortController();
   const log = pino({ level: 'silent' });
   const fed = [0n, 0n, 0n];
-  const feed = new LaneFeed({ realm: 'live', queue, log, fed, tick_ms: 5, hold_ms, signal: stop.signal });
+  const times = { tick_ms: 5, quiet_tick_ms, hold_ms };
+  const feed = new LaneFeed({ realm: 'live', queue, log, fed, ...times, signal: stop.signal });
   ended.push(async () => {
     stop.abort();
     await feed.ended();
@@ -64,6 +65,23 @@ describe('the feed of the lanes', () => {
     expectUnbroken(queue.ofLane(1), events(1, 3));
     expect(queue.ofLane(0)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
     expect(queue.ofLane(2)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
+  });
+
+  test('tells the lanes rarely where only other realms moved the log, and soon again where one of its own did', async () => {
+    const [quiet_queue, own_queue] = [new HeldQueue(), new HeldQueue()];
+    const quiet = startFeed(quiet_queue, 600_000, 600_000);
+    const own = startFeed(own_queue, 600_000, 600_000);
+    let position = 0;
+    await waitFor(async () => {
+      position++;
+      await quiet.take(BigInt(position), [[], [], []]);
+      await own.take(BigInt(position), [[], [], events(position, position)]);
+      return own_queue.ofLane(0).length >= 5;
+    });
+    // The first after a quiet time is told at once.
+    expect(quiet_queue.ofLane(0)).toMatchObject([{ prev: 0n, last: 1n }]);
+    await quiet.take(BigInt(position + 1), [[], [], events(position + 1, position + 1)]);
+    await waitFor(() => quiet.fedEverywhere() === BigInt(position + 1));
   });
 
   test('gathers what comes for a busy lane into larger jobs, while the others go on', async () => {
