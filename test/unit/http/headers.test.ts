@@ -106,6 +106,28 @@ describe('headers', () => {
       expect(JSON.parse(gunzipSync(gzip.bytes).toString()).data).toEqual([LONG]);
     });
 
+    test.each([
+      ['gzip, deflate, br', 'br'],
+      ['gzip, br;q=0', 'gzip'],
+      ['*', 'br'],
+      ['br;q=0.5, gzip', 'gzip'],
+      ['identity;q=1, br;q=0.5', undefined],
+      ['zstd', undefined],
+    ])('Accept-Encoding: %s gives %s', async (accepted, encoding) => {
+      const { encoding: given, bytes } = await ask('/api/long', accepted);
+      expect(given).toBe(encoding);
+      const plain = given === 'br' ? brotliDecompressSync(bytes) : given ? gunzipSync(bytes) : bytes;
+      expect(JSON.parse(plain.toString()).data).toEqual([LONG]);
+    });
+
+    test('also where there is much', async () => {
+      const { encoding, bytes } = await ask('/openapi.json', 'gzip');
+      expect(encoding).toBe('gzip');
+      const plain = gunzipSync(bytes).toString();
+      expect(plain.length).toBeGreaterThan(65_536);
+      expect(JSON.parse(plain).openapi).toBeDefined();
+    });
+
     test('not under 1 KB, not unasked, not for HEAD', async () => {
       expect((await ask('/api/short', 'gzip, br')).encoding).toBeUndefined();
       expect((await ask('/api/long', 'identity')).encoding).toBeUndefined();
