@@ -6,9 +6,6 @@ import type { QueryParameters } from './route';
 
 type Issue = z.core.$ZodIssue;
 
-/** More faults than anybody reads are not reported: a body of a thousand unknown fields gets a short answer. */
-const FAULTS_MAX = 50;
-
 /**
  * The body as the schema has it. Throws a `CatalogError` with all faults, in the schema's order. A check of its own
  * gives another condition by `.refine(fn, { params: { condition: 'invalid_url' }, error: 'an http(s) URL' })`.
@@ -61,11 +58,12 @@ export function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
   throw new TypeError('a query is checked by an object schema');
 }
 
+/** All of them (decisions §4): the limit on a body's size is what bounds them. */
 function faultsOf(error: z.ZodError, condition: (issue: Issue) => Condition): CatalogError {
   const faults = error.issues.flatMap((issue): Fault[] =>
     fieldsOf(issue).map((field) => ({ condition: condition(issue), field, constraint: issue.message })),
   );
-  return CatalogError.ofFaults(faults.slice(0, FAULTS_MAX));
+  return CatalogError.ofFaults(faults);
 }
 
 /** `media_ids.3`; an unknown field is a fault of its own, by its own name. */

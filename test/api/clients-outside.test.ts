@@ -1,3 +1,4 @@
+import { type Gateway, startGateway } from '../support/gateway';
 import { type ApiDocument, generateClient } from '../support/generated-client';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { runOutside } from '../support/outsider';
@@ -6,12 +7,17 @@ import { flatPicture } from '../support/pictures';
 /** What other people's programs do with the service, compiled against what they are given of it. */
 let harness: Harness;
 let shop: Shop;
+let gateway: Gateway;
 
 beforeAll(async () => {
   harness = await startHarness();
   shop = await harness.newShop();
+  gateway = await startGateway(harness.url, '/shops/tea');
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await gateway.close();
+  await harness.close();
+});
 
 const PROGRAM = `
 import { CatalogApiError, CatalogClient, type Publication } from 'catalog-service/client';
@@ -52,8 +58,8 @@ export const wrong = [
 ];
 `;
 
-test('a program that imports the client from the package compiles, and works', async () => {
-  expect(await runOutside({ 'main.ts': PROGRAM }, [harness.url, shop.secret.key])).toEqual({
+test('a program that imports the client from the package compiles, and works behind a gateway with a path of its own', async () => {
+  expect(await runOutside({ 'main.ts': PROGRAM }, [`${gateway.url}/shops/tea`, shop.secret.key])).toEqual({
     prices: [1_250],
     titles: ['Tea'],
     refused: [400, 'FIELD_INVALID', 'price_amount'],
@@ -106,11 +112,13 @@ export const wrong = [
 ];
 `;
 
-test('a client that is generated from /openapi.json compiles, and works', async () => {
-  const { body } = await harness.request('GET', '/openapi.json');
-  const files = { 'generated.ts': generateClient(body as ApiDocument), 'main.ts': GENERATED_PROGRAM };
+test('a client that is generated from /openapi.json compiles, and works there, too', async () => {
+  const read_at = `${gateway.url}/shops/tea/openapi.json`;
+  const body = (await (await fetch(read_at)).json()) as ApiDocument & { servers: { url: string }[] };
+  const url = new URL(body.servers[0]!.url, read_at).href.replace(/\/$/, '');
+  const files = { 'generated.ts': generateClient(body), 'main.ts': GENERATED_PROGRAM };
   const png = (await flatPicture('png', { width: 30, height: 20 })).toString('base64');
-  expect(await runOutside(files, [harness.url, shop.secret.key, png])).toEqual({
+  expect(await runOutside(files, [url, shop.secret.key, png])).toEqual({
     expires_in: 300,
     titles: ['Generated tea'],
     total: 1,

@@ -57,7 +57,7 @@ export const errorSchema = z.strictObject({
       .strictObject({
         field: z.string(),
         constraint: z.string(),
-        errors: z.array(faultSchema).min(1).max(50),
+        errors: z.array(faultSchema).min(1),
       })
       .optional()
       .describe('Where a field or parameter is at fault: the first fault, and all of them.'),

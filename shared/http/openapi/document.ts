@@ -21,8 +21,8 @@ export function openApiDocument(): JsonObject {
   return {
     openapi: '3.1.1',
     info: { title: 'Catalog service', version: '1.0.0', description: DESCRIPTION, license: { name: 'MIT' } },
-    // The address that it is read from, so that it holds behind any gateway.
-    servers: [{ url: '/' }],
+    // Where the document itself is read from, so that it holds behind a gateway that gives the service a path of its own.
+    servers: [{ url: './' }],
     tags: TAGS.filter((tag) => operations.some((operation) => operation.tag === tag)).map((name) => ({
       name,
     })),

@@ -77,9 +77,11 @@ describe('parseBody', () => {
     expect(faults.map((fault) => fault.field)).toEqual(['title', 'amount', 'nonsense']);
   });
 
-  test('a thousand faults are fifty', () => {
-    const body = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}`, 1]));
-    expect(faultsOf(() => parseBody(schema, { title: 'ok', ...body }))).toHaveLength(50);
+  test('a thousand faults are a thousand', () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `x${index}`);
+    const body = Object.fromEntries(names.map((name) => [name, 1]));
+    const faults = faultsOf(() => parseBody(schema, { title: 'ok', ...body }));
+    expect(faults.map((fault) => fault.field)).toEqual(names);
   });
 });
 
