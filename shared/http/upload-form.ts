@@ -10,11 +10,13 @@ const FILE = 'file';
 /** Beyond every field of the interface, in bytes. */
 const FIELD_BYTES_MAX = 8_192;
 const FIELDS_MAX = 20;
+/** What the parser puts where bytes are no text of their charset; it is in no text that anybody means. */
+const REPLACEMENT = '\ufffd';
 
 /**
  * A form as an object of its texts, with what `keep` makes of the part `file`. The bytes go through as they come. A text
  * that is empty counts as not filled in. Throws what `keep` and `admit`, asked of every text that comes, throw; `field_invalid` for parts that repeat or other files,
- * `malformed_request` for what is no form, or breaks off. Whatever it throws, `keep` has ended.
+ * `malformed_request` for what is no form, a text that is no UTF-8 (or of the charset that its part names), or what breaks off. Whatever it throws, `keep` has ended.
  */
 export function readForm(
   req: Request,
@@ -50,6 +52,7 @@ export function readForm(
       try {
         if (cut) throw faulty(name, `at most ${FIELD_BYTES_MAX} bytes`, 'field_too_long');
         if (fields.has(name)) throw faulty(name, 'given only once');
+        if (value.includes(REPLACEMENT)) throw malformed(`The text of ${name} is no UTF-8`);
         if (value !== '') admit(name);
         fields.set(name, value);
       } catch (error) {

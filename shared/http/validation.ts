@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isCommaList } from '../contracts/requests/parameters';
 import { CatalogError, type Condition, type Fault } from '../kernel/errors';
 import { describeConstraint } from './constraints';
+import { isGarbled } from './query-parameters';
 import type { QueryParameters } from './route';
 
 type Issue = z.core.$ZodIssue;
@@ -33,7 +34,8 @@ export function parseQueryOnce<Output>(schema: z.ZodType<Output>, query: QueryPa
 
 /**
  * The query's parameters as the schema has them; those that it does not name are ignored. Values reach the schema as
- * strings. Every fault is `invalid_query` unless a check says otherwise; so is a repeated parameter that is no list.
+ * strings. Every fault is `invalid_query` unless a check says otherwise; so is a repeated parameter that is no list, and
+ * one whose bytes are no UTF-8.
  */
 export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
   const input: Record<string, string> = {};
@@ -43,6 +45,10 @@ export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParame
     if (values.length > 1 && !isCommaList(parameter))
       throw CatalogError.ofFaults([
         { condition: 'invalid_query', field: name, constraint: 'given only once' },
+      ]);
+    if (isGarbled(query, name))
+      throw CatalogError.ofFaults([
+        { condition: 'invalid_query', field: name, constraint: 'percent-encoded UTF-8' },
       ]);
     input[name] = values.join(',');
   }

@@ -120,6 +120,43 @@ describe('uploads', () => {
     );
   });
 
+  test('a text that is no UTF-8 is refused, and nothing of the file kept', async () => {
+    const before = await kept();
+    const form = (alt: Buffer, { type = '', first = true } = {}): Promise<Reply> => {
+      const text = [`--b\r\nContent-Disposition: form-data; name="alt"\r\n${type}\r\n`, alt, '\r\n'];
+      const file = ['--b\r\nContent-Disposition: form-data; name="file"\r\n\r\n', media.png, '\r\n'];
+      const parts = [...(first ? [...text, ...file] : [...file, ...text]), '--b--\r\n'];
+      return media.send(Buffer.concat(parts.map((part) => Buffer.from(part as string))), {
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
+      });
+    };
+    const latin1 = Buffer.from('caf\xe9', 'latin1');
+    const type = (charset: string): string => `Content-Type: text/plain; charset=${charset}\r\n`;
+    refused(await form(latin1), 400, 'INVALID_REQUEST');
+    refused(await form(Buffer.from([0xff])), 400, 'INVALID_REQUEST');
+    refused(await form(latin1, { type: type('utf-8') }), 400, 'INVALID_REQUEST');
+    expect(await kept()).toEqual(before);
+    refused(await form(latin1, { first: false }), 400, 'INVALID_REQUEST');
+    for (const reply of [
+      await form(Buffer.from('café 🫖')),
+      await form(Buffer.from('café 🫖'), { type: type('UTF-8') }),
+    ])
+      expect([reply.status, reply.body.data?.alt]).toEqual([201, 'café 🫖']);
+    const declared = await form(latin1, { type: type('ISO-8859-1') });
+    expect([declared.status, declared.body.data?.alt]).toEqual([201, 'café']);
+  });
+
+  test('nor is a query that is no UTF-8', async () => {
+    const send = (query: string): Promise<Reply> =>
+      media.harness.request('POST', `/api/media?${query}`, {
+        token: media.token,
+        body: new Blob([new Uint8Array(media.png)]),
+        headers: { 'content-type': 'image/png' },
+      });
+    refused(await send('alt=caf%E9'), 400, 'VALIDATION_ERROR', 'alt');
+    expect((await send('alt=caf%C3%A9&tracked=caf%E9')).body.data.alt).toBe('café');
+  });
+
   test('what is no supported image is refused, and nothing of it kept', async () => {
     const before = await kept();
     for (const text of [

@@ -79,6 +79,8 @@ describe('GET /api/store/search', () => {
     ['?q=+++', 'q'],
     [`?q=${'x'.repeat(201)}`, 'q'],
     ['?q=a&q=b', 'q'],
+    ['?q=%FF%FE', 'q'],
+    ['?q=%ED%A0%80', 'q'],
     ['?q=a&limit=51', 'limit'],
     ['?q=a&min_price=-1', 'min_price'],
     ['?q=a&expand=store', 'expand'],
@@ -91,8 +93,8 @@ describe('GET /api/store/search', () => {
 
   test.each([
     'q=%00',
-    'q=%FF%FE',
-    'q=%ED%A0%80',
+    'q=%EF%BF%BD',
+    'q=a&tracked=%FF',
     'q=%22%29%20OR%20%28*',
     'q=...',
     'q=%F0%9F%8D%B5',
