@@ -86,8 +86,8 @@ function foldListingEvent(unit: UnitOfWork, event: ListingEvent, occasion: Occas
     embedsOf(unit, ids, store_id),
   );
   unit.set('listings', occasion.id, view, incomplete);
-  if (view !== before)
-    passUses(unit, 'listings', occasion.id, mediaIdsOfListing(before), mediaIdsOfListing(view));
+  const user = { collection: 'listings', id: occasion.id, store_id: view?.keys.store_id ?? null } as const;
+  if (view !== before) passUses(unit, user, mediaIdsOfListing(before), mediaIdsOfListing(view));
   passListing(unit, occasion.id, before, view);
 }
 
@@ -103,7 +103,8 @@ function foldPublicationEvent(unit: UnitOfWork, event: PublicationEvent, occasio
   );
   if (after === before) return;
   unit.set('publications', id, after);
-  passUses(unit, 'publications', id, mediaIdsOfPublication(before), mediaIdsOfPublication(after));
+  const user = { collection: 'publications', id, store_id: after?.keys.store_id ?? null } as const;
+  passUses(unit, user, mediaIdsOfPublication(before), mediaIdsOfPublication(after));
   passPublication(unit, id, before, after);
 }
 

@@ -1,6 +1,7 @@
+import type { Key } from '../shared/contracts/documents';
 import type { UnitOfWork } from './unit-of-work';
 import { type ListingView, reactToPublication, shownListing } from './views/listing';
-import { mediaUse, type UserCollection, useId } from './views/media-use';
+import { type MediaUse, mediaUse, useId } from './views/media-use';
 import { type PublicationView, shownPublication } from './views/publication';
 import { countPublication, reactToListing, type StoreView } from './views/store';
 import { type Known, type Transition, unchanged } from './views/view';
@@ -39,20 +40,20 @@ export function passListing(
     unit.react<StoreView>('stores', store_id, (view) => reactToListing(view, id, transition));
 }
 
-/** To what says who refers to which media. */
+/** To what says who refers to which media; `store_id`: of what refers, null where it is deleted. */
 export function passUses(
   unit: UnitOfWork,
-  collection: UserCollection,
-  id: string,
+  used_by: MediaUse & { readonly store_id: Key },
   before: readonly string[],
   after: readonly string[],
 ): void {
+  const { collection, id, store_id } = used_by;
   if (before === after) return;
   for (const media_id of before)
     if (!after.includes(media_id)) unit.set('media_uses', useId(media_id, id), null);
   for (const media_id of after)
     if (!before.includes(media_id))
-      unit.set('media_uses', useId(media_id, id), mediaUse(media_id, { collection, id }));
+      unit.set('media_uses', useId(media_id, id), mediaUse(store_id, media_id, { collection, id }));
 }
 
 /** The documents that a transition is of concern to, by the key that names them. */

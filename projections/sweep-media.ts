@@ -1,4 +1,5 @@
 import type { MediaEvent } from '../shared/contracts/aggregates/media';
+import type { Key } from '../shared/contracts/documents';
 import type { RecordedEvent } from '../shared/contracts/envelope';
 import type { Environment } from '../shared/contracts/realm';
 import type { MediaId } from '../shared/kernel/ids';
@@ -13,6 +14,7 @@ import type { Known } from './views/view';
 /** A change of a media that more show than are taken into memory at once. */
 export interface MediaSweep {
   readonly media_id: MediaId;
+  readonly store_id: Key;
   /** As the events leave it; null where they delete it. */
   readonly media: Known<MediaView>;
   readonly position: RecordedEvent['position'];
@@ -40,7 +42,8 @@ export function mediaSweepFor(
     length++;
   }
   if (media === before) return undefined;
-  return { media_id: id, media, position: events[index]!.position, length };
+  const store_id = (media ?? before)?.keys.store_id ?? null;
+  return { media_id: id, store_id, media, position: events[index]!.position, length };
 }
 
 /**
@@ -48,13 +51,17 @@ export function mediaSweepFor(
  * listings and stores have already, and `write` applies one. Doing it again, or a part of it, changes nothing more.
  */
 export async function sweepMedia(
-  { media_id, media, position }: MediaSweep,
+  { media_id, store_id, media, position }: MediaSweep,
   openUnit: () => Promise<UnitOfWork>,
   write: (unit: UnitOfWork) => Promise<void>,
 ): Promise<void> {
   for (let after_id: string | undefined; ; ) {
     const unit = await openUnit();
-    const page = { where: { media_id }, limit: CHUNK, ...(after_id === undefined ? {} : { after_id }) };
+    const page = {
+      where: { store_id, media_id },
+      limit: CHUNK,
+      ...(after_id === undefined ? {} : { after_id }),
+    };
     const uses = await unit.version.scan('media_uses', page);
     const users = uses.map(({ document }) => (document as unknown as MediaUseView).state.used_by);
     await loadUsers(unit, users);

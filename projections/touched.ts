@@ -20,17 +20,26 @@ export async function loadTouched(
   users_max: number,
 ): Promise<void> {
   const named: Ids = new Map();
-  const changed_media = new Set<string>();
+  /** With the store that it was uploaded to, where the events tell. */
+  const media = new Map<string, string | undefined>();
   for (const event of events) {
     const known = decodedOrNothing(event);
     if (known) addTouched(named, known);
-    if (known?.category === 'media') changed_media.add(known.id);
+    if (known?.category !== 'media') continue;
+    const uploaded_to = known.event.type === 'MediaUploaded' ? known.event.data.store_id : undefined;
+    media.set(known.id, uploaded_to ?? media.get(known.id));
   }
   await loadAll(unit, named);
-  await Promise.all([...changed_media].map((media_id) => findUses(unit, media_id, users_max)));
-  for (const media_id of changed_media)
+  const changed = [...media].flatMap(([media_id, uploaded_to]) => {
+    const store_id = unit.read<View>('media', media_id)?.keys.store_id ?? uploaded_to;
+    return typeof store_id === 'string' ? [{ store_id, media_id }] : [];
+  });
+  await Promise.all(changed.map((one) => findUses(unit, one, users_max)));
+  for (const { store_id, media_id } of changed) {
+    add(named, 'stores', store_id);
     if (!unit.isCrowded(media_id))
       for (const { collection, id } of unit.usersOf(media_id)) add(named, collection, id);
+  }
   await loadAll(unit, named);
   await loadParents(unit, named);
 }
@@ -45,7 +54,7 @@ export async function loadUsers(unit: UnitOfWork, users: readonly MediaUse[]): P
 
 async function loadParents(unit: UnitOfWork, named: Ids): Promise<void> {
   const parents: Ids = new Map();
-  for (const collection of ['publications', 'listings', 'media'] as const)
+  for (const collection of ['publications', 'listings'] as const)
     for (const id of named.get(collection) ?? []) {
       const view = unit.read<View>(collection, id);
       add(parents, 'listings', view?.keys.listing_id);
@@ -56,10 +65,17 @@ async function loadParents(unit: UnitOfWork, named: Ids): Promise<void> {
   await loadAll(unit, parents);
 }
 
-/** Uses that are here already may have changed since they were stored. */
-async function findUses(unit: UnitOfWork, media_id: string, users_max: number): Promise<void> {
-  const page = { where: { media_id }, limit: users_max + 1 };
-  const uses = await unit.version.scan('media_uses', page);
+/**
+ * Those of the media's own store, for no other shows it, and another's documents are another lane's. Uses that are
+ * here already may have changed since they were stored.
+ */
+async function findUses(
+  unit: UnitOfWork,
+  where: { readonly store_id: string; readonly media_id: string },
+  users_max: number,
+): Promise<void> {
+  const { media_id } = where;
+  const uses = await unit.version.scan('media_uses', { where, limit: users_max + 1 });
   if (uses.length > users_max) unit.markCrowded(media_id);
   else for (const use of uses) if (!unit.has('media_uses', use.id)) unit.adopt('media_uses', use);
 }

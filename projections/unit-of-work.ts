@@ -35,7 +35,10 @@ export interface UnitOptions {
   readonly parked: ReadonlyMap<StreamName, unknown>;
   /** The parked stream whose waiting events are folded, and the place that no document may be beyond. */
   readonly late?: { readonly stream: StreamName; readonly limit?: Position };
-  /** What an aggregate has already is told to it again: of changes that then change nothing. */
+  /**
+   * An aggregate that stands at the very event is told again what that did, for it may have been told a part: of
+   * changes that then change nothing. One that stands beyond it was told all.
+   */
   readonly again?: boolean;
 }
 
@@ -231,10 +234,10 @@ export class UnitOfWork {
 
   private admits(working: WorkingDocument): boolean {
     // An event may reach a store's document twice: as its publication's and as its listing's transition.
-    if (this.options.again || this.journal.has(keyOf(working))) return true;
-    const { late } = this.options;
-    if (late) return this.event.position > (working.late.get(late.stream) ?? START);
-    return this.event.position > working.position;
+    if (this.journal.has(keyOf(working))) return true;
+    const { late, again } = this.options;
+    const known = late ? (working.late.get(late.stream) ?? START) : working.position;
+    return this.event.position > known || (again === true && this.event.position === known);
   }
 
   private lateAfter(working: WorkingDocument): LatePositions {

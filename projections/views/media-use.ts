@@ -1,3 +1,4 @@
+import type { Key } from '../../shared/contracts/documents';
 import type { View } from './view';
 
 /** What can refer to media. */
@@ -17,6 +18,7 @@ export type MediaUseView = View<{ readonly used_by: MediaUse }, Record<never, ne
 export const useId = (media_id: string, user_id: string): string => `${media_id}.${user_id}`;
 export const mediaOfUse = (use_id: string): string => use_id.slice(0, use_id.indexOf('.'));
 
-export function mediaUse(media_id: string, used_by: MediaUse): MediaUseView {
-  return { keys: { media_id }, body: {}, state: { used_by }, expansions: {} };
+/** `store_id`: of the user. Only to media of its own store does it show anything of them. */
+export function mediaUse(store_id: Key, media_id: string, used_by: MediaUse): MediaUseView {
+  return { keys: { store_id, media_id }, body: {}, state: { used_by }, expansions: {} };
 }

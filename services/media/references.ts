@@ -4,16 +4,21 @@ import { parseStreamName, START } from '../../shared/contracts/envelope';
 import type { BlobHash } from '../../shared/ports/blob-store';
 import type { EventStore } from '../../shared/ports/event-store';
 
-/** The bytes that some media of one environment refers to. */
+/** The bytes that some media of one environment refers to, or referred to until lately. */
 export interface References {
   has(hash: BlobHash): boolean;
 }
 
 /**
  * As the log has it at the call: documents could be behind, or have an event parked, and what is deleted by mistake is
- * gone. Throws where a media's event cannot be read, or `signal` aborts.
+ * gone. A media that was deleted at `before_ms` (Unix time) or later counts still: pages that were sent before ask for
+ * its pictures. Throws where a media's event cannot be read, or `signal` aborts.
  */
-export async function referencesIn(events: EventStore, signal: AbortSignal): Promise<References> {
+export async function referencesIn(
+  events: EventStore,
+  before_ms: number,
+  signal: AbortSignal,
+): Promise<References> {
   const by_media = new Map<string, number[]>();
   let seen = 0;
   for await (const batch of readLog(events, { after: START, to: await events.head(), signal })) {
@@ -27,7 +32,8 @@ export async function referencesIn(events: EventStore, signal: AbortSignal): Pro
         const { picture, variants } = event.data;
         by_media.get(stream.id)?.push(...[picture, ...variants].map(({ hash }) => mark(hash)));
       }
-      if (event.type === 'MediaDeleted') by_media.delete(stream.id);
+      const { occurred_at } = recorded.metadata;
+      if (event.type === 'MediaDeleted' && Date.parse(occurred_at) < before_ms) by_media.delete(stream.id);
     }
   }
   signal.throwIfAborted();

@@ -3,7 +3,10 @@ import { BLOB_AREAS, type BlobArea, type BlobStore } from '../../shared/ports/bl
 import type { Runtime } from '../runtime';
 import { type References, referencesIn } from './references';
 
-/** What is younger may belong to an upload or a rendering that is not in the log yet. */
+/**
+ * What was stored later may belong to an upload or a rendering that is not in the log yet, and what a media referred to
+ * later may still be asked for.
+ */
 export const KEPT_MS_MIN = 24 * 3_600_000;
 
 export interface SweptArea {
@@ -21,7 +24,7 @@ export interface SweepOptions {
 }
 
 /**
- * Deletes the bytes of one environment that no media refers to and that were stored more than 24 hours ago. An upload
+ * Deletes the bytes of one environment that no media has referred to for 24 hours and that were stored before. An upload
  * or a rendering of the same bytes that runs meanwhile keeps them: it stores them again, and so makes them young.
  * The log is read after the clock: who refers to what is a day old has long been in it.
  */
@@ -31,7 +34,7 @@ export async function sweepMedia(
   options: SweepOptions,
 ): Promise<SweptArea[]> {
   const before_ms = system.now() - KEPT_MS_MIN;
-  const references = await referencesIn(events[environment], options.signal);
+  const references = await referencesIn(events[environment], before_ms, options.signal);
   const swept: SweptArea[] = [];
   for (const area of BLOB_AREAS) {
     const counts = await sweepArea(blobs[environment][area], references, before_ms, options);

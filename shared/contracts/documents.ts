@@ -98,7 +98,10 @@ export const collections = {
     ],
   },
   /** `<media>.<publication or listing>` for each that refers to a media, whether that exists or not. */
-  media_uses: { keys: { media_id: 'text' }, indexes: [['media_id', 'id']] },
+  media_uses: {
+    keys: { store_id: 'text', media_id: 'text' },
+    indexes: [['store_id', 'media_id', 'id']],
+  },
   payment_methods: {
     keys: { store_id: 'text', position: 'integer', created_at: 'text', name_fold: 'text' },
     indexes: [['store_id', 'position', 'id']],

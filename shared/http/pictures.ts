@@ -6,6 +6,7 @@ import { CatalogError } from '../kernel/errors';
 import type { BlobStore } from '../ports/blob-store';
 import { contextOf } from './context';
 import { allowOf } from './path-table';
+import { PictureTypes } from './picture-types';
 import { type FileAnswer, sendFile } from './send-file';
 
 /** What anybody may load, by environment. */
@@ -24,9 +25,14 @@ const HEADERS = {
 /** Pictures by their content's hash, without a token: what an `<img>` loads (decisions §6). */
 export function addPictures(app: Express, pictures: Pictures): void {
   const { path } = service.getPicture;
+  const types = new PictureTypes();
   app.get(path, async (req, res) => {
     name(res, path);
-    await sendFile(req, res, pictureOf(pictures, String(req.params.environment), String(req.params.file)));
+    const file = pictureOf(pictures, String(req.params.environment), String(req.params.file));
+    // An address of another extension would show the same bytes as what they are not.
+    if ((await types.of(file.blobs, file.hash)) !== file.content_type)
+      throw new CatalogError('path_not_found');
+    await sendFile(req, res, file);
   });
   app.all(path, (req, res) => {
     name(res, path);

@@ -45,6 +45,8 @@ export interface Route {
   /** Below the root, Express 5 syntax: `/api/listing/:id`. Parameters named `id` must be UUIDs. */
   readonly path: string;
   readonly permission: Permission;
+  /** What a query parameter or a field of a form needs besides, by its name. */
+  readonly field_permissions?: Readonly<Record<string, Permission>>;
   readonly handler: (request: ApiRequest) => Promise<Answer>;
   /** Where it takes a file, which is then in the body's `file` as what `keep` has made of it. */
   readonly upload?: Upload;
@@ -52,6 +54,7 @@ export interface Route {
 
 /** The route that answers an operation of the interface. */
 export function routeOf(operation: ApiOperation, handler: Route['handler'], upload?: Upload): Route {
-  const { method, path, permission } = operation;
-  return { method, path, permission, handler, ...(upload && { upload }) };
+  const { method, path, permission, field_permissions } = operation;
+  const besides = { ...(field_permissions && { field_permissions }), ...(upload && { upload }) };
+  return { method, path, permission, handler, ...besides };
 }

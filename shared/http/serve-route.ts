@@ -15,7 +15,7 @@ import { sendFile } from './send-file';
 import { receiveUpload } from './upload';
 
 /**
- * An authenticated request's way through one route: permission → path ids → body → (once per Idempotency-Key) handler
+ * An authenticated request's way through one route: permissions → path ids → body → (once per Idempotency-Key) handler
  * → answer.
  */
 export function serveRoute(route: Route, idempotency?: Idempotency): RequestHandler {
@@ -25,6 +25,7 @@ export function serveRoute(route: Route, idempotency?: Idempotency): RequestHand
     assertPermitted(principal, route);
     const params = pathParameters(req);
     const query = queryParameters(req.url);
+    for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
     const body = await bodyOf(route, req, res, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
@@ -70,6 +71,13 @@ function assertPermitted(principal: Principal, route: Route): void {
   });
 }
 
+/** Before anything is read or kept of what the field is to change. */
+function assertFieldPermitted(principal: Principal, { field_permissions = {} }: Route, name: string): void {
+  const needed = Object.hasOwn(field_permissions, name) ? field_permissions[name] : undefined;
+  if (needed === undefined || principal.permissions.includes(needed)) return;
+  throw new CatalogError('insufficient_permissions', { message: `${name} needs ${needed}` });
+}
+
 /** A GET has no body to this interface: what a client sends all the same is not read. */
 async function bodyOf(
   route: Route,
@@ -78,7 +86,9 @@ async function bodyOf(
   principal: Principal,
 ): Promise<ApiRequest['body']> {
   if (route.method === 'GET') return {};
-  return route.upload ? receiveUpload(req, route.upload, principal) : readBody(req, res);
+  if (!route.upload) return readBody(req, res);
+  const admit = (field: string): void => assertFieldPermitted(principal, route, field);
+  return receiveUpload(req, route.upload, principal, admit);
 }
 
 function pathParameters(req: Request): ApiRequest['params'] {

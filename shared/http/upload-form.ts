@@ -13,12 +13,13 @@ const FIELDS_MAX = 20;
 
 /**
  * A form as an object of its texts, with what `keep` makes of the part `file`. The bytes go through as they come. A text
- * that is empty counts as not filled in. Throws what `keep` throws, `field_invalid` for parts that repeat or other files,
+ * that is empty counts as not filled in. Throws what `keep` and `admit`, asked of every text that comes, throw; `field_invalid` for parts that repeat or other files,
  * `malformed_request` for what is no form, or breaks off. Whatever it throws, `keep` has ended.
  */
 export function readForm(
   req: Request,
   keep: (bytes: AsyncIterable<Uint8Array>) => Promise<JsonObject>,
+  admit: (field: string) => void,
 ): Promise<JsonObject> {
   return new Promise((resolve, reject) => {
     const parser = openParser(req.headers);
@@ -46,9 +47,14 @@ export function readForm(
       file.catch(fail);
     });
     parser.on('field', (name, value, _name_cut, cut) => {
-      if (cut) fail(faulty(name, `at most ${FIELD_BYTES_MAX} bytes`, 'field_too_long'));
-      else if (fields.has(name)) fail(faulty(name, 'given only once'));
-      else fields.set(name, value);
+      try {
+        if (cut) throw faulty(name, `at most ${FIELD_BYTES_MAX} bytes`, 'field_too_long');
+        if (fields.has(name)) throw faulty(name, 'given only once');
+        if (value !== '') admit(name);
+        fields.set(name, value);
+      } catch (error) {
+        fail(error);
+      }
     });
     for (const limit of ['partsLimit', 'fieldsLimit', 'filesLimit'])
       parser.on(limit, () => fail(malformed('The form has too many parts')));

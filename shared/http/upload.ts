@@ -19,9 +19,15 @@ const FORM_BYTES_MAX = 262_144;
 /**
  * The body of a request that brings a file: a form with the part `file` and texts, or the bytes alone with an `image/*`
  * type. Never more of the file in memory than a chunk. `{}` where there is no body. Throws `unsupported_content_type`,
- * `too_large`, `field_required` for an empty file, `malformed_request` where it breaks off, and what `keep` throws.
+ * `too_large`, `field_required` for an empty file, `malformed_request` where it breaks off, what `keep` throws, and what
+ * `admit` throws of a form's text, by its name.
  */
-export async function receiveUpload(req: Request, upload: Upload, principal: Principal): Promise<JsonObject> {
+export async function receiveUpload(
+  req: Request,
+  upload: Upload,
+  principal: Principal,
+  admit: (field: string) => void,
+): Promise<JsonObject> {
   if (!hasBody(req)) return {};
   const type = req.is(['multipart/form-data', 'image/*']);
   if (!type || (req.headers['content-encoding'] ?? 'identity') !== 'identity')
@@ -33,7 +39,7 @@ export async function receiveUpload(req: Request, upload: Upload, principal: Pri
   const announced = Number(req.headers['content-length'] ?? 0);
   if (announced > upload.bytes_max + (form ? FORM_BYTES_MAX : 0)) throw tooLarge(upload);
   const keep = (bytes: AsyncIterable<Uint8Array>) => upload.keep(principal, measured(bytes, upload));
-  if (form) return readForm(req, keep);
+  if (form) return readForm(req, keep, admit);
   return { file: await keep(bytesOf(req)) };
 }
 

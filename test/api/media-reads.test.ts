@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { deleteMedia } from '../../services/command/media/service';
 import type { MediaId } from '../../shared/kernel/ids';
+import { chunks } from '../support/media';
+import { flatPicture } from '../support/pictures';
 import { MediaShop } from './media-shop';
 
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8059';
-const PIXELS = Buffer.from('bytes of a picture that was made of an upload');
+const PIXELS = Buffer.from('GIF89a - a picture that was made of an upload');
 const HASH = createHash('sha256').update(PIXELS).digest('hex');
-const PICTURE = `/media/live/${HASH}.png`;
+const PICTURE = `/media/live/${HASH}.gif`;
 
 describe('a media is read', () => {
   let media: MediaShop;
@@ -22,7 +24,7 @@ describe('a media is read', () => {
     const before = await media.get(`/api/media/${id}`);
     expect(before.body.data).toMatchObject({ status: 'processing', width: 30, height: 20, variants: [] });
     expect(before.body.data).not.toHaveProperty('url');
-    await media.makeReady(id, PIXELS);
+    await media.makeReady(id, PIXELS, 'image/gif');
     const after = await media.get(`/api/media/${id}`);
     expect(after.body.data).toMatchObject({ status: 'ready', url: PICTURE });
     expect(after.body.data.variants.map(({ name }: { name: string }) => name)).toEqual([
@@ -58,7 +60,7 @@ describe('a media is read', () => {
       'application/json;q=0.1, image/png',
     ]) {
       const bytes = await media.get(path, { accept });
-      expect([bytes.status, bytes.headers.get('content-type')]).toEqual([200, 'image/png']);
+      expect([bytes.status, bytes.headers.get('content-type')]).toEqual([200, 'image/gif']);
       expect(bytes.bytes).toEqual(PIXELS);
       expect(bytes.headers.get('vary')).toContain('Accept');
       expect(bytes.headers.get('cache-control')).toBe('private, no-cache');
@@ -66,7 +68,7 @@ describe('a media is read', () => {
     for (const accept of ['*/*', 'application/json, image/*', 'image/*;q=0.5, application/*', 'text/html'])
       expect((await media.get(path, { accept })).body.data.id).toBe(id);
     const range = await media.get(path, { accept: 'image/*', range: 'bytes=0-4' });
-    expect([range.status, range.text]).toEqual([206, 'bytes']);
+    expect([range.status, range.text]).toEqual([206, 'GIF89']);
     const known = await media.get(path, { accept: 'image/*', 'if-none-match': `"${HASH}"` });
     expect(known.status).toBe(304);
   });
@@ -86,7 +88,7 @@ describe('a picture is loaded by anybody', () => {
 
   beforeAll(async () => {
     media = await MediaShop.open();
-    await media.makeReady(await media.record(), PIXELS);
+    await media.makeReady(await media.record(), PIXELS, 'image/gif');
   });
   afterAll(() => media.harness.close());
 
@@ -95,7 +97,7 @@ describe('a picture is loaded by anybody', () => {
     expect(reply.status).toBe(200);
     expect(reply.bytes).toEqual(PIXELS);
     expect(Object.fromEntries(reply.headers)).toMatchObject({
-      'content-type': 'image/png',
+      'content-type': 'image/gif',
       'content-length': String(PIXELS.length),
       'cache-control': 'public, max-age=31536000, immutable',
       etag: `"${HASH}"`,
@@ -119,7 +121,7 @@ describe('a picture is loaded by anybody', () => {
   });
 
   test.each([
-    ['bytes=0-4', 'bytes', 'bytes 0-4/45'],
+    ['bytes=0-4', 'GIF89', 'bytes 0-4/45'],
     ['bytes=36-', 'an upload', 'bytes 36-44/45'],
     ['bytes=-6', 'upload', 'bytes 39-44/45'],
     ['bytes=39-1000', 'upload', 'bytes 39-44/45'],
@@ -148,14 +150,39 @@ describe('a picture is loaded by anybody', () => {
     expect((await load('GET', PICTURE, { range, 'if-range': `"${HASH}"` })).status).toBe(206);
   });
 
+  test('as what its bytes are, under no other extension, whether it was asked for before or not', async () => {
+    const { pictures } = media.harness.service.runtime.blobs.live;
+    const jpeg = await flatPicture('jpeg', { width: 9, height: 9 });
+    const { hash } = await pictures.put(chunks(jpeg));
+    const read = jest.spyOn(pictures, 'read');
+    for (const extension of ['png', 'avif', 'jpeg', 'jpg', 'gif', 'webp', 'png']) {
+      const reply = await load('GET', `/media/live/${hash}.${extension}`);
+      const told = [reply.status, reply.headers.get('content-type'), reply.headers.get('cache-control')];
+      if (extension === 'jpg')
+        expect(told).toEqual([200, 'image/jpeg', 'public, max-age=31536000, immutable']);
+      else
+        expect(told).toEqual([404, 'application/json; charset=utf-8', expect.not.stringMatching(/public/)]);
+      const known = await load('GET', `/media/live/${hash}.${extension}`, { 'if-none-match': `"${hash}"` });
+      expect(known.status).toBe(extension === 'jpg' ? 304 : 404);
+    }
+    // The first bytes are read once, the picture for the one answer that has it.
+    expect(read.mock.calls.map(([, range]) => range)).toEqual([{ first: 0, last: 63 }, undefined]);
+    read.mockRestore();
+    await pictures.delete(hash);
+    expect((await load('GET', `/media/live/${hash}.jpg`)).status).toBe(404);
+    const stray = await pictures.put(chunks(Buffer.from('<script>alert(1)</script>')));
+    for (const extension of ['png', 'jpg', 'gif', 'webp', 'avif'])
+      expect((await load('GET', `/media/live/${stray.hash}.${extension}`)).status).toBe(404);
+  });
+
   test('and nothing else is there: no upload, no other environment, no other name', async () => {
     const uploaded = await media.send(media.png);
     const original = createHash('sha256').update(media.png).digest('hex');
     expect(uploaded.status).toBe(201);
     for (const path of [
-      ...[`/media/live/${original}.png`, `/media/test/${HASH}.png`, `/media/live/${HASH}.svg`],
-      ...[`/media/live/${HASH}`, `/media/other/${HASH}.png`, '/media/live/..%2f..%2fevents.sqlite'],
-      ...[`/media/live/${HASH.toUpperCase()}.png`, '/media', '/media/live', '/media/live/'],
+      ...[`/media/live/${original}.png`, `/media/test/${HASH}.gif`, `/media/live/${HASH}.svg`],
+      ...[`/media/live/${HASH}`, `/media/other/${HASH}.gif`, '/media/live/..%2f..%2fevents.sqlite'],
+      ...[`/media/live/${HASH.toUpperCase()}.gif`, '/media', '/media/live', '/media/live/'],
     ])
       expect([path, (await load('GET', path)).status]).toEqual([path, 404]);
   });
@@ -193,7 +220,7 @@ describe('media are shown', () => {
     const [kept, gone] = [await media.record(), await media.record()];
     const publication = await media.publication({ media_ids: [gone, kept] });
     const listing = await media.listing({ media_ids: [gone, kept] });
-    await media.makeReady(kept, PIXELS);
+    await media.makeReady(kept, PIXELS, 'image/gif');
     const deleted = await media.harness.request('DELETE', `/api/media/${gone}`, { token: media.token });
     expect(deleted.body.data).toEqual({ id: gone, object: 'media', deleted: true });
     for (const path of [`/api/publication/${publication}`, `/api/listing/${listing}`]) {

@@ -43,12 +43,16 @@ export class MediaShop {
   }
 
   /** As a browser's form sends it. */
-  sendForm(parts: Readonly<Record<string, string | Uint8Array>>, headers: Query = {}): Promise<Reply> {
+  sendForm(
+    parts: Readonly<Record<string, string | Uint8Array>>,
+    headers: Query = {},
+    token = this.token,
+  ): Promise<Reply> {
     const form = new FormData();
     for (const [name, part] of Object.entries(parts))
       if (typeof part === 'string') form.append(name, part);
       else form.append(name, new Blob([new Uint8Array(part)]), 'a name.txt');
-    return this.harness.request('POST', '/api/media', { token: this.token, body: form, headers });
+    return this.harness.request('POST', '/api/media', { token, body: form, headers });
   }
 
   async upload(query: Query = {}): Promise<string> {

@@ -1,3 +1,5 @@
+import type { Reply } from '../support/harness';
+import { flatPicture } from '../support/pictures';
 import { MediaShop, type Query } from './media-shop';
 
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8059';
@@ -41,6 +43,60 @@ describe('an upload that is put on something', () => {
     const [first, again] = [await send(), await send()];
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await shown(`/api/publication/${publication_id}`)).toEqual([first.body.data.id]);
+  });
+
+  describe('by a key that may upload and no more', () => {
+    const FIELDS = ['publication_id', 'listing_id'] as const;
+    const keyWithout = async (field: (typeof FIELDS)[number]): Promise<string> => {
+      const missing = { publication_id: 'write:publications', listing_id: 'write:listings' } as const;
+      const others = (['write:publications', 'write:listings'] as const).filter(
+        (one) => one !== missing[field],
+      );
+      const permissions = ['read:media', 'write:media', ...others] as const;
+      return (await media.harness.newKey('secret', [media.shop.store_id], permissions)).token;
+    };
+    const target = (field: (typeof FIELDS)[number]) =>
+      field === 'publication_id' ? media.publication() : media.listing();
+    const kept = async (): Promise<number> => {
+      let files = 0;
+      for await (const _ of media.harness.service.runtime.blobs.live.originals.list()) files++;
+      return files;
+    };
+    const refusal = ({ status, body }: Reply) => [status, body.error?.code];
+
+    test.each(FIELDS)('is refused before its file is read: %s in the query', async (field) => {
+      const token = await keyWithout(field);
+      const query = { [field]: await target(field) };
+      const before = [await count(), await kept()];
+      // What is no picture would be 415, and no file at all 400, were any of it looked at.
+      for (const file of [media.png, Buffer.from('no picture'), Buffer.alloc(0)])
+        expect(refusal(await media.send(file, { query, token }))).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
+      expect([await count(), await kept()]).toEqual(before);
+      expect((await media.send(media.png, { token })).status).toBe(201);
+    });
+
+    test.each(FIELDS)('is refused as soon as the form says so: %s', async (field) => {
+      const token = await keyWithout(field);
+      const id = await target(field);
+      const file = await flatPicture('png', { width: 40, height: field.length });
+      const before = [await count(), await kept()];
+      const refused = [403, 'INSUFFICIENT_PERMISSIONS'];
+      expect(refusal(await media.sendForm({ [field]: id, file }, {}, token))).toEqual(refused);
+      expect([await count(), await kept()]).toEqual(before);
+      expect(refusal(await media.sendForm({ file, [field]: id }, {}, token))).toEqual(refused);
+      expect(await count()).toBe(before[0]);
+      const path = field === 'publication_id' ? `/api/publication/${id}` : `/api/listing/${id}`;
+      expect(await shown(path)).toEqual([]);
+      expect((await media.sendForm({ [field]: '', file }, {}, token)).status).toBe(201);
+    });
+
+    test.each(FIELDS)('and is done by one that may change %s', async (field) => {
+      const other = FIELDS.find((one) => one !== field)!;
+      const token = await keyWithout(other);
+      const query = { [field]: await target(field) };
+      expect((await media.send(media.png, { query, token })).status).toBe(201);
+      expect((await media.sendForm({ ...query, file: media.png }, {}, token)).status).toBe(201);
+    });
   });
 
   test('is refused where that is unknown, deleted or of another store, and nothing is uploaded', async () => {

@@ -6,7 +6,10 @@ import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../suppor
 import {
   historyOf,
   listingCreated,
+  mediaId,
+  mediaUploaded,
   onListing,
+  onPublication,
   play,
   publicationCreated,
   publicationId,
@@ -123,6 +126,26 @@ describe('however events are delivered, the documents are those of one clean fol
       expect(await documentsOf(version)).toEqual(
         await documentsOf(await cleanFold(log.slice(0, Number(to)))),
       );
+    }
+  });
+
+  test('of a picture that becomes one that many show, wherever the batch breaks off', async () => {
+    const shown = Array.from({ length: 6 }, (_, n) => publicationCreated(n, { media_ids: [mediaId(0)] }));
+    const moved = onPublication(0, 'PublicationMovedToListing', { listing_id: null });
+    const log = await logOf([storeCreated(0), listingCreated(0), ...shown, mediaUploaded(0), moved]);
+    const truth = await documentsOf(await cleanFold(log));
+    const lane = laneOf(storeId(0), LANES);
+    const to = BigInt(log.length);
+    for (let crash_in = 0, whole = false; !whole; crash_in++) {
+      const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+      version.crash_in = crash_in;
+      whole = await foldBatch(version, lane, log, to).then(
+        () => true,
+        () => false,
+      );
+      version.crash_in = Number.POSITIVE_INFINITY;
+      await foldBatch(version, lane, log, to);
+      expect(await documentsOf(version)).toEqual(truth);
     }
   });
 

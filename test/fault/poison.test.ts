@@ -12,6 +12,9 @@ import {
   historyOf,
   listingCreated,
   listingId,
+  mediaFailed,
+  mediaId,
+  mediaUploaded,
   onPublication,
   play,
   publicationCreated,
@@ -136,6 +139,24 @@ describe('a poisoned event', () => {
     await play(events, [onPublication(23, 'PublicationDeleted', {})]);
     await deliver();
     await retryOne(version, events, 0);
+    expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
+  });
+
+  test('of another store changes nothing in the lane of the picture that it refers to', async () => {
+    const events = new MemoryEventStore();
+    const referring = [39, 42, 43].map((n) => publicationCreated(n, { media_ids: [mediaId(0)] }));
+    await play(events, [mediaUploaded(0), ...referring, mediaFailed(0)]);
+    const [own, others] = [laneOf(storeId(0), LANES), laneOf(storeId(1), LANES)];
+    const poison = new Poison(events, [3]);
+    const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+    await foldBatch(version, own, events.log, 1n);
+    version.crash_in = 3;
+    await expect(foldBatch(version, own, events.log, 5n)).rejects.toThrow(Crash);
+    version.crash_in = Number.POSITIVE_INFINITY;
+    await foldBatch(version, others, events.log, 5n);
+    poison.cureAll();
+    await retryOne(version, events, 0);
+    await finish(version, events);
     expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
   });
 

@@ -13,7 +13,7 @@ interface SweepOptions {
 export function mediaCommands(program: Command): void {
   const media = program.command('media').description('uploaded pictures');
 
-  verb(media, 'sweep', 'delete files that no media refers to and that are older than a day')
+  verb(media, 'sweep', 'delete files that no media has referred to for a day')
     .option('--dry-run', 'delete nothing; say what would be')
     .addOption(new Option('--environment <environment>', 'one only; both by default').choices(ENVIRONMENTS))
     .action(

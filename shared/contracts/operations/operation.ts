@@ -55,4 +55,6 @@ export interface Operation {
 /** An operation of `/api`, which needs a permission. */
 export interface ApiOperation extends Operation {
   readonly permission: Permission;
+  /** What a query parameter or a field of a form needs besides, by its name. */
+  readonly field_permissions?: Readonly<Record<string, Permission>>;
 }

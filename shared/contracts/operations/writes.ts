@@ -176,6 +176,7 @@ export const writes = {
     description:
       'Answered as soon as the file is kept, with `status: processing`; a moment later it is `ready`, or `failed`.',
     query: uploadQuerySchema,
+    field_permissions: { publication_id: 'write:publications', listing_id: 'write:listings' },
     method: 'POST',
     body: {
       required: true,

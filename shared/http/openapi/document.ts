@@ -70,9 +70,12 @@ function operationObject(operation: Operation, names: ReadonlyMap<z.ZodType, str
 }
 
 function describe(operation: Operation & Partial<ApiOperation>): string {
-  const { description, permission, method } = operation;
+  const { description, permission, field_permissions = {}, method } = operation;
   const key = method === 'GET' ? 'a key' : 'a secret key';
-  const needs = permission === undefined ? [] : [`Needs ${key} with \`${permission}\`.`];
+  const besides = Object.entries(field_permissions).map(
+    ([field, needed]) => `, with \`${field}\` also \`${needed}\``,
+  );
+  const needs = permission === undefined ? [] : [`Needs ${key} with \`${permission}\`${besides.join('')}.`];
   return [...(description === undefined ? [] : [description]), ...needs].join(' ');
 }
 

@@ -77,6 +77,16 @@ test('a day after they were stored, files that no media refers to are deleted, a
   ).toBe(2);
 });
 
+test('the day counts from the deletion, however long the files have been there', async () => {
+  await ready(await colour('#234'));
+  const deleted = await ready(await colour('#345'));
+  const later = { ...runtime, system: { ...runtime.system, now: () => Date.now() + 100 * HOUR_MS } };
+  await deleteMedia(later, context, { environment: 'live', id: deleted });
+  expect(deletedOf(await sweepAfter(100.01))).toEqual(['originals 0', 'pictures 0']);
+  expect(deletedOf(await sweepAfter(123.9))).toEqual(['originals 0', 'pictures 0']);
+  expect(deletedOf(await sweepAfter(124.1))).toEqual(['originals 1', 'pictures 5']);
+});
+
 test('bytes that two media share stay until both are gone', async () => {
   const same = await colour('#456');
   const [one, other] = [await ready(same), await ready(same)];

@@ -47,6 +47,15 @@ describe('the OpenAPI document', () => {
     for (const name of Object.keys(schemas)) expect(ajv.getSchema(`${ROOT}/${name}`)).toBeDefined();
   });
 
+  test('tells which permissions an operation needs, and which a field of it needs besides', () => {
+    const described = (path: string): string =>
+      (tree.paths![path]!.post as unknown as { description: string }).description;
+    expect(described('/api/media')).toMatch(
+      /Needs a secret key with `write:media`, with `publication_id` also `write:publications`, with `listing_id` also `write:listings`\.$/,
+    );
+    expect(described('/api/listing')).toBe('Needs a secret key with `write:listings`.');
+  });
+
   test('refers to nothing that is not there', () => {
     const dangling = [...within(document)]
       .map(([, { $ref }]) => $ref as unknown)
