@@ -27,7 +27,10 @@ export function orderWithin(collection: CollectionName, mode: SortMode): SortOrd
   return orderOf(mode).filter(([key]) => key === 'id' || key in collections[collection].keys);
 }
 
+/** Beyond every catalog, and small enough for every store's arithmetic, whatever page is asked for. */
+const SKIP_MAX = 1_000_000_000_000;
+
 /** What a page is in the store's terms. */
 export function pageOf(query: Pick<ListQuery, 'page' | 'limit'>): { skip: number; limit: number } {
-  return { skip: (query.page - 1) * query.limit, limit: query.limit };
+  return { skip: Math.min((query.page - 1) * query.limit, SKIP_MAX), limit: query.limit };
 }

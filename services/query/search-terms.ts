@@ -7,27 +7,32 @@ export interface Wanted {
   readonly beginnings: readonly string[];
 }
 
-/** A query without mistakes: each word itself, the last one also as a beginning. */
-export function wantedWords(words: readonly string[]): Wanted[] {
-  return words.map((word, index) => ({
-    words: [word],
-    beginnings: index === words.length - 1 ? [word] : [],
-  }));
+/**
+ * A query without mistakes, as it was typed: each word itself, once, the last one also as a beginning. Not where it was
+ * typed before, for there it must be a word: `gam gam` does not find _gambit_.
+ */
+export function wantedWords(typed: readonly string[]): Wanted[] {
+  return [...new Set(typed)].map((word) => ({ words: [word], beginnings: begun(typed, word) }));
+}
+
+/** The word where it is the last, and typed only there. */
+function begun(typed: readonly string[], word: string): string[] {
+  return typed.indexOf(word) === typed.length - 1 ? [word] : [];
 }
 
 /**
  * A query of which neighbours may be one word, written apart: `t shirt` is also found as `tshirt`, `mac book pr` as
- * `macbook pro`. Undefined where it has no neighbours.
+ * `macbook pro`, `yo yo` as `yoyo`. Undefined where it has no neighbours.
  */
-export function writtenTogether(words: readonly string[]): Wanted[] | undefined {
-  if (words.length < 2) return undefined;
-  const end = words.length - 1;
-  return wantedWords(words).map((one, index) => {
+export function writtenTogether(typed: readonly string[]): Wanted[] | undefined {
+  if (typed.length < 2) return undefined;
+  const end = typed.length - 1;
+  return typed.map((word, index) => {
     const pairs = [index - 1, index].filter((first) => first >= 0 && first < end);
-    const together = (first: number): string => words[first]! + words[first + 1]!;
+    const together = (first: number): string => typed[first]! + typed[first + 1]!;
     return {
-      words: [...one.words, ...pairs.map(together)],
-      beginnings: [...one.beginnings, ...pairs.filter((first) => first + 1 === end).map(together)],
+      words: [word, ...pairs.map(together)],
+      beginnings: [...begun(typed, word), ...pairs.filter((first) => first + 1 === end).map(together)],
     };
   });
 }
@@ -40,7 +45,8 @@ const COUNTED_WORDS_MAX = 4;
  * with no more than the beginning of the last word; then the more of it in the title the better; then the last word
  * whole rather than begun; then anything that has every word somewhere. Each tier fits all that those before it fit.
  */
-export function searchTiers(query: readonly string[], wanted: readonly Wanted[]): WordTerms[] {
+export function searchTiers(typed: readonly string[], wanted: readonly Wanted[]): WordTerms[] {
+  const query = [...new Set(typed)];
   const whole_words = wanted.map(({ words }) => ({ words, beginnings: [] }));
   const whole_in_title = whole_words.map((one) => matchesOf(one, titleWord));
   const in_title = wanted.map((one) => matchesOf(one, titleWord));

@@ -1,7 +1,7 @@
 import { reads } from '../../shared/contracts/operations/reads';
 import type { SearchQuery } from '../../shared/contracts/requests/reads';
 import { orderOf } from '../../shared/contracts/sorting';
-import { queryWords } from '../../shared/contracts/words';
+import { typedWords } from '../../shared/contracts/words';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { ViewVersion, WordScope, WordSearch } from '../../shared/ports/view-store';
@@ -29,12 +29,12 @@ export async function readSearch(sides: ReadSides, request: ApiRequest): Promise
     listingAskedFor(version, query, store_id),
   ]);
   assertActive(store);
-  const words = queryWords(query.q);
+  const typed = typedWords(query.q);
   const nothing = { data: [], meta: pageMeta({ ...query, total: 0 }) };
-  if (listing === null || words.length === 0) return nothing;
+  if (listing === null || typed.length === 0) return nothing;
 
   const within = scopeOf(query, store_id);
-  const found = await fittingTiers(version, within, words);
+  const found = await fittingTiers(version, within, typed);
   if (!found) return nothing;
   const { skip, limit } = pageOf(query);
   const page = await version.search('publications', {
@@ -73,17 +73,17 @@ function scopeOf(query: SearchQuery, store_id: string): Within {
 async function fittingTiers(
   version: ViewVersion,
   within: Within,
-  words: readonly string[],
+  typed: readonly string[],
 ): Promise<{ readonly tiers: WordSearch['tiers']; readonly total: number } | undefined> {
   const attempts = [
-    async () => wantedWords(words),
-    async () => (words.length <= MISTAKEN_WORDS_MAX ? writtenTogether(words) : undefined),
-    async () => withTypos(version, within.scope, words),
+    async () => wantedWords(typed),
+    async () => (typed.length <= MISTAKEN_WORDS_MAX ? writtenTogether(typed) : undefined),
+    async () => withTypos(version, within.scope, typed),
   ];
   for (const attempt of attempts) {
     const wanted = await attempt();
     if (!wanted) continue;
-    const tiers = searchTiers(words, wanted);
+    const tiers = searchTiers(typed, wanted);
     const total = await version.countWords('publications', { ...within, terms: tiers.at(-1) ?? [] });
     if (total > 0) return { tiers, total };
   }
@@ -94,15 +94,14 @@ async function fittingTiers(
 async function withTypos(
   version: ViewVersion,
   scope: WordScope,
-  words: readonly string[],
+  typed: readonly string[],
 ): Promise<Wanted[] | undefined> {
-  const wanted = wantedWords(words);
+  const wanted = wantedWords(typed);
   let added = 0;
-  for (const [index, word] of words.entries()) {
-    const similar = oneEditAway(word);
+  for (const [index, { words, beginnings }] of wanted.entries()) {
+    const similar = words.flatMap(oneEditAway);
     if (similar.length === 0) continue;
     if (++added > MISTAKEN_WORDS_MAX) break;
-    const { words: itself, beginnings } = wanted[index]!;
     const matches = [
       ...similar.map((one) => ({ word: one })),
       ...(beginnings.length > 0 ? similar.map((one) => ({ word: one, prefix: true as const })) : []),
@@ -110,7 +109,7 @@ async function withTypos(
     const known = await version.knownWords('publications', { scope, matches, limit: MEANT_WORDS_MAX });
     const found = (begun: boolean) =>
       known.filter(({ prefix }) => (prefix === true) === begun).map((match) => match.word);
-    wanted[index] = { words: [...itself, ...found(false)], beginnings: [...beginnings, ...found(true)] };
+    wanted[index] = { words: [...words, ...found(false)], beginnings: [...beginnings, ...found(true)] };
   }
   return added === 0 ? undefined : wanted;
 }

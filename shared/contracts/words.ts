@@ -37,11 +37,14 @@ export function publicationWords({ title, description, description_html }: Searc
   return [...(whole.length > 0 ? [wholeTitle(whole)] : []), ...in_title.map(titleWord), ...new Set(plain)];
 }
 
-/** The words of what somebody types, each once, in its order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */
-export function queryWords(text: string): string[] {
+/** The words of what somebody types, in its order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */
+export function typedWords(text: string): string[] {
   const parts = compounds(text).flatMap((compound) => compound.split(HYPHEN));
-  return [...new Set(parts.flatMap((part) => unspaced(part.replace(APOSTROPHES, ''), false)).map(cut))];
+  return parts.flatMap((part) => unspaced(part.replace(APOSTROPHES, ''), false)).map(cut);
 }
+
+/** The same, each once. */
+export const queryWords = (text: string): string[] => [...new Set(typedWords(text))];
 
 /** As many words as a query may mean by it: `T-shirt` is found as `t shirt` and `tshirt`, `men’s` as `men` and `mens`. */
 function indexedWords(text: string): string[] {

@@ -12,18 +12,22 @@ const parseJson = express.json({
   limit: BODY_BYTES_MAX,
   type: 'application/json',
   strict: false,
-  verify: (_req, _res, bytes) => {
+  verify: (req, _res, bytes) => {
+    if (bytes.length === 0) assertNeedsNone(req.method);
     // The parser would put replacement characters in silence where the bytes are no text.
     if (!isUtf8(bytes)) throw new Error('not UTF-8');
   },
 });
 
 /**
- * The JSON object of a request; `{}` where it has no body. Throws `malformed_request` for what is no JSON object,
- * `unsupported_content_type` for another type, charset or encoding, `too_large`.
+ * The JSON object of a request; `{}` where it has no body. Throws `malformed_request` for what is no JSON object, a
+ * PATCH without a body included, `unsupported_content_type` for another type, charset or encoding, `too_large`.
  */
 export async function readBody(req: Request, res: Response): Promise<JsonObject> {
-  if (!hasBody(req)) return {};
+  if (!hasBody(req)) {
+    assertNeedsNone(req.method);
+    return {};
+  }
   if (!req.is('application/json'))
     throw new CatalogError('unsupported_content_type', {
       message: 'The Content-Type must be application/json',
@@ -41,6 +45,15 @@ export async function readBody(req: Request, res: Response): Promise<JsonObject>
   return body;
 }
 
+/**
+ * A patch says by its body alone what it is to do: without one it was cut off on its way. Of a POST the missing fields
+ * tell the same.
+ */
+function assertNeedsNone(method: string | undefined): void {
+  if (method === 'PATCH')
+    throw new CatalogError('malformed_request', { message: 'The body must be a JSON object' });
+}
+
 /** `Content-Length: 0`, which many clients send with a POST, is no body. */
 export function hasBody(req: Request): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return true;
@@ -49,6 +62,7 @@ export function hasBody(req: Request): boolean {
 
 /** The parser's own failures, by their `type`; those of decompression have none. */
 function bodyFailure(error: unknown): CatalogError {
+  if (error instanceof CatalogError) return error;
   const type = error instanceof Error && 'type' in error ? error.type : undefined;
   switch (type) {
     case 'entity.too.large':

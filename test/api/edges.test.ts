@@ -75,9 +75,18 @@ test('a currency of no country is a currency', async () => {
   expect(reply.status).toBe(201);
 });
 
-test('a page far past the end is an empty page', async () => {
-  const reply = await read('/api/publications?page=99999999999999');
-  expect([reply.status, reply.body.data]).toEqual([200, []]);
+test('a page far past the end is an empty page, of whatever is read in pages', async () => {
+  const listing = await write('POST', '/api/listing', { name: 'Teas' });
+  const body = { title: 'Tea', ...PRICE, listing_id: listing.body.data.id };
+  const { id } = (await write('POST', '/api/publication', body)).body.data;
+  const page = `page=${Number.MAX_SAFE_INTEGER}&limit=50`;
+  for (const path of [`publication/${id}/related?`, `publication/${id}/reviews?`, 'store/search?q=tea&']) {
+    const reply = await read(`/api/${path}${page}`);
+    expect([path, reply.status, reply.body.data]).toEqual([path, 200, []]);
+  }
+  const within = await read(`/api/listing/${listing.body.data.id}/publications?${page}`);
+  expect(within.body.data).toMatchObject({ featured: [], others: [], meta: { pagination: { total: 1 } } });
+  expect((await read(`/api/publications?page=${2 ** 53}`)).status).toBe(400);
 });
 
 test('a header that is too long gets an error in the shape of all errors', async () => {

@@ -58,6 +58,13 @@ describe('GET /api/store/search', () => {
     expect(await search({ q: 'shirt pla' })).toEqual(['Plain shirt']);
   });
 
+  test('a word that comes twice must be a word: only what is typed last may be a beginning', async () => {
+    expect(await search({ q: 'pla' })).toEqual(['Plain shirt']);
+    expect(await search({ q: 'pla pla' })).toEqual([]);
+    expect(await search({ q: 'plain plain' })).toEqual(['Plain shirt']);
+    expect(await search({ q: 'pla in pla' })).toEqual([]);
+  });
+
   test('forgives one typo where nothing is found without', async () => {
     expect(await search({ q: 'cheap shrit' })).toEqual(['Cheap shirt']);
     expect(await search({ q: 'thnig' })).toEqual(['Loose thing']);

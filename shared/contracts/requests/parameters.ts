@@ -7,14 +7,14 @@ import { z } from 'zod';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 50;
-/** Beyond every catalog, and small enough that `page * limit` is an exact number everywhere. */
-const PAGE_MAX = 100_000_000_000_000;
+/** Above it, numbers are no longer told apart. */
+const PAGE_MAX = Number.MAX_SAFE_INTEGER;
 
 /** Digits alone: `1.0`, `+1`, `1e3` and the empty text are refused, not guessed at. */
 function wholeNumber(max: number, fallback: number, constraint: string) {
   return z
     .string()
-    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= 1 && Number(text) <= max, {
+    .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= 1 && Number(text) <= max, {
       error: constraint,
     })
     .transform(Number)

@@ -11,7 +11,11 @@ describe('bodies', () => {
   beforeAll(async () => {
     const echo = async (request: { body: object }) => ({ data: request.body as never });
     app = await startTinyApp({
-      routes: [write('POST', '/api/publication', echo), write('DELETE', '/api/publication/:id', echo)],
+      routes: [
+        write('POST', '/api/publication', echo),
+        write('PATCH', '/api/publication/:id', echo),
+        write('DELETE', '/api/publication/:id', echo),
+      ],
     });
   });
 
@@ -19,6 +23,13 @@ describe('bodies', () => {
 
   const post = (body: string | Buffer, headers: Record<string, string> = JSON_TYPE) =>
     app.request('POST', '/api/publication', { token: 'secret', body, headers });
+
+  const patch = (body: string | Buffer | undefined, headers: Record<string, string>) =>
+    app.request('PATCH', '/api/publication/01890a5d-ac96-774b-bcce-b302099a8059', {
+      token: 'secret',
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
 
   test.each([
     ['a JSON object', '{"a":1}', JSON_TYPE],
@@ -82,6 +93,23 @@ describe('bodies', () => {
     expect('message' in reply.body).toBe(status === 400);
     expect(reply.headers['x-ratelimit-limit']).toBe('1000');
     expect(reply.headers['x-request-id']).toBeDefined();
+  });
+
+  test.each([
+    ['nothing', undefined, {}],
+    ['an empty body of JSON', '', JSON_TYPE],
+    ['an empty body of any type', '', { 'content-type': 'text/plain' }],
+    ['an empty body that comes in chunks', undefined, { ...JSON_TYPE, 'transfer-encoding': 'chunked' }],
+    ['an empty body, compressed', gzipSync(''), { ...JSON_TYPE, 'content-encoding': 'gzip' }],
+  ])('%s is no patch', async (_name, body, headers) => {
+    const reply = await patch(body, headers as Record<string, string>);
+    expect([reply.status, reply.body.error?.code]).toEqual([400, 'INVALID_REQUEST']);
+    expect(reply.body.error.message).toBe('The body must be a JSON object');
+  });
+
+  test('{} is a patch, of nothing', async () => {
+    const reply = await patch('{}', JSON_TYPE);
+    expect([reply.status, reply.body.data]).toEqual([200, {}]);
   });
 
   test('a parsed __proto__ is a field like any other', async () => {

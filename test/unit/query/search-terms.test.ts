@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { relatedTiers } from '../../../services/query/related-terms';
-import { atLeast, searchTiers, wantedWords } from '../../../services/query/search-terms';
+import { atLeast, searchTiers, wantedWords, writtenTogether } from '../../../services/query/search-terms';
 import { oneEditAway } from '../../../services/query/typos';
-import { publicationWords, queryWords } from '../../../shared/contracts/words';
+import { publicationWords, typedWords } from '../../../shared/contracts/words';
 import type { WordTerms } from '../../../shared/ports/view-store';
 
 const fits = (words: readonly string[], terms: WordTerms): boolean =>
@@ -20,10 +20,11 @@ test('each tier fits all that the tiers before it fit', () => {
   fc.assert(
     fc.property(publication, text, (item, q) => {
       const words = publicationWords(item);
-      const asked = queryWords(q);
+      const asked = typedWords(q);
       if (asked.length === 0) return;
       for (const tiers of [
         searchTiers(asked, wantedWords(asked)),
+        searchTiers(asked, writtenTogether(asked) ?? wantedWords(asked)),
         relatedTiers(publicationWords({ ...item, title: q })),
       ]) {
         const fitting = tiers.map((tier) => fits(words, tier));
@@ -38,7 +39,7 @@ test('the last tier fits what has every word, the last as a beginning, and nothi
   fc.assert(
     fc.property(publication, text, (item, q) => {
       const words = publicationWords(item);
-      const asked = queryWords(q);
+      const asked = typedWords(q);
       if (asked.length === 0) return;
       const expected = asked.every((one, index) =>
         index === asked.length - 1 ? words.some((other) => other.startsWith(one)) : words.includes(one),
@@ -56,8 +57,19 @@ test('at least so many', () => {
       expect(fits(words, atLeast(count, terms))).toBe(words.length >= count);
 });
 
+test('a word that was typed before is no beginning', () => {
+  const found = (title: string, q: string): boolean => {
+    const words = publicationWords({ title, description: '', description_html: null });
+    const asked = typedWords(q);
+    return fits(words, searchTiers(asked, wantedWords(asked)).at(-1)!);
+  };
+  expect([found('Gambit one', 'gam'), found('Gambit one', 'one gam')]).toEqual([true, true]);
+  expect([found('Gambit one', 'gam gam'), found('Gambit one', 'gam one gam')]).toEqual([false, false]);
+  expect([found('Gam one', 'gam gam'), found('Gambit gam', 'gam gamb')]).toEqual([true, true]);
+});
+
 test('a query of a hundred words stays a few tiers', () => {
-  const asked = queryWords(Array.from({ length: 100 }, (_, n) => n).join(' '));
+  const asked = typedWords(Array.from({ length: 100 }, (_, n) => n).join(' '));
   expect(searchTiers(asked, wantedWords(asked)).length).toBeLessThan(10);
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Publication } from '../../../shared/contracts/aggregates/publication';
 import type { Visibility } from '../../../shared/contracts/vocabulary';
-import { isPlainWord, publicationWords, queryWords } from '../../../shared/contracts/words';
+import { isPlainWord, publicationWords, typedWords } from '../../../shared/contracts/words';
 import { ReadWorld, refusal, STOREFRONT } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 
@@ -9,8 +9,10 @@ const SEARCH = '/api/store/search';
 
 /** What a search means, said as a look at every publication. */
 function naive(items: readonly Publication[], q: string): Set<string> {
-  const asked = queryWords(q);
+  const asked = typedWords(q);
   const end = asked.length - 1;
+  const is_begun = (from: number, to: number): boolean =>
+    to === end && (from < to || !asked.slice(0, end).includes(asked[end]!));
   const found = (same: (one: string, other: string) => boolean, is_together = false): Set<string> => {
     // Each as it may be written: from which word of the query to which.
     const written = (index: number) => [
@@ -24,7 +26,8 @@ function naive(items: readonly Publication[], q: string): Set<string> {
         written(index).some(([from, to]) => {
           const one = asked.slice(from, to + 1).join('');
           return words.some(
-            (word) => same(one, word) || (to === end && beginnings(word).some((part) => same(one, part))),
+            (word) =>
+              same(one, word) || (is_begun(from, to) && beginnings(word).some((part) => same(one, part))),
           );
         }),
       );
