@@ -23,7 +23,9 @@ export async function inspectImage(bytes: Uint8Array): Promise<ImageHeader> {
   const mime_type = sniffImage(bytes);
   if (mime_type === undefined) throw new RefusedImage('not_an_image');
   const metadata = await readHeader(bytes);
-  if (metadata.mediaType !== mime_type) throw new RefusedImage('not_an_image');
+  // Of a HEIF file the reader goes by the major brand, which may name the container alone (`mif1`).
+  const read_as = metadata.format === 'heif' ? 'image/avif' : metadata.mediaType;
+  if (read_as !== mime_type) throw new RefusedImage('not_an_image');
   // What a HEIF file holds besides its primary picture is not shown.
   const frames = mime_type === 'image/avif' ? 1 : (metadata.pages ?? 1);
   const { width, height } = frames > 1 ? metadata : metadata.autoOrient;

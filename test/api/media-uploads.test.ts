@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { buildCommandApp } from '../../services/apps';
 import { refuseUnreadable } from '../../shared/http/unreadable-request';
 import type { Reply } from '../support/harness';
-import { boastfulPng, FORMATS, flatPicture } from '../support/pictures';
+import { avifOfContainerBrand, boastfulPng, FORMATS, flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
 import { MediaShop } from './media-shop';
 
@@ -55,6 +55,14 @@ describe('uploads', () => {
     expect(reply.headers.get('etag')).toMatch(/^"1-/);
     const read = await media.get(reply.headers.get('location')!);
     expect(read.body.data).toMatchObject({ id: reply.body.data.id, mime_type: `image/${format}` });
+  });
+
+  test('an AVIF whose major brand is its container is taken, and made ready', async () => {
+    const reply = await media.send(await avifOfContainerBrand({ width: 64, height: 48 }));
+    expect([reply.status, reply.body.data?.mime_type]).toEqual([201, 'image/avif']);
+    const { body } = await media.ready(reply.body.data.id);
+    const picture = await media.get(body.data.url);
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/avif']);
   });
 
   test('the bytes alone are taken too, with the fields in the query', async () => {

@@ -21,6 +21,14 @@ export function flatPicture(
     .toBuffer();
 }
 
+/** An AVIF that names AVIF only among its compatible brands, and the container's brand as its own (AVIF §9.1). */
+export async function avifOfContainerBrand(size: Size): Promise<Buffer> {
+  const bytes = await flatPicture('avif', size);
+  bytes.write('mif1', 8, 'latin1');
+  bytes.write('mif1avifmiaf', 16, 'latin1');
+  return bytes;
+}
+
 /** Noise, which no format makes small: `width` × `height` × 3 bytes as PNG, less in lossy formats. */
 export function noisePicture(format: Format, { width, height }: Size): Promise<Buffer> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 60 };

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { inspectImage } from '../../../shared/images/inspect';
 import { type RenderedImage, renderImage } from '../../../shared/images/render';
 import { loadSharp } from '../../../shared/images/sharp';
 import { sniffImage } from '../../../shared/images/sniff';
 import {
   animation,
+  avifOfContainerBrand,
   boastfulPng,
   cornersPicture,
   FORMATS,
@@ -62,6 +64,18 @@ describe.each(FORMATS)('%s', (format) => {
       });
     }
   });
+});
+
+test('an AVIF whose major brand is its container is taken and rendered as any', async () => {
+  const bytes = await avifOfContainerBrand({ width: 300, height: 100 });
+  expect(bytes.toString('latin1', 4, 28)).toBe('ftypmif1\0\0\0\0mif1avifmiaf');
+  expect(await inspectImage(bytes)).toEqual({ mime_type: 'image/avif', width: 300, height: 100, frames: 1 });
+  const { picture, variants } = await renderImage(bytes);
+  expect([picture.mime_type, sniffImage(picture.bytes), sizeOf(picture)]).toEqual([
+    ...['image/avif', 'image/avif', '300×100'],
+  ]);
+  expect(variants.map(sizeOf)).toEqual(['200×67', '300×100', '300×100', '300×100']);
+  expect(isClose(await colourAt(picture.bytes, 0.5, 0.5), [0x2a, 0x7f, 0x62])).toBe(true);
 });
 
 const UPRIGHT = {
