@@ -35,10 +35,7 @@ export interface UnitOptions {
   readonly parked: ReadonlyMap<StreamName, unknown>;
   /** The parked stream whose waiting events are folded, and the place that no document may be beyond. */
   readonly late?: { readonly stream: StreamName; readonly limit?: Position };
-  /**
-   * An aggregate that stands at the very event is told again what that did, for it may have been told a part: of
-   * changes that then change nothing. One that stands beyond it was told all.
-   */
+  /** An aggregate at the very event is told again what that did, for it may know a part; one beyond it was told all. */
   readonly again?: boolean;
 }
 
