@@ -21,6 +21,11 @@ export class PoisonError extends Error {
 /** Another process holds the lease of what was asked for. */
 export class RunningAlreadyError extends Error {
   override readonly name = 'RunningAlreadyError';
+
+  /** `ttl_ms`: for how long the lease of a process that was killed still holds, where the store cannot tell. */
+  constructor(what: string, ttl_ms: number) {
+    super(`${what} is running already; if it was killed, its claim ends by itself within ${ttl_ms / 1000} s`);
+  }
 }
 
 /** One line for an operator. */

@@ -54,7 +54,7 @@ const REST_MAX = 1_000;
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const { views, log, realm } = options;
   const lease = await takeLease(views, LEASE, leaseOwner(), LEASE_TTL_MS, log);
-  if (!lease) throw new RunningAlreadyError(`a rebuild of ${realm} is running already`);
+  if (!lease) throw new RunningAlreadyError(`a rebuild of ${realm}`, LEASE_TTL_MS);
   try {
     const signals = options.signal ? [options.signal, lease.lost] : [lease.lost];
     return await rebuildLeased({ ...options, signal: AbortSignal.any(signals) });

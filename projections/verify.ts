@@ -69,7 +69,7 @@ export async function verifyVersion(
 ): Promise<VerifyResult> {
   const { views, log, realm } = options;
   const lease = await takeLease(views, LEASE, leaseOwner(), LEASE_TTL_MS, log);
-  if (!lease) throw new RunningAlreadyError(`a verification of ${realm} is running already`);
+  if (!lease) throw new RunningAlreadyError(`a verification of ${realm}`, LEASE_TTL_MS);
   try {
     for (const { version, schema } of await views.versions())
       if (schema === SCRATCH_SCHEMA) await views.drop(version);

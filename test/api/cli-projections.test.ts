@@ -158,3 +158,17 @@ async function recordMedia(cli: Cli, store_id: string): Promise<void> {
     await test.close();
   }
 }
+
+test('a second verification or rebuild says who is in its way, and for how long at most', () =>
+  withCatalog((cli) =>
+    inLiveViews(cli, async (views) => {
+      for (const [command, what] of [
+        ['verify', 'verification'],
+        ['rebuild', 'rebuild'],
+      ] as const) {
+        expect(await views.lease(command, `pid:${process.pid}:test`, 60_000)).toBe(true);
+        const said = `a ${what} of live is running already; if it was killed, its claim ends by itself within 15 s`;
+        expectFailure(await cli.run('projections', command, '--realm', 'live'), 1, said);
+      }
+    }),
+  ));

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -9,6 +11,7 @@ import { featuredFirst, orderOf, type SortOrder } from '../../shared/contracts/s
 import { sortModeSchema } from '../../shared/contracts/vocabulary';
 import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
 import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
 
 describe('the view store on SQLite', () => {
@@ -30,6 +33,29 @@ describe('the view store on SQLite', () => {
   }
   const fileOf = (version: number): string => join(folder.path, `views-v${version}.sqlite`);
   const versionFiles = (): string[] => readdirSync(folder.path).filter((name) => name.startsWith('views-v'));
+
+  // Only Linux tells a process that ended from one that runs while nobody has asked for its end.
+  (process.platform === 'linux' ? describe : describe.skip)('the lease of a killed process', () => {
+    const TTL_MS = 600_000;
+
+    test('is free at once, also while who started it has not asked for its end', async () => {
+      const store = await open();
+      // The shell becomes a program that starts nothing, and so asks for no end of what the shell has started.
+      const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600']);
+      try {
+        const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+        const pid = Number(line);
+        expect(await store.lease('verify', `pid:${pid}:one`, TTL_MS)).toBe(true);
+        expect(await store.lease('verify', 'two', TTL_MS)).toBe(false);
+        process.kill(pid, 'SIGKILL');
+        await waitFor(() => store.lease('verify', 'two', TTL_MS), { what: 'the lease' });
+        // Still there, then: its end was not what freed it.
+        expect(process.kill(pid, 0)).toBe(true);
+      } finally {
+        parent.kill('SIGKILL');
+      }
+    });
+  });
 
   describe('files of versions', () => {
     test('a dropped version leaves no file behind, whoever has it open', async () => {

@@ -4,6 +4,7 @@ import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
 import { Connection } from './connection';
+import { isAlive } from './processes';
 import { VersionFiles } from './version-files';
 import { SqliteViewVersion } from './view-version';
 
@@ -226,14 +227,4 @@ export class SqliteViewStore implements ViewStore {
 
 function unknownVersion(version: number): CatalogError {
   return new CatalogError('unavailable', { message: `there is no view version ${version}` });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it is there, and another user's.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
