@@ -35,10 +35,7 @@ export interface UnitOptions {
   readonly parked: ReadonlyMap<StreamName, unknown>;
   /** The parked stream whose waiting events are folded, and the place that no document may be beyond. */
   readonly late?: { readonly stream: StreamName; readonly limit?: Position };
-  /**
-   * An aggregate that stands at the very event is told again what that did, for it may have been told a part: of
-   * changes that then change nothing. One that stands beyond it was told all.
-   */
+  /** An aggregate at the very event is told again what that did, for it may know a part; one beyond it was told all. */
   readonly again?: boolean;
 }
 
@@ -80,10 +77,11 @@ export class UnitOfWork {
   adopt(collection: CollectionName, stored: StoredDocument): void {
     const { position, late } = standingOf(stored);
     const { late: repair } = this.options;
-    // A batch beyond the checkpoint is half written: entries could not be completed from the stored documents.
-    if (repair?.limit !== undefined && position > repair.limit)
-      throw new LostRaceError('the lane is ahead of its checkpoint');
     const { document, id } = stored;
+    // A batch beyond the checkpoint is half written: entries could not be completed from the stored documents. What is
+    // deleted stays so, whoever sees it first, and has no state to keep its place in that a retry ran ahead of.
+    if (document && repair?.limit !== undefined && position > repair.limit)
+      throw new LostRaceError('the lane is ahead of its checkpoint');
     const view = document && { ...document, state: withoutRepair(document.state) };
     this.text += textOf(view);
     const lists = repair !== undefined && late.has(repair.stream) ? ENTRY_LISTS[collection] : undefined;

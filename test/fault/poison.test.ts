@@ -194,8 +194,11 @@ describe('a poisoned event', () => {
   test('heals while workers are at work, in a store without transactions', async () => {
     const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
     const turns = fc.infiniteStream(fc.nat(3));
+    // Without media: a retry that puts one on a publication and a worker that changes that very media write no
+    // document in common, so neither learns of the other (docs/cli.md tells so, and `verify` finds it).
+    const histories = historyOf(100).map((steps) => steps.filter(({ category }) => category !== 'media'));
     await fc.assert(
-      fc.asyncProperty(historyOf(100), picks, actions, turns, async (steps, poisoned, given, pauses) => {
+      fc.asyncProperty(histories, picks, actions, turns, async (steps, poisoned, given, pauses) => {
         const events = new MemoryEventStore();
         await play(events, steps);
         const poison = new Poison(events, poisoned);
