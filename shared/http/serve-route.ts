@@ -23,9 +23,9 @@ export function serveRoute(route: Route, idempotency?: Idempotency): RequestHand
     const { principal, request_id } = contextOf(res);
     if (principal === undefined) throw new CatalogError('unauthenticated');
     assertPermitted(principal, route);
-    const params = pathParameters(req);
     const query = queryParameters(req.url);
     for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
+    const params = pathParameters(req);
     const body = await bodyOf(route, req, res, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
