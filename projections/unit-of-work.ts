@@ -55,6 +55,8 @@ export class UnitOfWork {
   /** The ids of the uses that are here, by media. */
   private readonly uses = new Map<string, Set<string>>();
   private readonly crowded = new Set<string>();
+  /** Lists that a retry which broke off may know more of than the documents that they are of: not done with one write. */
+  private readonly unsettled = new Map<string, ReadonlySet<EntryList>>();
   private event: Pick<RecordedEvent, 'position'> = { position: START };
   private text = 0;
 
@@ -85,6 +87,7 @@ export class UnitOfWork {
     const view = document && { ...document, state: withoutRepair(document.state) };
     this.text += textOf(view);
     const lists = repair !== undefined && late.has(repair.stream) ? ENTRY_LISTS[collection] : undefined;
+    if (lists) this.unsettled.set(`${collection}/${id}`, lists);
     this.admit({
       collection,
       id,
@@ -211,7 +214,8 @@ export class UnitOfWork {
   /** The writes of `phases` have landed. */
   written(): void {
     for (const documents of this.documents.values())
-      for (const [id, working] of documents) if (working.dirty) documents.set(id, asWritten(working));
+      for (const [id, working] of documents)
+        if (working.dirty) documents.set(id, asWritten(working, this.unsettled.get(keyOf(working))));
   }
 
   /** Lets go of documents; those that are not written yet stay. */
@@ -275,9 +279,7 @@ export class UnitOfWork {
     this.collection(collection).set(id, document);
     if (collection !== 'media_uses') return;
     const media_id = mediaOfUse(id);
-    const known = this.uses.get(media_id);
-    if (known) known.add(id);
-    else this.uses.set(media_id, new Set([id]));
+    this.uses.set(media_id, (this.uses.get(media_id) ?? new Set()).add(id));
   }
 
   private working(collection: CollectionName, id: string): WorkingDocument {

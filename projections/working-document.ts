@@ -55,9 +55,14 @@ export function toWrite(working: WorkingDocument): DocumentWrite {
   return { collection, id, expected, position, document: { ...view, state } as ViewDocument };
 }
 
-/** As it is once its `toWrite` has landed. */
-export function asWritten(working: WorkingDocument): WorkingDocument {
-  return { ...working, expected: storedPosition(working), stored: working.view, dirty: false };
+/** As it is once its `toWrite` has landed; `unsettled` lists of entries are to be completed with the next write again. */
+export function asWritten(
+  working: WorkingDocument,
+  unsettled: ReadonlySet<EntryList> = COMPLETE,
+): WorkingDocument {
+  const { view: stored } = working;
+  const again = { dirty: unsettled.size > 0, incomplete: unsettled };
+  return { ...working, expected: storedPosition(working), stored, ...again };
 }
 
 /** Positions as stored only grow, so that no two writes of a document look alike to a compare-and-set. */

@@ -142,6 +142,24 @@ describe('a poisoned event', () => {
     expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
   });
 
+  test('of a listing is not lost to its store, wherever the retry that brings it in breaks off', async () => {
+    const events = new MemoryEventStore();
+    await play(events, [publicationCreated(40), listingCreated(3), publicationCreated(41)]);
+    for (let crash_in = 0, whole = false; !whole; crash_in++) {
+      const poison = new Poison(events, [1]);
+      const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+      await foldBatch(version, laneOf(storeId(1), LANES), events.log, 3n);
+      poison.cureAll();
+      version.crash_in = crash_in;
+      whole = await retryOne(version, events, 0).then(
+        () => true,
+        () => false,
+      );
+      await finish(version, events);
+      expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
+    }
+  });
+
   test('of another store changes nothing in the lane of the picture that it refers to', async () => {
     const events = new MemoryEventStore();
     const referring = [39, 42, 43].map((n) => publicationCreated(n, { media_ids: [mediaId(0)] }));
