@@ -1,10 +1,10 @@
 import type { Position, RecordedEvent } from '../shared/contracts/envelope';
+import { least } from '../shared/contracts/positions';
 import type { Realm } from '../shared/contracts/realm';
 import type { Logger } from '../shared/kernel/log';
 import type { JobQueue } from '../shared/ports/job-queue';
 import { reasonOf } from './errors';
 import { pause } from './pause';
-import { least } from './positions';
 
 export interface LaneFeedOptions {
   readonly realm: Realm;

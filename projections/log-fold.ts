@@ -1,8 +1,8 @@
 import type { Position, RecordedEvent, StreamName } from '../shared/contracts/envelope';
 import { laneOf } from '../shared/contracts/lanes';
+import { greatest, least } from '../shared/contracts/positions';
 import type { EventStore } from '../shared/ports/event-store';
 import type { ParkedStream, ViewVersion } from '../shared/ports/view-store';
-import { greatest, least } from './positions';
 import { readLog } from './read-log';
 import { LaneRun } from './run';
 

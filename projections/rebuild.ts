@@ -1,4 +1,5 @@
 import type { Position } from '../shared/contracts/envelope';
+import { least } from '../shared/contracts/positions';
 import type { Realm } from '../shared/contracts/realm';
 import type { Logger } from '../shared/kernel/log';
 import type { System } from '../shared/kernel/system';
@@ -7,7 +8,6 @@ import type { VersionInfo, ViewStore, ViewVersion } from '../shared/ports/view-s
 import { RunningAlreadyError } from './errors';
 import { leaseOwner, takeLease } from './lease';
 import { LogFold } from './log-fold';
-import { least } from './positions';
 import { type OnProgress, ProgressMeter } from './progress';
 import { eventsOfLane, projectSpan } from './project';
 import { readLog } from './read-log';

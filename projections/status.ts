@@ -1,8 +1,8 @@
 import type { Position } from '../shared/contracts/envelope';
+import { greatest } from '../shared/contracts/positions';
 import type { Realm } from '../shared/contracts/realm';
 import type { EventStore } from '../shared/ports/event-store';
 import type { ParkedStream, VersionStatus, ViewStore } from '../shared/ports/view-store';
-import { greatest } from './positions';
 import { SCRATCH_SCHEMA, VIEW_SCHEMA } from './view-schema';
 
 export interface LaneStatus {

@@ -1,9 +1,9 @@
 import type { CollectionName, StoredDocument } from '../shared/contracts/documents';
 import { type Position, type RecordedEvent, START, type StreamName } from '../shared/contracts/envelope';
+import { greatest } from '../shared/contracts/positions';
 import type { DocumentWrite, ViewVersion } from '../shared/ports/view-store';
 import { ALL_PARTS } from '../shared/ports/view-store';
 import { LostRaceError } from './errors';
-import { greatest } from './positions';
 import { type LatePositions, standingOf, withoutRepair } from './repair';
 import { type MediaUse, type MediaUseView, mediaOfUse } from './views/media-use';
 import type { EntryList, Known, Reaction, View } from './views/view';

@@ -1,7 +1,5 @@
+import { PUBLICATION_MEDIA_MAX } from '../../shared/contracts/requests/writes';
 import type { MediaId } from '../../shared/kernel/ids';
-
-/** As many as a publication may have (decisions §6). */
-export const IMAGES_MAX = 50;
 
 /**
  * What a publication shows after an import: the file's images in the file's order, unless it shows others as well, which
@@ -10,5 +8,5 @@ export const IMAGES_MAX = 50;
 export function arrangeMedia(shown: readonly MediaId[], of_file: readonly MediaId[]): MediaId[] {
   const only_ours = shown.every((id) => of_file.includes(id));
   const next = only_ours ? of_file : [...shown, ...of_file.filter((id) => !shown.includes(id))];
-  return next.slice(0, IMAGES_MAX);
+  return next.slice(0, PUBLICATION_MEDIA_MAX);
 }

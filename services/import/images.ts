@@ -1,5 +1,6 @@
+import { PUBLICATION_MEDIA_MAX } from '../../shared/contracts/requests/writes';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
-import { IMAGES_MAX } from './arrange-media';
+import { Semaphore } from '../../shared/kernel/semaphore';
 import { FetchError } from './fetch-image';
 import { mediaIdOf, type StoreIdentity } from './identity';
 import type { ImageAddress, PublicationItem } from './item';
@@ -21,8 +22,7 @@ type Fetched =
 /** Brings the images of one run's publications in: every address once, whichever publications show it. */
 export class Images {
   private readonly known = new Map<string, Promise<Fetched>>();
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly fetches = new Semaphore(FETCHES_AT_ONCE);
 
   constructor(
     private readonly store: StoreIdentity,
@@ -44,8 +44,8 @@ export class Images {
     const media_ids: (MediaId | null)[] = await Promise.all(
       images.map(async (image, index) => {
         if (this.fetch === undefined || this.signal?.aborted) return null;
-        if (index >= IMAGES_MAX) {
-          this.tally.warn(note(image, `left out: a publication has at most ${IMAGES_MAX}`));
+        if (index >= PUBLICATION_MEDIA_MAX) {
+          this.tally.warn(note(image, `left out: a publication has at most ${PUBLICATION_MEDIA_MAX}`));
           return null;
         }
         const fetched = await this.once(image, this.fetch);
@@ -68,7 +68,7 @@ export class Images {
       const fetched = await earlier;
       return fetched.outcome === 'created' ? { ...fetched, outcome: 'unchanged' } : fetched;
     }
-    const fetching = this.inTurn(() => this.upload(image, fetch));
+    const fetching = this.fetches.run(() => this.upload(image, fetch));
     this.known.set(image.url, fetching);
     return fetching;
   }
@@ -88,19 +88,6 @@ export class Images {
         if (reason === undefined) throw error;
         return { outcome: 'failed', reason };
       }
-    }
-  }
-
-  private async inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.running >= FETCHES_AT_ONCE) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    else this.running++;
-    try {
-      return await work();
-    } finally {
-      // The place is handed on, or given up.
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.running--;
     }
   }
 }

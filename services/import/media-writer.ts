@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { ALT_MAX } from '../../shared/contracts/requests/writes';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
 import { sameValue } from '../../shared/kernel/same-value';
 import { mediaAggregate } from '../command/aggregates';
@@ -6,7 +6,7 @@ import type { StoreDeps, WriteContext } from '../command/context';
 import { load } from '../command/execute';
 import { Inspector, keepOriginal } from '../command/media/originals';
 import { uploadMedia } from '../command/media/service';
-import { placeOf, updatePublication } from '../command/publication/service';
+import { findPublication, updatePublication } from '../command/publication/service';
 import { existingMedia } from '../command/references';
 import type { Runtime } from '../runtime';
 import { arrangeMedia } from './arrange-media';
@@ -14,11 +14,6 @@ import type { ImportTarget, Presence } from './target';
 
 /** What uploading needs besides the log. */
 export type MediaDeps = StoreDeps & Pick<Runtime, 'blobs' | 'mediaTasks'>;
-
-const storedSchema = z.object({ hash: z.string(), size_bytes: z.int() });
-
-/** Of an upload's `alt`, which is one line. */
-const ALT_MAX = 500;
 
 /** How an import uploads into one store: what a request may not upload, it may not either. */
 export interface MediaWriter {
@@ -40,7 +35,7 @@ export function mediaWriterTo(deps: MediaDeps, context: WriteContext, target: Im
       return state.tag === 'present' && state.media.store_id !== store_id ? 'absent' : state.tag;
     },
     uploadMedia: async (id, bytes, alt) => {
-      const { hash, size_bytes } = storedSchema.parse(await keepOriginal(originals, bytes));
+      const { hash, size_bytes } = await keepOriginal(originals, bytes);
       const { mime_type, width, height } = await inspector.inspect(originals, hash);
       const image = { hash, size_bytes, mime_type, width, height, alt: lineOf(alt) };
       await uploadMedia(deps, context, { ...target, id }, image);
@@ -48,16 +43,17 @@ export function mediaWriterTo(deps: MediaDeps, context: WriteContext, target: Im
       await deps.mediaTasks.add({ environment, media_id: id }).catch(() => undefined);
     },
     showMedia: async (id, media_ids) => {
-      const { state } = await load(placeOf(deps, environment, id));
-      if (state.tag !== 'present') return;
-      const shown = await existingMedia(deps, environment, state.publication.media_ids);
+      const publication = await findPublication(deps, environment, id);
+      if (!publication) return;
+      const shown = await existingMedia(deps, environment, publication.media_ids);
       const next = arrangeMedia(shown, media_ids);
-      if (!sameValue(next, state.publication.media_ids))
+      if (!sameValue(next, publication.media_ids))
         await updatePublication(deps, context, { environment, id }, { media_ids: next });
     },
   };
 }
 
+/** `alt` is one line. */
 function lineOf(alt: string | null): string | null {
   const line = (alt ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim();
   return line === '' ? null : [...line].slice(0, ALT_MAX).join('');

@@ -1,5 +1,6 @@
 import type { ImageType } from '../contracts/vocabulary';
 import { SNIFF_BYTES, sniffImage } from '../images/sniff';
+import { LruMap } from '../kernel/lru-map';
 import type { BlobHash, BlobStore } from '../ports/blob-store';
 
 /** Some megabytes at most; what is asked for again and again stays in it. */
@@ -7,19 +8,17 @@ const REMEMBERED_MAX = 10_000;
 
 /** What stored bytes are by the first of them. Remembered, for under one hash they never change. */
 export class PictureTypes {
-  private readonly remembered = new Map<BlobHash, ImageType | undefined>();
+  /** Null for what is no picture. */
+  private readonly remembered = new LruMap<BlobHash, ImageType | null>(REMEMBERED_MAX);
 
   /** Undefined for what is not there, or is no picture. Throws what the store throws. */
   async of(blobs: Pick<BlobStore, 'size' | 'read'>, hash: BlobHash): Promise<ImageType | undefined> {
-    const known = this.remembered.has(hash);
-    const head = known ? undefined : await readHead(blobs, hash);
-    if (!known && head === undefined) return undefined;
-    const type = head === undefined ? this.remembered.get(hash) : sniffImage(head);
-    // Put in anew, so that the map is in the order of last use.
-    this.remembered.delete(hash);
-    this.remembered.set(hash, type);
-    if (this.remembered.size > REMEMBERED_MAX)
-      this.remembered.delete(this.remembered.keys().next().value as BlobHash);
+    const known = this.remembered.get(hash);
+    if (known !== undefined) return known ?? undefined;
+    const head = await readHead(blobs, hash);
+    if (head === undefined) return undefined;
+    const type = sniffImage(head);
+    this.remembered.set(hash, type ?? null);
     return type;
   }
 }

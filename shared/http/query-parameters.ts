@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { LruMap } from '../kernel/lru-map';
 import type { QueryParameters } from './route';
 
 /** Storefronts ask the same few questions all day: their texts are taken apart once. */
@@ -6,7 +7,7 @@ const REMEMBERED_MAX = 1_000;
 const LENGTH_MAX = 512;
 
 const NONE: QueryParameters = Object.freeze(Object.create(null));
-const remembered = new Map<string, QueryParameters>();
+const remembered = new LruMap<string, QueryParameters>(REMEMBERED_MAX);
 
 /** Of a request's address; the same text gives the same object while it is remembered, for others to go by. */
 export function queryParameters(url: string): QueryParameters {
@@ -14,12 +15,9 @@ export function queryParameters(url: string): QueryParameters {
   if (mark === -1) return NONE;
   const text = url.slice(mark + 1);
   const known = remembered.get(text);
-  const query = known ?? parse(text);
-  if (text.length > LENGTH_MAX) return query;
-  // Put in anew, so that the map is in the order of last use.
-  if (known !== undefined) remembered.delete(text);
-  remembered.set(text, query);
-  if (remembered.size > REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!);
+  if (known !== undefined) return known;
+  const query = parse(text);
+  if (text.length <= LENGTH_MAX) remembered.set(text, query);
   return query;
 }
 

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../../shared/contracts/envelope';
 import { type ImageHeader, inspectImage } from '../../../shared/images/inspect';
 import { RefusedImage } from '../../../shared/images/refused';
 import { SNIFF_BYTES, sniffImage } from '../../../shared/images/sniff';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { type BlobStore, readWhole } from '../../../shared/ports/blob-store';
+import { Semaphore } from '../../../shared/kernel/semaphore';
+import { type BlobHash, type BlobStore, readWhole } from '../../../shared/ports/blob-store';
 
 /** Files that are in memory to be inspected, whatever the number of uploads. */
 const INSPECTIONS_AT_ONCE = 2;
@@ -15,7 +15,7 @@ const INSPECTIONS_AT_ONCE = 2;
 export async function keepOriginal(
   originals: BlobStore,
   bytes: AsyncIterable<Uint8Array>,
-): Promise<JsonObject> {
+): Promise<{ hash: BlobHash; size_bytes: number }> {
   const { hash, size_bytes } = await originals.put(pictureBytes(bytes));
   return { hash, size_bytes };
 }
@@ -42,24 +42,18 @@ function assertPicture(head: Buffer): Buffer {
 
 /** What the header of a kept file says. Throws `unsupported_image`, `too_large` for too many pixels. */
 export class Inspector {
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly inspections = new Semaphore(INSPECTIONS_AT_ONCE);
 
-  async inspect(originals: BlobStore, hash: string): Promise<ImageHeader> {
-    if (this.running >= INSPECTIONS_AT_ONCE) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    else this.running++;
-    try {
+  inspect(originals: BlobStore, hash: BlobHash): Promise<ImageHeader> {
+    return this.inspections.run(async () => {
       const bytes = await readWhole(originals, hash);
       if (!bytes) throw new Error(`the upload ${hash} was just kept and is not there`);
-      return await inspectImage(bytes);
-    } catch (error) {
-      throw error instanceof RefusedImage ? refusal(error) : error;
-    } finally {
-      // The place is handed on, or given up.
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.running--;
-    }
+      try {
+        return await inspectImage(bytes);
+      } catch (error) {
+        throw error instanceof RefusedImage ? refusal(error) : error;
+      }
+    });
   }
 }
 

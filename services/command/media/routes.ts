@@ -1,12 +1,11 @@
-import { type Position, START } from '../../../shared/contracts/envelope';
 import { writes } from '../../../shared/contracts/operations/writes';
+import { greatest } from '../../../shared/contracts/positions';
 import { keptUpload, UPLOAD_BYTES_MAX, uploadQuerySchema } from '../../../shared/contracts/requests/writes';
 import { mediaResource } from '../../../shared/contracts/resources';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody, parseQuery } from '../../../shared/http/validation';
 import type { MediaId } from '../../../shared/kernel/ids';
 import type { MediaTask } from '../../../shared/ports/media-tasks';
-import type { Written } from '../execute';
 import { contextOf, guardFor, storeNamedForNew } from '../request';
 import type { RouteDeps } from '../route-deps';
 import { settle } from '../settle';
@@ -44,7 +43,7 @@ async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest
   const { value } = uploaded;
   addTask(deps, { environment, media_id: value.id });
   const written = [uploaded, ...(await attach(deps, context, environment, value.id, attachments))];
-  const position = newest(written);
+  const position = greatest(written.map(({ position }) => position));
   const headers = await settle(deps, request, store_id, position, uploaded.repeated);
   return {
     status: 201,
@@ -52,12 +51,6 @@ async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest
     version: value.version,
     headers: { ...headers, Location: `/api/media/${value.id}` },
   };
-}
-
-function newest(written: readonly Written<unknown>[]): Position {
-  let newest = START;
-  for (const { position } of written) if (position > newest) newest = position;
-  return newest;
 }
 
 /** A task that is lost here is found again: whoever makes pictures looks for what is still `processing`. */

@@ -4,6 +4,7 @@ import type { LaneJob } from '../../ports/job-queue';
 import { connectPatient, type PatientConnection, within } from '../redis/connection';
 import { decodeJob, type StoredJob } from './job-codec';
 import { type LaneSet, queueName } from './lane-names';
+import { RunningHandlers } from './running-handlers';
 
 /** A process that dies holds its lanes for about this long, and as long again until another looks. */
 const LOCK_MS = 5_000;
@@ -29,7 +30,7 @@ export class LaneWorkers {
   private readonly workers: readonly Worker<StoredJob>[];
   private readonly options: LaneWorkersOptions;
   private readonly stopping = new AbortController();
-  private readonly running = new Set<Promise<void>>();
+  private readonly running = new RunningHandlers();
   private stopped: Promise<void> | undefined;
 
   constructor(url: string, options: LaneWorkersOptions) {
@@ -42,7 +43,7 @@ export class LaneWorkers {
   private openWorker(lane: number): Worker<StoredJob> {
     const worker = new Worker<StoredJob>(
       queueName(this.options.lanes, lane),
-      (job, token) => this.track(this.process(job, token ?? '')),
+      (job, token) => this.running.track(this.process(job, token ?? '')),
       {
         connection: this.redis.connection,
         prefix: this.options.lanes.prefix,
@@ -57,13 +58,6 @@ export class LaneWorkers {
     );
     worker.on('error', (error) => this.options.onTrouble(error));
     return worker;
-  }
-
-  private track(work: Promise<void>): Promise<void> {
-    this.running.add(work);
-    const done = (): void => void this.running.delete(work);
-    work.then(done, done);
-    return work;
   }
 
   private async process(stored: Job<StoredJob>, token: string): Promise<void> {
@@ -118,7 +112,7 @@ export class LaneWorkers {
   private async close(): Promise<void> {
     this.stopping.abort();
     const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
-    while (this.running.size > 0) await Promise.allSettled(this.running);
+    await this.running.ended();
     // Redis may be away: a lane that it was not told of is free when its lock has run out.
     await within(HAND_BACK_MS, closing).catch(() => undefined);
     this.redis.end();

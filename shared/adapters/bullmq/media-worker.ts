@@ -1,6 +1,7 @@
 import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import { MEDIA_ATTEMPTS, type MediaTask, type MediaTasksOptions } from '../../ports/media-tasks';
 import { connectPatient, type PatientConnection, within } from '../redis/connection';
+import { RunningHandlers } from './running-handlers';
 
 /** A process that dies holds its tasks for about this long, and as long again until another looks. */
 const LOCK_MS = 5_000;
@@ -22,13 +23,13 @@ export class MediaWorker {
   private readonly options: MediaWorkerOptions;
   private readonly redis: PatientConnection;
   private readonly worker: Worker<MediaTask>;
-  private readonly running = new Set<Promise<void>>();
+  private readonly running = new RunningHandlers();
   private stopped: Promise<void> | undefined;
 
   constructor(queue: string, options: MediaWorkerOptions) {
     this.options = options;
     this.redis = connectPatient(options.url, SILENCE_MS);
-    this.worker = new Worker<MediaTask>(queue, (job) => this.track(this.process(job)), {
+    this.worker = new Worker<MediaTask>(queue, (job) => this.running.track(this.process(job)), {
       connection: this.redis.connection,
       prefix: options.prefix,
       concurrency: options.at_once,
@@ -44,13 +45,6 @@ export class MediaWorker {
       // Given up without another attempt, which would have told of it.
       if (error instanceof UnrecoverableError) options.onTrouble(error);
     });
-  }
-
-  private track(work: Promise<void>): Promise<void> {
-    this.running.add(work);
-    const done = (): void => void this.running.delete(work);
-    work.then(done, done);
-    return work;
   }
 
   private async process(job: Job<MediaTask>): Promise<void> {
@@ -71,7 +65,7 @@ export class MediaWorker {
   private async close(): Promise<void> {
     const closing = this.worker.close();
     closing.catch(() => undefined);
-    while (this.running.size > 0) await Promise.allSettled(this.running);
+    await this.running.ended();
     // Redis may be away: a task whose end it was not told of is run again when its lock has run out.
     await within(HAND_BACK_MS, closing).catch(() => undefined);
     this.redis.end();

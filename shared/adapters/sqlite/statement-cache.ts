@@ -1,4 +1,5 @@
 import type Database from 'libsql';
+import { LruMap } from '../../kernel/lru-map';
 
 const STATEMENTS_MAX = 256;
 
@@ -10,7 +11,7 @@ type Statement = Database.Statement<[readonly SqlInput[]]>;
 /** Prepared statements by their text, rows as arrays; the least recently used goes when there are too many. */
 export class StatementCache {
   private readonly database: Database.Database;
-  private readonly statements = new Map<string, Statement>();
+  private readonly statements = new LruMap<string, Statement>(STATEMENTS_MAX);
 
   constructor(database: Database.Database) {
     this.database = database;
@@ -18,21 +19,15 @@ export class StatementCache {
 
   get(sql: string): Statement {
     const known = this.statements.get(sql);
-    if (known) this.statements.delete(sql);
-    const statement = known ?? this.prepare(sql);
+    if (known) return known;
+    const statement = this.prepare(sql);
     this.statements.set(sql, statement);
-    if (this.statements.size > STATEMENTS_MAX) this.evictOldest();
     return statement;
   }
 
   private prepare(sql: string): Statement {
     const statement = this.database.prepare<[readonly SqlInput[]]>(sql);
     return statement.reader ? statement.raw() : statement;
-  }
-
-  private evictOldest(): void {
-    const oldest = this.statements.keys().next().value;
-    if (oldest !== undefined) this.statements.delete(oldest);
   }
 
   clear(): void {

@@ -15,7 +15,7 @@ export const LISTING_MEDIA_MAX = 20;
 
 /** The file of an upload, in bytes (spec, "Other limits"). */
 export const UPLOAD_BYTES_MAX = 10_485_760;
-const ALT_MAX = 500;
+export const ALT_MAX = 500;
 
 /** The query parameters of a write. */
 export const writeQuerySchema = z.object({

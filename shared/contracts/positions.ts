@@ -1,4 +1,4 @@
-import type { Position } from '../shared/contracts/envelope';
+import type { Position } from './envelope';
 
 /** Of at least one; `Math.min` knows no bigints. */
 export function least(positions: readonly Position[]): Position {
