@@ -8,6 +8,8 @@ import {
   type ViewDocument,
 } from '../../contracts/documents';
 import type { JsonObject } from '../../contracts/envelope';
+import { JsonText } from '../../contracts/json-text';
+import { TextDocument } from '../../contracts/text-document';
 import { ALL_PARTS, type DocumentPart } from '../../ports/view-store';
 
 type Keys = Record<string, Key>;
@@ -122,20 +124,18 @@ export function projectionOf(parts: readonly DocumentPart[]): Document {
   );
 }
 
-export function fromStored(stored: MongoDocument): StoredDocument {
-  const { _id: id, position, k: keys, exact_keys, words } = stored;
+/** `as_text`: the body is not taken apart before it is looked at. */
+export function fromStored(stored: MongoDocument, as_text = false): StoredDocument {
+  const { _id: id, position, k: keys, exact_keys, words, body } = stored;
   if (keys === undefined) return { id, position, document: null };
-  return {
-    id,
-    position,
-    document: {
-      keys: exact_keys === undefined ? keys : (parse(exact_keys) as Keys),
-      body: parse(stored.body),
-      state: parse(stored.state),
-      expansions: parse(stored.expansions),
-      ...(words ? { words } : {}),
-    },
+  const common = {
+    keys: exact_keys === undefined ? keys : (parse(exact_keys) as Keys),
+    state: parse(stored.state),
+    expansions: parse(stored.expansions),
   };
+  if (as_text && words === undefined && body !== undefined)
+    return { id, position, document: new TextDocument(common, new JsonText(body)) };
+  return { id, position, document: { ...common, body: parse(body), ...(words ? { words } : {}) } };
 }
 
 const parse = (json: string | undefined): JsonObject =>

@@ -1,6 +1,7 @@
 import type { Filter, FindOptions, ReadPreferenceMode } from 'mongodb';
 import type { CollectionName, StoredDocument } from '../../contracts/documents';
 import type { Position } from '../../contracts/envelope';
+import { Gather } from '../../kernel/gather';
 import {
   ALL_PARTS,
   type DocumentPart,
@@ -21,6 +22,15 @@ import { filterOf, sortOf } from './page-query';
 import { fits, scopeFilter, termsFilter } from './word-query';
 import { writePhase } from './write-phase';
 
+interface Get {
+  readonly collection: CollectionName;
+  readonly id: string;
+  readonly parts: readonly DocumentPart[];
+}
+
+/** Within the first batch that a server gives. */
+const GETS_MAX = 100;
+
 /** The collections `<name>_v<version>` and `lanes_v<version>` of a realm's database. */
 export class MongoViewVersion implements ViewVersion {
   readonly version: number;
@@ -28,6 +38,7 @@ export class MongoViewVersion implements ViewVersion {
   private readonly read_preference: ReadPreferenceMode;
   private readonly lanes: Lanes;
   private readonly watch: CheckpointWatch;
+  private readonly gets = new Gather((asked: readonly Get[]) => this.getTogether(asked), GETS_MAX);
 
   constructor(connection: MongoConnection, version: number, read_preference: ReadPreferenceMode) {
     this.connection = connection;
@@ -55,11 +66,19 @@ export class MongoViewVersion implements ViewVersion {
     id: string,
     parts: readonly DocumentPart[] = [],
   ): Promise<StoredDocument | undefined> {
-    const documents = this.documents(collection);
-    const stored = await this.connection.run(() =>
-      documents.findOne({ _id: id }, { projection: projectionOf(parts) }),
+    return this.gets.one(`${collection} ${parts.join()}`, { collection, id, parts });
+  }
+
+  /** All of one collection, with the same parts. */
+  private async getTogether(asked: readonly Get[]): Promise<(StoredDocument | undefined)[]> {
+    const [{ collection, parts }] = asked as [Get, ...Get[]];
+    const found = await this.getMany(
+      collection,
+      asked.map(({ id }) => id),
+      parts,
     );
-    return stored ? fromStored(stored) : undefined;
+    const by_id = new Map(found.map((document) => [document.id, document]));
+    return asked.map(({ id }) => by_id.get(id));
   }
 
   /** In the order of `ids`; an id that is there twice is answered once. */
@@ -71,7 +90,7 @@ export class MongoViewVersion implements ViewVersion {
     const distinct = [...new Set(ids)];
     if (distinct.length === 0) return [];
     const filter = { _id: { $in: distinct } };
-    const found = await this.list(collection, filter, { projection: projectionOf(parts) });
+    const found = await this.list(collection, filter, parts);
     const by_id = new Map(found.map((document) => [document.id, document]));
     return distinct.flatMap((id) => by_id.get(id) ?? []);
   }
@@ -82,7 +101,7 @@ export class MongoViewVersion implements ViewVersion {
     // MongoDB takes a limit of 0 for none.
     if (query.limit <= 0) return Promise.resolve([]);
     const { skip = 0, limit } = query;
-    return this.list(collection, filter, { sort, skip, limit, projection: projectionOf(query.parts ?? []) });
+    return this.list(collection, filter, query.parts ?? [], { sort, skip, limit });
   }
 
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
@@ -108,11 +127,10 @@ export class MongoViewVersion implements ViewVersion {
       const filter = {
         $and: [...within, termsFilter(terms), ...(before ? [{ $nor: [termsFilter(before)] }] : [])],
       };
-      const page = await this.list(collection, filter, {
+      const page = await this.list(collection, filter, query.parts ?? [], {
         sort: sortOf(collection, query.order),
         skip,
         limit: query.limit - found.length,
-        projection: projectionOf(query.parts ?? []),
       });
       found.push(...page);
       if (page.length > 0) skip = 0;
@@ -135,7 +153,7 @@ export class MongoViewVersion implements ViewVersion {
     let unknown = matches;
     while (unknown.length > 0) {
       const filter = { $and: [within, termsFilter([unknown])] };
-      const [found] = await this.list(collection, filter, { limit: 1, projection: projectionOf(['words']) });
+      const [found] = await this.list(collection, filter, ['words'], { limit: 1 });
       const words = found?.document?.words;
       if (!words) break;
       for (const match of unknown) if (fits(words, match)) known.add(match);
@@ -159,7 +177,7 @@ export class MongoViewVersion implements ViewVersion {
     const asked = Object.keys(where).length > 0 ? filterOf(collection, where) : {};
     const filter = after_id === undefined ? asked : { $and: [asked, { _id: { $gt: after_id } }] };
     if (limit <= 0) return Promise.resolve([]);
-    return this.list(collection, filter, { sort: { _id: 1 }, limit, projection: projectionOf(ALL_PARTS) });
+    return this.list(collection, filter, ALL_PARTS, { sort: { _id: 1 }, limit });
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
@@ -185,16 +203,18 @@ export class MongoViewVersion implements ViewVersion {
   private async list(
     collection: CollectionName,
     filter: Filter<MongoDocument>,
-    options: FindOptions,
+    parts: readonly DocumentPart[],
+    options: FindOptions = {},
   ): Promise<StoredDocument[]> {
     // One batch where the answer fits a message: a page then costs one round trip.
     const batch_size = Math.max(options.limit ?? 0, 1_000);
     const found = await this.connection.run(() =>
       this.documents(collection)
-        .find(filter, { ...options, batchSize: batch_size })
+        .find(filter, { ...options, projection: projectionOf(parts), batchSize: batch_size })
         .toArray(),
     );
-    return found.map(fromStored);
+    const as_text = parts.includes('json');
+    return found.map((stored) => fromStored(stored, as_text));
   }
 }
 

@@ -5,10 +5,10 @@ import {
   collections,
   type Key,
   type StoredDocument,
-  type ViewDocument,
 } from '../../contracts/documents';
 import type { JsonObject } from '../../contracts/envelope';
 import { JsonText } from '../../contracts/json-text';
+import { TextDocument } from '../../contracts/text-document';
 import { ALL_PARTS, type DocumentPart, type StoredPart } from '../../ports/view-store';
 import type { SqlRow, SqlValue } from './connection';
 import { fromWordsColumn, wordColumns } from './words';
@@ -165,27 +165,6 @@ function keysOf(table: Table, row: SqlRow): Record<string, Key> {
   const keys: Record<string, Key> = {};
   for (let index = 0; index < table.keys.length; index++) keys[table.keys[index]!] = row[2 + index]!;
   return keys;
-}
-
-/** Most reads answer the text as it is and never look into it. */
-class TextDocument implements ViewDocument {
-  readonly keys: ViewDocument['keys'];
-  readonly state: JsonObject;
-  readonly expansions: JsonObject;
-  readonly json: JsonText;
-  private parsed: JsonObject | undefined;
-
-  constructor({ keys, state, expansions }: Omit<ViewDocument, 'body' | 'words'>, json: JsonText) {
-    this.keys = keys;
-    this.state = state;
-    this.expansions = expansions;
-    this.json = json;
-  }
-
-  get body(): JsonObject {
-    this.parsed ??= this.json.toJSON();
-    return this.parsed;
-  }
 }
 
 const parsePart = (json: SqlValue): JsonObject => (json === null ? {} : parse(json));
