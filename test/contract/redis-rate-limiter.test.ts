@@ -44,6 +44,14 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
       { weight: 1, arbitrary: fc.double({ min: 0, max: 500, noNaN: true }) },
     );
     const tiers = fc.tuple(tier, tier);
+    /** How long after the ones before, and how many at once. */
+    const step = fc.tuple(
+      gap,
+      fc.oneof(
+        { weight: 3, arbitrary: fc.constant(1) },
+        { arbitrary: fc.integer({ min: 2, max: 30 }), weight: 1 },
+      ),
+    );
 
     test('come to the same verdicts and, to the last bit, the same state', async () => {
       const prefix = aName();
@@ -51,17 +59,21 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
       const redis = new Redis(url);
       let run = 0;
       await fc.assert(
-        fc.asyncProperty(tiers, fc.array(gap, { minLength: 1, maxLength: 60 }), async (tiers, gaps) => {
+        fc.asyncProperty(tiers, fc.array(step, { minLength: 1, maxLength: 60 }), async (tiers, steps) => {
           const subject = `key:${++run}`;
           let state: BucketState | undefined;
           let now_ms = NOON_MS;
-          for (const [index, gap_ms] of gaps.entries()) {
+          for (const [index, [gap_ms, count]] of steps.entries()) {
             now_ms += gap_ms;
             // A tier that is raised or lowered on the way.
             const tier = tiers[index > 30 ? 1 : 0];
-            const expected = takeToken(state, tier, now_ms);
-            state = expected.state;
-            expect(await limiter.take(subject, tier, now_ms)).toEqual(expected.verdict);
+            const at_once = Array.from({ length: count }, () => limiter.take(subject, tier, now_ms));
+            const expected = at_once.map(() => {
+              const taken = takeToken(state, tier, now_ms);
+              state = taken.state;
+              return taken.verdict;
+            });
+            expect(await Promise.all(at_once)).toEqual(expected);
             expect(parseState((await redis.get(`${prefix}:limit:${subject}`)) ?? '')).toEqual(state);
           }
         }),

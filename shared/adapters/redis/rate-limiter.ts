@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { Gather } from '../../kernel/gather';
 import type { RateLimiter, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, takeToken } from '../../ports/token-bucket';
 import { connectImpatient, unavailable, untilReady } from './connection';
@@ -24,16 +25,28 @@ interface WithScript {
     refill_per_s: number,
     per_day: string,
     now_ms: number,
+    count: number,
   ): Promise<string>;
 }
 
+interface Take {
+  readonly subject: string;
+  readonly tier: Tier;
+  readonly now_ms: number;
+}
+
+/** What one script run may be asked for: it holds up everything else in Redis. */
+const TAKES_MAX = 256;
+
 /**
- * Token buckets in Redis, exact across all processes, in one round trip. `take` throws `CatalogError('unavailable')`
+ * Token buckets in Redis, exact across all processes, in one round trip, which requests that come at once from the
+ * shoppers of one key share. `take` throws `CatalogError('unavailable')`
  * at once where Redis is gone and after a quarter of a second where it is silent; it is then tried again by itself.
  */
 export class RedisRateLimiter implements RateLimiter {
   private readonly connection: Redis & WithScript;
   private readonly prefix: string;
+  private readonly takes = new Gather((takes: readonly Take[]) => this.takeTogether(takes), TAKES_MAX);
 
   private constructor({ url, prefix = 'catalog', command_ms = COMMAND_MS }: RedisRateLimiterOptions) {
     const connection = connectImpatient(url, command_ms);
@@ -49,12 +62,27 @@ export class RedisRateLimiter implements RateLimiter {
     return limiter;
   }
 
-  async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
+  take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
+    const { burst, refill_per_s, per_day, limit } = tier;
+    const alike = [now_ms, burst, refill_per_s, per_day, limit, subject].join(' ');
+    return this.takes.one(alike, { subject, tier, now_ms });
+  }
+
+  /** Tokens of one bucket at the same moment: one after the other, as if each had been asked for alone. */
+  private async takeTogether(takes: readonly Take[]): Promise<Verdict[]> {
+    const [{ subject, tier, now_ms }] = takes as [Take, ...Take[]];
     const { burst, refill_per_s, per_day } = tier;
     const key = `${this.prefix}:limit:${subject}`;
+    const tokens_a_day = String(per_day ?? '');
     try {
-      const before = await this.connection.takeToken(key, burst, refill_per_s, String(per_day ?? ''), now_ms);
-      return takeToken(parseState(before), tier, now_ms).verdict;
+      const { connection } = this;
+      const before = await connection.takeToken(key, burst, refill_per_s, tokens_a_day, now_ms, takes.length);
+      let state = parseState(before);
+      return takes.map(() => {
+        const taken = takeToken(state, tier, now_ms);
+        state = taken.state;
+        return taken.verdict;
+      });
     } catch (error) {
       throw unavailable(error);
     }

@@ -1,9 +1,10 @@
 /**
- * `takeToken` of shared/ports/token-bucket.ts as a script, with the same arithmetic in the same order, so that both
- * come to the same state to the last bit. It gives back the state as it was (empty where there was none): the
- * verdict follows from that. A number is written with 17 digits, which is exact.
+ * `takeToken` of shared/ports/token-bucket.ts as a script, once or several times at the same moment, with the same
+ * arithmetic in the same order, so that both come to the same state to the last bit. It gives back the state as it was
+ * (empty where there was none): the verdicts follow from that. A number is written with 17 digits, which is exact.
  *
- * KEYS: the bucket. ARGV: burst, refill per second, requests per day (empty: any number), now in Unix milliseconds.
+ * KEYS: the bucket. ARGV: burst, refill per second, requests per day (empty: any number), now in Unix milliseconds,
+ * how many tokens are asked for.
  */
 export const TAKE_TOKEN = `
 local DAY_MS, CLOCK_JITTER_MS, ROUNDING, KEPT_LONGER_MS = 86400000, 10000, 1e-9, 60000
@@ -25,8 +26,10 @@ if stored then
   tokens = math.min(burst, before[1] + elapsed_s * refill_per_s)
 end
 
-local allowed = tokens + ROUNDING >= 1 and day_count < per_day
-if allowed then
+local allowed = false
+for _ = 1, tonumber(ARGV[5]) do
+  if tokens + ROUNDING < 1 or day_count >= per_day then break end
+  allowed = true
   tokens = math.max(0, tokens - 1)
   day_count = day_count + 1
 end
