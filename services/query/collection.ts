@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../shared/contracts/envelope';
 import type { VisibilityFilter } from '../../shared/contracts/requests/reads';
 import { compareByOrder, type SortOrder } from '../../shared/contracts/sorting';
-import type { EntriesByVisibility } from './stored-shapes';
+import type { EntriesByVisibility, Entry } from './stored-shapes';
 
 /** The most that `data` of an expanded collection holds (decisions §5). */
 export const COLLECTION_DATA_MAX = 20;
@@ -17,12 +17,11 @@ export function entriesShown(
   entries: EntriesByVisibility,
   filter: VisibilityFilter,
   order: SortOrder,
-): JsonObject[] {
-  if (filter !== 'all') return entries[filter].map((entry) => entry.body);
+): readonly Entry[] {
+  if (filter !== 'all') return entries[filter];
   return [...entries.public, ...entries.private]
     .sort((a, b) => compareByOrder(order, a, b))
-    .slice(0, COLLECTION_DATA_MAX)
-    .map((entry) => entry.body);
+    .slice(0, COLLECTION_DATA_MAX);
 }
 
 /** A path below `/api`, with what it needs to show the same items as the read that names it. */

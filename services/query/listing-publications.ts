@@ -1,15 +1,24 @@
-import { NOT_FEATURED } from '../../shared/contracts/documents';
+import { type Key, NOT_FEATURED, type ViewDocument } from '../../shared/contracts/documents';
 import { countFacets } from '../../shared/contracts/facets';
 import { reads } from '../../shared/contracts/operations/reads';
+import type { ListQuery } from '../../shared/contracts/requests/reads';
 import { featuredFirst } from '../../shared/contracts/sorting';
+import type { SortMode } from '../../shared/contracts/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
+import type { ViewVersion } from '../../shared/ports/view-store';
+import { COLLECTION_DATA_MAX, entriesShown } from './collection';
 import { findById, openForId } from './find-by-id';
 import { pageOf, sortModeOf } from './list-query';
-import { EXPANSIONS, partsFor, presentPublication } from './present';
+import { EXPANSIONS, type Presented, partsFor, presentPublication } from './present';
 import { parseRead } from './read-query';
 import type { ReadSides } from './store-guard';
-import { defaultSortMode, listingState } from './stored-shapes';
+import { defaultSortMode, listingState, publicationEntries } from './stored-shapes';
 import { showsContainer, visibilitiesOf, visibilityKey } from './visibility';
+
+interface Shown {
+  readonly featured_rank: Key | undefined;
+  readonly resource: Presented;
+}
 
 /**
  * `GET /api/listing/:id/publications`: featured ones before all others in one sequence, which the page is cut from.
@@ -21,21 +30,17 @@ export async function readListingPublications(sides: ReadSides, request: ApiRequ
   const listing = await findById(sides, request, version, 'listings', {
     visibility: query.visibility,
     shows: showsContainer,
-    parts: ['state'],
+    parts: isHeld(query) ? ['state', 'expansions'] : ['state'],
   });
   const default_sort_mode = defaultSortMode(listing);
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
-  const page = await version.find('publications', {
-    where: { listing_id: request.params.id ?? '', visibility: visibilityKey(query.visibility) },
-    order: featuredFirst(effective_sort_mode),
-    parts: partsFor('publication', query),
-    ...pageOf(query),
-  });
-  const shown = page.flatMap(({ document }) => (document ? [document] : []));
-  const part = (featured: boolean) =>
+  const shown = isHeld(query)
+    ? heldBy(listing, query, default_sort_mode)
+    : await find(version, request.params.id ?? '', query, effective_sort_mode);
+  const part = (featured: boolean): Presented[] =>
     shown
-      .filter((document) => (document.keys.featured_rank !== NOT_FEATURED) === featured)
-      .map((document) => presentPublication(document, query));
+      .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
+      .map(({ resource }) => resource);
   const total = countFacets(listingState(listing).facets, visibilitiesOf(query.visibility));
   const { page: number, limit } = query;
   const pagination = { page: number, limit, total, total_pages: Math.ceil(total / limit) };
@@ -46,4 +51,34 @@ export async function readListingPublications(sides: ReadSides, request: ApiRequ
       meta: { default_sort_mode, effective_sort_mode, pagination },
     },
   };
+}
+
+/** The page that most shoppers ask for: the listing's document holds its publications already, as far as that goes. */
+function isHeld({ page, limit, sort, order, expand }: ListQuery): boolean {
+  const as_kept = sort === undefined && order === undefined && expand.length === 0;
+  return as_kept && page === 1 && limit <= COLLECTION_DATA_MAX;
+}
+
+function heldBy(listing: ViewDocument, { visibility, limit }: ListQuery, mode: SortMode): Shown[] {
+  return entriesShown(publicationEntries(listing), visibility, featuredFirst(mode))
+    .slice(0, limit)
+    .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
+}
+
+async function find(
+  version: ViewVersion,
+  listing_id: string,
+  query: ListQuery,
+  mode: SortMode,
+): Promise<Shown[]> {
+  const page = await version.find('publications', {
+    where: { listing_id, visibility: visibilityKey(query.visibility) },
+    order: featuredFirst(mode),
+    parts: partsFor('publication', query),
+    ...pageOf(query),
+  });
+  return page.flatMap(({ document }) => {
+    if (!document) return [];
+    return { featured_rank: document.keys.featured_rank, resource: presentPublication(document, query) };
+  });
 }

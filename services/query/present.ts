@@ -31,7 +31,7 @@ export const EXPANSIONS = {
 } as const satisfies Record<string, readonly Expandable[]>;
 
 type Resource = keyof typeof EXPANSIONS;
-type Presented = JsonObject | JsonText;
+export type Presented = JsonObject | JsonText;
 
 /** The parts of a document that `present*` needs for this query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
@@ -69,7 +69,7 @@ function bodyOfListing(document: ViewDocument, query: ReadQuery): JsonObject {
   if (query.expand.includes('publication')) {
     const order = featuredFirst(defaultSortMode(document));
     body.publications = collectionOf(
-      entriesShown(publicationEntries(document), filter, order),
+      entriesShown(publicationEntries(document), filter, order).map((entry) => entry.body),
       (body.stats as { publication_count: number }).publication_count,
       urlOf(`/api/listing/${body.id}/publications`, filter),
     );
