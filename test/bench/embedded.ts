@@ -27,7 +27,11 @@ export async function benchEmbedded(): Promise<void> {
     const settings = { DATA_DIR: folder };
     const keys = await seed(settings, PUBLICATIONS);
     const limits = { RATE_LIMIT_PUBLIC: UNLIMITED, RATE_LIMIT_SECRET: UNLIMITED };
-    const service = await startProcess('services/main.js', { ...settings, ...limits });
+    const service = await startProcess(
+      'services/main.js',
+      { ...settings, ...limits },
+      { faults_watched: false },
+    );
     const seeded = await keys.tokens(service.url);
     const bare = await startBare('bare.js', [folder, PUBLICATIONS, seeded.body_bytes]);
     const ask = requestsOf(service.url, seeded);

@@ -47,7 +47,11 @@ export async function benchServers(): Promise<number> {
 async function measure(settings: Record<string, string>): Promise<void> {
   const keys = await seed(settings, PUBLICATIONS);
   const limits = { RATE_LIMIT_PUBLIC: UNLIMITED, RATE_LIMIT_SECRET: UNLIMITED };
-  const service = await startProcess('services/main.js', { ...settings, ...limits });
+  const service = await startProcess(
+    'services/main.js',
+    { ...settings, ...limits },
+    { faults_watched: false },
+  );
   const seeded = await keys.tokens(service.url);
   const { EVENTSTORE_URL, REDIS_URL, MONGODB_URL, REDIS_PREFIX } = settings;
   const name = REDIS_PREFIX!;

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { environmentWithoutServers } from './own-servers';
 
 /** A process of the service, compiled, as an operator would start it. */
@@ -27,11 +27,13 @@ const ROOT = join(__dirname, '..', '..');
 
 /**
  * Starts a compiled main, such as `services/main.js`, and waits until it says where it listens. It uses the servers of
- * `environment` (see `ownNames`), and no others.
+ * `environment` (see `ownNames`), and no others. All that it logs is read, so that it never blocks on a full pipe;
+ * where `faults_watched` is false nobody looks at it, which would take its time from what is measured.
  */
 export async function startProcess(
   main: string,
   environment: Record<string, string>,
+  { faults_watched = true }: { readonly faults_watched?: boolean } = {},
 ): Promise<RunningProcess> {
   const child = spawn(process.execPath, [join(ROOT, main)], {
     env: {
@@ -49,9 +51,15 @@ export async function startProcess(
   running.add(child);
   child.once('exit', () => running.delete(child));
   const faults: string[] = [];
-  const url = await listeningUrl(child, main, (line) => {
+  const reader = createInterface({ input: child.stderr! });
+  reader.on('line', (line) => {
     if (line.includes('"msg":"request failed"')) faults.push(line);
   });
+  const url = await listeningUrl(reader, main);
+  if (!faults_watched) {
+    reader.close();
+    child.stderr!.resume();
+  }
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
     child.kill(signal);
@@ -61,16 +69,15 @@ export async function startProcess(
   return { url, child, faults, end };
 }
 
-/** All that it logs is read, so that the child never blocks on a full pipe. */
-function listeningUrl(child: ChildProcess, main: string, onLine: (line: string) => void): Promise<string> {
+function listeningUrl(reader: Interface, main: string): Promise<string> {
   const lines: string[] = [];
-  const reader = createInterface({ input: child.stderr! });
   return new Promise((resolve, reject) => {
-    reader.on('line', (line) => {
-      onLine(line);
+    reader.on('line', function look(line) {
       const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
-      if (url !== undefined) resolve(url);
       if (lines.length < LINES_KEPT) lines.push(line);
+      if (url === undefined) return;
+      reader.off('line', look);
+      resolve(url);
     });
     reader.once('close', () => reject(new Error(`${main} ended before it listened:\n${lines.join('\n')}`)));
   });
