@@ -105,9 +105,9 @@ class Reader {
   }
 
   private accept(item: FeedItem): RecordedEvent[] {
-    this.idle_ms = IDLE_FIRST_MS;
     this.overdue_since_ms = undefined;
-    if (item.kind === 'caught_up') this.idle_ms = 0;
+    // A report of others' events makes nobody look ahead sooner: while they write, the next one is on its way.
+    if (item.kind !== 'checkpoint') this.idle_ms = item.kind === 'caught_up' ? 0 : IDLE_FIRST_MS;
     const position =
       item.kind === 'event' ? positionOf(item.event) : item.kind === 'checkpoint' ? item.position : 0n;
     const isNew = position > this.reached;
