@@ -13,7 +13,7 @@ export interface Comparison {
   readonly pids?: { readonly service: number; readonly bare: number };
 }
 
-const NAME_WIDTH = 40;
+const NAME_WIDTH = 44;
 
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1]!;

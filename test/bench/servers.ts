@@ -63,6 +63,7 @@ async function measure(settings: Record<string, string>): Promise<void> {
     seeded.body_bytes,
     PAGE_LENGTH,
   ]);
+  const bareRoute = await startBare('bare-append.js', [at.EVENTSTORE_URL, `${name}.route-`]);
   const hops = new BareHops(at);
   const live = await LiveProjection.open(settings);
   const ask = requestsOf(service.url, seeded);
@@ -96,14 +97,17 @@ async function measure(settings: Record<string, string>): Promise<void> {
     const page = { service: loaded(ask.page, 16), bare: loaded(ask.barePage(bare.url), 16) };
     await compare({ name: 'listing page of 20', ...page, target: 0.7, pids }, ROUNDS);
     const append = { bare: () => hops.append(ROUND_MS), target: 0.6 };
-    await compare({ name: 'write, 64 at once, projected', service: written(ask.write), ...append }, ROUNDS);
-    const quick = { service: written(ask.writeAsync), ...append };
-    await compare({ name: 'write, 64 at once, respond-async', ...quick }, ROUNDS);
+    const route = { bare: loaded(ask.bareAppend(bareRoute.url), 64), target: 0.6 };
+    const modes = { projected: written(ask.write), 'respond-async': written(ask.writeAsync) };
+    for (const [mode, service] of Object.entries(modes)) {
+      await compare({ name: `write, ${mode}: bare append in a route`, service, ...route }, ROUNDS);
+      await compare({ name: `write, ${mode}: bare append alone`, service, ...append }, ROUNDS);
+    }
     const projection = { service: () => live.burst(BURST), bare: slowestHop, target: 0.5 };
     await compare({ name: 'live projection, slowest bare hop', ...projection }, ROUNDS);
     await printHops(rates, hops, live);
   } finally {
-    bare.child.kill('SIGKILL');
+    for (const { child } of [bare, bareRoute]) child.kill('SIGKILL');
     await live.close();
     await hops.close();
     await service.end('SIGTERM');
