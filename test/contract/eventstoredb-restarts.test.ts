@@ -128,10 +128,11 @@ test('away for longer than a back-off: noticed soon after its return', async () 
 test('a process that closes its store ends by itself', async () => {
   const adapter = resolve(__dirname, '../../shared/adapters/eventstoredb/event-store.js');
   const script = `
+    const event = ${JSON.stringify(someEvents(1)[0])};
     const { EventStoreDbEventStore } = require(${JSON.stringify(adapter)});
     (async () => {
       const store = await EventStoreDbEventStore.open({ url: ${JSON.stringify(server.url)}, realm: 'live' });
-      await store.head();
+      await store.append('live.store-1', -1, [event]);
       const batches = store.subscribe({ after: 0n, signal: new AbortController().signal });
       await batches.next();
       const closed = store.close();

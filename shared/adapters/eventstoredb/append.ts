@@ -7,13 +7,15 @@ import {
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../contracts/envelope';
 import { CatalogError } from '../../kernel/errors';
 import { type AppendResult, NO_STREAM } from '../../ports/event-store';
-import type { Connection } from './connection';
-import { type StreamNames, toEventData } from './events';
+import type { Append } from './append-request';
+import type { Connection, Lease } from './connection';
+import { type StreamNames, toBytes, toEventData } from './events';
 import { readStream } from './reading';
 
 /**
  * Appends with the same event ids at the same explicit revision as often as it takes: where an earlier try has
- * landed, the server answers as it did then.
+ * landed, the server answers as it did then. What is small shares a call with other appends at its first try, and only
+ * then: one that makes the server end that call fails no other twice, and is itself told its own error.
  */
 export async function append(
   connection: Connection,
@@ -22,11 +24,16 @@ export async function append(
   expected_revision: number,
   events: readonly EncodedEvent[],
 ): Promise<AppendResult> {
-  const data = events.map(toEventData);
-  const expectedRevision = expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision);
+  const asked: Append = {
+    stream: names.stored(stream),
+    expected_revision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
+    events: events.map(toBytes),
+  };
   try {
-    const result = await connection.call((client, deadline) =>
-      client.appendToStream(names.stored(stream), data, { expectedRevision, deadline, requiresLeader: true }),
+    const result = await connection.call((lease, timeout_ms, tries) =>
+      tries === 0 && lease.appends.takes(asked)
+        ? lease.appends.append(asked, timeout_ms)
+        : appendAlone(lease, asked, timeout_ms),
     );
     return appended(
       result,
@@ -38,6 +45,13 @@ export async function append(
     const since = await readStream(connection, names, stream, expected_revision + 1);
     return earlierAppend(since, events) ?? { outcome: 'wrong_revision', actual: actualOf(error) };
   }
+}
+
+/** In a call of its own: another append can neither end it nor wait behind it. */
+function appendAlone({ client }: Lease, asked: Append, deadline: number): Promise<ServersResult> {
+  const { stream, expected_revision: expectedRevision, events } = asked;
+  const options = { expectedRevision, deadline, requiresLeader: true };
+  return client.appendToStream(stream, events.map(toEventData), options);
 }
 
 function appended(result: ServersResult, position: Position): AppendResult {

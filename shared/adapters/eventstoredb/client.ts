@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { CatalogError } from '../../kernel/errors';
+import { AppendStream, type StreamingClient } from './append-stream';
 
 /** Longer than this without an answer to a ping, and a connection counts as dead. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000;
@@ -10,7 +11,7 @@ const KEEP_ALIVE_INTERVAL_MS = 10_000;
 const DISPOSE_MS_MAX = 1_000;
 
 /** What the client keeps to itself and its subclasses; assigned in its constructor, so it can be wrapped. */
-interface Internals {
+interface Internals extends StreamingClient {
   supports: () => Promise<boolean>;
   handleError: (grpc_client: unknown, error: Error) => Promise<void>;
   getChannel: () => Promise<{ close(): void }>;
@@ -18,6 +19,7 @@ interface Internals {
 
 export interface OpenedClient {
   readonly client: EventStoreDBClient;
+  readonly appends: AppendStream;
   /** Ends every call and connection of this client. */
   close(): Promise<void>;
 }
@@ -36,9 +38,12 @@ export function openClient(url: string, generation: number): OpenedClient {
   usePlainAppend(internals);
   settleErrorHandling(internals);
   const channels = rememberChannels(internals);
+  const appends = new AppendStream(internals);
   return {
     client,
+    appends,
     close: async () => {
+      appends.close();
       await Promise.race([client.dispose(), sleep(DISPOSE_MS_MAX, undefined, { ref: false })]);
       for (const channel of channels) channel.close();
     },
@@ -79,10 +84,10 @@ function connectionString(url: string, generation: number): string {
 }
 
 /**
- * One call per append instead of the client's shared batch stream. That stream's waiting appends are kept in one table
- * for all clients of the process: an error on one connection fails those of every other, and the answer that
- * then still comes for one of them is an uncaught exception. It also asks the server for its features first, without
- * a deadline, and remembers for ever where that failed.
+ * The client's own appends go one by one; those that share a call do so in an `AppendStream`, never in the client's
+ * batch stream. That one keeps its waiting appends in one table for all clients of the process: an error on one
+ * connection fails those of every other, and the answer that then still comes for one of them is an uncaught exception.
+ * It also asks the server for its features first, without a deadline, and remembers for ever where that failed.
  */
 function usePlainAppend(internals: Internals): void {
   internals.supports = async () => false;

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { CatalogError } from '../../kernel/errors';
+import type { AppendStream } from './append-stream';
 import { type OpenedClient, openClient } from './client';
 import { pause, withinDeadline } from './deadline';
 import { type Failure, failureOf, toCatalogError } from './failures';
@@ -27,6 +28,7 @@ const RETIRE_AFTER_MS = 5_000;
 /** A client that is current until it is renewed. */
 export interface Lease {
   readonly client: EventStoreDBClient;
+  readonly appends: AppendStream;
   /** Aborts when the client was closed, and all its calls with it. */
   readonly retired: AbortSignal;
 }
@@ -65,24 +67,26 @@ export class Connection {
 
   /**
    * The operation's outcome, tried again while it fails for the server's sake: it must be one that may be repeated.
+   * `tries` counts those before.
    * Throws `CatalogError('unavailable' | 'database_timeout')` when the limits are used up, any other error as it is.
    */
   async call<Result>(
-    operation: (client: EventStoreDBClient, timeout_ms: number) => Promise<Result>,
+    operation: (lease: Lease, timeout_ms: number, tries: number) => Promise<Result>,
   ): Promise<Result> {
     const started_ms = performance.now();
-    for (let pause_ms = PAUSE_FIRST_MS; ; pause_ms = Math.min(pause_ms * 2, PAUSE_MAX_MS)) {
+    for (let tries = 0; ; tries++) {
       if (this.closed.aborted)
         throw new CatalogError('unavailable', { message: 'the event store is closed' });
       const { lease } = this;
       const spent_ms = performance.now() - started_ms;
       const timeout_ms = Math.min(this.limits.attempt_ms, this.limits.call_ms - spent_ms);
       try {
-        return await withinDeadline(operation(lease.client, timeout_ms), timeout_ms, this.closed);
+        return await withinDeadline(operation(lease, timeout_ms, tries), timeout_ms, this.closed);
       } catch (error) {
         const failure = failureOf(error);
         if (!failure) throw error;
         this.note(failure, lease);
+        const pause_ms = Math.min(PAUSE_FIRST_MS * 2 ** tries, PAUSE_MAX_MS);
         const next_ms = performance.now() - started_ms + pause_ms;
         if (!failure.retry || next_ms >= this.budget_ms(failure)) throw toCatalogError(failure, error);
         await pause(pause_ms, this.closed);
@@ -110,14 +114,15 @@ export class Connection {
     await Promise.all([...this.retiring.keys(), this.current].map((tenure) => this.retire(tenure)));
   }
 
-  private budget_ms(failure: Failure): number {
-    return failure.condition === 'unavailable' ? this.limits.outage_ms : this.limits.call_ms;
+  private budget_ms({ condition, shared }: Failure): number {
+    return condition === 'unavailable' && !shared ? this.limits.outage_ms : this.limits.call_ms;
   }
 
   private open(): Tenure {
     const opened = openClient(this.url, this.generation++);
     const retire = new AbortController();
-    return { opened, retire, client: opened.client, retired: retire.signal };
+    const { client, appends } = opened;
+    return { opened, retire, client, appends, retired: retire.signal };
   }
 
   private async retire(tenure: Tenure): Promise<void> {

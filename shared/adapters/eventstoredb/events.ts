@@ -43,17 +43,34 @@ export class StreamNames {
   }
 }
 
-/**
- * As it is at this moment: the client serialises later. Throws where the data is no JSON, which in the client would
- * leave the append open for ever.
- */
-export function toEventData(event: EncodedEvent): EventData {
-  const metadata: StoredMetadata = { ...event.metadata, schema_version: event.schema_version };
-  const snapshot = JSON.parse(JSON.stringify({ data: event.data, metadata })) as Pick<
-    EventData,
-    'data' | 'metadata'
-  >;
-  return jsonEvent({ id: event.id, type: event.type, ...snapshot } as JSONEventData);
+/** An event as it is stored: its data and its metadata are JSON in UTF-8. */
+export interface EventBytes {
+  readonly id: string;
+  readonly type: string;
+  readonly data: Uint8Array;
+  readonly metadata: Uint8Array;
+}
+
+const utf8 = new TextEncoder();
+
+/** As it is at this moment. Throws where the data is no JSON. */
+export function toBytes({ id, type, schema_version, data, metadata }: EncodedEvent): EventBytes {
+  const stored: StoredMetadata = { ...metadata, schema_version };
+  return {
+    id,
+    type,
+    data: utf8.encode(JSON.stringify(data)),
+    metadata: utf8.encode(JSON.stringify(stored)),
+  };
+}
+
+/** For the client's own append, which makes JSON of it again. */
+export function toEventData({ id, type, data, metadata }: EventBytes): EventData {
+  return jsonEvent({ id, type, data: parse(data), metadata: parse(metadata) } as JSONEventData);
+}
+
+function parse(json: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(json).toString('utf8'));
 }
 
 /** The server's own marks, such as a stream's tombstone, stand in the streams that they are about. */

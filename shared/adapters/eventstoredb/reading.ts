@@ -26,7 +26,7 @@ export async function readStream(
   from: number,
 ): Promise<RecordedEvent[]> {
   try {
-    return await connection.call(async (client, timeout_ms) => {
+    return await connection.call(async ({ client }, timeout_ms) => {
       const reading = client.readStream(names.stored(stream), { ...LEADER, fromRevision: BigInt(from) });
       const found = await collect(reading, timeout_ms);
       return found.flatMap(({ event }) =>
@@ -41,7 +41,7 @@ export async function readStream(
 
 /** The newest event of the whole server's log, of whatever realm; `START` in an empty one. */
 export async function readHead(connection: Connection): Promise<Position> {
-  const [last] = await connection.call((client, timeout_ms) =>
+  const [last] = await connection.call(({ client }, timeout_ms) =>
     collect(client.readAll({ ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 }), timeout_ms),
   );
   return last?.event === undefined ? START : positionOf(last.event);
@@ -53,7 +53,7 @@ export async function readAllFrom(
   position: Position,
   count: number,
 ): Promise<AllStreamRecordedEvent[]> {
-  const found = await connection.call((client, timeout_ms) =>
+  const found = await connection.call(({ client }, timeout_ms) =>
     collect(readForwards(client, position, count), timeout_ms),
   );
   return found.flatMap(({ event }) => (event === undefined ? [] : [event]));

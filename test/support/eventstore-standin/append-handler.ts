@@ -4,16 +4,26 @@ import type { CallGate } from './call-gate';
 import type { Database } from './database';
 import { empty, streamNameOf, toProposal } from './messages';
 import type { Expected, Proposal, WriteOutcome } from './records';
-import { invalidArgument, streamDeleted, timedOut, tooLarge } from './rpc-errors';
+import { accessDenied, invalidArgument, streamDeleted, timedOut, tooLarge } from './rpc-errors';
 
 /** The server's default. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
+
+/** As the server counts: a type's characters take two bytes. */
+export function isTooLarge(proposals: readonly Proposal[]): boolean {
+  const bytes = proposals.reduce(
+    (sum, { type, data, metadata }) => sum + data.length + metadata.length + 2 * type.length,
+    0,
+  );
+  return bytes > MAX_APPEND_BYTES;
+}
 
 type AppendCall = ServerReadableStream<AppendReq, AppendResp>;
 
 /** Streams.Append: a header, then one message per event, then one answer. */
 export function appendHandler(database: Database, gate: CallGate) {
   return (call: AppendCall, answer: sendUnaryData<AppendResp>): void => {
+    gate.append_calls.alone++;
     gate.enter(answer, () => {
       receive(call, gate)
         .then((request) => request && perform(database, gate, call, request, answer))
@@ -32,15 +42,12 @@ interface AppendRequest {
 async function receive(call: AppendCall, gate: CallGate): Promise<AppendRequest | undefined> {
   let header: AppendReq.Options | undefined;
   const proposals: Proposal[] = [];
-  let bytes = 0;
   for await (const message of call as AsyncIterable<AppendReq>) {
     if (message.hasOptions()) header = message.getOptions();
     const proposed = message.getProposedMessage();
     if (!proposed) continue;
-    const proposal = toProposal(proposed);
-    bytes += proposal.data.length + proposal.metadata.length + proposal.type.length;
-    if (bytes > MAX_APPEND_BYTES) throw tooLarge(MAX_APPEND_BYTES);
-    proposals.push(proposal);
+    proposals.push(toProposal(proposed));
+    if (isTooLarge(proposals)) throw tooLarge(MAX_APPEND_BYTES);
     if (gate.faults.take('cut_appends')) gate.cut(call);
   }
   if (call.cancelled) return undefined;
@@ -56,11 +63,16 @@ async function perform(
   answer: sendUnaryData<AppendResp>,
 ): Promise<void> {
   if (proposals.length === 0) throw invalidArgument('an append without events');
+  if (proposals.some(({ type }) => type === gate.faults.current.poison_type))
+    throw invalidArgument('an append that the call cannot survive');
+  if (gate.faults.take('denied_appends')) throw accessDenied();
   const outcome = await database.append(stream, expected, proposals);
   if (outcome.result === 'dropped' || gate.faults.current.silent) return;
   if (gate.faults.take('lost_acks')) return gate.cut(call);
   if (gate.faults.take('timed_out_appends')) throw timedOut('Commit phase timeout.');
-  answer(null, toResponse(stream, expected, outcome));
+  const response = toResponse(stream, expected, outcome);
+  if (gate.faults.take('unplaced_answers')) response.getSuccess()?.setNoPosition(empty());
+  answer(null, response);
 }
 
 function toResponse(stream: string, expected: Expected, outcome: WriteOutcome): AppendResp {

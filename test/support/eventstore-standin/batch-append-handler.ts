@@ -1,112 +1,158 @@
-import {
-  AllStreamPosition,
-  MaximumAppendSizeExceeded,
-  StreamDeleted,
-  StreamIdentifier,
-  WrongExpectedVersion,
-} from '@eventstore/db-client/generated/shared_pb';
-import { Status } from '@eventstore/db-client/generated/status_pb';
-import { type BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb';
+import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import { Any } from 'google-protobuf/google/protobuf/any_pb';
-import { Empty } from 'google-protobuf/google/protobuf/empty_pb';
-import { MAX_APPEND_BYTES } from './append-handler';
+import { isTooLarge, MAX_APPEND_BYTES } from './append-handler';
+import { accepted, refused } from './batch-answers';
 import type { CallGate } from './call-gate';
 import type { Database } from './database';
-import { streamNameOf, toProposal } from './messages';
+import { empty, streamNameOf, toProposal } from './messages';
 import type { Expected, Proposal, WriteOutcome } from './records';
-import { invalidArgument } from './rpc-errors';
+import { invalidArgument, unimplemented } from './rpc-errors';
 
-type BatchCall = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
+type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
 
-interface Batch {
-  readonly options: BatchAppendReq.Options;
-  readonly proposals: Proposal[];
-}
-
-/** Streams.BatchAppend: many appends over one call, each known by its correlation id. */
+/** Streams.BatchAppend: many appends over one call, each known by its correlation id and answered when it is stored. */
 export function batchAppendHandler(database: Database, gate: CallGate) {
-  return (call: BatchCall): void => {
-    gate.enter(
-      (error) => call.emit('error', error),
-      () => {
-        const open = new Map<string, Batch>();
-        call.on('data', (request: BatchAppendReq) => {
-          receive(database, gate, call, open, request).catch((error) => call.emit('error', error));
-        });
-        call.on('error', () => {});
-        call.on('end', () => call.end());
-      },
-    );
+  return (call: Call): void => {
+    call.on('error', () => {});
+    gate.append_calls.shared++;
+    if (gate.faults.current.no_batch_appends) call.emit('error', unimplemented('BatchAppend'));
+    else new BatchAppendCall(database, gate, call).serve();
   };
 }
 
-async function receive(
-  database: Database,
-  gate: CallGate,
-  call: BatchCall,
-  open: Map<string, Batch>,
-  request: BatchAppendReq,
-): Promise<void> {
-  const id = request.getCorrelationId()?.getString() ?? '';
-  const options = request.getOptions();
-  if (options) open.set(id, { options, proposals: [] });
-  const batch = open.get(id);
-  if (!batch) return;
-  batch.proposals.push(...request.getProposedMessagesList().map(toProposal));
-  if (gate.faults.take('cut_appends')) return gate.cut(call);
-  if (!request.getIsFinal()) return;
-  open.delete(id);
-  const stream = streamNameOf(batch.options.getStreamIdentifier());
-  const outcome = isTooLarge(batch.proposals)
-    ? ({ result: 'too_large' } as const)
-    : await database.append(stream, expectedOf(batch.options), batch.proposals);
-  if (outcome.result === 'dropped' || gate.faults.current.silent) return;
-  if (gate.faults.take('lost_acks')) return gate.cut(call);
-  const response = toResponse(stream, outcome);
-  const correlation = request.getCorrelationId();
-  if (correlation) response.setCorrelationId(correlation);
-  call.write(response);
+/** An append of which the last message has not come. */
+interface Batch {
+  readonly stream: string;
+  readonly expected: Expected;
+  readonly proposals: Proposal[];
 }
 
-type BatchOutcome = WriteOutcome | { readonly result: 'too_large' };
+class BatchAppendCall {
+  private readonly database: Database;
+  private readonly gate: CallGate;
+  private readonly call: Call;
+  private readonly open = new Map<string, Batch>();
+  private unanswered = 0;
+  private half_closed = false;
+  /** No more is read or answered. */
+  private over = false;
 
-function isTooLarge(proposals: readonly Proposal[]): boolean {
-  return (
-    proposals.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0) > MAX_APPEND_BYTES
-  );
-}
-
-function toResponse(stream: string, outcome: BatchOutcome): BatchAppendResp {
-  const name = new StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8'));
-  const response = new BatchAppendResp().setStreamIdentifier(name);
-  if (outcome.result !== 'written') return response.setError(errorStatus(name, outcome));
-  const position = new AllStreamPosition();
-  position.setCommitPosition(outcome.position.toString());
-  position.setPreparePosition(outcome.position.toString());
-  const success = new BatchAppendResp.Success();
-  success.setCurrentRevision(outcome.revision.toString());
-  success.setPosition(position);
-  return response.setSuccess(success);
-}
-
-function errorStatus(name: StreamIdentifier, outcome: BatchOutcome): Status {
-  const details = new Any();
-  if (outcome.result === 'wrong_revision') {
-    const wrong = new WrongExpectedVersion();
-    if (outcome.current === undefined) wrong.setCurrentNoStream(new Empty());
-    else wrong.setCurrentStreamRevision(outcome.current.toString());
-    details.pack(wrong.serializeBinary(), 'event_store.client.WrongExpectedVersion');
-  } else if (outcome.result === 'too_large') {
-    const too_large = new MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_BYTES);
-    details.pack(too_large.serializeBinary(), 'event_store.client.MaximumAppendSizeExceeded');
-  } else {
-    details.pack(
-      new StreamDeleted().setStreamIdentifier(name).serializeBinary(),
-      'event_store.client.StreamDeleted',
-    );
+  constructor(database: Database, gate: CallGate, call: Call) {
+    this.database = database;
+    this.gate = gate;
+    this.call = call;
   }
-  return new Status().setDetails(details);
+
+  serve(): void {
+    this.gate.append_calls.shared_open++;
+    this.call.once('close', () => this.gate.append_calls.shared_open--);
+    this.call.on('data', (request: BatchAppendReq) => {
+      // A call met by a silence never recovers.
+      this.over ||= this.gate.faults.current.silent;
+      if (!this.over) this.receive(request);
+    });
+    this.call.on('end', () => {
+      this.half_closed = true;
+      this.endWhenAnswered();
+    });
+  }
+
+  /** What is wrong with an append is told to that one; the call goes on. */
+  private receive(request: BatchAppendReq): void {
+    try {
+      const batch = this.gather(request);
+      if (batch) this.perform(request, batch);
+    } catch (error) {
+      this.answer(request, refused.badRequest((error as Error).message));
+    }
+  }
+
+  /** The whole append, with its last message. */
+  private gather(request: BatchAppendReq): Batch | undefined {
+    const id = correlationOf(request);
+    const options = request.getOptions();
+    if (options) {
+      const deadline = options.getDeadline()?.toDate();
+      if (deadline && deadline.getTime() <= Date.now()) return this.answer(request, refused.timedOut());
+      const stream = streamNameOf(options.getStreamIdentifier());
+      if (!this.open.has(id)) this.open.set(id, { stream, expected: expectedOf(options), proposals: [] });
+    }
+    const batch = this.open.get(id);
+    if (!batch) return undefined;
+    batch.proposals.push(...request.getProposedMessagesList().map(toProposal));
+    if (isTooLarge(batch.proposals)) {
+      this.open.delete(id);
+      return this.answer(request, refused.tooLarge(batch.stream, MAX_APPEND_BYTES));
+    }
+    if (!request.getIsFinal()) return undefined;
+    this.open.delete(id);
+    if (batch.proposals.length === 0) throw invalidArgument('an append without events');
+    return batch;
+  }
+
+  private perform(request: BatchAppendReq, batch: Batch): void {
+    const { faults } = this.gate;
+    const isPoison = batch.proposals.some(({ type }) => type === faults.current.poison_type);
+    if (faults.take('cut_appends')) this.gate.cut(this.call);
+    else if (faults.take('ended_batch_calls')) this.end();
+    else if (isPoison) this.end(invalidArgument('an append that the call cannot survive'));
+    else if (faults.take('not_leader')) this.end(this.gate.notLeader());
+    else if (faults.take('not_ready')) this.answer(request, refused.notReady());
+    else if (faults.take('denied_appends')) this.answer(request, refused.denied(batch.stream));
+    else this.store(request, batch).catch((error: Error) => this.end(error));
+  }
+
+  private async store(request: BatchAppendReq, { stream, expected, proposals }: Batch): Promise<void> {
+    const { faults } = this.gate;
+    this.unanswered++;
+    const outcome = await this.database.append(stream, expected, proposals);
+    if (outcome.result === 'dropped') return;
+    if (faults.take('lost_acks')) return this.gate.cut(this.call);
+    const response = faults.take('timed_out_appends')
+      ? refused.timedOut()
+      : toResponse(stream, expected, outcome);
+    if (faults.take('unplaced_answers')) response.getSuccess()?.setNoPosition(empty());
+    await faults.batchAnswersAllowed();
+    this.over ||= faults.current.silent;
+    this.unanswered--;
+    this.answer(request, response);
+    this.endWhenAnswered();
+  }
+
+  private answer(request: BatchAppendReq, response: BatchAppendResp): undefined {
+    const correlation = request.getCorrelationId();
+    if (correlation) response.setCorrelationId(correlation);
+    if (!this.over && !this.call.cancelled) this.call.write(response);
+  }
+
+  private endWhenAnswered(): void {
+    if (this.half_closed && this.unanswered === 0 && !this.over) this.end();
+  }
+
+  private end(error?: Error): void {
+    this.over = true;
+    if (error) this.call.emit('error', error);
+    else this.call.end();
+  }
+}
+
+function correlationOf(request: BatchAppendReq): string {
+  const id = request.getCorrelationId()?.getString() ?? '';
+  if (id === '') throw invalidArgument('a correlation id is required');
+  return id;
+}
+
+function toResponse(stream: string, expected: Expected, outcome: WriteOutcome): BatchAppendResp {
+  switch (outcome.result) {
+    case 'written':
+      return accepted(stream, outcome);
+    case 'wrong_revision':
+      return refused.wrongRevision(stream, expected, outcome.current);
+    case 'deleted':
+      return refused.deleted(stream);
+    case 'dropped':
+      throw new Error('no answer to a repeat that is dropped');
+  }
 }
 
 function expectedOf(options: BatchAppendReq.Options): Expected {

@@ -14,15 +14,26 @@ export interface FaultPlan {
   cut_appends: number;
   /** Appends answered by "Operation timed out", stored all the same. */
   timed_out_appends: number;
+  /** Appends answered without their position, as where the server cannot read back what it knows to be there. */
+  unplaced_answers: number;
+  /** Appends answered by "Access Denied". */
+  denied_appends: number;
+  /** Appends over a shared call at which the server ends that call, without an error and without storing them. */
+  ended_batch_calls: number;
+  /** An append with an event of this type ends its call with an error, shared or not. */
+  poison_type: string;
+  /** Shared calls for appends are not known, as by a server before 21.10. */
+  no_batch_appends: boolean;
+  /** Appends over a shared call are stored, and answered when this is over. */
+  held_batch_answers: boolean;
   /** Reads and subscriptions whose connection is cut after some of their events. */
   cut_reads: number;
   cut_reads_after_events: number;
 }
 
-export type FaultCounter = Exclude<
-  keyof FaultPlan,
-  'silent' | 'dumb_subscriptions' | 'cut_reads_after_events'
->;
+export type FaultCounter =
+  | ('not_leader' | 'not_ready' | 'lost_acks' | 'cut_appends' | 'timed_out_appends' | 'denied_appends')
+  | ('unplaced_answers' | 'ended_batch_calls' | 'cut_reads');
 
 const NONE: FaultPlan = {
   silent: false,
@@ -32,12 +43,19 @@ const NONE: FaultPlan = {
   lost_acks: 0,
   cut_appends: 0,
   timed_out_appends: 0,
+  unplaced_answers: 0,
+  denied_appends: 0,
+  ended_batch_calls: 0,
+  poison_type: '',
+  no_batch_appends: false,
+  held_batch_answers: false,
   cut_reads: 0,
   cut_reads_after_events: 0,
 };
 
 export class Faults {
   private plan: FaultPlan = { ...NONE };
+  private held: (() => void)[] = [];
 
   get current(): Readonly<FaultPlan> {
     return this.plan;
@@ -47,10 +65,16 @@ export class Faults {
   set(change: Partial<FaultPlan>): void {
     for (const name of Object.keys(change)) if (!(name in NONE)) throw new Error(`no fault called ${name}`);
     this.plan = { ...this.plan, ...change };
+    if (!this.plan.held_batch_answers) for (const release of this.held.splice(0)) release();
   }
 
   clear(): void {
-    this.plan = { ...NONE };
+    this.set(NONE);
+  }
+
+  /** Resolves when answers over a shared call are not held back. */
+  async batchAnswersAllowed(): Promise<void> {
+    if (this.plan.held_batch_answers) await new Promise<void>((resolve) => this.held.push(resolve));
   }
 
   /** Whether it happens this time. */

@@ -15,7 +15,10 @@ const FEATURES: Record<string, readonly string[]> = {
 export function featuresHandler(gate: CallGate) {
   return (_call: ServerUnaryCall<Empty, SupportedMethods>, answer: sendUnaryData<SupportedMethods>): void => {
     gate.enter(answer, () => {
-      const methods = Object.values(StreamsService).map(({ path }) => {
+      const known = Object.values(StreamsService).filter(
+        ({ path }) => !gate.faults.current.no_batch_appends || !path.endsWith('/BatchAppend'),
+      );
+      const methods = known.map(({ path }) => {
         const [, service = '', name = ''] = path.split('/');
         const method = new SupportedMethod();
         method.setServiceName(service.toLowerCase());

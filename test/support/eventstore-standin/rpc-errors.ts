@@ -14,6 +14,12 @@ export const timedOut = (what: string): ServiceError =>
 
 export const notReady = (): ServiceError => rpcError(status.UNAVAILABLE, 'Server Is Not Ready');
 
+export const unimplemented = (method: string): ServiceError =>
+  rpcError(status.UNIMPLEMENTED, `${method} is unimplemented`);
+
+export const accessDenied = (): ServiceError =>
+  rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+
 export const missingProperty = (name: string): ServiceError =>
   rpcError(status.INVALID_ARGUMENT, `Required Metadata Property '${name}' is missing`, {
     exception: 'missing-required-metadata-property',

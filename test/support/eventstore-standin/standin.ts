@@ -29,6 +29,7 @@ export interface StandInOptions {
 export class EventStoreStandIn {
   readonly faults = new Faults();
   readonly subscriptions = new Set<AllSubscription>();
+  private readonly gate: CallGate;
   private readonly server = new Server();
   private readonly database: Database;
   private readonly connections: Connections;
@@ -40,6 +41,7 @@ export class EventStoreStandIn {
     this.host = host;
     const injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     this.connections = new Connections((socket) => injector.injectConnection(socket));
+    this.gate = new CallGate(this.faults, this.connections, () => this.address);
     this.serve();
   }
 
@@ -58,6 +60,11 @@ export class EventStoreStandIn {
 
   get url(): string {
     return `esdb://${this.host}:${this.port}?tls=false`;
+  }
+
+  /** How many calls have appended, and how. */
+  get appendCalls(): Readonly<CallGate['append_calls']> {
+    return this.gate.append_calls;
   }
 
   /** Events of nobody that the tests follow. */
@@ -97,9 +104,7 @@ export class EventStoreStandIn {
   }
 
   private serve(): void {
-    const { database, faults, subscriptions } = this;
-    const address = (): { host: string; port: number } => this.address;
-    const gate = new CallGate(faults, { cutPeer: (peer) => this.connections.cutPeer(peer) }, address);
+    const { database, gate, subscriptions } = this;
     this.server.addService(StreamsService, {
       read: readHandler(database, gate, subscriptions),
       append: appendHandler(database, gate),
@@ -108,6 +113,6 @@ export class EventStoreStandIn {
       tombstone: tombstoneHandler(database, gate),
     });
     this.server.addService(ServerFeaturesService, { getSupportedMethods: featuresHandler(gate) });
-    this.server.addService(GossipService, { read: gossipHandler(gate, address) });
+    this.server.addService(GossipService, { read: gossipHandler(gate, () => this.address) });
   }
 }
