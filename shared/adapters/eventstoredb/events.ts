@@ -85,8 +85,14 @@ export function toRecordedEvent(
 ): RecordedEvent {
   const { schema_version = 1, ...metadata } = asObject(event.metadata) as Partial<StoredMetadata>;
   const kept = {
-    ...{ position: positionOf(event), stream: names.given(event.streamId), revision: Number(event.revision) },
-    ...{ id: event.id, type: event.type, schema_version, data: event.data, metadata },
+    position: positionOf(event),
+    stream: names.given(event.streamId),
+    revision: Number(event.revision),
+    id: event.id,
+    type: event.type,
+    schema_version,
+    data: event.data,
+    metadata,
   };
   return recordedEvent(kept, event.created.toISOString());
 }
