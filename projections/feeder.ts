@@ -6,16 +6,18 @@ import type { EventStore, LogBatch } from '../shared/ports/event-store';
 import type { JobQueue } from '../shared/ports/job-queue';
 import type { ViewStore } from '../shared/ports/view-store';
 import { reasonOf } from './errors';
+import type { FedVersions } from './fed-versions';
 import { LaneFeed } from './lane-feed';
+import { LaneProgress } from './lane-progress';
 import { takeLease } from './lease';
 import { pause } from './pause';
-import { fedVersions } from './view-schema';
 import { watchForWedges } from './wedge';
 
 export interface FeederParts {
   readonly realm: Realm;
   readonly events: EventStore;
   readonly views: ViewStore;
+  readonly fed: FedVersions;
   readonly queue: JobQueue;
   readonly log: Logger;
   /** Unique to this process. */
@@ -98,10 +100,12 @@ export class Feeder {
   }
 
   private async feed(until: AbortSignal): Promise<void> {
-    const { realm, queue, events, log } = this.parts;
+    const { realm, queue, events, fed, log } = this.parts;
     const ended = new AbortController();
     const signal = AbortSignal.any([until, ended.signal]);
-    const feed = new LaneFeed({ realm, queue, log, signal, fed: await this.startingPoints(), ...this.times });
+    const lanes = new LaneProgress(fed);
+    const from = await this.startingPoints();
+    const feed = new LaneFeed({ realm, queue, lanes, log, signal, fed: from, ...this.times });
     const watching = watchForWedges({ ...this.parts, feed, signal, every_ms: this.times.watch_ms });
     try {
       const after = feed.fedEverywhere();
@@ -115,9 +119,9 @@ export class Feeder {
 
   /** Each lane's checkpoint in the active version; the others read the log themselves where they are behind. */
   private async startingPoints(): Promise<bigint[]> {
-    const { views, events } = this.parts;
-    const active = fedVersions(await views.versions()).at(-1);
-    if (active) return (await views.open(active.version)).checkpoints();
+    const { views, events, fed } = this.parts;
+    const active = (await fed.list()).at(-1);
+    if (active) return active.version.checkpoints();
     const head = await events.head();
     return Array.from({ length: views.lane_count }, () => head);
   }

@@ -1,14 +1,16 @@
 import type { Position, RecordedEvent } from '../shared/contracts/envelope';
-import { least } from '../shared/contracts/positions';
+import { greatest, least } from '../shared/contracts/positions';
 import type { Realm } from '../shared/contracts/realm';
 import type { Logger } from '../shared/kernel/log';
 import type { JobQueue } from '../shared/ports/job-queue';
 import { reasonOf } from './errors';
+import type { LaneProgress } from './lane-progress';
 import { pause } from './pause';
 
 export interface LaneFeedOptions {
   readonly realm: Realm;
   readonly queue: JobQueue;
+  readonly lanes: Pick<LaneProgress, 'reached' | 'moveOn'>;
   readonly log: Logger;
   /** How far each lane was projected when the feeder began. */
   readonly fed: readonly Position[];
@@ -27,13 +29,19 @@ interface Lane {
   /** All of the lane's events up to here were given or stand in `events`. */
   to: Position;
   sending: Promise<void> | undefined;
+  /** `last` of the jobs with events that it was given and is not known to be through with. */
+  readonly under_way: Position[];
+  /** `fed` when a tick found that the lane was not there yet. */
+  behind_at: Position | undefined;
   /** Full for so long that it is not waited for: a gap in its jobs heals itself from the log. */
   stuck: boolean;
 }
 
 /** One job runs and one waits; what comes meanwhile gathers here and goes as one, so a busy lane gets larger jobs. */
 const DEPTH_MAX = 2;
-const DEPTH_POLL_MS = 3;
+/** How long a full lane may stand still before the queue is asked whether it still has its jobs. */
+const STILL_MS = 100;
+const GATHERED_POLL_MS = 3;
 const JOB_EVENTS_MAX = 1_000;
 /** Events that a lane may gather before the reading of the log waits for it. */
 const GATHERED_MAX = 2_000;
@@ -54,7 +62,15 @@ export class LaneFeed {
 
   constructor(options: LaneFeedOptions) {
     this.options = options;
-    this.lanes = options.fed.map((fed) => ({ fed, events: [], to: fed, sending: undefined, stuck: false }));
+    this.lanes = options.fed.map((fed) => ({
+      fed,
+      events: [],
+      to: fed,
+      sending: undefined,
+      under_way: [],
+      behind_at: undefined,
+      stuck: false,
+    }));
     this.seen = this.fedEverywhere();
     this.seen_own = this.seen;
   }
@@ -129,8 +145,7 @@ export class LaneFeed {
     const { signal, realm, log } = this.options;
     while (lane.events.length > 0 && !signal.aborted) {
       try {
-        if (await this.isFull(index)) await pause(DEPTH_POLL_MS, signal);
-        else await this.enqueue(lane, index);
+        if (await this.hasRoom(lane, index)) await this.enqueue(lane, index);
       } catch (error) {
         log.warn({ realm, lane: index, reason: reasonOf(error) }, 'a lane could not be given a job');
         await pause(AFTER_FAILURE_MS, signal);
@@ -144,7 +159,19 @@ export class LaneFeed {
     const prev = lane.fed;
     // Before the call: a job that is lost with it is a gap for the next one, not a silent hole.
     lane.fed = lane.events.length === 0 ? lane.to : events.at(-1)!.position;
+    if (events.length > 0) lane.under_way.push(lane.fed);
     await queue.enqueue({ realm, lane: index, prev, last: lane.fed, events });
+  }
+
+  /** Where it has none, waits a while for it. */
+  private async hasRoom({ under_way }: Lane, index: number): Promise<boolean> {
+    const { lanes, signal } = this.options;
+    if (under_way.length < DEPTH_MAX) return true;
+    // A queue that lost its jobs moves no lane, but has room.
+    if (!(await lanes.reached(index, under_way[0]!, STILL_MS, signal)) && (await this.isFull(index)))
+      return false;
+    under_way.shift();
+    return true;
   }
 
   private async isFull(index: number): Promise<boolean> {
@@ -158,7 +185,7 @@ export class LaneFeed {
     let fed = lane.fed;
     let since_ms = performance.now();
     while (lane.events.length > GATHERED_MAX && !lane.stuck && !signal.aborted) {
-      await pause(DEPTH_POLL_MS, signal);
+      await pause(GATHERED_POLL_MS, signal);
       if (lane.fed !== fed) {
         fed = lane.fed;
         since_ms = performance.now();
@@ -174,7 +201,7 @@ export class LaneFeed {
 
   /** At once after a quiet time; otherwise as soon as the last tick is long enough ago. Again until all are level. */
   private async tick(): Promise<void> {
-    const { queue, signal, realm, log, tick_ms } = this.options;
+    const { signal, realm, log, tick_ms } = this.options;
     while (this.wantsTick()) {
       const wait_ms = this.ticked_at_ms + this.tickEveryMs() - performance.now();
       if (wait_ms > 0) {
@@ -184,16 +211,34 @@ export class LaneFeed {
       }
       this.ticked_at_ms = performance.now();
       try {
-        for (const [index, lane] of this.lanes.entries()) {
-          if (!isIdle(lane) || lane.fed >= this.seen || (await queue.depth(index)) > 0) continue;
-          // Looked at anew: events may have come during the wait.
-          if (signal.aborted || !isIdle(lane) || lane.fed >= this.seen) continue;
-          lane.to = this.seen;
-          await this.enqueue(lane, index);
-        }
+        await this.moveIdleLanes();
       } catch (error) {
         log.warn({ realm, reason: reasonOf(error) }, 'idle lanes could not be told of the head');
       }
+    }
+  }
+
+  /** Those that are through with their jobs are moved at once; one that is not there twice in a row is told by a job. */
+  private async moveIdleLanes(): Promise<void> {
+    const { lanes, queue, signal } = this.options;
+    const to = this.seen;
+    const idle = [...this.lanes.entries()].filter(([, lane]) => isIdle(lane) && lane.fed < to);
+    const moved = await lanes.moveOn(idle.map(([lane, { fed }]) => ({ lane, from: fed, to })));
+    for (const [index, lane] of idle) {
+      // Events may have come meanwhile; they are beyond `to`.
+      if (moved.has(index) && lane.fed < to) {
+        lane.fed = to;
+        lane.to = greatest([lane.to, to]);
+        lane.under_way.length = 0;
+      }
+      if (moved.has(index) || !isIdle(lane)) continue;
+      const again = lane.behind_at === lane.fed;
+      lane.behind_at = lane.fed;
+      if (!again || (await queue.depth(index)) > 0) continue;
+      // Looked at anew: events may have come during the wait.
+      if (signal.aborted || !isIdle(lane) || lane.fed >= this.seen) continue;
+      lane.to = this.seen;
+      await this.enqueue(lane, index);
     }
   }
 }

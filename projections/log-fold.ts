@@ -1,4 +1,4 @@
-import type { Position, RecordedEvent, StreamName } from '../shared/contracts/envelope';
+import type { Position, RecordedEvent } from '../shared/contracts/envelope';
 import { laneOf } from '../shared/contracts/lanes';
 import { greatest, least } from '../shared/contracts/positions';
 import type { EventStore } from '../shared/ports/event-store';
@@ -47,9 +47,7 @@ export class LogFold {
 
   static async open(options: LogFoldOptions): Promise<LogFold> {
     const { version, poison, now, onParked } = options;
-    const parked = new Map<StreamName, ParkedStream>(
-      (await version.parked()).map((entry) => [entry.stream, entry]),
-    );
+    const parked = await version.parked();
     const common = { version, parked, poison, now, ...(onParked && { onParked }) };
     const checkpoints = await version.checkpoints();
     return new LogFold(

@@ -5,7 +5,7 @@ import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { ParkedStream, ViewStore, ViewVersion } from '../shared/ports/view-store';
 import { LostRaceError, PoisonError } from './errors';
-import { parkedStreams, projectSpan } from './project';
+import { projectSpan } from './project';
 import { LaneRun, parkedAt } from './run';
 import { fedVersions } from './view-schema';
 import { logParked } from './worker';
@@ -114,16 +114,17 @@ export async function projectWaiting(
   skipped: number | undefined,
 ): Promise<Omit<RetryResult, 'version'>> {
   const { lane, stream } = entry;
-  const checkpoint = await version.checkpoint(lane);
+  const { checkpoint, parked } = await version.lane(lane);
+  // Another one has freed it, and what the documents knew of its events is let go of.
+  if (!parked.some((one) => one.stream === stream)) return { projected: 0, parked: null };
   const waiting = (await events.readStream(stream, entry.revision)).filter(
     ({ position, revision }) => position <= checkpoint && revision !== skipped,
   );
-  const known = await parkedStreams(version, lane);
   const run = new LaneRun({
     version,
     lane,
     checkpoint,
-    parked: known,
+    parked,
     poison: 'throw',
     now: system.now,
     late: stream,

@@ -5,6 +5,7 @@ import type { EventStore } from '../shared/ports/event-store';
 import type { JobQueue } from '../shared/ports/job-queue';
 import type { ViewStore, ViewVersion } from '../shared/ports/view-store';
 import { RunningAlreadyError, reasonOf } from './errors';
+import { FedVersions } from './fed-versions';
 import { Feeder, type FeederTimes } from './feeder';
 import { takeLease } from './lease';
 import { pause } from './pause';
@@ -56,9 +57,10 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const stopping = new AbortController();
   const { signal } = stopping;
   await ensureActiveVersion(parts);
-  const worker = new Worker({ events, views, system, log });
+  const fed = new FedVersions(views);
+  const worker = new Worker({ events, views, fed, system, log });
   const working = await queue.work((job) => worker.handle(job));
-  const feeder = new Feeder(parts, parts.times);
+  const feeder = new Feeder({ ...parts, fed }, parts.times);
   feeder.start();
   const rebuilding = rebuildOldSchema(parts, signal);
   return {

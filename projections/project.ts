@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Position, RecordedEvent, StreamName } from '../shared/contracts/envelope';
+import type { Position, RecordedEvent } from '../shared/contracts/envelope';
 import { laneOf } from '../shared/contracts/lanes';
 import { CatalogError } from '../shared/kernel/errors';
 import type { EventStore } from '../shared/ports/event-store';
-import type { ParkedStream, ViewVersion } from '../shared/ports/view-store';
+import type { LaneState, ParkedStream, ViewVersion } from '../shared/ports/view-store';
 import { LostRaceError, reasonOf } from './errors';
 import { readLog } from './read-log';
 import { LaneRun } from './run';
@@ -29,7 +29,10 @@ const LOST_RACES_MAX = 20;
 const RETRY_PAUSES_MS = [20, 100, 400] as const;
 
 /**
- * Brings the lane's checkpoint to `span.last` or beyond. Where the checkpoint is before `prev`, a job was lost, and
+ * Brings the lane's checkpoint to `span.last` or beyond. The lane's state is read before every document: a document
+ * that is only looked at, such as a picture that is brought in, is guarded by nothing but that the checkpoint, which
+ * was read before it, still stands when the batch ends, and an event of a stream that was retried since must not be
+ * folded into what the stream was before. Where the checkpoint is before `prev`, a job was lost, and
  * the events from the checkpoint on are read from the log instead. Throws what the stores throw, and
  * `LostRaceError` where another keeps working on the lane.
  */
@@ -37,10 +40,10 @@ export async function projectSpan(target: LaneTarget, span: LaneSpan): Promise<v
   for (let race = 1; ; race++) {
     try {
       if (race === 1 && (await moveOn(target, span))) return;
-      const checkpoint = await target.version.checkpoint(target.lane);
-      if (checkpoint >= span.last) return;
-      if (checkpoint >= span.prev) await projectEvents(target, checkpoint, span.last, span.events);
-      else await projectFromLog(target, checkpoint, span.last);
+      const state = await target.version.lane(target.lane);
+      if (state.checkpoint >= span.last) return;
+      if (state.checkpoint >= span.prev) await projectEvents(target, state, span.last, span.events);
+      else await projectFromLog(target, state, span.last);
       return;
     } catch (error) {
       if (!(error instanceof LostRaceError) || race === LOST_RACES_MAX) throw error;
@@ -55,13 +58,21 @@ async function moveOn({ version, lane }: LaneTarget, { prev, last, events }: Lan
   return (await version.apply({ lane, from: prev, to: last, phases: [] })) === 'applied';
 }
 
-async function projectFromLog(target: LaneTarget, after: Position, to: Position): Promise<void> {
-  let checkpoint = after;
-  for await (const batch of readLog(target.events, { after, to })) {
+async function projectFromLog(target: LaneTarget, before: LaneState, to: Position): Promise<void> {
+  let { checkpoint } = before;
+  for await (const batch of readLog(target.events, { after: checkpoint, to })) {
     const events = eventsOfLane(batch.events, target.lane, target.lane_count);
-    await projectEvents(target, checkpoint, batch.position, events);
+    const state = checkpoint === before.checkpoint ? before : await stateAt(target, checkpoint);
+    await projectEvents(target, state, batch.position, events);
     checkpoint = batch.position;
   }
+}
+
+/** The lane's state now; it must stand where it was left. */
+async function stateAt({ version, lane }: LaneTarget, checkpoint: Position): Promise<LaneState> {
+  const state = await version.lane(lane);
+  if (state.checkpoint !== checkpoint) throw new LostRaceError(`lane ${lane} moved meanwhile`);
+  return state;
 }
 
 export function eventsOfLane(
@@ -74,22 +85,23 @@ export function eventsOfLane(
 
 async function projectEvents(
   target: LaneTarget,
-  from: Position,
+  before: LaneState,
   to: Position,
   given: readonly RecordedEvent[],
 ): Promise<void> {
+  const { checkpoint: from } = before;
   const events = given.filter(({ position }) => position > from);
+  let state = before;
   for (const pause_ms of [...RETRY_PAUSES_MS, undefined]) {
     try {
-      await runOnce(target, from, to, events);
+      await runOnce(target, state, to, events);
       return;
     } catch (error) {
       if (!mayBePoison(error)) throw error;
       if (pause_ms === undefined) return isolate(target, from, to, events, error);
       await sleep(pause_ms);
       // What was swept on the way moved the checkpoint.
-      if ((await target.version.checkpoint(target.lane)) !== from)
-        throw new LostRaceError('moved by its own sweep');
+      state = await stateAt(target, from);
     }
   }
 }
@@ -112,10 +124,10 @@ async function isolate(
   if (rest.length === 0) return parkAt(target, from, to, event, error);
   let checkpoint = from;
   for (const next of events) {
-    await projectEvents(target, checkpoint, next.position, [next]);
+    await projectEvents(target, await stateAt(target, checkpoint), next.position, [next]);
     checkpoint = next.position;
   }
-  await runOnce(target, checkpoint, to, []);
+  await runOnce(target, await stateAt(target, checkpoint), to, []);
 }
 
 async function parkAt(
@@ -125,38 +137,23 @@ async function parkAt(
   event: RecordedEvent,
   error: unknown,
 ): Promise<void> {
-  const run = await openRun(target, from, [event]);
+  const run = openRun(target, await stateAt(target, from));
   await run.park(event, new Error(`cannot be written: ${reasonOf(error)}`));
   await run.flush(to);
 }
 
 async function runOnce(
   target: LaneTarget,
-  checkpoint: Position,
+  state: LaneState,
   to: Position,
   events: readonly RecordedEvent[],
 ): Promise<void> {
-  const run = await openRun(target, checkpoint, events);
+  const run = openRun(target, state);
   await run.take(events);
   await run.flush(to);
 }
 
-async function openRun(
-  { version, lane, now, onParked }: LaneTarget,
-  checkpoint: Position,
-  events: readonly RecordedEvent[],
-): Promise<LaneRun> {
-  const parked = events.length === 0 ? NOTHING_PARKED : await parkedStreams(version, lane);
+function openRun({ version, lane, now, onParked }: LaneTarget, { checkpoint, parked }: LaneState): LaneRun {
   const options = { version, lane, checkpoint, parked, now, ...(onParked && { onParked }) };
   return new LaneRun({ ...options, poison: 'park' });
-}
-
-const NOTHING_PARKED: ReadonlyMap<StreamName, ParkedStream> = new Map();
-
-export async function parkedStreams(
-  version: ViewVersion,
-  lane: number,
-): Promise<ReadonlyMap<StreamName, ParkedStream>> {
-  const parked = (await version.parked()).filter((stream) => stream.lane === lane);
-  return parked.length === 0 ? NOTHING_PARKED : new Map(parked.map((entry) => [entry.stream, entry]));
 }

@@ -6,8 +6,10 @@ import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../shared/ports/view-store';
 import { RunningAlreadyError } from './errors';
+import { FOLLOWED_WITHIN_MS } from './fed-versions';
 import { leaseOwner, takeLease } from './lease';
 import { LogFold } from './log-fold';
+import { pause } from './pause';
 import { type OnProgress, ProgressMeter } from './progress';
 import { eventsOfLane, projectSpan } from './project';
 import { readLog } from './read-log';
@@ -111,6 +113,7 @@ async function rebuildLeased(options: RebuildOptions & { signal: AbortSignal }):
   };
   if (signal.aborted) return end('interrupted');
   if (info.status === 'building') await views.setStatus(info.version, 'following');
+  const followed = pause(FOLLOWED_WITHIN_MS, signal);
   if (options.verify !== false) {
     verified = await verifyVersion({ ...options, version });
     if (signal.aborted) return end('interrupted');
@@ -119,6 +122,7 @@ async function rebuildLeased(options: RebuildOptions & { signal: AbortSignal }):
       return end('drifted');
     }
   }
+  await followed;
   if (!(await levelWithActive(options, version, previous))) return end('interrupted');
   await views.activate(info.version);
   for (const { version: older, status } of await views.versions())

@@ -15,8 +15,8 @@ export interface RunOptions {
   readonly lane: number;
   /** The lane's, as just read. */
   readonly checkpoint: Position;
-  /** The version's parked streams: their events wait. */
-  readonly parked: ReadonlyMap<StreamName, ParkedStream>;
+  /** The lane's parked streams, read with its checkpoint: their events wait. */
+  readonly parked: readonly ParkedStream[];
   /** What becomes of an event that cannot be folded: its stream is parked, or `PoisonError` is thrown. */
   readonly poison: 'park' | 'throw';
   /** Unix milliseconds, for `parked_at`. */
@@ -51,7 +51,7 @@ export class LaneRun {
 
   constructor(options: RunOptions) {
     this.options = options;
-    this.parked = new Map(options.parked);
+    this.parked = new Map(options.parked.map((entry) => [entry.stream, entry]));
     this.stored = options.checkpoint;
     this.folded = options.checkpoint;
     this.unit = this.openUnit({ limit: options.checkpoint });

@@ -2,16 +2,15 @@ import type { Position } from '../shared/contracts/envelope';
 import type { Realm } from '../shared/contracts/realm';
 import type { Logger } from '../shared/kernel/log';
 import type { JobQueue } from '../shared/ports/job-queue';
-import type { ViewStore } from '../shared/ports/view-store';
 import { reasonOf } from './errors';
+import type { FedVersions } from './fed-versions';
 import type { LaneFeed } from './lane-feed';
 import { pause } from './pause';
-import { fedVersions } from './view-schema';
 
 export interface WedgeWatch {
   readonly realm: Realm;
   readonly queue: JobQueue;
-  readonly views: ViewStore;
+  readonly fed: FedVersions;
   readonly log: Logger;
   readonly feed: LaneFeed;
   readonly signal: AbortSignal;
@@ -38,12 +37,12 @@ export async function watchForWedges(watch: WedgeWatch): Promise<void> {
 
 /** `before`: the checkpoints at which lanes stood behind at the last look. */
 async function look(
-  { views, queue, feed, log, realm }: WedgeWatch,
+  { fed, queue, feed, log, realm }: WedgeWatch,
   before: Map<number, Position>,
 ): Promise<void> {
-  const active = fedVersions(await views.versions()).at(-1);
+  const active = (await fed.list()).at(-1);
   if (!active) return;
-  const checkpoints = await (await views.open(active.version)).checkpoints();
+  const checkpoints = await active.version.checkpoints();
   for (const [lane, checkpoint] of checkpoints.entries()) {
     const behind = checkpoint < feed.fedTo(lane) && (await queue.depth(lane)) === 0;
     if (behind && before.get(lane) === checkpoint) {

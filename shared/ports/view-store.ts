@@ -125,7 +125,18 @@ export interface WriteBatch {
   readonly unpark?: readonly StreamName[];
 }
 
+/** Where a lane stands, and which of its streams wait: both as they were at one moment. */
+export interface LaneState {
+  readonly checkpoint: Position;
+  readonly parked: readonly ParkedStream[];
+}
+
+/** A lane that has no events in (from, to]. */
+export type LaneMove = Pick<WriteBatch, 'lane' | 'from' | 'to'>;
+
 /**
+ * - `moveOn` moves lanes that stand at or past their `from` on to their `to`, and gives those that are there or beyond;
+ *   a lane that is still before its `from` stays where it is.
  * - `apply` writes a batch and moves the checkpoint. `lost_race` where the checkpoint or a document was not as
  *   expected: some of the batch may then be written in a store without transactions, and doing it again from
  *   fresh reads gives the same documents. The checkpoint moves only after everything else is durable.
@@ -141,6 +152,8 @@ export interface ViewVersion {
   readonly version: number;
   checkpoints(): Promise<Position[]>;
   checkpoint(lane: number): Promise<Position>;
+  lane(lane: number): Promise<LaneState>;
+  moveOn(moves: readonly LaneMove[]): Promise<number[]>;
   waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean>;
   get(
     collection: CollectionName,

@@ -227,6 +227,29 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
       });
     });
 
+    describe('moveOn', () => {
+      test('moves the lanes that have got so far, and no others, in one step', async () => {
+        await view.apply(aBatch({ lane: 1, to: 5n }));
+        await view.apply(aBatch({ lane: 2, to: 8n }));
+        await view.apply(aBatch({ lane: 3, to: 20n }));
+        const moves = [0n, 5n, 5n, 5n].map((from, lane) => ({ lane, from, to: 10n }));
+        expect((await view.moveOn(moves)).sort()).toEqual([0, 1, 2, 3]);
+        expect((await view.checkpoints()).slice(0, 4)).toEqual([10n, 10n, 10n, 20n]);
+        const behind = { lane: 1, from: 11n, to: 30n };
+        expect(await view.moveOn([behind, { lane: 0, from: 10n, to: 30n }])).toEqual([0]);
+        expect((await view.checkpoints()).slice(0, 4)).toEqual([30n, 10n, 10n, 20n]);
+        expect(await view.moveOn([])).toEqual([]);
+      });
+
+      test('a batch from before loses, and whoever waits for the lane is told, in this process and in another', async () => {
+        const waiting = [view, await openAgain()].map((one) => one.waitFor(0, 9n, 120_000));
+        await view.moveOn([{ lane: 0, from: 0n, to: 9n }]);
+        expect(await Promise.all(waiting)).toEqual([true, true]);
+        expect(await view.apply(aBatch({ from: 0n, to: 4n }))).toBe('lost_race');
+        expect(await view.apply(aBatch({ from: 9n, to: 12n }))).toBe('applied');
+      });
+    });
+
     describe('waitFor', () => {
       test('is true at once for what the lane has passed', async () => {
         await put(view, aWrite('publications', 'p', 5n, aPublication()));
@@ -274,6 +297,17 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await (await openAgain()).parked()).toEqual([two, one]);
         await view.apply(aBatch({ from: 9n, to: 9n, unpark: [one.stream] }));
         expect(await view.parked()).toEqual([two]);
+      });
+
+      test('a lane tells of its own, and where it stands, in one answer', async () => {
+        const [one, two, other] = [aParked('one', 3, 8n), aParked('two', 0, 5n), aParked('other', 1, 4n)];
+        expect(await view.lane(0)).toEqual({ checkpoint: 0n, parked: [] });
+        await view.apply(aBatch({ to: 9n, park: [one, two] }));
+        await view.apply(aBatch({ lane: 1, to: 4n, park: [{ ...other, lane: 1 }] }));
+        const again = await openAgain();
+        expect(await again.lane(0)).toEqual({ checkpoint: 9n, parked: [two, one] });
+        expect(await again.lane(1)).toEqual({ checkpoint: 4n, parked: [{ ...other, lane: 1 }] });
+        expect(await again.lane(2)).toEqual({ checkpoint: 0n, parked: [] });
       });
 
       test('a stream that got on a little is parked further on by one batch', async () => {

@@ -1,4 +1,3 @@
-import { parkedStreams } from '../../projections/project';
 import { withoutRepair } from '../../projections/repair';
 import { LaneRun } from '../../projections/run';
 import { COLLECTION_NAMES, type CollectionName, type ViewDocument } from '../../shared/contracts/documents';
@@ -23,9 +22,8 @@ export async function foldBatch(
   to: bigint,
   users_max = 3,
 ): Promise<void> {
-  const checkpoint = await version.checkpoint(lane);
+  const { checkpoint, parked } = await version.lane(lane);
   if (checkpoint >= to) return;
-  const parked = await parkedStreams(version, lane);
   const run = new LaneRun({ version, lane, checkpoint, parked, poison: 'park', now, users_max });
   await run.take(eventsOf(log, lane).filter(({ position }) => position > checkpoint && position <= to));
   await run.flush(to);

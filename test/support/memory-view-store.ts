@@ -13,6 +13,8 @@ import type {
   DocumentWrite,
   KeyCondition,
   KnownWordsQuery,
+  LaneMove,
+  LaneState,
   ParkedStream,
   VersionInfo,
   VersionStatus,
@@ -70,6 +72,19 @@ export class MemoryViewVersion implements ViewVersion {
 
   async checkpoint(lane: number): Promise<Position> {
     return this.lanes[lane]!;
+  }
+
+  async lane(lane: number): Promise<LaneState> {
+    const parked = (await this.parked()).filter((stream) => stream.lane === lane);
+    return { checkpoint: this.lanes[lane]!, parked };
+  }
+
+  async moveOn(moves: readonly LaneMove[]): Promise<number[]> {
+    for (const { lane, from, to } of moves) {
+      const at = this.lanes[lane]!;
+      if (at >= from && at < to) this.lanes[lane] = to;
+    }
+    return moves.filter(({ lane, to }) => this.lanes[lane]! >= to).map(({ lane }) => lane);
   }
 
   async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
@@ -132,7 +147,7 @@ export class MemoryViewVersion implements ViewVersion {
   }
 
   async parked(): Promise<ParkedStream[]> {
-    return [...this.parkedStreams.values()];
+    return [...this.parkedStreams.values()].sort((a, b) => Number(a.position - b.position));
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {

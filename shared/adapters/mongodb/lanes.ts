@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import type { Position, StreamName } from '../../contracts/envelope';
 import { CatalogError } from '../../kernel/errors';
-import type { ParkedStream, WriteBatch } from '../../ports/view-store';
+import type { LaneMove, LaneState, ParkedStream, WriteBatch } from '../../ports/view-store';
 import type { MongoConnection } from './connection';
 import { isDuplicateKey } from './errors';
 
@@ -60,6 +60,29 @@ export class Lanes {
     return found.position;
   }
 
+  async lane(lane: number): Promise<LaneState> {
+    const found = await this.connection.run(() => this.collection.findOne({ _id: lane }));
+    if (!found) throw this.dropped();
+    return { checkpoint: found.position, parked: parkedIn(found) };
+  }
+
+  /** In one round trip where all of them move. Gives the lanes that are at their `to` or beyond. */
+  async moveOn(moves: readonly LaneMove[]): Promise<number[]> {
+    if (moves.length === 0) return [];
+    const updates = moves.map(({ lane, from, to }) => ({
+      updateOne: {
+        filter: { _id: lane, position: { $gte: from, $lt: to } },
+        update: { $set: { position: to } },
+      },
+    }));
+    const { matchedCount } = await this.connection.run(() =>
+      this.collection.bulkWrite(updates, { ordered: false }),
+    );
+    if (matchedCount === moves.length) return moves.map(({ lane }) => lane);
+    const checkpoints = await this.checkpoints();
+    return moves.filter(({ lane, to }) => checkpoints[lane]! >= to).map(({ lane }) => lane);
+  }
+
   /** Moves the checkpoint, parks and unparks, if the checkpoint is where the batch expects it; false if not. Throws in a dropped version. */
   async advance({ lane, from, to, park = [], unpark = [] }: WriteBatch): Promise<boolean> {
     const parked = new Map(park.map((stream) => [fieldOf(stream.stream), stored(stream)]));
@@ -80,10 +103,7 @@ export class Lanes {
 
   async parked(): Promise<ParkedStream[]> {
     const found = await this.connection.run(() => this.collection.find({}).toArray());
-    const streams = found.flatMap(({ _id: lane, parked }) =>
-      Object.values(parked).map((stream) => ({ ...stream, lane }) as ParkedStream),
-    );
-    return streams.sort((a, b) => (a.position < b.position ? -1 : Number(a.position > b.position)));
+    return inLogOrder(found.flatMap(parkedIn));
   }
 
   private dropped(): CatalogError {
@@ -92,6 +112,12 @@ export class Lanes {
 }
 
 export const lanesName = (version: number): string => `lanes_v${version}`;
+
+const parkedIn = ({ _id: lane, parked }: LaneDocument): ParkedStream[] =>
+  inLogOrder(Object.values(parked).map((stream) => ({ ...stream, lane }) as ParkedStream));
+
+const inLogOrder = (streams: ParkedStream[]): ParkedStream[] =>
+  streams.sort((a, b) => (a.position < b.position ? -1 : Number(a.position > b.position)));
 
 /** No two streams share a name in this form, and none of its characters means anything in an update. */
 const fieldOf = (stream: StreamName): string => `parked.${encodeURIComponent(stream).replaceAll('.', '%2E')}`;

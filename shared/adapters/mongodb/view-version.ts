@@ -6,6 +6,8 @@ import {
   ALL_PARTS,
   type DocumentPart,
   type KnownWordsQuery,
+  type LaneMove,
+  type LaneState,
   type ParkedStream,
   type ViewQuery,
   type ViewVersion,
@@ -54,6 +56,16 @@ export class MongoViewVersion implements ViewVersion {
 
   checkpoint(lane: number): Promise<Position> {
     return this.lanes.checkpoint(lane);
+  }
+
+  lane(lane: number): Promise<LaneState> {
+    return this.lanes.lane(lane);
+  }
+
+  async moveOn(moves: readonly LaneMove[]): Promise<number[]> {
+    const there = await this.lanes.moveOn(moves);
+    for (const { lane, to } of moves) if (there.includes(lane)) this.watch.moved(lane, to);
+    return there;
   }
 
   async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
@@ -185,7 +197,9 @@ export class MongoViewVersion implements ViewVersion {
       const outcome = await writePhase(this.connection, (name) => this.nameOf(name), phase);
       if (outcome === 'lost_race') return outcome;
     }
-    return (await this.lanes.advance(batch)) ? 'applied' : 'lost_race';
+    if (!(await this.lanes.advance(batch))) return 'lost_race';
+    this.watch.moved(batch.lane, batch.to);
+    return 'applied';
   }
 
   parked(): Promise<ParkedStream[]> {

@@ -5,6 +5,8 @@ import {
   ALL_PARTS,
   type DocumentPart,
   type KnownWordsQuery,
+  type LaneMove,
+  type LaneState,
   type ParkedStream,
   type ViewQuery,
   type ViewVersion,
@@ -15,7 +17,7 @@ import {
 } from '../../ports/view-store';
 import { ChangeSignal } from './change-signal';
 import { CheckpointWaiters } from './checkpoint-waiters';
-import { Connection } from './connection';
+import { Connection, type SqlRow } from './connection';
 import { writeDocument } from './document-writer';
 import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocuments } from './documents';
 import { countQuery, inOrder, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
@@ -46,6 +48,7 @@ const FORMAT = 3;
 const MEDIA_TABLES = ['media', 'media_uses'] as const;
 const MEDIA = `${documentsSchema(MEDIA_TABLES)}; ${earlyIndexes(MEDIA_TABLES)}`;
 const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
+const PARKED = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
 
@@ -98,6 +101,27 @@ export class SqliteViewVersion implements ViewVersion {
   async checkpoint(lane: number): Promise<Position> {
     const sql = 'SELECT position FROM checkpoints WHERE lane = ?';
     return BigInt((await this.connection.attempt(() => this.connection.value(sql, [lane]))) ?? START);
+  }
+
+  /** One statement, so that no other process' batch comes in between. */
+  async lane(lane: number): Promise<LaneState> {
+    const sql = `SELECT c.position, ${PARKED.map((column) => `p.${column}`).join(', ')}
+      FROM checkpoints AS c LEFT JOIN parked AS p ON p.lane = c.lane WHERE c.lane = ? ORDER BY p.position`;
+    const rows = await this.connection.attempt(() => this.connection.all(sql, [lane]));
+    const parked = rows.filter((row) => row[1] !== null).map((row) => toParked(row.slice(1)));
+    return { checkpoint: BigInt(rows[0]?.[0] ?? START), parked };
+  }
+
+  async moveOn(moves: readonly LaneMove[]): Promise<number[]> {
+    const sql = 'UPDATE checkpoints SET position = ? WHERE lane = ? AND position >= ? AND position < ?';
+    const reached = await this.connection.attempt(() =>
+      this.connection.transaction(() => {
+        for (const { lane, from, to } of moves) this.connection.run(sql, [to, lane, from, to]);
+        return this.readCheckpoints();
+      }),
+    );
+    this.changes.notify();
+    return moves.filter(({ lane, to }) => reached[lane]! >= to).map(({ lane }) => lane);
   }
 
   async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
@@ -210,16 +234,8 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   async parked(): Promise<ParkedStream[]> {
-    const sql = 'SELECT stream, lane, revision, position, reason, parked_at FROM parked ORDER BY position';
-    const rows = await this.connection.attempt(() => this.connection.all(sql));
-    return rows.map(([stream, lane, revision, position, reason, parked_at]) => ({
-      stream: stream as StreamName,
-      lane: Number(lane),
-      revision: Number(revision),
-      position: BigInt(position!),
-      reason: String(reason),
-      parked_at: String(parked_at),
-    }));
+    const sql = `SELECT ${PARKED.join(', ')} FROM parked ORDER BY position`;
+    return (await this.connection.attempt(() => this.connection.all(sql))).map(toParked);
   }
 
   /** Waits under way answer false. */
@@ -227,4 +243,15 @@ export class SqliteViewVersion implements ViewVersion {
     this.waiters.close();
     this.connection.close();
   }
+}
+
+function toParked([stream, lane, revision, position, reason, parked_at]: SqlRow): ParkedStream {
+  return {
+    stream: stream as StreamName,
+    lane: Number(lane),
+    revision: Number(revision),
+    position: BigInt(position!),
+    reason: String(reason),
+    parked_at: String(parked_at),
+  };
 }

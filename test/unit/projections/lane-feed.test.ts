@@ -1,7 +1,8 @@
 import pino from 'pino';
-import { LaneFeed } from '../../../projections/lane-feed';
+import { LaneFeed, type LaneFeedOptions } from '../../../projections/lane-feed';
 import type { RecordedEvent } from '../../../shared/contracts/envelope';
 import type { LaneJob } from '../../../shared/ports/job-queue';
+import type { LaneMove } from '../../../shared/ports/view-store';
 import { waitFor } from '../../support/wait-for';
 
 const ended: (() => Promise<void>)[] = [];
@@ -34,12 +35,26 @@ class HeldQueue {
   }
 }
 
-function startFeed(queue: HeldQueue, hold_ms = 600_000, quiet_tick_ms = 5): LaneFeed {
+/** Lanes that no one can tell of: they are moved by jobs alone. */
+const untold: LaneFeedOptions['lanes'] = {
+  reached: async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return false;
+  },
+  moveOn: async () => new Set(),
+};
+
+function startFeed(
+  queue: HeldQueue,
+  hold_ms = 600_000,
+  quiet_tick_ms = 5,
+  lanes: LaneFeedOptions['lanes'] = untold,
+): LaneFeed {
   const stop = new AbortController();
   const log = pino({ level: 'silent' });
   const fed = [0n, 0n, 0n];
   const times = { tick_ms: 5, quiet_tick_ms, hold_ms };
-  const feed = new LaneFeed({ realm: 'live', queue, log, fed, ...times, signal: stop.signal });
+  const feed = new LaneFeed({ realm: 'live', queue, lanes, log, fed, ...times, signal: stop.signal });
   ended.push(async () => {
     stop.abort();
     await feed.ended();
@@ -67,19 +82,92 @@ describe('the feed of the lanes', () => {
     expect(queue.ofLane(2)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
   });
 
+  test('moves lanes without events itself, and tells by a job one that was not there twice', async () => {
+    const queue = new HeldQueue();
+    const moves: LaneMove[][] = [];
+    const moveOn = async (given: readonly LaneMove[]): Promise<ReadonlySet<number>> => {
+      moves.push([...given]);
+      return new Set(given.map(({ lane }) => lane).filter((lane) => lane !== 2));
+    };
+    const feed = startFeed(queue, 600_000, 5, { ...untold, moveOn });
+    await feed.take(3n, [[], events(1, 3), []]);
+    await waitFor(() => feed.fedEverywhere() === 3n);
+    expect(moves[0]).toContainEqual({ lane: 0, from: 0n, to: 3n });
+    expect(moves.filter((given) => given.some(({ lane }) => lane === 2)).length).toBeGreaterThan(1);
+    expect(queue.ofLane(0)).toEqual([]);
+    expect(queue.ofLane(2)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
+    await feed.take(4n, [events(4, 4), [], []]);
+    await waitFor(() => queue.ofLane(0).length > 0);
+    expect(queue.ofLane(0)).toMatchObject([{ prev: 3n, last: 4n }]);
+  });
+
+  test('what comes while lanes are moved is given to them all the same', async () => {
+    const queue = new HeldQueue();
+    const moving = { begun: false, end: () => {} };
+    const moveOn = async (given: readonly LaneMove[]): Promise<ReadonlySet<number>> => {
+      if (!moving.begun) {
+        moving.begun = true;
+        await new Promise<void>((resolve) => {
+          moving.end = resolve;
+        });
+      }
+      return new Set(given.map(({ lane }) => lane));
+    };
+    const feed = startFeed(queue, 600_000, 5, { ...untold, moveOn });
+    await feed.take(1n, [[], [], []]);
+    await waitFor(() => moving.begun);
+    await feed.take(3n, [events(2, 3), [], []]);
+    await waitFor(() => queue.ofLane(0).length > 0);
+    moving.end();
+    await feed.take(4n, [events(4, 4), [], []]);
+    await waitFor(() => feed.fedEverywhere() === 4n);
+    expectUnbroken(queue.ofLane(0), events(2, 4));
+  });
+
+  test('a full lane gets its next job as soon as it got on, and the queue is not asked', async () => {
+    const queue = new HeldQueue();
+    const asked: number[] = [];
+    queue.depth = async (lane) => {
+      asked.push(lane);
+      return 2;
+    };
+    const waiting: { position: bigint; told: (there: boolean) => void }[] = [];
+    const reached = (_: number, position: bigint): Promise<boolean> =>
+      new Promise((resolve) => {
+        waiting.push({ position, told: resolve });
+      });
+    const moveOn = async (): Promise<ReadonlySet<number>> => new Set([1, 2]);
+    const feed = startFeed(queue, 600_000, 5, { reached, moveOn });
+    for (let n = 1; n <= 6; n++) await feed.take(BigInt(n), [events(n, n), [], []]);
+    await waitFor(() => waiting.length === 1);
+    expect(queue.ofLane(0).map(({ last }) => last)).toEqual([1n, 2n]);
+    expect(waiting[0]!.position).toBe(1n);
+    waiting[0]!.told(true);
+    await waitFor(() => feed.fedTo(0) === 6n);
+    expect(asked).not.toContain(0);
+    expectUnbroken(queue.ofLane(0), events(1, 6));
+  });
+
   test('tells the lanes rarely where only other realms moved the log, and soon again where one of its own did', async () => {
-    const [quiet_queue, own_queue] = [new HeldQueue(), new HeldQueue()];
-    const quiet = startFeed(quiet_queue, 600_000, 600_000);
-    const own = startFeed(own_queue, 600_000, 600_000);
+    const [quiet_moves, own_moves] = [[] as bigint[], [] as bigint[]];
+    const counted = (moves: bigint[]): LaneFeedOptions['lanes'] => ({
+      ...untold,
+      moveOn: async (given) => {
+        moves.push(given[0]!.to);
+        return new Set(given.map(({ lane }) => lane));
+      },
+    });
+    const quiet = startFeed(new HeldQueue(), 600_000, 600_000, counted(quiet_moves));
+    const own = startFeed(new HeldQueue(), 600_000, 600_000, counted(own_moves));
     let position = 0;
     await waitFor(async () => {
       position++;
       await quiet.take(BigInt(position), [[], [], []]);
       await own.take(BigInt(position), [[], [], events(position, position)]);
-      return own_queue.ofLane(0).length >= 5;
+      return own_moves.length >= 5;
     });
     // The first after a quiet time is told at once.
-    expect(quiet_queue.ofLane(0)).toMatchObject([{ prev: 0n, last: 1n }]);
+    expect(quiet_moves).toEqual([1n]);
     await quiet.take(BigInt(position + 1), [[], [], events(position + 1, position + 1)]);
     await waitFor(() => quiet.fedEverywhere() === BigInt(position + 1));
   });
