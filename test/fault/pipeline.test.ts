@@ -109,9 +109,13 @@ describe('a pipeline', () => {
     const { version } = await realm.views.createVersion(VIEW_SCHEMA);
     await realm.views.setStatus(version, 'following');
     const second = await realm.views.open(version);
-    // What begins to follow is fed soon, also where nothing more happens.
+    // What begins to follow is fed soon, in every lane, whichever events come.
     const head = await realm.events.head();
-    await waitFor(async () => (await second.checkpoints()).every((checkpoint) => checkpoint >= head));
+    let stores = 0;
+    await waitFor(async () => {
+      await realm.append(storeCreated(++stores));
+      return (await second.checkpoints()).every((checkpoint) => checkpoint >= head);
+    });
     applied.length = 0;
     await realm.append(publicationCreated(1));
     await pipeline.caughtUp();
