@@ -76,6 +76,34 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
       expect(seen).toEqual(upTo(5));
     });
 
+    test('pass at once to another process when one stops, which need not look for itself', async () => {
+      const prefix = aName();
+      const seldom = { prefix, look_every_s: 3_600 };
+      const [one, two] = [open(url, seldom), open(url, seldom)];
+      let finish = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      const begun: bigint[] = [];
+      const first = await one.work(async ({ lane, prev }) => {
+        if (lane !== 0) return;
+        begun.push(prev);
+        await held;
+      });
+      for (let n = 0; n < 3; n++) await one.enqueue(aJob(0, n));
+      await waitFor(() => begun.length === 1);
+      const seen: bigint[] = [];
+      await two.work(async ({ lane, prev }) => void (lane === 0 ? seen.push(prev) : 0));
+      // It has looked at its lanes, found nothing to do, and waits to be told.
+      await two.enqueue(aJob(1, 0));
+      await waitFor(async () => (await two.depth(1)) === 0);
+      const stopped = first.stop();
+      finish();
+      await stopped;
+      await waitFor(() => seen.length === 2, { what: 'the lane going on elsewhere' });
+      expect([...begun, ...seen]).toEqual(upTo(3));
+    });
+
     test('pass to another process when one is killed, within some seconds', async () => {
       const prefix = aName();
       const queue = open(url, { prefix });

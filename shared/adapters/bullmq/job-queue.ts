@@ -23,6 +23,8 @@ export interface BullmqJobQueueOptions {
   readonly onTrouble?: (error: unknown) => void;
   /** How long to wait after that many failed attempts; 50 ms doubling to 5 s by default. */
   readonly backoffMs?: (attempt: number) => number;
+  /** How often a worker looks for jobs that nobody told it of; 2 s by default. */
+  readonly look_every_s?: number;
 }
 
 const doubling = (attempt: number): number => Math.min(RETRY_MS_MIN * 2 ** (attempt - 1), RETRY_MS_MAX);
@@ -58,8 +60,15 @@ export class BullmqJobQueue implements JobQueue {
 
   async work(handler: (job: LaneJob) => Promise<void>): Promise<{ stop(): Promise<void> }> {
     this.assertOpen();
-    const { url, onError = () => {}, onTrouble = () => {}, backoffMs = doubling } = this.options;
-    const workers = new LaneWorkers(url, { lanes: this.lanes, handler, onError, onTrouble, backoffMs });
+    const {
+      url,
+      onError = () => {},
+      onTrouble = () => {},
+      backoffMs = doubling,
+      look_every_s,
+    } = this.options;
+    const told = { onError, onTrouble, backoffMs, look_every_s };
+    const workers = new LaneWorkers(url, { lanes: this.lanes, handler, ...told });
     this.workers.add(workers);
     return {
       stop: async () => {

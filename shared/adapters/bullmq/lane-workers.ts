@@ -9,8 +9,8 @@ import { RunningHandlers } from './running-handlers';
 /** A process that dies holds its lanes for about this long, and as long again until another looks. */
 const LOCK_MS = 5_000;
 const STALLED_EVERY_MS = 2_000;
-/** How long a lane may rest that another process gave back with jobs in it; BullMQ wakes nobody then. */
-const LOOK_EVERY_S = 0.5;
+/** How long a lane may rest whose worker died between being told of a job and taking it; each look costs two commands. */
+const LOOK_EVERY_S = 2;
 const RETRY_FETCH_MS = 500;
 /** Longer than a worker waits for a job in one command. */
 const SILENCE_MS = 10_000;
@@ -22,6 +22,8 @@ export interface LaneWorkersOptions {
   readonly onError: (error: unknown, job: LaneJob, attempt: number) => void;
   readonly onTrouble: (error: unknown) => void;
   readonly backoffMs: (attempt: number) => number;
+  /** 2 by default. */
+  readonly look_every_s?: number | undefined;
 }
 
 /** A BullMQ worker per lane. Global concurrency 1 sees to it that of all processes' workers on a lane one runs a job. */
@@ -52,7 +54,7 @@ export class LaneWorkers {
         stalledInterval: STALLED_EVERY_MS,
         // A job is never given up: what it does not get done it tries again, and a process that dies is not its fault.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
-        drainDelay: LOOK_EVERY_S,
+        drainDelay: this.options.look_every_s ?? LOOK_EVERY_S,
         runRetryDelay: RETRY_FETCH_MS,
       },
     );
@@ -114,8 +116,18 @@ export class LaneWorkers {
     const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
     await this.running.ended();
     // Redis may be away: a lane that it was not told of is free when its lock has run out.
-    await within(HAND_BACK_MS, closing).catch(() => undefined);
+    await within(
+      HAND_BACK_MS,
+      closing.then(() => this.wakeOthers()),
+    ).catch(() => undefined);
     this.redis.end();
     await within(HAND_BACK_MS, closing).catch((error) => this.options.onTrouble(error));
+  }
+
+  /** Jobs may wait in the lanes that are given back, and BullMQ wakes nobody for them: its marker of a job that waits is set by hand. */
+  private async wakeOthers(): Promise<void> {
+    const commands = this.redis.connection.pipeline();
+    for (const worker of this.workers) commands.zadd(worker.toKey('marker'), 0, '0');
+    await commands.exec();
   }
 }
