@@ -142,6 +142,20 @@ describe('a poisoned event', () => {
     expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
   });
 
+  test('that another operator has freed meanwhile is left alone', async () => {
+    const events = new MemoryEventStore();
+    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
+    const poison = new Poison(events, [2]);
+    const version = new MemoryViewVersion(1, { lane_count: LANES });
+    for (let lane = 0; lane < LANES; lane++) await foldBatch(version, lane, events.log, await events.head());
+    poison.cureAll();
+    const [shown] = await version.parked();
+    const operator = () => projectWaiting({ events, system: realSystem }, version, shown!, undefined);
+    expect(await operator()).toEqual({ projected: 1, parked: null });
+    expect(await operator()).toEqual({ projected: 0, parked: null });
+    expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(events.log)));
+  });
+
   test('of a listing is not lost to its store, wherever the retry that brings it in breaks off', async () => {
     const events = new MemoryEventStore();
     await play(events, [publicationCreated(40), listingCreated(3), publicationCreated(41)]);

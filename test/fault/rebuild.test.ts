@@ -1,11 +1,12 @@
 import { PoisonError } from '../../projections/errors';
+import { FOLLOWED_WITHIN_MS } from '../../projections/fed-versions';
 import { parked } from '../../projections/parked';
 import type { Progress } from '../../projections/progress';
 import { rebuild, rollback } from '../../projections/rebuild';
 import { verify } from '../../projections/verify';
 import { VIEW_SCHEMA } from '../../projections/view-schema';
 import { streamName } from '../../shared/contracts/envelope';
-import { ALL_PARTS } from '../../shared/ports/view-store';
+import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
 import { cleanFold, documentsOf, LANES } from '../support/folding';
 import {
   listingCreated,
@@ -67,6 +68,27 @@ describe('a rebuild', () => {
     await pipeline.caughtUp();
     expect((await (await realm.active()).get('publications', publicationId(7)))!.document).toBeNull();
     expect(await verify(realm.parts)).toMatchObject({ clean: true, version: 1 });
+  });
+
+  test('changes over only when every process has learnt to feed the new version', async () => {
+    await realm.append(...history);
+    const at_ms: Record<string, number> = {};
+    const views = Object.create(realm.views, {
+      setStatus: {
+        value: async (version: number, status: 'following') => {
+          await realm.views.setStatus(version, status);
+          at_ms[status] = performance.now();
+        },
+      },
+      activate: {
+        value: (version: number) => {
+          at_ms.active = performance.now();
+          return realm.views.activate(version);
+        },
+      },
+    }) as ViewStore;
+    await rebuild({ ...realm.parts, views, verify: false });
+    expect(at_ms.active! - at_ms.following!).toBeGreaterThan(FOLLOWED_WITHIN_MS - 2);
   });
 
   test('misses nothing that is written meanwhile, and readers never see an older state', async () => {

@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Collection, Document } from 'mongodb';
 import type { Position, StreamName } from '../../contracts/envelope';
 import { CatalogError } from '../../kernel/errors';
 import type { LaneMove, LaneState, ParkedStream, WriteBatch } from '../../ports/view-store';
@@ -20,14 +20,12 @@ interface LaneDocument extends Document {
 export class Lanes {
   private readonly connection: MongoConnection;
   private readonly version: number;
+  private readonly collection: Collection<LaneDocument>;
 
   constructor(connection: MongoConnection, version: number) {
     this.connection = connection;
     this.version = version;
-  }
-
-  private get collection() {
-    return this.connection.collection<LaneDocument>(lanesName(this.version));
+    this.collection = connection.collection(lanesName(version));
   }
 
   /** Makes what is missing of `lane_count` lanes; done again it changes nothing. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Document } from 'mongodb';
+import type { Collection, Document } from 'mongodb';
 import { CatalogError } from '../../kernel/errors';
 import type { VersionInfo } from '../../ports/view-store';
 import type { MongoConnection } from './connection';
@@ -25,15 +25,13 @@ export type VersionsChange = Partial<Pick<VersionsDocument, 'next' | 'versions'>
 export class VersionList {
   private readonly connection: MongoConnection;
   private readonly lane_count: number;
+  private readonly collection: Collection<VersionsDocument>;
 
   /** `lane_count` is what a store made here gets. */
   constructor(connection: MongoConnection, lane_count: number) {
     this.connection = connection;
     this.lane_count = lane_count;
-  }
-
-  private get collection() {
-    return this.connection.collection<VersionsDocument>('meta');
+    this.collection = connection.collection('meta');
   }
 
   /** The document as it is now; made where there is none. */
