@@ -50,7 +50,9 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       for (const writer of [store, other, store]) {
         const stream = aStream();
         await writer.append(stream, NO_STREAM, someEvents(2));
-        await waitFor(() => follower.events.at(-1)?.stream === stream, { what: 'the events to arrive' });
+        await waitFor(() => follower.events.filter((event) => event.stream === stream).length === 2, {
+          what: 'the events to arrive',
+        });
       }
       await follower.end();
       expect(follower.events).toHaveLength(6);
