@@ -79,7 +79,10 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     for (let restarts = 0; restarts < 2; restarts++) {
       const before = load.applied;
       await waitFor(() => load.applied > before + 40, { what: 'writes going on' });
+      const { refused } = load;
       await server.stop();
+      // The driver repeats what a short absence breaks off: away for long enough that somebody is told.
+      await waitFor(() => load.refused > refused, { what: 'a refusal' });
       await server.start();
     }
     const before = load.applied;
@@ -88,7 +91,6 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     });
     await load.stop(running);
     expect(load.told_ms_max).toBeLessThan(TOLD_MS_MAX);
-    expect(load.refused).toBeGreaterThan(0);
     for (const [lane, acknowledged] of load.acknowledged) {
       const checkpoint = await view.checkpoint(lane);
       expect(checkpoint).toBeGreaterThanOrEqual(acknowledged);
@@ -112,11 +114,6 @@ class Load {
 
   async run(lanes: number): Promise<void> {
     await Promise.all(Array.from({ length: lanes }, (_, lane) => this.work(lane)));
-  }
-
-  async goesOn(): Promise<void> {
-    const before = this.applied;
-    await waitFor(() => this.applied > before + 40, { what: 'writes going on' });
   }
 
   async stop(running: Promise<void>): Promise<void> {
