@@ -3,6 +3,9 @@ import type { ReadResp } from '@eventstore/db-client/generated/streams_pb';
 import type { CallGate } from './call-gate';
 import type { ReadCall } from './read-handler';
 
+/** What a connection holds for a reader, some tens of kilobytes, before the server waits for it. */
+const SENT_AHEAD_MAX = 64;
+
 /** What goes out to one reader, no faster than it takes it. */
 export class Outbox {
   private readonly call: ReadCall;
@@ -24,15 +27,33 @@ export class Outbox {
 
   /** Resolves when the next message may come; at once where nobody listens any more. */
   async send(message: ReadResp): Promise<void> {
+    this.post(message);
+    if (!this.room) await this.drained();
+  }
+
+  /** False while the reader has to take something first. */
+  get room(): boolean {
+    return this.closed || this.call.writableLength < SENT_AHEAD_MAX;
+  }
+
+  /** Resolves when the reader has taken all, or is gone. */
+  async drained(): Promise<void> {
+    await once(this.call, 'drain', { signal: this.gone.signal }).catch(() => {});
+  }
+
+  /** Sends where there is room. */
+  post(message: ReadResp): void {
     // A silence is for good: what was not sent in it will not be sent after.
     const { silent, dumb_subscriptions } = this.gate.faults.current;
     this.dumb ||=
       silent || (dumb_subscriptions && this.call.request.getOptions()?.hasSubscription() === true);
     if (this.dumb || this.closed) return;
-    if (message.hasEvent() && this.cutsNow()) return this.gate.cut(this.call);
+    if (message.hasEvent() && this.cutsNow()) {
+      this.gate.cut(this.call);
+      return;
+    }
     if (message.hasEvent()) this.sent_events++;
-    if (!this.call.write(message))
-      await once(this.call, 'drain', { signal: this.gone.signal }).catch(() => {});
+    this.call.write(message);
   }
 
   end(): void {

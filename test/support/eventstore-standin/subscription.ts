@@ -24,6 +24,7 @@ export class AllSubscription {
   private readonly live: ReadResp[] = [];
   private considered = 0;
   private stopped = false;
+  private pumping = false;
   private wake: () => void = () => {};
 
   constructor(options: SubscriptionOptions) {
@@ -77,6 +78,8 @@ export class AllSubscription {
     const { filter } = this.options;
     if (!filter || filter.allows(event)) this.live.push(eventMessage(event));
     if (this.consider(1)) this.live.push(checkpointMessage(event.position));
+    // At once: what comes in one go is no sign of a slow consumer.
+    if (this.pumping) this.flush();
     if (this.live.length > LIVE_BUFFER) this.drop();
     this.wake();
   }
@@ -88,11 +91,17 @@ export class AllSubscription {
   }
 
   private async pump(): Promise<void> {
+    this.pumping = true;
     while (!this.over) {
-      const next = this.live.shift();
-      if (next) await this.options.outbox.send(next);
+      this.flush();
+      if (this.live.length > 0) await this.options.outbox.drained();
       else await new Promise<void>((resolve) => (this.wake = resolve));
     }
+  }
+
+  private flush(): void {
+    const { outbox } = this.options;
+    while (this.live.length > 0 && outbox.room) outbox.post(this.live.shift()!);
   }
 
   private get over(): boolean {
