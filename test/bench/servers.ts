@@ -53,6 +53,12 @@ async function measure(settings: Record<string, string>): Promise<void> {
     { faults_watched: false },
   );
   const seeded = await keys.tokens(service.url);
+  // Writes alone, as a cluster has them; what they write the first one projects.
+  const apart = await startProcess(
+    'services/command/main.js',
+    { ...settings, ...limits },
+    { faults_watched: false },
+  );
   const { EVENTSTORE_URL, REDIS_URL, MONGODB_URL, REDIS_PREFIX } = settings;
   const name = REDIS_PREFIX!;
   const at = { EVENTSTORE_URL: EVENTSTORE_URL!, REDIS_URL: REDIS_URL!, MONGODB_URL: MONGODB_URL!, name };
@@ -103,6 +109,10 @@ async function measure(settings: Record<string, string>): Promise<void> {
       await compare({ name: `write, ${mode}: bare append in a route`, service, ...route }, ROUNDS);
       await compare({ name: `write, ${mode}: bare append alone`, service, ...append }, ROUNDS);
     }
+    const pidsApart = { service: apart.child.pid!, bare: bareRoute.child.pid! };
+    const writes = written(requestsOf(apart.url, seeded).writeAsync);
+    const inApart = { name: 'write, in a process apart: bare in a route', service: writes, pids: pidsApart };
+    await compare({ ...inApart, ...route }, ROUNDS);
     const projection = { service: () => live.burst(BURST), bare: slowestHop, target: 0.5 };
     await compare({ name: 'live projection, slowest bare hop', ...projection }, ROUNDS);
     await printHops(rates, hops, live);
@@ -110,7 +120,7 @@ async function measure(settings: Record<string, string>): Promise<void> {
     for (const { child } of [bare, bareRoute]) child.kill('SIGKILL');
     await live.close();
     await hops.close();
-    await service.end('SIGTERM');
+    for (const one of [apart, service]) await one.end('SIGTERM');
   }
 }
 
