@@ -39,7 +39,6 @@ const RETRY_PAUSES_MS = [20, 100, 400] as const;
 export async function projectSpan(target: LaneTarget, span: LaneSpan): Promise<void> {
   for (let race = 1; ; race++) {
     try {
-      if (race === 1 && (await moveOn(target, span))) return;
       const state = await target.version.lane(target.lane);
       if (state.checkpoint >= span.last) return;
       if (state.checkpoint >= span.prev) await projectEvents(target, state, span.last, span.events);
@@ -50,12 +49,6 @@ export async function projectSpan(target: LaneTarget, span: LaneSpan): Promise<v
       await sleep(Math.random() * race);
     }
   }
-}
-
-/** What most idle lanes are told, that the log is further: done in one step where the lane stands as the span expects it. */
-async function moveOn({ version, lane }: LaneTarget, { prev, last, events }: LaneSpan): Promise<boolean> {
-  if (events.length > 0 || last <= prev) return false;
-  return (await version.apply({ lane, from: prev, to: last, phases: [] })) === 'applied';
 }
 
 async function projectFromLog(target: LaneTarget, before: LaneState, to: Position): Promise<void> {

@@ -26,15 +26,16 @@ interface Shown {
  */
 export async function readListingPublications(sides: ReadSides, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
+  const held = isHeld(query);
   const version = await openForId(sides, request, 'listings');
   const listing = await findById(sides, request, version, 'listings', {
     visibility: query.visibility,
     shows: showsContainer,
-    parts: isHeld(query) ? ['state', 'expansions'] : ['state'],
+    parts: held ? ['state', 'expansions'] : ['state'],
   });
   const default_sort_mode = defaultSortMode(listing);
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
-  const shown = isHeld(query)
+  const shown = held
     ? heldBy(listing, query, default_sort_mode)
     : await find(version, request.params.id ?? '', query, effective_sort_mode);
   const part = (featured: boolean): Presented[] =>

@@ -1,8 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 interface Batch<Question, Answer> {
   readonly questions: Question[];
   readonly answers: Promise<readonly Answer[]>;
-  /** Takes no more questions and asks; again, it does nothing. */
-  readonly send: () => void;
 }
 
 /**
@@ -13,35 +13,33 @@ interface Batch<Question, Answer> {
 export class Gather<Question, Answer> {
   private readonly ask: (questions: readonly Question[]) => Promise<readonly Answer[]>;
   private readonly questions_max: number;
-  private readonly batches = new Map<string, Batch<Question, Answer>>();
+  /** Those that take more questions. */
+  private readonly open = new Map<string, Batch<Question, Answer>>();
 
-  constructor(ask: (questions: readonly Question[]) => Promise<readonly Answer[]>, questions_max: number) {
+  constructor(
+    ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
+    questions_max = Number.POSITIVE_INFINITY,
+  ) {
     this.ask = ask;
     this.questions_max = questions_max;
   }
 
   async one(name: string, question: Question): Promise<Answer> {
-    const batch = this.batches.get(name) ?? this.open(name);
+    const batch = this.open.get(name) ?? this.begin(name);
     const index = batch.questions.push(question) - 1;
-    if (batch.questions.length === this.questions_max) batch.send();
+    if (batch.questions.length === this.questions_max) this.open.delete(name);
     return (await batch.answers)[index]!;
   }
 
-  private open(name: string): Batch<Question, Answer> {
+  private begin(name: string): Batch<Question, Answer> {
     const questions: Question[] = [];
-    let send = (): void => {};
-    const closed = new Promise<void>((resolve) => {
-      send = resolve;
+    const answers = nextTurn().then(() => {
+      // A full one may have been followed by another.
+      if (this.open.get(name) === batch) this.open.delete(name);
+      return this.ask(questions);
     });
-    const answers = closed.then(() => this.ask(questions));
-    const batch: Batch<Question, Answer> = { questions, answers, send: () => this.send(name, batch, send) };
-    this.batches.set(name, batch);
-    setImmediate(batch.send);
+    const batch: Batch<Question, Answer> = { questions, answers };
+    this.open.set(name, batch);
     return batch;
-  }
-
-  private send(name: string, batch: Batch<Question, Answer>, send: () => void): void {
-    if (this.batches.get(name) === batch) this.batches.delete(name);
-    send();
   }
 }

@@ -18,6 +18,13 @@ export interface Verdict {
   readonly retry_after_s: number;
 }
 
+/** What a limiter is asked for by one request; `now_ms` in Unix milliseconds. */
+export interface Take {
+  readonly subject: string;
+  readonly tier: Tier;
+  readonly now_ms: number;
+}
+
 /**
  * Takes one token of `subject`'s bucket (`key:<id>`, `ip:<address>`, `auth:token:<id>`); exact across every process
  * that shares the store. A refused request costs nothing.

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { endAll, startProcess } from '../support/processes';
+import { endAll } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 import { startBare } from './bare-process';
 import { type Load, requestsPerSecond } from './load';
+import { startMeasured } from './measured';
 import { projectionRates } from './projection';
 import { requestsOf } from './requests';
 import { type Comparison, compare, printHead } from './rounds';
@@ -12,7 +13,6 @@ import { seed } from './seed';
 const PUBLICATIONS = 2_000;
 const ROUNDS = 5;
 const ROUND_MS = 2_000;
-const UNLIMITED = '100000000/1000000000/100000000';
 
 /** Both under the same load. */
 const pair = (name: string, at_once: number, service: Load, bare: Load): Comparison => ({
@@ -26,12 +26,7 @@ export async function benchEmbedded(): Promise<void> {
   await withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
     const keys = await seed(settings, PUBLICATIONS);
-    const limits = { RATE_LIMIT_PUBLIC: UNLIMITED, RATE_LIMIT_SECRET: UNLIMITED };
-    const service = await startProcess(
-      'services/main.js',
-      { ...settings, ...limits },
-      { faults_watched: false },
-    );
+    const service = await startMeasured('services/main.js', settings);
     const seeded = await keys.tokens(service.url);
     const bare = await startBare('bare.js', [folder, PUBLICATIONS, seeded.body_bytes]);
     const ask = requestsOf(service.url, seeded);

@@ -1,10 +1,11 @@
 import { ownNames, SERVER_SETTINGS, serversOfEnvironment } from '../support/own-servers';
-import { endAll, startProcess } from '../support/processes';
+import { endAll } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 import { startBare } from './bare-process';
 import { BareHops } from './hops';
 import { LiveProjection } from './live';
 import { type Load, requestsPerSecond } from './load';
+import { startMeasured } from './measured';
 import { requestsOf } from './requests';
 import { compare, median, printHead, printRow, type Round } from './rounds';
 import { seed } from './seed';
@@ -16,7 +17,6 @@ const ROUND_MS = 2_000;
 const HOP_MS = 1_000;
 const BURST = 400;
 const ALONE = 40;
-const UNLIMITED = '100000000/1000000000/100000000';
 
 /** What every hop got done per second, round by round, and what it took alone. */
 type Figures = Record<'append' | 'subscription' | 'job' | 'write', number[]>;
@@ -46,19 +46,10 @@ export async function benchServers(): Promise<number> {
 
 async function measure(settings: Record<string, string>): Promise<void> {
   const keys = await seed(settings, PUBLICATIONS);
-  const limits = { RATE_LIMIT_PUBLIC: UNLIMITED, RATE_LIMIT_SECRET: UNLIMITED };
-  const service = await startProcess(
-    'services/main.js',
-    { ...settings, ...limits },
-    { faults_watched: false },
-  );
+  const service = await startMeasured('services/main.js', settings);
   const seeded = await keys.tokens(service.url);
   // Writes alone, as a cluster has them; what they write the first one projects.
-  const apart = await startProcess(
-    'services/command/main.js',
-    { ...settings, ...limits },
-    { faults_watched: false },
-  );
+  const apart = await startMeasured('services/command/main.js', settings);
   const { EVENTSTORE_URL, REDIS_URL, MONGODB_URL, REDIS_PREFIX } = settings;
   const name = REDIS_PREFIX!;
   const at = { EVENTSTORE_URL: EVENTSTORE_URL!, REDIS_URL: REDIS_URL!, MONGODB_URL: MONGODB_URL!, name };

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
-import { START, type StreamName, streamName } from '../../shared/contracts/envelope';
+import { START } from '../../shared/contracts/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
@@ -10,7 +9,7 @@ import { openImpatientStore, openStore } from '../support/eventstore-standin/ser
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
-import { anEvent, someEvents } from './some-events';
+import { anEvent, aStream, someEvents } from './some-events';
 
 /** Faults that no real server can be asked for: always on the stand-in. */
 let folder: TempDir;
@@ -27,8 +26,6 @@ afterEach(async () => {
   await server.stop();
   folder.remove();
 });
-
-const aStream = (): StreamName => streamName('live', 'publication', randomUUID());
 
 async function timed(work: () => Promise<unknown>): Promise<{ outcome: unknown; ms: number }> {
   const started_ms = performance.now();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type StreamName, streamName } from '../../shared/contracts/envelope';
+import { streamName } from '../../shared/contracts/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
@@ -10,7 +10,7 @@ import { openImpatientStore, openStore } from '../support/eventstore-standin/ser
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
-import { someEvents } from './some-events';
+import { aStream, someEvents } from './some-events';
 
 /** Faults that no real server can be asked for: always on the stand-in. */
 let folder: TempDir;
@@ -30,8 +30,6 @@ afterEach(async () => {
   await server.stop();
   folder.remove();
 });
-
-const aStream = (): StreamName => streamName('live', 'publication', randomUUID());
 
 function follow(options: FollowerOptions = {}): Follower {
   const follower = new Follower(store, options);

@@ -84,13 +84,9 @@ export class MongoViewVersion implements ViewVersion {
   /** All of one collection, with the same parts. */
   private async getTogether(asked: readonly Get[]): Promise<(StoredDocument | undefined)[]> {
     const [{ collection, parts }] = asked as [Get, ...Get[]];
-    const found = await this.getMany(
-      collection,
-      asked.map(({ id }) => id),
-      parts,
-    );
-    const by_id = new Map(found.map((document) => [document.id, document]));
-    return asked.map(({ id }) => by_id.get(id));
+    const ids = asked.map(({ id }) => id);
+    const by_id = await this.byId(collection, [...new Set(ids)], parts);
+    return ids.map((id) => by_id.get(id));
   }
 
   /** In the order of `ids`; an id that is there twice is answered once. */
@@ -101,10 +97,17 @@ export class MongoViewVersion implements ViewVersion {
   ): Promise<StoredDocument[]> {
     const distinct = [...new Set(ids)];
     if (distinct.length === 0) return [];
-    const filter = { _id: { $in: distinct } };
-    const found = await this.list(collection, filter, parts);
-    const by_id = new Map(found.map((document) => [document.id, document]));
+    const by_id = await this.byId(collection, distinct, parts);
     return distinct.flatMap((id) => by_id.get(id) ?? []);
+  }
+
+  private async byId(
+    collection: CollectionName,
+    ids: readonly string[],
+    parts: readonly DocumentPart[],
+  ): Promise<ReadonlyMap<string, StoredDocument>> {
+    const found = await this.list(collection, { _id: { $in: [...ids] } }, parts);
+    return new Map(found.map((document) => [document.id, document]));
   }
 
   find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {

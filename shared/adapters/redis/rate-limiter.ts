@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { Gather } from '../../kernel/gather';
-import type { RateLimiter, Tier, Verdict } from '../../ports/rate-limiter';
+import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, takeToken } from '../../ports/token-bucket';
 import { connectImpatient, unavailable, untilReady } from './connection';
 import { TAKE_TOKEN } from './take-token';
@@ -27,12 +27,6 @@ interface WithScript {
     now_ms: number,
     count: number,
   ): Promise<string>;
-}
-
-interface Take {
-  readonly subject: string;
-  readonly tier: Tier;
-  readonly now_ms: number;
 }
 
 /** What one script run may be asked for: it holds up everything else in Redis. */

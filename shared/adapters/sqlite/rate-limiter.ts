@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
-import type { RateLimiter, Tier, Verdict } from '../../ports/rate-limiter';
+import { Gather } from '../../kernel/gather';
+import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, idleFromMs, takeToken } from '../../ports/token-bucket';
 import { Connection } from './connection';
 import { isDamage } from './errors';
@@ -22,18 +23,10 @@ const DEADLINE_MS = 100;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
 
-interface Asked {
-  readonly subject: string;
-  readonly tier: Tier;
-  readonly now_ms: number;
-  readonly resolve: (verdict: Verdict) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** Token buckets in a SQLite file, exact across all processes that have it open. */
 export class SqliteRateLimiter implements RateLimiter {
   private readonly connection: Connection;
-  private readonly waiting: Asked[] = [];
+  private readonly takes = new Gather((takes: readonly Take[]) => this.takeTogether(takes));
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
   private constructor(connection: Connection) {
@@ -58,36 +51,25 @@ export class SqliteRateLimiter implements RateLimiter {
   }
 
   take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
-    return new Promise((resolve, reject) => {
-      if (this.waiting.length === 0) setImmediate(() => this.answerWaiting());
-      this.waiting.push({ subject, tier, now_ms, resolve, reject });
-    });
+    return this.takes.one('', { subject, tier, now_ms });
   }
 
   /** Those that asked in one turn of the event loop share a transaction, each with what the one before has left. */
-  private async answerWaiting(): Promise<void> {
-    const asked = this.waiting.splice(0);
-    try {
-      const turn = (): Verdict[] => this.takeAll(asked);
-      const verdicts = await this.connection.attempt(() => this.connection.transaction(turn), DEADLINE_MS);
-      asked.forEach(({ resolve }, index) => {
-        resolve(verdicts[index]!);
-      });
-    } catch (error) {
-      for (const { reject } of asked) reject(error);
-    }
+  private async takeTogether(takes: readonly Take[]): Promise<Verdict[]> {
+    const turn = (): Verdict[] => this.takeAll(takes);
+    return this.connection.attempt(() => this.connection.transaction(turn), DEADLINE_MS);
   }
 
-  private takeAll(asked: readonly Asked[]): Verdict[] {
+  private takeAll(takes: readonly Take[]): Verdict[] {
     const changed = new Map<string, { state: BucketState; tier: Tier }>();
-    const verdicts = asked.map(({ subject, tier, now_ms }) => {
+    const verdicts = takes.map(({ subject, tier, now_ms }) => {
       const before = changed.get(subject)?.state ?? this.read(subject);
       const { state, verdict } = takeToken(before, tier, now_ms);
       if (state !== before) changed.set(subject, { state, tier });
       return verdict;
     });
     for (const [subject, { state, tier }] of changed) this.write(subject, state, idleFromMs(state, tier));
-    this.sweep(asked.at(-1)!.now_ms);
+    this.sweep(takes.at(-1)!.now_ms);
     return verdicts;
   }
 
