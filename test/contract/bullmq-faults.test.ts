@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { BullmqJobQueue } from '../../shared/adapters/bullmq/job-queue';
 import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
+import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
 import { describeOn, OwnServer } from '../support/real-servers';
 import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
 
@@ -73,6 +74,34 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
     const began_ms = Date.now();
     await worker.stop();
     expect(Date.now() - began_ms).toBeLessThan(TOLD_MS_MAX);
+  });
+
+  test('a lane goes on though the way to Redis forgot its connection while it was made', async () => {
+    const network = new ForgetfulNetwork({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
+    await network.listen();
+    const url = `redis://127.0.0.1:${network.port}`;
+    const distant = new BullmqJobQueue({ url, realm: 'live', lane_count: LANES, look_every_s: 0.1 });
+    const redis = new Redis(server.url);
+    const waiting = async (): Promise<number> =>
+      String(await redis.client('LIST')).match(/cmd=bzpopmin/g)?.length ?? 0;
+    const seen = new Set<number>();
+    try {
+      await distant.work(async ({ lane }) => void seen.add(lane));
+      await waitFor(async () => (await waiting()) === LANES);
+      const before = network.carried;
+      server.freeze();
+      // Each worker gives up the connection that it waits on, and makes another.
+      await waitFor(() => network.carried >= before + LANES);
+      network.forget();
+      server.thaw();
+      for (let lane = 0; lane < LANES; lane++)
+        await waitFor(() => queue.enqueue(aJob(lane, 0)).then(() => true));
+      await waitFor(() => seen.size === LANES, { what: 'lanes that go on' });
+    } finally {
+      redis.disconnect();
+      await distant.close();
+      await network.close();
+    }
   });
 
   test('restarts under load: every lane goes on, in order, one at a time', async () => {

@@ -12,8 +12,8 @@ const STALLED_EVERY_MS = 2_000;
 /** How long a lane may rest whose worker died between being told of a job and taking it; each look costs two commands. */
 const LOOK_EVERY_S = 2;
 const RETRY_FETCH_MS = 500;
-/** Longer than a worker waits for a job in one command. */
-const SILENCE_MS = 10_000;
+/** Longer than a worker waits for a job in one command, which BullMQ lets take 10 s at most. */
+const SILENCE_MS = 12_000;
 const HAND_BACK_MS = 2_000;
 
 export interface LaneWorkersOptions {

@@ -7,8 +7,8 @@ import { RunningHandlers } from './running-handlers';
 const LOCK_MS = 5_000;
 const STALLED_EVERY_MS = 2_000;
 const RETRY_FETCH_MS = 500;
-/** Longer than a worker waits for a job in one command. */
-const SILENCE_MS = 10_000;
+/** Longer than a worker waits for a job in one command, which BullMQ lets take 10 s at most. */
+const SILENCE_MS = 12_000;
 const HAND_BACK_MS = 2_000;
 
 export interface MediaWorkerOptions extends Required<MediaTasksOptions> {

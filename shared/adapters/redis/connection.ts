@@ -37,6 +37,10 @@ export interface PatientConnection {
   end(): void;
 }
 
+/**
+ * A connection that is silent for `silence_ms` while something is awaited of it is made anew; that has to be longer than
+ * a copy may be told to block. It counts from the first word on, for which nobody else sets a limit.
+ */
 export function connectPatient(url: string, silence_ms: number): PatientConnection {
   let ending = false;
   const retryStrategy = (tries: number) => (ending ? null : shared.retryStrategy(tries));
@@ -44,8 +48,7 @@ export function connectPatient(url: string, silence_ms: number): PatientConnecti
   const connection = quiet(new Redis(url, options));
   const all = [connection];
   connection.duplicate = (override) => {
-    // A copy is for blocking, and silence is what it waits in.
-    const copy = Redis.prototype.duplicate.call(connection, { ...override, socketTimeout: undefined });
+    const copy = Redis.prototype.duplicate.call(connection, override);
     all.push(quiet(copy));
     return copy as never;
   };

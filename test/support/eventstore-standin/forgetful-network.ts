@@ -8,9 +8,12 @@ export class ForgetfulNetwork {
   private readonly pairs = new Set<readonly [Socket, Socket]>();
   private readonly server: Server;
   port = 0;
+  /** Connections that were made, those that ended since among them. */
+  carried = 0;
 
   constructor(target: { host: string; port: number }) {
     this.server = createServer((near) => {
+      this.carried++;
       const pair = [near, connect(target.port, target.host)] as const;
       this.pairs.add(pair);
       const drop = (): void => {
