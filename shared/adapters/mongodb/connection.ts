@@ -8,7 +8,10 @@ import {
 } from 'mongodb';
 import type { Realm } from '../../contracts/realm';
 import { CatalogError } from '../../kernel/errors';
+import { endWritesWithTheirConnections } from './driver';
 import { isMissing, toCatalogError } from './errors';
+
+endWritesWithTheirConnections();
 
 /** Within these a server that is gone, or silent, is told of; the driver's own deadlines lie below it. */
 const DEADLINE_MS = 4_500;
