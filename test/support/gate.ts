@@ -27,9 +27,10 @@ export class Gate {
   async open(): Promise<void> {
     if (this.server) return;
     const server = createServer((socket) => this.pass(socket));
-    this.server = server;
     if (this.own_port === 0) this.own_port = await listenOnOwnPort(server);
     else await listenOn(server, this.own_port);
+    // Only now: one that could not be opened is not to pass for open for ever.
+    this.server = server;
   }
 
   /** Connections are cut and new ones refused. */
