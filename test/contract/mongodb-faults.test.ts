@@ -2,16 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { START } from '../../shared/contracts/envelope';
 import type { ViewVersion } from '../../shared/ports/view-store';
-import { Gate } from '../support/gate';
 import { NarrowNetwork } from '../support/narrow-network';
 import { describeOn, OwnServer } from '../support/real-servers';
 import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
 import { aBatch, aPublication, aWrite } from './some-documents';
 
-/** So many that one of them meets the moment, and often enough. */
-const CLIENTS = 25;
-const CUTS = 8;
-const ASK_EVERY_MS = 60;
 /** More than the system's buffers on both ends of a socket hold, and less than a document may. */
 const LARGE_LENGTH = 14_000_000;
 
@@ -78,39 +73,6 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     server.thaw();
     const answered = async () => (await view.checkpoint(0)) === START;
     await waitFor(answered, { timeout_ms: BACK_MS_MAX });
-  });
-
-  test('every client finds the server again, though all connections were cut at once amid calls', async () => {
-    const gate = new Gate(server.url);
-    await gate.open();
-    const url = gate.through(server.url);
-    const opening = Array.from({ length: CLIENTS }, () => MongoViewStore.open({ url, realm: 'live' }));
-    const clients = await Promise.all(opening);
-    const answered = clients.map(() => 0);
-    let stopping = false;
-    const asking = clients.map(async (client, index) => {
-      while (!stopping) {
-        const ask = (): Promise<unknown> => client.versions().then(() => answered[index]!++);
-        await Promise.allSettled([ask(), ask()]);
-        await sleep(Math.random() * ASK_EVERY_MS);
-      }
-    });
-    try {
-      for (let cuts = 0; cuts < CUTS; cuts++) {
-        await gate.shut();
-        await gate.open();
-        const before = [...answered];
-        await waitFor(() => answered.every((times, index) => times > before[index]!), {
-          timeout_ms: BACK_MS_MAX,
-          what: 'an answer to every client',
-        });
-      }
-    } finally {
-      stopping = true;
-      await Promise.all(asking);
-      await Promise.all(clients.map((client) => client.close()));
-      await gate.shut();
-    }
   });
 
   test.each(['stalls', 'breaks'] as const)(
