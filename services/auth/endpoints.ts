@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ApiKey } from '../../shared/contracts/aggregates/api-key';
 import type { JsonObject } from '../../shared/contracts/envelope';
 import { tokens as operations } from '../../shared/contracts/operations/tokens';
@@ -85,8 +85,7 @@ function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
 
 async function findKey(authenticator: Authenticator, given: string): Promise<ApiKey> {
   if (!API_KEY.test(given)) throw new CatalogError('key_invalid');
-  const hash = createHash('sha256').update(given).digest('hex');
-  return authenticator.assertUsable(await authenticator.findKeyByHash(hash));
+  return authenticator.assertUsable(await authenticator.findKeyByHash(hash('sha256', given, 'hex')));
 }
 
 function requireBearer(header: string | undefined): string {

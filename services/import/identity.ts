@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Store } from '../../shared/contracts/aggregates/store';
 import { deriveId, type ListingId, type MediaId, type PublicationId } from '../../shared/kernel/ids';
 import type { Fields } from './item';
@@ -34,7 +34,7 @@ export const listingKey = (name: string): string =>
 /** A hash of everything that the review says, in any order of its fields. */
 export function wordsOf(fields: Fields): string {
   const said = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify(said)).digest('hex');
+  return hash('sha256', JSON.stringify(said), 'hex');
 }
 
 function derive<Id extends PublicationId | ListingId | MediaId>(

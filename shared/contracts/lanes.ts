@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Lanes of a realm's pipeline, fixed when its view store is made. */
 export const LANE_COUNT = 8;
@@ -15,7 +15,7 @@ const remembered = new Map<string, number>();
 function numberOf(partition_key: string): number {
   const known = remembered.get(partition_key);
   if (known !== undefined) return known;
-  const number = createHash('sha1').update(partition_key).digest().readUInt32BE(0);
+  const number = hash('sha1', partition_key, 'buffer').readUInt32BE(0);
   if (remembered.size >= KEYS_REMEMBERED_MAX) remembered.clear();
   remembered.set(partition_key, number);
   return number;

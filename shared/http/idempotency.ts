@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { JsonValue } from '../contracts/envelope';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { deriveId, generateId } from '../kernel/ids';
@@ -167,9 +167,7 @@ export function idempotencyKeyOf(header: string | undefined): string | undefined
 
 /** Equal for requests that ask for the same: the order of an object's fields says nothing. */
 export function fingerprintOf(...parts: readonly JsonValue[]): string {
-  return createHash('sha256')
-    .update(JSON.stringify(parts.map(inOrder)))
-    .digest('base64url');
+  return hash('sha256', JSON.stringify(parts.map(inOrder)), 'base64url');
 }
 
 /** Bodies are at most 32 levels deep (`body.ts`). */

@@ -25,7 +25,7 @@ export function errorStage(log: Logger): ErrorRequestHandler {
 }
 
 /**
- * Every failure as a condition. A path that is not validly percent-encoded is the router's to find. Anything else that
+ * Every failure as a condition. A path that is not validly percent-encoded is found where its parameters are taken out. Anything else that
  * is no `CatalogError` is a fault of ours, a stray `ZodError` included: input is checked by `validation.ts`.
  */
 function toCatalogError(error: unknown): CatalogError {

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { JsonObject } from '../contracts/envelope';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
@@ -14,18 +14,21 @@ import { renderError } from './send-error';
 import { sendFile } from './send-file';
 import { receiveUpload } from './upload';
 
+/** Serves a request to the route's path, in which `params` were found, decoded. */
+export type RouteServer = (req: Request, res: Response, params: ApiRequest['params']) => Promise<void>;
+
 /**
  * An authenticated request's way through one route: permissions → path ids → body → (once per Idempotency-Key) handler
  * → answer.
  */
-export function serveRoute(route: Route, idempotency?: Idempotency): RequestHandler {
-  return async (req, res) => {
+export function serveRoute(route: Route, idempotency?: Idempotency): RouteServer {
+  return async (req, res, given) => {
     const { principal, request_id } = contextOf(res);
     if (principal === undefined) throw new CatalogError('unauthenticated');
     assertPermitted(principal, route);
     const query = queryParameters(req.url);
     for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
-    const params = pathParameters(req);
+    const params = pathParameters(given);
     const body = await bodyOf(route, req, res, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
@@ -91,13 +94,8 @@ async function bodyOf(
   return receiveUpload(req, route.upload, principal, admit);
 }
 
-function pathParameters(req: Request): ApiRequest['params'] {
-  const params: Record<string, string> = {};
-  for (const [name, value] of Object.entries(req.params)) {
-    const text = String(value);
-    params[name] = name === 'id' ? pathId(text) : text;
-  }
-  return params;
+function pathParameters(given: ApiRequest['params']): ApiRequest['params'] {
+  return given.id === undefined ? given : { ...given, id: pathId(given.id) };
 }
 
 function pathId(text: string): string {

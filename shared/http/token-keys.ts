@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, ConfigError } from '../kernel/config';
@@ -17,7 +17,7 @@ export async function loadTokenKeys(
     return parseRing(await readRing(config.JWT_KEYS_FILE), config.JWT_KEYS_FILE);
   if (config.JWT_SECRET !== undefined) {
     // Named by its hash, so that every process with the same secret knows the others' tokens.
-    const name = createHash('sha256').update(config.JWT_SECRET).digest('hex').slice(0, 12);
+    const name = hash('sha256', config.JWT_SECRET, 'hex').slice(0, 12);
     return parseRing(JSON.stringify([{ kid: name, alg: 'HS256', secret: config.JWT_SECRET }]), 'JWT_SECRET');
   }
   const path = join(config.DATA_DIR, OWN_RING_FILE);

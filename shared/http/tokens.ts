@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { CatalogError } from '../kernel/errors';
 import { generateId } from '../kernel/ids';
@@ -48,7 +48,7 @@ export class TokenCodec {
 
   /** Throws `token_expired` for a token that was good once, `token_invalid` for everything else that is not. */
   verify(token: string): TokenClaims {
-    const name = createHash('sha256').update(token).digest('base64url');
+    const name = hash('sha256', token, 'base64url');
     const known = this.verified.get(name);
     const claims = known ?? this.check(token);
     if (claims.exp * 1000 <= this.options.system.now()) {

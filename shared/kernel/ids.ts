@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isUuid } from './uuid';
 
 /** Ids are UUIDv7 strings in lower case (decisions §1); each kind is a type of its own. */
@@ -41,7 +41,7 @@ export function generateId<Id extends AnyId>(now_ms: number, random: RandomBytes
  * UUIDv7 in form: `ms` should be a stable time, such as the store's creation.
  */
 export function deriveId<Id extends AnyId>(ms: number, ...names: string[]): Id {
-  return uuidFrom(ms, createHash('sha256').update(names.join('\u0000')).digest()) as Id;
+  return uuidFrom(ms, hash('sha256', names.join('\u0000'), 'buffer')) as Id;
 }
 
 function uuidFrom(ms: number, bits: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Environment } from '../../../shared/contracts/realm';
 import type { KeyType } from '../../../shared/contracts/vocabulary';
 import type { RandomBytes } from '../../../shared/kernel/ids';
@@ -14,5 +14,5 @@ export function generateKey(type: KeyType, environment: Environment, random: Ran
 
 /** What is kept of a key: SHA-256 of the whole, hex. */
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key, 'hex');
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Key, ViewDocument } from '../../contracts/documents';
 import type { WordMatch, WordScope, WordTerms } from '../../ports/view-store';
 import type { SqlValue } from './connection';
@@ -20,7 +20,7 @@ function tagOf(values: readonly Key[]): string {
   const name = JSON.stringify(values);
   const known = tags.get(name);
   if (known !== undefined) return known;
-  const tag = createHash('sha256').update(name).digest('hex').slice(0, TAG_LENGTH);
+  const tag = hash('sha256', name, 'hex').slice(0, TAG_LENGTH);
   if (tags.size >= TAGS_REMEMBERED_MAX) tags.clear();
   tags.set(name, tag);
   return tag;
