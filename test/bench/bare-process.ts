@@ -2,13 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { NODE_ARGUMENTS } from './measured';
 
 /** Starts a baseline of this folder, which prints its port. */
 export async function startBare(
   script: string,
   args: readonly (string | number)[],
 ): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [join(__dirname, script), ...args.map(String)], {
+  const child = spawn(process.execPath, [...NODE_ARGUMENTS, join(__dirname, script), ...args.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { ownNames, SERVER_SETTINGS, serversOfEnvironment } from '../support/own-servers';
 import { endAll } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
@@ -48,7 +49,7 @@ async function measure(settings: Record<string, string>): Promise<void> {
   const keys = await seed(settings, PUBLICATIONS);
   const service = await startMeasured('services/main.js', settings);
   const seeded = await keys.tokens(service.url);
-  // Writes alone, as a cluster has them; what they write the first one projects.
+  // Writes alone; what they write the first one projects.
   const apart = await startMeasured('services/command/main.js', settings);
   const { EVENTSTORE_URL, REDIS_URL, MONGODB_URL, REDIS_PREFIX } = settings;
   const name = REDIS_PREFIX!;
@@ -67,10 +68,12 @@ async function measure(settings: Record<string, string>): Promise<void> {
   const loaded = (load: Load, at_once: number): Round => {
     return () => requestsPerSecond(load, at_once, ROUND_MS);
   };
-  // What is still to be projected would take its time from the round after it.
-  const written = (load: Load): Round => {
+  // What is still to be projected would take its time from the round after it. `held` rests meanwhile, and so takes no
+  // time from the writes: in a cluster it has cores of its own.
+  const written = (load: Load, held?: ChildProcess): Round => {
     return async () => {
-      const rate = await requestsPerSecond(load, 64, ROUND_MS);
+      held?.kill('SIGSTOP');
+      const rate = await requestsPerSecond(load, 64, ROUND_MS).finally(() => held?.kill('SIGCONT'));
       await live.level(seeded.store_id);
       return rate;
     };
@@ -101,8 +104,8 @@ async function measure(settings: Record<string, string>): Promise<void> {
       await compare({ name: `write, ${mode}: bare append alone`, service, ...append }, ROUNDS);
     }
     const pidsApart = { service: apart.child.pid!, bare: bareRoute.child.pid! };
-    const writes = written(requestsOf(apart.url, seeded).writeAsync);
-    const inApart = { name: 'write, in a process apart: bare in a route', service: writes, pids: pidsApart };
+    const writes = written(requestsOf(apart.url, seeded).writeAsync, service.child);
+    const inApart = { name: 'write, a command process: bare in a route', service: writes, pids: pidsApart };
     await compare({ ...inApart, ...route }, ROUNDS);
     const projection = { service: () => live.burst(BURST), bare: slowestHop, target: 0.5 };
     await compare({ name: 'live projection, slowest bare hop', ...projection }, ROUNDS);

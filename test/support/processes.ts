@@ -33,9 +33,12 @@ const ROOT = join(__dirname, '..', '..');
 export async function startProcess(
   main: string,
   environment: Record<string, string>,
-  { faults_watched = true }: { readonly faults_watched?: boolean } = {},
+  {
+    faults_watched = true,
+    node_arguments = [],
+  }: { readonly faults_watched?: boolean; readonly node_arguments?: readonly string[] } = {},
 ): Promise<RunningProcess> {
-  const child = spawn(process.execPath, [join(ROOT, main)], {
+  const child = spawn(process.execPath, [...node_arguments, join(ROOT, main)], {
     env: {
       ...environmentWithoutServers(),
       PORT: '0',
