@@ -9,6 +9,8 @@ export interface Comparison {
   readonly bare: Round;
   /** What the ratio is to be at least. */
   readonly target?: number;
+  /** Waits, after a round of the service, for what it has left to do: no part of any round. */
+  readonly settle?: () => Promise<void>;
   /** The two processes, where what they use of the CPU is told as well. */
   readonly pids?: { readonly service: number; readonly bare: number };
 }
@@ -27,13 +29,15 @@ export const printHead = (what: string): void =>
 
 /** The two in turns, a round each, after a round each that does not count; prints medians. */
 export async function compare(comparison: Comparison, rounds: number): Promise<void> {
-  const { name, service, bare, target, pids } = comparison;
+  const { name, service, bare, settle, target, pids } = comparison;
   const rates = { service: [] as number[], bare: [] as number[], ratio: [] as number[] };
   const cpu = { service: [] as number[], bare: [] as number[], ratio: [] as number[] };
   await service();
+  await settle?.();
   await bare();
   for (let round = 0; round < rounds; round++) {
     const a = await withCpu(service, pids?.service);
+    await settle?.();
     const b = await withCpu(bare, pids?.bare);
     rates.service.push(a.rate);
     rates.bare.push(b.rate);

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { ownNames, SERVER_SETTINGS, serversOfEnvironment } from '../support/own-servers';
 import { endAll } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
@@ -68,14 +67,13 @@ async function measure(settings: Record<string, string>): Promise<void> {
   const loaded = (load: Load, at_once: number): Round => {
     return () => requestsPerSecond(load, at_once, ROUND_MS);
   };
-  // What is still to be projected would take its time from the round after it. `held` rests meanwhile, and so takes no
-  // time from the writes: in a cluster it has cores of its own.
-  const written = (load: Load, held?: ChildProcess): Round => {
-    return async () => {
-      held?.kill('SIGSTOP');
-      const rate = await requestsPerSecond(load, 64, ROUND_MS).finally(() => held?.kill('SIGCONT'));
-      await live.level(seeded.store_id);
-      return rate;
+  // What is still to be projected would take its time from the round after it.
+  const settle = (): Promise<void> => live.level(seeded.store_id);
+  // Rests while a command process is measured, which in a cluster has cores of its own.
+  const undisturbed = (round: Round): Round => {
+    return () => {
+      service.child.kill('SIGSTOP');
+      return round().finally(() => service.child.kill('SIGCONT'));
     };
   };
   const rates = noFigures();
@@ -98,14 +96,20 @@ async function measure(settings: Record<string, string>): Promise<void> {
     await compare({ name: 'listing page of 20', ...page, target: 0.7, pids }, ROUNDS);
     const append = { bare: () => hops.append(ROUND_MS), target: 0.6 };
     const route = { bare: loaded(ask.bareAppend(bareRoute.url), 64), target: 0.6 };
-    const modes = { projected: written(ask.write), 'respond-async': written(ask.writeAsync) };
-    for (const [mode, service] of Object.entries(modes)) {
-      await compare({ name: `write, ${mode}: bare append in a route`, service, ...route }, ROUNDS);
-      await compare({ name: `write, ${mode}: bare append alone`, service, ...append }, ROUNDS);
+    const modes = { projected: ask.write, 'respond-async': ask.writeAsync };
+    for (const [mode, load] of Object.entries(modes)) {
+      const write = { service: loaded(load, 64), settle };
+      await compare({ name: `write, ${mode}: bare append in a route`, ...write, ...route }, ROUNDS);
+      await compare({ name: `write, ${mode}: bare append alone`, ...write, ...append }, ROUNDS);
     }
     const pidsApart = { service: apart.child.pid!, bare: bareRoute.child.pid! };
-    const writes = written(requestsOf(apart.url, seeded).writeAsync, service.child);
-    const inApart = { name: 'write, a command process: bare in a route', service: writes, pids: pidsApart };
+    const writes = undisturbed(loaded(requestsOf(apart.url, seeded).writeAsync, 64));
+    const inApart = {
+      name: 'write, a command process: bare in a route',
+      service: writes,
+      settle,
+      pids: pidsApart,
+    };
     await compare({ ...inApart, ...route }, ROUNDS);
     const projection = { service: () => live.burst(BURST), bare: slowestHop, target: 0.5 };
     await compare({ name: 'live projection, slowest bare hop', ...projection }, ROUNDS);
