@@ -1,4 +1,5 @@
 import type { Position, StreamName } from '../shared/contracts/envelope';
+import { CatalogError } from '../shared/kernel/errors';
 
 /** The checkpoint or a document was not as it was read: another one works on the lane. Do it again from fresh reads. */
 export class LostRaceError extends Error {
@@ -28,8 +29,14 @@ export class RunningAlreadyError extends Error {
   }
 }
 
-/** One line for an operator. */
+/** One line for an operator; a failure without words of its own is told by its condition and what caused it. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error);
-  return text.replace(/\s+/g, ' ').slice(0, 500);
+  return textOf(error).replace(/\s+/g, ' ').slice(0, 500);
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message !== '') return error.message;
+  const what = error instanceof CatalogError ? error.condition : error.name;
+  return error.cause === undefined ? what : `${what}: ${textOf(error.cause)}`;
 }

@@ -1,11 +1,12 @@
 import type { Position } from '../shared/contracts/envelope';
 import { least } from '../shared/contracts/positions';
 import type { Realm } from '../shared/contracts/realm';
+import { CatalogError, isOutage } from '../shared/kernel/errors';
 import type { Logger } from '../shared/kernel/log';
 import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../shared/ports/view-store';
-import { RunningAlreadyError } from './errors';
+import { RunningAlreadyError, reasonOf } from './errors';
 import { FOLLOWED_WITHIN_MS } from './fed-versions';
 import { leaseOwner, takeLease } from './lease';
 import { LogFold } from './log-fold';
@@ -45,21 +46,53 @@ export interface RebuildResult {
 
 const LEASE = 'rebuild';
 const LEASE_TTL_MS = 15_000;
+/** How often a store may be away before a rebuild gives up, some minutes in all. */
+const OUTAGES_MAX = 20;
+const PAUSE_FIRST_MS = 500;
+const PAUSE_MAX_MS = 15_000;
 /** Workers read what is missing of a version that begins to be fed, lane by lane: it should not be much. */
 const REST_MAX = 1_000;
 
+/** One rebuild, however often a store is away meanwhile. */
+interface Run {
+  readonly owner: string;
+  readonly started_ms: number;
+  /** It had the lease once. */
+  begun: boolean;
+  events: number;
+}
+
 /**
  * Makes all documents of a realm anew from its log, beside those that are read, and then changes over to them in one
- * step. Works while a server runs and without one. Throws `PoisonError`, what the stores throw, and
- * `RunningAlreadyError`.
+ * step. Works while a server runs and without one; where a store is away meanwhile it goes on when that is back. Throws
+ * `PoisonError`, what the stores throw, and `RunningAlreadyError`.
  */
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
-  const { views, log, realm } = options;
-  const lease = await takeLease(views, LEASE, leaseOwner(), LEASE_TTL_MS, log);
+  const { realm, log, signal = new AbortController().signal } = options;
+  const run: Run = { owner: leaseOwner(), started_ms: performance.now(), begun: false, events: 0 };
+  for (let outages = 0; ; outages++) {
+    try {
+      return await rebuildOnce(options, run);
+    } catch (error) {
+      if (!run.begun || signal.aborted || !isOutage(error) || outages === OUTAGES_MAX) throw error;
+      log.warn({ realm, reason: reasonOf(error) }, 'a store is away: the rebuild goes on when it is back');
+    }
+    await pause(Math.min(PAUSE_FIRST_MS * 2 ** outages, PAUSE_MAX_MS), signal);
+  }
+}
+
+async function rebuildOnce(options: RebuildOptions, run: Run): Promise<RebuildResult> {
+  const { views, log, realm, signal } = options;
+  const lease = await takeLease(views, LEASE, run.owner, LEASE_TTL_MS, log);
   if (!lease) throw new RunningAlreadyError(`a rebuild of ${realm}`, LEASE_TTL_MS);
+  run.begun = true;
   try {
-    const signals = options.signal ? [options.signal, lease.lost] : [lease.lost];
-    return await rebuildLeased({ ...options, signal: AbortSignal.any(signals) });
+    const signals = signal ? [signal, lease.lost] : [lease.lost];
+    const result = await rebuildLeased({ ...options, signal: AbortSignal.any(signals) }, run);
+    // Not this one's doing: either another has it now, and the next try is told so, or its store was away for long.
+    if (result.outcome === 'interrupted' && !signal?.aborted)
+      throw new CatalogError('unavailable', { message: 'the lease could not be kept' });
+    return result;
   } finally {
     await lease.release();
   }
@@ -96,18 +129,21 @@ export async function rollback(
   return { version: retired.version, previous: active.version };
 }
 
-async function rebuildLeased(options: RebuildOptions & { signal: AbortSignal }): Promise<RebuildResult> {
+async function rebuildLeased(
+  options: RebuildOptions & { signal: AbortSignal },
+  run: Run,
+): Promise<RebuildResult> {
   const { views, signal, log, realm } = options;
-  const started_ms = performance.now();
   const info = await candidate(views);
   const version = await views.open(info.version);
   log.info({ realm, version: info.version, resumed: info.status }, 'rebuilding documents from the log');
 
-  const events = info.status === 'building' ? await readWholeLog(options, version) : 0;
+  if (info.status === 'building') await readWholeLog(options, version, run);
   const previous = (await views.versions()).find(({ status }) => status === 'active')?.version ?? null;
   let verified: VerifyResult | null = null;
   const end = (outcome: RebuildResult['outcome']): RebuildResult => {
-    const duration_ms = Math.round(performance.now() - started_ms);
+    const { events } = run;
+    const duration_ms = Math.round(performance.now() - run.started_ms);
     log.info({ realm, version: info.version, outcome, events, duration_ms }, 'rebuild ended');
     return { outcome, version: info.version, previous, events, duration_ms, verified };
   };
@@ -147,8 +183,8 @@ async function candidate(views: ViewStore): Promise<VersionInfo> {
   return kept ?? (await views.createVersion(VIEW_SCHEMA));
 }
 
-/** Up to the log's head, and on while more than a little came meanwhile. Gives the number of events. */
-async function readWholeLog(options: RebuildOptions, version: ViewVersion): Promise<number> {
+/** Up to the log's head, and on while more than a little came meanwhile. */
+async function readWholeLog(options: RebuildOptions, version: ViewVersion, run: Run): Promise<void> {
   const { events, views, system, log, signal } = options;
   const poison = options.on_poison === 'park' ? 'park' : 'throw';
   const onParked = logParked.bind(undefined, log, version.version);
@@ -162,12 +198,14 @@ async function readWholeLog(options: RebuildOptions, version: ViewVersion): Prom
     await fold.advance({
       to: Array.from({ length: views.lane_count }, () => head),
       signal,
-      onBatch: (position, count) => meter.advance(position, count),
+      onBatch: (position, count) => {
+        run.events += count;
+        meter.advance(position, count);
+      },
     });
     read = meter.count - before;
     head = await events.head();
   } while (read > REST_MAX && !signal?.aborted);
-  return meter.count;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { StreamName } from '../../shared/contracts/envelope';
-import { CatalogError } from '../../shared/kernel/errors';
+import { isOutage } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
 
 /** Per log, the end of each stream's queue of writers. */
@@ -32,6 +32,5 @@ export async function inTurn<Result>(
 function ignore(): void {}
 
 function throwOutage(error: unknown): void {
-  const outage = error instanceof CatalogError && /^(unavailable|database_timeout)$/.test(error.condition);
-  if (outage) throw error;
+  if (isOutage(error)) throw error;
 }

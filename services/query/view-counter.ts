@@ -1,5 +1,5 @@
 import type { Environment } from '../../shared/contracts/realm';
-import { CatalogError } from '../../shared/kernel/errors';
+import { isOutage } from '../../shared/kernel/errors';
 import { generateId, type PublicationId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
@@ -41,8 +41,6 @@ interface Entry extends Viewed {
 const PUBLICATIONS_MAX = 50_000;
 /** So many appends share a commit; more would hold up the reads of this process. */
 const CONCURRENCY = 16;
-/** After these the next append would most likely fail as well. */
-const STORE_IS_DOWN: ReadonlySet<string> = new Set(['unavailable', 'database_timeout']);
 
 /**
  * Counts views and hands them on, one batch per publication and interval (decisions §5). What cannot be handed on
@@ -127,7 +125,7 @@ export class ViewCounter {
 
   private async work(queue: Iterable<[string, Entry]>, failures: unknown[]): Promise<void> {
     for (const [key, entry] of queue) {
-      if (failures.some(isDown)) return;
+      if (failures.some(isOutage)) return;
       try {
         await this.handOn(key, entry);
       } catch (error) {
@@ -151,6 +149,3 @@ export class ViewCounter {
     return { environment, publication_id, count, id: generateId(now(), random), retried: false };
   }
 }
-
-const isDown = (error: unknown): boolean =>
-  error instanceof CatalogError && STORE_IS_DOWN.has(error.condition);

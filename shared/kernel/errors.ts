@@ -69,3 +69,9 @@ export class CatalogError extends Error {
     return new CatalogError(faults[0]?.condition ?? 'field_invalid', { faults });
   }
 }
+
+/** A store is away or silent: nothing is wrong with what was asked of it, and later it may be done. */
+export function isOutage(error: unknown): error is CatalogError {
+  if (!(error instanceof CatalogError)) return false;
+  return error.condition === 'unavailable' || error.condition === 'database_timeout';
+}

@@ -6,6 +6,7 @@ import { rebuild, rollback } from '../../projections/rebuild';
 import { verify } from '../../projections/verify';
 import { VIEW_SCHEMA } from '../../projections/view-schema';
 import { streamName } from '../../shared/contracts/envelope';
+import { CatalogError } from '../../shared/kernel/errors';
 import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
 import { cleanFold, documentsOf, LANES } from '../support/folding';
 import {
@@ -175,6 +176,29 @@ describe('a rebuild', () => {
       const { version } = (await views.versions())[0]!;
       expect(await documentsOf(await views.open(version))).toEqual(expected);
     }
+  });
+
+  test('goes on by itself after a store was away, and counts no event twice', async () => {
+    const events = new MemoryEventStore();
+    await play(events, history);
+    const views = new MemoryViewStore({ lane_count: LANES, transactions: false });
+    const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
+    let outages = 0;
+    building.beforeWrite = () => {
+      if (building.writes < 20 * (outages + 1) || outages === 2) return;
+      outages++;
+      throw new CatalogError(outages === 1 ? 'unavailable' : 'database_timeout');
+    };
+    const result = await rebuild({ ...realm.parts, events, views });
+    expect(outages).toBe(2);
+    expect(result).toMatchObject({ outcome: 'activated', events: history.length, verified: { clean: true } });
+    expect(await documentsOf(building)).toEqual(await documentsOf(await cleanFold(events.log)));
+  });
+
+  test('does not begin while a store is away', async () => {
+    const lease = { value: () => Promise.reject(new CatalogError('unavailable')) };
+    const views = Object.create(realm.views, { lease }) as ViewStore;
+    await expect(rebuild({ ...realm.parts, views })).rejects.toMatchObject({ condition: 'unavailable' });
   });
 
   test('gives up at an event that cannot be projected, and parks it where that is asked for', async () => {

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../kernel/errors';
+import { isOutage } from '../../kernel/errors';
 import type { LogBatch } from '../../ports/event-store';
 import { pause } from './deadline';
 import { failureOf } from './failures';
@@ -31,9 +31,4 @@ export async function* follow(following: Following): AsyncGenerator<LogBatch, vo
     await pause(pause_ms, ended);
     pause_ms = Math.min(pause_ms * 2, PAUSE_MAX_MS);
   }
-}
-
-/** A call of the session's own that was tried often enough. */
-function isOutage(error: unknown): boolean {
-  return error instanceof CatalogError && /^(unavailable|database_timeout)$/.test(error.condition);
 }
