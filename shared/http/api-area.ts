@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { CatalogError } from '../kernel/errors';
 import { attempt } from './attempt';
-import type { BearerCheck } from './authenticator';
+import { type BearerCheck, payerOf } from './authenticator';
 import { bearerIdentity } from './bearer';
 import { contextOf } from './context';
 import type { Idempotency } from './idempotency';
@@ -30,7 +30,7 @@ export function apiArea({ routes, authenticator, limits, idempotency }: ApiAreaO
     else {
       // Verified before a bucket is chosen: a valid token pays with its key's, anything else with its address's.
       const identity = await attempt(identify(req, res));
-      await limits.admitApi(req, res, identity.ok ? identity.value : undefined);
+      await limits.admitApi(req, res, identity.ok ? identity.value : payerOf(identity.error));
       if (!identity.ok) throw identity.error;
       contextOf(res).principal = identity.value;
     }

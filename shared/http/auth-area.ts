@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { CatalogError } from '../kernel/errors';
 import { attempt } from './attempt';
 import type { AuthEndpoints } from './auth-endpoint';
+import { payerOf } from './authenticator';
 import { readBody } from './body';
 import { contextOf } from './context';
 import type { Limits } from './rate-limit';
@@ -24,7 +25,8 @@ export function authArea(endpoints: AuthEndpoints, limits: Limits): RequestHandl
     }
     // Valid or not decides whose bucket pays, and an empty bucket comes before any other refusal.
     const exchange = await attempt(endpoint.open((name) => req.get(name)));
-    await limits.admitAuth(req, res, endpoint.name, exchange.ok ? exchange.value : undefined);
+    const payer = exchange.ok ? exchange.value : payerOf(exchange.error);
+    await limits.admitAuth(req, res, endpoint.name, payer);
     if (!exchange.ok) throw exchange.error;
     const body = await readBody(req, res);
     sendAnswer(req, res, { data: exchange.value.respond(body) });

@@ -7,6 +7,7 @@ import type { ActiveView } from '../ports/active-view';
 import type { ViewVersion } from '../ports/view-store';
 import type { CacheObserver } from './metrics';
 import type { Principal } from './principal';
+import type { KnownKey } from './rate-limit';
 import { ShortCache } from './short-cache';
 import type { TokenClaims, TokenCodec } from './tokens';
 
@@ -20,6 +21,24 @@ export interface AuthenticatorOptions {
   readonly keys: ActiveView;
   readonly system: System;
   readonly onCache?: CacheObserver;
+}
+
+/**
+ * The token is valid and names its key, whose state cannot be read: the request is refused as `unavailable`, and pays
+ * as that key all the same.
+ */
+export class KeyStateUnknown extends CatalogError {
+  readonly key: KnownKey;
+
+  constructor({ api_key_id, key_type }: KnownKey, cause: unknown) {
+    super('unavailable', { cause });
+    this.key = { api_key_id, key_type };
+  }
+}
+
+/** Whose bucket pays for a request that was refused for this; undefined: its address's. */
+export function payerOf(refusal: unknown): KnownKey | undefined {
+  return refusal instanceof KeyStateUnknown ? refusal.key : undefined;
 }
 
 /** What the edge needs of it. */
@@ -58,11 +77,11 @@ export class Authenticator {
 
   /**
    * Who stands behind a token of `/api/*`. Throws `token_invalid`, `token_expired`, `key_revoked`, `key_invalid`,
-   * `account_suspended`, or `unavailable` where the key's state cannot be read.
+   * `account_suspended`, or `KeyStateUnknown` where the key's state cannot be read.
    */
   async authenticate(bearer: string): Promise<Principal> {
     const { claims } = await this.verifyToken(bearer);
-    const status = await this.accountStatus(claims.account_id);
+    const status = await stateFor(claims, this.accountStatus(claims.account_id));
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
@@ -72,7 +91,7 @@ export class Authenticator {
   /** The token's claims and its key as it is now. Throws as `authenticate` does, but for the account. */
   async verifyToken(bearer: string): Promise<{ claims: TokenClaims; key: ApiKey }> {
     const claims = this.options.tokens.verify(bearer);
-    const key = await this.keysById.get(claims.api_key_id);
+    const key = await stateFor(claims, this.keysById.get(claims.api_key_id));
     return { claims, key: this.assertUsable(key) };
   }
 
@@ -108,6 +127,12 @@ export class Authenticator {
       throw error instanceof CatalogError ? error : new CatalogError('unavailable', { cause: error });
     }
   }
+}
+
+async function stateFor<State>(claims: TokenClaims, reading: Promise<State>): Promise<State> {
+  return reading.catch((error: unknown) => {
+    throw new KeyStateUnknown(claims, error);
+  });
 }
 
 async function findByHash(view: ViewVersion, key_hash: string): Promise<ApiKey | undefined> {

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../../shared/contracts/aggregates/api-key';
-import { Authenticator } from '../../../shared/http/authenticator';
+import { Authenticator, payerOf } from '../../../shared/http/authenticator';
 import { ShortCache } from '../../../shared/http/short-cache';
 import type { ActiveView } from '../../../shared/ports/active-view';
 import { codecAt, conditionOf, entries, grant, ring } from './token-fixtures';
@@ -99,6 +99,8 @@ describe('who stands behind a token', () => {
     state.down = true;
     expect(await conditionOf(() => authenticator.authenticate(token))).toBe('unavailable');
     expect(await conditionOf(() => authenticator.findKeyByHash('hash'))).toBe('unavailable');
+    const refusal = await authenticator.authenticate(token).catch((error: unknown) => error);
+    expect(payerOf(refusal)).toEqual({ api_key_id: grant.api_key_id, key_type: grant.key_type });
     state.down = false;
     expect(await authenticator.authenticate(token)).toBeDefined();
   });

@@ -1,3 +1,4 @@
+import { KeyStateUnknown } from '../../../shared/http/authenticator';
 import { clientAddress } from '../../../shared/http/client-address';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { RateLimiter } from '../../../shared/ports/rate-limiter';
@@ -44,6 +45,17 @@ describe('rate limits', () => {
       ]);
       expect([...app.limiter.taken.keys()].sort()).toEqual(['ip:127.0.0.1', `key:${KEY}`]);
     }));
+
+  test('a valid token whose key cannot be looked up pays with its key all the same', () => {
+    const key = { api_key_id: KEY, key_type: 'secret' } as const;
+    const authenticate = (): Promise<never> => Promise.reject(new KeyStateUnknown(key, new Error('down')));
+    return withApp({ authenticator: { authenticate } }, async (app) => {
+      const reply = await app.request('GET', '/api/echo', { token: 'secret' });
+      expect([reply.status, reply.headers['retry-after']]).toEqual([503, '2']);
+      expect(reply.headers['x-ratelimit-tier']).toBe('secret_key');
+      expect([...app.limiter.taken.keys()]).toEqual([`key:${KEY}`]);
+    });
+  });
 
   test('an empty bucket: 429 with Retry-After, the tier, and no top-level message', () =>
     withApp({ environment: { RATE_LIMIT_SECRET: '1/10/1' } }, async (app) => {
