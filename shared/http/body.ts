@@ -5,6 +5,8 @@ import { CatalogError } from '../kernel/errors';
 
 /** Of a JSON body, after it is decompressed. */
 const BODY_BYTES_MAX = 1_048_576;
+/** What a coding may add to bytes that it cannot make fewer. */
+const ENCODING_BYTES_MAX = 1_024;
 /** Nothing in the interface is nested deeper than a few levels; what walks a value may do so by recursion. */
 const DEPTH_MAX = 32;
 
@@ -32,8 +34,11 @@ export async function readBody(req: Request, res: Response): Promise<JsonObject>
     throw new CatalogError('unsupported_content_type', {
       message: 'The Content-Type must be application/json',
     });
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax(req)) throw tooLarge();
   await new Promise<void>((resolve, reject) => {
     parseJson(req, res, (error?: unknown) => (error ? reject(bodyFailure(error)) : resolve()));
+    // The parser tells of too much when all of it has come, which may be never.
+    if (req.headers['content-length'] === undefined) refuseMore(req, () => reject(tooLarge()));
   });
   const body = req.body as JsonValue;
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -60,16 +65,32 @@ export function hasBody(req: Request): boolean {
   return Number(req.headers['content-length'] ?? 0) > 0;
 }
 
+/** As it is sent: compressed it is hardly ever longer than what it says. */
+function bytesMax(req: Request): number {
+  return req.headers['content-encoding'] === undefined ? BODY_BYTES_MAX : BODY_BYTES_MAX + ENCODING_BYTES_MAX;
+}
+
+function refuseMore(req: Request, refuse: () => void): void {
+  let left = bytesMax(req);
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left >= 0) return;
+    req.off('data', count);
+    refuse();
+  };
+  req.on('data', count);
+}
+
+const tooLarge = (cause?: unknown): CatalogError =>
+  new CatalogError('too_large', { message: `The body is larger than ${BODY_BYTES_MAX} bytes`, cause });
+
 /** The parser's own failures, by their `type`; those of decompression have none. */
 function bodyFailure(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error;
   const type = error instanceof Error && 'type' in error ? error.type : undefined;
   switch (type) {
     case 'entity.too.large':
-      return new CatalogError('too_large', {
-        message: `The body is larger than ${BODY_BYTES_MAX} bytes`,
-        cause: error,
-      });
+      return tooLarge(error);
     case 'charset.unsupported':
     case 'encoding.unsupported':
       return new CatalogError('unsupported_content_type', { cause: error });

@@ -125,6 +125,28 @@ describe('bodies', () => {
     expect(reply.status).toBe(200);
   });
 
+  test.each([
+    ['says that it will be', `Content-Length: 1048577\r\n\r\n{`],
+    ['says that it will be, compressed', `Content-Encoding: gzip\r\nContent-Length: 1049601\r\n\r\n`],
+    ['is', `Transfer-Encoding: chunked\r\n\r\n100001\r\n${' '.repeat(0x100001)}\r\n1\r\n{`],
+  ])('a body that %s too large is refused before it ends, and its connection is cut', async (_, rest) => {
+    const socket = connect(app.port, '127.0.0.1');
+    const answer: Buffer[] = [];
+    socket.on('data', (bytes: Buffer) => answer.push(bytes));
+    socket.on('error', () => {});
+    const head = 'POST /api/publication HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n';
+    socket.write(`${head}Content-Type: application/json\r\n${rest}`);
+    const text = await waitFor(() => {
+      const so_far = Buffer.concat(answer).toString();
+      return so_far.includes('LIMIT_EXCEEDED') && so_far;
+    });
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const more = setInterval(() => socket.writable && socket.write(Buffer.alloc(1_048_576)), 1);
+    await closed;
+    clearInterval(more);
+  });
+
   test('a client that goes away in the middle of its body is no fault of the service', async () => {
     const taken = () => app.limiter.taken.get(`key:${KEY}`) ?? 0;
     const before = taken();
