@@ -25,7 +25,11 @@ export async function listen(handler: RequestListener, host: string, port: numbe
     response.once('close', () => running.delete(response));
     handler(request, response);
   };
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 66_000 }, serve);
+  // The app refuses what has no Host, in the shape of all its errors.
+  const server = createServer(
+    { keepAliveTimeout: 65_000, headersTimeout: 66_000, requireHostHeader: false },
+    serve,
+  );
   server.on('clientError', refuseUnreadable);
   // An expectation that nobody knows is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
   server.on('checkExpectation', serve);

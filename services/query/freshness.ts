@@ -9,6 +9,11 @@ import type { ViewVersion } from '../../shared/ports/view-store';
 const MIN_POSITION_WAIT_MS = 2_000;
 const RETRY_AFTER_S = 1;
 
+/** No log gets there; stores that count in 64 bits need not be asked for more. */
+const BEYOND_ALL: Position = 10n ** 19n;
+
+const atMost = (max: Position, position: Position): Position => (position < max ? position : max);
+
 /** The version that this whole read is answered from. Throws `unavailable` before anything was projected. */
 export async function activeVersion(view: ActiveView): Promise<ViewVersion> {
   const version = await view.current();
@@ -20,7 +25,7 @@ export async function activeVersion(view: ActiveView): Promise<ViewVersion> {
 export function minPositionOf(request: ApiRequest): Position | undefined {
   const text = request.header('x-catalog-min-position');
   if (text === undefined) return undefined;
-  if (/^\d{1,20}$/.test(text)) return BigInt(text);
+  if (/^\d+$/.test(text)) return atMost(BEYOND_ALL, BigInt(text));
   const constraint = 'a position as X-Catalog-Position gave it, in decimal digits';
   throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'X-Catalog-Min-Position', constraint }]);
 }

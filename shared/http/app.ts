@@ -13,7 +13,7 @@ import type { BearerCheck } from './authenticator';
 import { contextOf, startContext } from './context';
 import { cors } from './cors';
 import { DOCS_PATHS, docsFiles } from './docs/files';
-import { cacheHeaders, securityHeaders } from './headers';
+import { cacheHeaders, requireHost, securityHeaders } from './headers';
 import { addHealth, addMetrics, type ReadyCheck } from './health';
 import { Idempotency } from './idempotency';
 import { inTurn } from './in-turn';
@@ -64,7 +64,14 @@ export function buildApp(options: AppOptions): Express {
   app.disable('x-powered-by').disable('etag').disable('query parser');
   app.enable('strict routing').enable('case sensitive routing');
   app.use(
-    inTurn([startContext(system), accessLog(log, options.metrics), securityHeaders, cacheHeaders, cors]),
+    inTurn([
+      startContext(system),
+      accessLog(log, options.metrics),
+      securityHeaders,
+      cacheHeaders,
+      cors,
+      requireHost,
+    ]),
   );
   if (options.pictures) addPictures(app, options.pictures);
   const auth = authArea(options.auth ?? {}, limits);

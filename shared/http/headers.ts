@@ -1,9 +1,17 @@
 import type { RequestHandler } from 'express';
+import { CatalogError } from '../kernel/errors';
 import { contextOf } from './context';
 
 /** Second stage: what every response carries. */
 export const securityHeaders: RequestHandler = (_req, res, next) => {
   res.setHeader('X-Content-Type-Options', 'nosniff');
+  next();
+};
+
+/** Asked for here and not by Node, whose refusal would have no body and no `X-Request-Id` (RFC 9112 §3.2). */
+export const requireHost: RequestHandler = (req, _res, next) => {
+  if (req.headers.host === undefined && req.httpVersion === '1.1')
+    throw new CatalogError('malformed_request', { message: 'The Host header is missing' });
   next();
 };
 

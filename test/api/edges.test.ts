@@ -100,6 +100,18 @@ test('a header that is too long gets an error in the shape of all errors', async
   });
 });
 
+test('a request without a Host gets an error in the shape of all errors; before HTTP/1.1 none was needed', async () => {
+  const answer = await raw('GET /api/store HTTP/1.1\r\nConnection: close\r\n\r\n');
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  expect(answer).toMatch(/X-Request-Id: [\da-f-]{36}/);
+  expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({
+    code: 400,
+    status: 'error',
+    error: { code: 'INVALID_REQUEST', message: 'The Host header is missing' },
+  });
+  expect(await raw('GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+});
+
 test('bytes that are no HTTP get a 400 in the shape of all errors', async () => {
   const answer = await raw(
     'GET /api/store HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\nContent-Length: 3\r\n\r\n',

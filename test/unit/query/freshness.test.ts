@@ -64,13 +64,15 @@ describe('reading what was written', () => {
       world.ask('/api/store', from(10_000n)),
       world.ask('/api/publication/:id', { id: shirt.id, ...from(10_000n) }),
       world.ask('/api/listing/:id/publications', { id: idOf('nothing'), ...from(10_000n) }),
+      world.ask('/api/publications', from(BigInt('9'.repeat(1_000)))),
     ];
-    expect(await Promise.all(reads.map(refusal))).toEqual(['unavailable', 'unavailable', 'unavailable']);
+    const refusals = await Promise.all(reads.map(refusal));
+    expect(refusals).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable']);
     expect(Date.now() - started_ms).toBeGreaterThanOrEqual(1_900);
     await expect(world.ask('/api/store', from(10_000n))).rejects.toMatchObject({ retry_after_s: 1 });
   });
 
-  test.each(['', '-1', '1.5', 'newest', '0x10', '1'.repeat(21)])('"%s" is no position', async (text) => {
+  test.each(['', '-1', '1.5', 'newest', '0x10'])('"%s" is no position', async (text) => {
     const asked = { headers: { [POSITION]: text } };
     for (const path of ['/api/store', '/api/publications'])
       expect(await refusal(world.ask(path, asked))).toBe('invalid_query');
