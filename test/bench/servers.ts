@@ -96,6 +96,8 @@ async function measure(settings: Record<string, string>): Promise<void> {
     await compare({ name: 'listing page of 20', ...page, target: 0.7, pids }, ROUNDS);
     const append = { bare: () => hops.append(ROUND_MS), target: 0.6 };
     const route = { bare: loaded(ask.bareAppend(bareRoute.url), 64), target: 0.6 };
+    // What HTTP alone leaves of the bare loop: no service behind it can reach more.
+    await compare({ name: 'bare append in a route: alone', service: route.bare, bare: append.bare }, ROUNDS);
     const modes = { projected: ask.write, 'respond-async': ask.writeAsync };
     for (const [mode, load] of Object.entries(modes)) {
       const write = { service: loaded(load, 64), settle };
