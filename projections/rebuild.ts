@@ -39,6 +39,7 @@ export interface RebuildResult {
   readonly version: number;
   /** Retired by the flip, still fed, and what `rollback` goes back to. */
   readonly previous: number | null;
+  /** Read from the log by this rebuild; what has to be read again after an outage counts again. */
   readonly events: number;
   readonly duration_ms: number;
   readonly verified: VerifyResult | null;
