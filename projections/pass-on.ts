@@ -40,7 +40,10 @@ export function passListing(
     unit.react<StoreView>('stores', store_id, (view) => reactToListing(view, id, transition));
 }
 
-/** To what says who refers to which media; `store_id`: of what refers, null where it is deleted. */
+/**
+ * To what says who refers to which media; `store_id`: of what refers, null where it is deleted. A use that is beyond the
+ * event was written by who folds the same events and is further on: it is not gone back with.
+ */
 export function passUses(
   unit: UnitOfWork,
   used_by: MediaUse & { readonly store_id: Key },
@@ -49,10 +52,11 @@ export function passUses(
 ): void {
   const { collection, id, store_id } = used_by;
   if (before === after) return;
+  const behind = (media_id: string): boolean => !unit.isBeyond('media_uses', useId(media_id, id));
   for (const media_id of before)
-    if (!after.includes(media_id)) unit.set('media_uses', useId(media_id, id), null);
+    if (!after.includes(media_id) && behind(media_id)) unit.set('media_uses', useId(media_id, id), null);
   for (const media_id of after)
-    if (!before.includes(media_id))
+    if (!before.includes(media_id) && behind(media_id))
       unit.set('media_uses', useId(media_id, id), mediaUse(store_id, media_id, { collection, id }));
 }
 

@@ -148,6 +148,11 @@ export class UnitOfWork {
     return this.working(collection, id).view as Known<V>;
   }
 
+  /** Whether the document knows more than the event at hand. */
+  isBeyond(collection: CollectionName, id: string): boolean {
+    return this.working(collection, id).position > this.event.position;
+  }
+
   /** A change that the view itself guards, by its own stream's revision. */
   set(
     collection: CollectionName,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { LostRaceError } from '../../projections/errors';
+import { useId } from '../../projections/views/media-use';
 import type { RecordedEvent } from '../../shared/contracts/envelope';
 import { laneOf } from '../../shared/contracts/lanes';
 import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../support/folding';
@@ -175,5 +176,29 @@ describe('however events are delivered, the documents are those of one clean fol
       ),
       { numRuns: 40 },
     );
+  });
+
+  test('a worker that is behind brings back no use of a media that one further on has ended', async () => {
+    const created = publicationCreated(0, { listing_id: null, media_ids: [mediaId(0)] });
+    const deleted = onPublication(0, 'PublicationDeleted', {});
+    const log = await logOf([storeCreated(0), mediaUploaded(0), created, deleted]);
+    const lane = laneOf(storeId(0), LANES);
+    const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+    await foldBatch(version, lane, log, 2n);
+    let behind: Promise<void> | undefined;
+    version.interleave = async () => {
+      const use = await version.get('media_uses', useId(mediaId(0), publicationId(0)));
+      if (behind || use === undefined) return;
+      version.beforeWrite = ({ collection }) => {
+        if (collection === 'publications') throw new Crash('crashed');
+      };
+      behind = foldBatch(version, lane, log, 3n);
+      await expect(behind).rejects.toBeInstanceOf(Crash);
+      version.beforeWrite = () => {};
+    };
+    await foldBatch(version, lane, log, 4n);
+    expect(behind).toBeDefined();
+    await deliverTheRest(version, log);
+    expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
   });
 });
