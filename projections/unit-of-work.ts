@@ -11,6 +11,7 @@ import {
   absent,
   asWritten,
   COMPLETE,
+  ENTRY_LISTS,
   incompleteAfter,
   keyOf,
   textOf,
@@ -38,12 +39,6 @@ export interface UnitOptions {
   /** An aggregate at the very event is told again what that did, for it may know a part; one beyond it was told all. */
   readonly again?: boolean;
 }
-
-/** The lists of entries of the documents that have some. */
-const ENTRY_LISTS: Partial<Record<CollectionName, ReadonlySet<EntryList>>> = {
-  stores: new Set(['public', 'private', 'media']),
-  listings: new Set(['public', 'private']),
-};
 
 /** The documents that a run of events touches: each is read once, folded in memory, and written once. */
 export class UnitOfWork {

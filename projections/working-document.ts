@@ -23,6 +23,12 @@ export interface WorkingDocument {
 
 export const COMPLETE: ReadonlySet<EntryList> = new Set();
 
+/** The lists of entries of the documents that have some. */
+export const ENTRY_LISTS: Partial<Record<CollectionName, ReadonlySet<EntryList>>> = {
+  stores: new Set(['public', 'private', 'media']),
+  listings: new Set(['public', 'private']),
+};
+
 export const keyOf = ({ collection, id }: WorkingDocument): string => `${collection}/${id}`;
 
 /** One that is not stored. */
