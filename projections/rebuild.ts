@@ -73,7 +73,7 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const run: Run = { owner: leaseOwner(), started_ms: performance.now(), begun: false, events: 0 };
   for (let outages = 0; ; outages++) {
     try {
-      return await rebuildOnce(options, run);
+      return await rebuildOnce({ ...options, signal }, run);
     } catch (error) {
       if (!run.begun || signal.aborted || !isOutage(error) || outages === OUTAGES_MAX) throw error;
       log.warn({ realm, reason: reasonOf(error) }, 'a store is away: the rebuild goes on when it is back');
@@ -82,16 +82,19 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   }
 }
 
-async function rebuildOnce(options: RebuildOptions, run: Run): Promise<RebuildResult> {
+async function rebuildOnce(
+  options: RebuildOptions & { signal: AbortSignal },
+  run: Run,
+): Promise<RebuildResult> {
   const { views, log, realm, signal } = options;
   const lease = await takeLease(views, LEASE, run.owner, LEASE_TTL_MS, log);
   if (!lease) throw new RunningAlreadyError(`a rebuild of ${realm}`, LEASE_TTL_MS);
   run.begun = true;
   try {
-    const signals = signal ? [signal, lease.lost] : [lease.lost];
-    const result = await rebuildLeased({ ...options, signal: AbortSignal.any(signals) }, run);
+    const either = AbortSignal.any([signal, lease.lost]);
+    const result = await rebuildLeased({ ...options, signal: either }, run);
     // Not this one's doing: either another has it now, and the next try is told so, or its store was away for long.
-    if (result.outcome === 'interrupted' && !signal?.aborted)
+    if (result.outcome === 'interrupted' && !signal.aborted)
       throw new CatalogError('unavailable', { message: 'the lease could not be kept' });
     return result;
   } finally {

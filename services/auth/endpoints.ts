@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import type { ApiKey } from '../../shared/contracts/aggregates/api-key';
 import type { JsonObject } from '../../shared/contracts/envelope';
+import { hashKey } from '../../shared/contracts/key-hash';
 import { tokens as operations } from '../../shared/contracts/operations/tokens';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/auth-endpoint';
 import type { Authenticator } from '../../shared/http/authenticator';
@@ -85,7 +85,7 @@ function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
 
 async function findKey(authenticator: Authenticator, given: string): Promise<ApiKey> {
   if (!API_KEY.test(given)) throw new CatalogError('key_invalid');
-  return authenticator.assertUsable(await authenticator.findKeyByHash(hash('sha256', given, 'hex')));
+  return authenticator.assertUsable(await authenticator.findKeyByHash(hashKey(given)));
 }
 
 function requireBearer(header: string | undefined): string {

@@ -1,5 +1,6 @@
 import type { Position } from '../../shared/contracts/envelope';
 import { laneOf } from '../../shared/contracts/lanes';
+import { least } from '../../shared/contracts/positions';
 import type { ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ActiveView } from '../../shared/ports/active-view';
@@ -12,8 +13,6 @@ const RETRY_AFTER_S = 1;
 /** No log gets there; stores that count in 64 bits need not be asked for more. */
 const BEYOND_ALL: Position = 10n ** 19n;
 
-const atMost = (max: Position, position: Position): Position => (position < max ? position : max);
-
 /** The version that this whole read is answered from. Throws `unavailable` before anything was projected. */
 export async function activeVersion(view: ActiveView): Promise<ViewVersion> {
   const version = await view.current();
@@ -25,7 +24,7 @@ export async function activeVersion(view: ActiveView): Promise<ViewVersion> {
 export function minPositionOf(request: ApiRequest): Position | undefined {
   const text = request.header('x-catalog-min-position');
   if (text === undefined) return undefined;
-  if (/^\d+$/.test(text)) return atMost(BEYOND_ALL, BigInt(text));
+  if (/^\d+$/.test(text)) return least([BEYOND_ALL, BigInt(text)]);
   const constraint = 'a position as X-Catalog-Position gave it, in decimal digits';
   throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'X-Catalog-Min-Position', constraint }]);
 }

@@ -25,8 +25,9 @@ export function errorStage(log: Logger): ErrorRequestHandler {
 }
 
 /**
- * Every failure as a condition. A path that is not validly percent-encoded is found where its parameters are taken out. Anything else that
- * is no `CatalogError` is a fault of ours, a stray `ZodError` included: input is checked by `validation.ts`.
+ * Every failure as a condition. A path that is not validly percent-encoded is found where its parameters are
+ * taken out. Anything else that is no `CatalogError` is a fault of ours, a stray `ZodError` included: input is checked by
+ * `validation.ts`.
  */
 function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error;

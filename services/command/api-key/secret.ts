@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Environment } from '../../../shared/contracts/realm';
 import type { KeyType } from '../../../shared/contracts/vocabulary';
 import type { RandomBytes } from '../../../shared/kernel/ids';
@@ -10,9 +9,4 @@ const BODY_BYTES = 32;
 export function generateKey(type: KeyType, environment: Environment, random: RandomBytes): string {
   const body = Buffer.from(random(BODY_BYTES)).toString('base64url');
   return `${PREFIXES[type]}_${environment}_${body}`;
-}
-
-/** What is kept of a key: SHA-256 of the whole, hex. */
-export function hashKey(key: string): string {
-  return hash('sha256', key, 'hex');
 }

@@ -1,4 +1,5 @@
 import type { ApiKey, ApiKeyFields, ApiKeyState } from '../../../shared/contracts/aggregates/api-key';
+import { hashKey } from '../../../shared/contracts/key-hash';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { type ApiKeyId, generateId, type StoreId } from '../../../shared/kernel/ids';
@@ -10,7 +11,7 @@ import { execute, load, type Written } from '../execute';
 import { locateStore } from '../store/service';
 import { type ApiKeyCommand, decideApiKey } from './decide';
 import { assertFuture, environmentOf, grantedPermissions, type NewApiKey, newApiKeySchema } from './grants';
-import { generateKey, hashKey } from './secret';
+import { generateKey } from './secret';
 
 /** A key as created: `key` is the secret itself, which is told here and kept nowhere. */
 export interface CreatedApiKey extends Written<ApiKey> {

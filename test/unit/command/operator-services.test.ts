@@ -1,7 +1,6 @@
 import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account/service';
 import { USE_INTERVAL_MS } from '../../../services/command/api-key/decide';
 import type { NewApiKey } from '../../../services/command/api-key/grants';
-import { hashKey } from '../../../services/command/api-key/secret';
 import {
   createApiKey,
   recordApiKeyUse,
@@ -18,6 +17,7 @@ import {
   locateStore,
   removePaymentMethod,
 } from '../../../services/command/store/service';
+import { hashKey } from '../../../shared/contracts/key-hash';
 import { permissionsOf } from '../../../shared/contracts/vocabulary';
 import { faultsOf, newId, refusal, World } from './support';
 

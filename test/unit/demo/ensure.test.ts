@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { hashKey } from '../../../services/command/api-key/secret';
 import { ensureDemo, type ReadyDemo } from '../../../services/demo/ensure';
 import { openRuntime, type Runtime } from '../../../services/runtime';
 import { type DomainEvent, decodeEvent } from '../../../shared/contracts/codec';
 import { START } from '../../../shared/contracts/envelope';
+import { hashKey } from '../../../shared/contracts/key-hash';
 import type { Realm } from '../../../shared/contracts/realm';
 import { parseConfig } from '../../../shared/kernel/config';
 import { realSystem } from '../../../shared/kernel/system';
