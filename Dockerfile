@@ -43,4 +43,4 @@ STOPSIGNAL SIGTERM
 # Live, not ready: a process that waits for a server must not be replaced, and a replacement would wait as well.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=40s --start-interval=1s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--enable-source-maps", "dist/services/main.js"]
+CMD ["node", "--enable-source-maps", "dist/services/boot/main.js"]

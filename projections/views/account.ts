@@ -3,7 +3,7 @@ import {
   type AccountEvent,
   type AccountState,
   evolveAccount,
-} from '../../shared/contracts/aggregates/account';
+} from '../../shared/catalog/account/account';
 import type { AccountId } from '../../shared/kernel/ids';
 import type { Known, Occasion, View } from './view';
 

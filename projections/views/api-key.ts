@@ -3,8 +3,8 @@ import {
   type ApiKeyEvent,
   type ApiKeyState,
   evolveApiKey,
-} from '../../shared/contracts/aggregates/api-key';
-import type { JsonObject } from '../../shared/contracts/envelope';
+} from '../../shared/catalog/api-key/api-key';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import type { Known, Occasion, View } from './view';
 

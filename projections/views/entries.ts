@@ -1,7 +1,7 @@
-import type { Key } from '../../shared/contracts/documents';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import { compareByOrder, type SortOrder } from '../../shared/contracts/sorting';
-import { type Visibility, visibilitySchema } from '../../shared/contracts/vocabulary';
+import type { Key } from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
+import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { Transition } from './view';
 
 /** How many items an expanded collection shows at most (decisions §5). */

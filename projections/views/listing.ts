@@ -1,14 +1,14 @@
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import {
   evolveListing,
   type Listing,
   type ListingEvent,
   type ListingState,
-} from '../../shared/contracts/aggregates/listing';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import { addToFacet, type Facets } from '../../shared/contracts/facets';
-import { listingResource } from '../../shared/contracts/resources';
-import { featuredFirst, type SortOrder } from '../../shared/contracts/sorting';
-import { type Visibility, visibilitySchema } from '../../shared/contracts/vocabulary';
+} from '../../shared/catalog/listing/listing';
+import { addToFacet, type Facets } from '../../shared/catalog/publication/facets';
+import { listingResource } from '../../shared/catalog/resources';
+import { featuredFirst, type SortOrder } from '../../shared/catalog/sorting';
+import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { ListingId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import { type Entries, type Entry, NO_ENTRIES, placeTransition, reorderEntries } from './entries';

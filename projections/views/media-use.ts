@@ -1,4 +1,4 @@
-import type { Key } from '../../shared/contracts/documents';
+import type { Key } from '../../shared/catalog/documents';
 import type { View } from './view';
 
 /** What can refer to media. */

@@ -1,13 +1,8 @@
-import {
-  evolveMedia,
-  type Media,
-  type MediaEvent,
-  type MediaState,
-} from '../../shared/contracts/aggregates/media';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import type { Environment } from '../../shared/contracts/realm';
-import { mediaResource } from '../../shared/contracts/resources';
-import { orderOf } from '../../shared/contracts/sorting';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { evolveMedia, type Media, type MediaEvent, type MediaState } from '../../shared/catalog/media/media';
+import type { Environment } from '../../shared/catalog/realm';
+import { mediaResource } from '../../shared/catalog/resources';
+import { orderOf } from '../../shared/catalog/sorting';
 import type { MediaId } from '../../shared/kernel/ids';
 import type { Known, Occasion, View } from './view';
 

@@ -1,5 +1,5 @@
-import type { PaymentMethodFields } from '../../shared/contracts/aggregates/store';
-import { paymentMethodResource } from '../../shared/contracts/resources';
+import { paymentMethodResource } from '../../shared/catalog/resources';
+import type { PaymentMethodFields } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';
 import type { View } from './view';
 

@@ -1,22 +1,22 @@
-import type { Listing } from '../../shared/contracts/aggregates/listing';
-import {
-  evolvePublication,
-  type Publication,
-  type PublicationEvent,
-  type PublicationState,
-} from '../../shared/contracts/aggregates/publication';
-import type { ReviewFields } from '../../shared/contracts/aggregates/review';
 import {
   INACTIVE_PRICE_DOWN,
   INACTIVE_PRICE_UP,
   type Key,
   NOT_FEATURED,
-} from '../../shared/contracts/documents';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import { facetKey } from '../../shared/contracts/facets';
-import { listingResource, publicationResource } from '../../shared/contracts/resources';
-import type { Visibility } from '../../shared/contracts/vocabulary';
-import { publicationWords } from '../../shared/contracts/words';
+} from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { Listing } from '../../shared/catalog/listing/listing';
+import { facetKey } from '../../shared/catalog/publication/facets';
+import {
+  evolvePublication,
+  type Publication,
+  type PublicationEvent,
+  type PublicationState,
+} from '../../shared/catalog/publication/publication';
+import { listingResource, publicationResource } from '../../shared/catalog/resources';
+import type { ReviewFields } from '../../shared/catalog/review/review';
+import { publicationWords } from '../../shared/catalog/search/words';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import { embedMedia, type MediaEmbed, type MediaView, withEmbed } from './media';

@@ -1,5 +1,5 @@
-import type { ReviewFields } from '../../shared/contracts/aggregates/review';
-import { reviewResource } from '../../shared/contracts/resources';
+import { reviewResource } from '../../shared/catalog/resources';
+import type { ReviewFields } from '../../shared/catalog/review/review';
 import type { View } from './view';
 
 export type ReviewView = View<Record<never, never>, Record<never, never>>;

@@ -1,13 +1,8 @@
-import {
-  evolveStore,
-  type Store,
-  type StoreEvent,
-  type StoreState,
-} from '../../shared/contracts/aggregates/store';
-import type { Facets } from '../../shared/contracts/facets';
-import { storeResource } from '../../shared/contracts/resources';
-import { orderOf } from '../../shared/contracts/sorting';
-import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { Facets } from '../../shared/catalog/publication/facets';
+import { storeResource } from '../../shared/catalog/resources';
+import { orderOf } from '../../shared/catalog/sorting';
+import { evolveStore, type Store, type StoreEvent, type StoreState } from '../../shared/catalog/store/store';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { StoreId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import { type Entries, type Entry, NO_ENTRIES, placeEntry, placeTransition } from './entries';

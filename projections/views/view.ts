@@ -1,6 +1,6 @@
-import type { Key } from '../../shared/contracts/documents';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { Key } from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 
 /**
  * A document (`ViewDocument`) whose private parts have a known shape. Views are values: a change gives a new one,

@@ -1,7 +1,7 @@
-import type { ApiKey } from '../../shared/contracts/aggregates/api-key';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import { hashKey } from '../../shared/contracts/key-hash';
-import { tokens as operations } from '../../shared/contracts/operations/tokens';
+import { tokens as operations } from '../../shared/api/operations/tokens';
+import type { ApiKey } from '../../shared/catalog/api-key/api-key';
+import { hashKey } from '../../shared/catalog/api-key/key-hash';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/auth-endpoint';
 import type { Authenticator } from '../../shared/http/authenticator';
 import { bearerOf } from '../../shared/http/bearer';

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../../shared/contracts/aggregates/api-key';
+import type { ApiKey } from '../../shared/catalog/api-key/api-key';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import type { System } from '../../shared/kernel/system';
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { isCurrency } from '../../shared/contracts/money';
-import { REALMS, type Realm } from '../../shared/contracts/realm';
+import { isCurrency } from '../../shared/catalog/money';
+import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { parseId } from '../../shared/kernel/ids';
 
 /** A verb of a noun; every one answers programs with `--json`. */

@@ -1,9 +1,9 @@
-import { leaseOwner } from '../../projections/lease';
-import { startPipeline } from '../../projections/pipeline';
-import { openJobQueue } from '../../shared/adapters/open';
-import type { Position } from '../../shared/contracts/envelope';
-import type { Realm } from '../../shared/contracts/realm';
-import type { Runtime } from '../runtime';
+import { leaseOwner } from '../../projections/engine/lease';
+import { startPipeline } from '../../projections/engine/pipeline';
+import type { Position } from '../../shared/catalog/events/envelope';
+import type { Realm } from '../../shared/catalog/realm';
+import { openJobQueue } from '../boot/open-adapters';
+import type { Runtime } from '../boot/runtime';
 import { progressBar } from './progress';
 
 /** How long a write waits for what it changed to be read; a server that runs is level within moments. */

@@ -1,5 +1,5 @@
-import type { Phase, Progress } from '../../projections/progress';
-import type { Realm } from '../../shared/contracts/realm';
+import type { Phase, Progress } from '../../projections/maintenance/progress';
+import type { Realm } from '../../shared/catalog/realm';
 import { type ProgressBar, progressBar } from './progress';
 
 /** A bar for each phase of a rebuild or verification. The share is of the log, the rate of its events. */

@@ -1,7 +1,7 @@
-import type { RebuildResult } from '../../projections/rebuild';
-import type { PipelineStatus } from '../../projections/status';
-import type { VerifyResult } from '../../projections/verify';
-import type { Realm } from '../../shared/contracts/realm';
+import type { RebuildResult } from '../../projections/maintenance/rebuild';
+import type { PipelineStatus } from '../../projections/maintenance/status';
+import type { VerifyResult } from '../../projections/maintenance/verify';
+import type { Realm } from '../../shared/catalog/realm';
 import { type Column, table } from './table';
 
 type Of<Result> = Result & { readonly realm: Realm };

@@ -1,8 +1,8 @@
-import type { CollectionName } from '../../shared/contracts/documents';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import type { Realm } from '../../shared/contracts/realm';
+import type { CollectionName } from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { Realm } from '../../shared/catalog/realm';
 import type { ViewQuery } from '../../shared/ports/view-store';
-import type { Runtime } from '../runtime';
+import type { Runtime } from '../boot/runtime';
 
 const PAGE = 500;
 

@@ -1,5 +1,5 @@
-import { decodeEvent } from '../../shared/contracts/codec';
-import { parseStreamName, type RecordedEvent, START } from '../../shared/contracts/envelope';
+import { decodeEvent } from '../../shared/catalog/events/codec';
+import { parseStreamName, type RecordedEvent, START } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { AccountId, ListingId, MediaId, PublicationId } from '../../shared/kernel/ids';
 import type { EventStore } from '../../shared/ports/event-store';

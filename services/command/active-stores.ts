@@ -1,9 +1,9 @@
-import type { Store } from '../../shared/contracts/aggregates/store';
-import type { Environment } from '../../shared/contracts/realm';
+import type { Environment } from '../../shared/catalog/realm';
+import type { Store } from '../../shared/catalog/store/store';
 import type { CacheObserver } from '../../shared/http/metrics';
-import { ShortCache } from '../../shared/http/short-cache';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
+import { ShortCache } from '../../shared/kernel/short-cache';
 import type { StoreDeps } from './context';
 import { findStore } from './store/service';
 

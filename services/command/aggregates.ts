@@ -1,22 +1,14 @@
-import {
-  type AccountEvent,
-  type AccountState,
-  evolveAccount,
-} from '../../shared/contracts/aggregates/account';
-import { type ApiKeyEvent, type ApiKeyState, evolveApiKey } from '../../shared/contracts/aggregates/api-key';
-import {
-  evolveListing,
-  type ListingEvent,
-  type ListingState,
-} from '../../shared/contracts/aggregates/listing';
-import { evolveMedia, type MediaEvent, type MediaState } from '../../shared/contracts/aggregates/media';
+import { type AccountEvent, type AccountState, evolveAccount } from '../../shared/catalog/account/account';
+import { type ApiKeyEvent, type ApiKeyState, evolveApiKey } from '../../shared/catalog/api-key/api-key';
+import { evolveListing, type ListingEvent, type ListingState } from '../../shared/catalog/listing/listing';
+import { evolveMedia, type MediaEvent, type MediaState } from '../../shared/catalog/media/media';
 import {
   evolvePublication,
   type PublicationEvent,
   type PublicationState,
-} from '../../shared/contracts/aggregates/publication';
-import type { ReviewEvent } from '../../shared/contracts/aggregates/review';
-import { evolveStore, type StoreEvent, type StoreState } from '../../shared/contracts/aggregates/store';
+} from '../../shared/catalog/publication/publication';
+import type { ReviewEvent } from '../../shared/catalog/review/review';
+import { evolveStore, type StoreEvent, type StoreState } from '../../shared/catalog/store/store';
 import type {
   AccountId,
   ApiKeyId,

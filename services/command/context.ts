@@ -1,5 +1,5 @@
-import type { EventMetadata } from '../../shared/contracts/envelope';
-import type { Environment, Realm } from '../../shared/contracts/realm';
+import type { EventMetadata } from '../../shared/catalog/events/envelope';
+import type { Environment, Realm } from '../../shared/catalog/realm';
 import {
   type AccountId,
   type AnyId,

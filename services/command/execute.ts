@@ -1,13 +1,13 @@
-import { type DomainEvent, decodeEvent, encodeEvent } from '../../shared/contracts/codec';
+import { type DomainEvent, decodeEvent, encodeEvent } from '../../shared/catalog/events/codec';
 import type {
   Category,
   EncodedEvent,
   Position,
   RecordedEvent,
   StreamName,
-} from '../../shared/contracts/envelope';
-import { START, streamName } from '../../shared/contracts/envelope';
-import type { Realm } from '../../shared/contracts/realm';
+} from '../../shared/catalog/events/envelope';
+import { START, streamName } from '../../shared/catalog/events/envelope';
+import type { Realm } from '../../shared/catalog/realm';
 import type { Decision } from '../../shared/kernel/decision';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AnyId, deriveId } from '../../shared/kernel/ids';

@@ -1,4 +1,4 @@
-import type { StreamName } from '../../shared/contracts/envelope';
+import type { StreamName } from '../../shared/catalog/events/envelope';
 import type { EventStore } from '../../shared/ports/event-store';
 
 /** A shorter stream is as quickly read as remembered. */

@@ -1,4 +1,4 @@
-import type { Environment } from '../../shared/contracts/realm';
+import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import { listingAggregate } from './aggregates';

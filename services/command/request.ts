@@ -1,4 +1,4 @@
-import { writeQuerySchema } from '../../shared/contracts/requests/writes';
+import { writeQuerySchema } from '../../shared/api/requests/writes';
 import { assertIfMatch } from '../../shared/http/etag';
 import type { ApiRequest } from '../../shared/http/route';
 import { storeOf } from '../../shared/http/store-scope';

@@ -1,4 +1,4 @@
-import type { Environment } from '../../shared/contracts/realm';
+import type { Environment } from '../../shared/catalog/realm';
 import type { BlobStore } from '../../shared/ports/blob-store';
 import type { MediaTasks } from '../../shared/ports/media-tasks';
 import type { ActiveStores } from './active-stores';

@@ -1,6 +1,6 @@
-import type { Position } from '../../shared/contracts/envelope';
-import { laneOf } from '../../shared/contracts/lanes';
-import type { Environment } from '../../shared/contracts/realm';
+import type { Position } from '../../shared/catalog/events/envelope';
+import { laneOf } from '../../shared/catalog/events/lanes';
+import type { Environment } from '../../shared/catalog/realm';
 import type { ApiRequest } from '../../shared/http/route';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';

@@ -1,4 +1,4 @@
-import type { StreamName } from '../../shared/contracts/envelope';
+import type { StreamName } from '../../shared/catalog/events/envelope';
 import { isOutage } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { Service } from '../all-in-one';
+import type { Service } from '../boot/all-in-one';
 import { ensureDemo, type ReadyDemo } from './ensure';
 import { paintDemo } from './paint';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from '../../shared/contracts/aggregates/store';
-import { START } from '../../shared/contracts/envelope';
-import type { Environment } from '../../shared/contracts/realm';
-import { REALMS } from '../../shared/contracts/realm';
-import type { KeyType } from '../../shared/contracts/vocabulary';
+import { START } from '../../shared/catalog/events/envelope';
+import type { Environment } from '../../shared/catalog/realm';
+import { REALMS } from '../../shared/catalog/realm';
+import type { Store } from '../../shared/catalog/store/store';
+import type { KeyType } from '../../shared/catalog/vocabulary';
 import type { Config } from '../../shared/kernel/config';
 import { type AccountId, generateId, type StoreId } from '../../shared/kernel/ids';
 import type { EventStore } from '../../shared/ports/event-store';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from '../../shared/contracts/aggregates/store';
-import type { Environment } from '../../shared/contracts/realm';
-import { rasterise } from '../../shared/images/draw';
+import type { Environment } from '../../shared/catalog/realm';
+import type { Store } from '../../shared/catalog/store/store';
 import type { Config } from '../../shared/kernel/config';
 import { deriveId, type ListingId, type MediaId, type StoreId } from '../../shared/kernel/ids';
 import { listingAggregate } from '../command/aggregates';
@@ -12,6 +11,7 @@ import { findStore } from '../command/store/service';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem, PublicationItem } from '../import/item';
 import { type MediaDeps, type MediaWriter, mediaWriterTo } from '../import/media-writer';
+import { rasterise } from '../media/images/draw';
 import { liveItems, testItems } from './catalog';
 import { type Demo, DemoFiles } from './files';
 import { type Drawn, drawingOf, groupOf } from './pictures/drawing';

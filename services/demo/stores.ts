@@ -1,5 +1,5 @@
-import type { Store } from '../../shared/contracts/aggregates/store';
-import type { Environment } from '../../shared/contracts/realm';
+import type { Environment } from '../../shared/catalog/realm';
+import type { Store } from '../../shared/catalog/store/store';
 import type { AccountId, PaymentMethodId, StoreId } from '../../shared/kernel/ids';
 import { deriveId } from '../../shared/kernel/ids';
 import type { ControlDeps, WriteContext } from '../command/context';

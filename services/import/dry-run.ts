@@ -1,4 +1,4 @@
-import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/contracts/envelope';
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import type { AppendResult, EventStore, LogBatch } from '../../shared/ports/event-store';
 import { NO_STREAM } from '../../shared/ports/event-store';
 

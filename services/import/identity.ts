@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Store } from '../../shared/contracts/aggregates/store';
+import type { Store } from '../../shared/catalog/store/store';
 import { deriveId, type ListingId, type MediaId, type PublicationId } from '../../shared/kernel/ids';
 import type { Fields } from './item';
 

@@ -1,4 +1,4 @@
-import { PUBLICATION_MEDIA_MAX } from '../../shared/contracts/requests/writes';
+import { PUBLICATION_MEDIA_MAX } from '../../shared/api/requests/writes';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
 import { Semaphore } from '../../shared/kernel/semaphore';
 import { FetchError } from './fetch-image';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../shared/contracts/envelope';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 
 /** A row, or a part of one, that was not taken, or was taken otherwise than it says. */
 export interface RowNote {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../shared/contracts/envelope';
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { isUuid } from '../../shared/kernel/uuid';
 import type { FailedRow, ImageAddress, ImportItem, ReviewRow } from './item';
 import { parsePrice } from './price';

@@ -1,6 +1,7 @@
-import { ALT_MAX } from '../../shared/contracts/requests/writes';
+import { ALT_MAX } from '../../shared/api/requests/writes';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
 import { sameValue } from '../../shared/kernel/same-value';
+import type { Runtime } from '../boot/runtime';
 import { mediaAggregate } from '../command/aggregates';
 import type { StoreDeps, WriteContext } from '../command/context';
 import { load } from '../command/execute';
@@ -8,7 +9,6 @@ import { Inspector, keepOriginal } from '../command/media/originals';
 import { uploadMedia } from '../command/media/service';
 import { findPublication, updatePublication } from '../command/publication/service';
 import { existingMedia } from '../command/references';
-import type { Runtime } from '../runtime';
 import { arrangeMedia } from './arrange-media';
 import type { ImportTarget, Presence } from './target';
 

@@ -1,4 +1,4 @@
-import { PRICE_AMOUNT_MAX } from '../../shared/contracts/money';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/money';
 
 /** A price in hundredths, or why the text is none. */
 export type ParsedPrice =

@@ -1,4 +1,4 @@
-import { errorCatalogue } from '../../shared/http/error-catalogue';
+import { errorCatalogue } from '../../shared/api/error-catalogue';
 import { CatalogError } from '../../shared/kernel/errors';
 
 /** Failures that are not the row's: the import cannot go on. */

@@ -1,4 +1,4 @@
-import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import { htmlToText } from './html-text';
 import type { FailedRow, ImageAddress, ImportItem, PublicationItem, Warning } from './item';
 import { parsePrice } from './price';

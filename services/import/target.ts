@@ -1,4 +1,4 @@
-import type { Environment } from '../../shared/contracts/realm';
+import type { Environment } from '../../shared/catalog/realm';
 import type { StoreId } from '../../shared/kernel/ids';
 
 export interface ImportTarget {

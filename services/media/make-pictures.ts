@@ -1,12 +1,12 @@
-import type { MediaFailure, MediaPictures } from '../../shared/contracts/aggregates/media';
-import { type RefusalReason, RefusedImage } from '../../shared/images/refused';
-import { type Rendition, renderImage } from '../../shared/images/render';
+import type { MediaFailure, MediaPictures } from '../../shared/catalog/media/media';
 import { assertNever } from '../../shared/kernel/assert-never';
 import { type BlobStore, readWhole } from '../../shared/ports/blob-store';
 import type { MediaTask } from '../../shared/ports/media-tasks';
+import type { Runtime } from '../boot/runtime';
 import type { StoreDeps, WriteContext } from '../command/context';
 import { loadMedia, recordFailure, recordPictures } from '../command/media/service';
-import type { Runtime } from '../runtime';
+import { type RefusalReason, RefusedImage } from './images/refused';
+import { type Rendition, renderImage } from './images/render';
 
 export type PictureDeps = StoreDeps & Pick<Runtime, 'blobs'>;
 

@@ -1,7 +1,7 @@
-import { ENVIRONMENTS, type Environment } from '../../shared/contracts/realm';
+import { ENVIRONMENTS, type Environment } from '../../shared/catalog/realm';
 import type { MediaId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
-import type { Runtime } from '../runtime';
+import type { Runtime } from '../boot/runtime';
 
 /** Of each environment in a round: enough for a worker until the next one, whatever waits. */
 const ROUND = 200;

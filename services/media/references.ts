@@ -1,6 +1,6 @@
-import { readLog } from '../../projections/read-log';
-import { decodeEvent } from '../../shared/contracts/codec';
-import { parseStreamName, START } from '../../shared/contracts/envelope';
+import { readLog } from '../../projections/engine/read-log';
+import { decodeEvent } from '../../shared/catalog/events/codec';
+import { parseStreamName, START } from '../../shared/catalog/events/envelope';
 import type { BlobHash } from '../../shared/ports/blob-store';
 import type { EventStore } from '../../shared/ports/event-store';
 

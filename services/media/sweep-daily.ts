@@ -1,7 +1,7 @@
-import { reasonOf } from '../../projections/errors';
-import { pause } from '../../projections/pause';
-import type { Environment } from '../../shared/contracts/realm';
-import type { Runtime } from '../runtime';
+import { reasonOf } from '../../projections/engine/errors';
+import type { Environment } from '../../shared/catalog/realm';
+import { pause } from '../../shared/kernel/pause';
+import type { Runtime } from '../boot/runtime';
 import { sweepMedia } from './sweep';
 
 const HOUR_MS = 3_600_000;

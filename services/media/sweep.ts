@@ -1,6 +1,6 @@
-import type { Environment } from '../../shared/contracts/realm';
+import type { Environment } from '../../shared/catalog/realm';
 import { BLOB_AREAS, type BlobArea, type BlobStore } from '../../shared/ports/blob-store';
-import type { Runtime } from '../runtime';
+import type { Runtime } from '../boot/runtime';
 import { type References, referencesIn } from './references';
 
 /**

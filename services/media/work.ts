@@ -1,9 +1,9 @@
-import { leaseOwner } from '../../projections/lease';
-import { pause } from '../../projections/pause';
-import { ENVIRONMENTS } from '../../shared/contracts/realm';
+import { leaseOwner } from '../../projections/engine/lease';
+import { ENVIRONMENTS } from '../../shared/catalog/realm';
 import { CatalogError } from '../../shared/kernel/errors';
+import { pause } from '../../shared/kernel/pause';
 import type { MediaTask } from '../../shared/ports/media-tasks';
-import type { Runtime } from '../runtime';
+import type { Runtime } from '../boot/runtime';
 import { makePictures } from './make-pictures';
 import { LostTasks } from './recover';
 import { sweepOnceADay } from './sweep-daily';

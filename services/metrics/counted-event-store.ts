@@ -1,5 +1,5 @@
-import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/contracts/envelope';
-import type { Realm } from '../../shared/contracts/realm';
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
+import type { Realm } from '../../shared/catalog/realm';
 import type { AppendResult, EventStore, LogBatch } from '../../shared/ports/event-store';
 import type { ServiceMetrics } from './service-metrics';
 

@@ -1,5 +1,5 @@
-import type { Position } from '../../shared/contracts/envelope';
-import { REALMS, type Realm } from '../../shared/contracts/realm';
+import type { Position } from '../../shared/catalog/events/envelope';
+import { REALMS, type Realm } from '../../shared/catalog/realm';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/active-view';
 import type { EventStore } from '../../shared/ports/event-store';

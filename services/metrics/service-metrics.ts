@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Realm } from '../../shared/contracts/realm';
+import type { Realm } from '../../shared/catalog/realm';
 import type { CacheObserver, HttpMetrics, IdempotencyOutcome, MetricsText } from '../../shared/http/metrics';
 import type { PipelineReading } from './pipeline-reading';
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../shared/contracts/envelope';
-import type { VisibilityFilter } from '../../shared/contracts/requests/reads';
-import { compareByOrder, type SortOrder } from '../../shared/contracts/sorting';
+import type { VisibilityFilter } from '../../shared/api/requests/reads';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
 import type { EntriesByVisibility, Entry } from './stored-shapes';
 
 /** The most that `data` of an expanded collection holds (decisions §5). */

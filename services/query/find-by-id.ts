@@ -1,6 +1,6 @@
-import type { ViewDocument } from '../../shared/contracts/documents';
-import type { VisibilityFilter } from '../../shared/contracts/requests/reads';
-import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { VisibilityFilter } from '../../shared/api/requests/reads';
+import type { ViewDocument } from '../../shared/catalog/documents';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { ApiRequest } from '../../shared/http/route';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';

@@ -1,6 +1,6 @@
-import type { Position } from '../../shared/contracts/envelope';
-import { laneOf } from '../../shared/contracts/lanes';
-import { least } from '../../shared/contracts/positions';
+import type { Position } from '../../shared/catalog/events/envelope';
+import { laneOf } from '../../shared/catalog/events/lanes';
+import { least } from '../../shared/catalog/events/positions';
 import type { ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ActiveView } from '../../shared/ports/active-view';

@@ -1,7 +1,7 @@
-import { type CollectionName, collections } from '../../shared/contracts/documents';
-import type { ListQuery, SORT_FIELDS } from '../../shared/contracts/requests/reads';
-import { orderOf, type SortDirection, type SortOrder } from '../../shared/contracts/sorting';
-import type { SortMode } from '../../shared/contracts/vocabulary';
+import type { ListQuery, SORT_FIELDS } from '../../shared/api/requests/reads';
+import { type CollectionName, collections } from '../../shared/catalog/documents';
+import { orderOf, type SortDirection, type SortOrder } from '../../shared/catalog/sorting';
+import type { SortMode } from '../../shared/catalog/vocabulary';
 
 type SortField = (typeof SORT_FIELDS)[number];
 

@@ -1,4 +1,4 @@
-import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import type { ReadQuery } from './read-query';
 import { type ListingState, listingState } from './stored-shapes';

@@ -1,9 +1,9 @@
-import { type Key, NOT_FEATURED, type ViewDocument } from '../../shared/contracts/documents';
-import { countFacets } from '../../shared/contracts/facets';
-import { reads } from '../../shared/contracts/operations/reads';
-import type { ListQuery } from '../../shared/contracts/requests/reads';
-import { featuredFirst } from '../../shared/contracts/sorting';
-import type { SortMode } from '../../shared/contracts/vocabulary';
+import { reads } from '../../shared/api/operations/reads';
+import type { ListQuery } from '../../shared/api/requests/reads';
+import { type Key, NOT_FEATURED, type ViewDocument } from '../../shared/catalog/documents';
+import { countFacets } from '../../shared/catalog/publication/facets';
+import { featuredFirst } from '../../shared/catalog/sorting';
+import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { COLLECTION_DATA_MAX, entriesShown } from './collection';

@@ -1,4 +1,4 @@
-import { reads } from '../../shared/contracts/operations/reads';
+import { reads } from '../../shared/api/operations/reads';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { findById, openForId } from './find-by-id';
 import { EXPANSIONS, partsFor, presentListing } from './present';

@@ -1,4 +1,4 @@
-import { reads } from '../../shared/contracts/operations/reads';
+import { reads } from '../../shared/api/operations/reads';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { orderWithin, pageOf, sortModeOf } from './list-query';

@@ -1,5 +1,5 @@
-import type { ViewDocument } from '../../shared/contracts/documents';
-import { reads } from '../../shared/contracts/operations/reads';
+import { reads } from '../../shared/api/operations/reads';
+import type { ViewDocument } from '../../shared/catalog/documents';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import { prefersImage } from './accept';

@@ -1,6 +1,6 @@
-import { reads } from '../../shared/contracts/operations/reads';
-import type { ListQuery } from '../../shared/contracts/requests/reads';
-import type { SortOrder } from '../../shared/contracts/sorting';
+import { reads } from '../../shared/api/operations/reads';
+import type { ListQuery } from '../../shared/api/requests/reads';
+import type { SortOrder } from '../../shared/catalog/sorting';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { orderWithin, pageOf, sortModeOf } from './list-query';

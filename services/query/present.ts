@@ -1,9 +1,9 @@
-import type { ViewDocument } from '../../shared/contracts/documents';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import { countFacets } from '../../shared/contracts/facets';
-import type { JsonText } from '../../shared/contracts/json-text';
-import type { Expandable, VisibilityFilter } from '../../shared/contracts/requests/reads';
-import { featuredFirst } from '../../shared/contracts/sorting';
+import type { Expandable, VisibilityFilter } from '../../shared/api/requests/reads';
+import type { ViewDocument } from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { JsonText } from '../../shared/catalog/json-text';
+import { countFacets } from '../../shared/catalog/publication/facets';
+import { featuredFirst } from '../../shared/catalog/sorting';
 import type { DocumentPart } from '../../shared/ports/view-store';
 import { collectionOf, entriesShown, urlOf } from './collection';
 import type { ReadQuery } from './read-query';

@@ -1,8 +1,8 @@
-import { NOT_FEATURED } from '../../shared/contracts/documents';
-import type { FacetFlags } from '../../shared/contracts/facets';
-import { PRICE_AMOUNT_MAX } from '../../shared/contracts/money';
-import type { PriceBounds, PublicationsQuery } from '../../shared/contracts/requests/reads';
-import type { SortMode } from '../../shared/contracts/vocabulary';
+import type { PriceBounds, PublicationsQuery } from '../../shared/api/requests/reads';
+import { NOT_FEATURED } from '../../shared/catalog/documents';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/money';
+import type { FacetFlags } from '../../shared/catalog/publication/facets';
+import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { ViewQuery } from '../../shared/ports/view-store';
 
 /** The flags asked for, by which totals are maintained. */

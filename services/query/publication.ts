@@ -1,4 +1,4 @@
-import { reads } from '../../shared/contracts/operations/reads';
+import { reads } from '../../shared/api/operations/reads';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { findById, openForId } from './find-by-id';

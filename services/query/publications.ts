@@ -1,8 +1,8 @@
-import { countFacets } from '../../shared/contracts/facets';
-import { reads } from '../../shared/contracts/operations/reads';
-import type { PublicationsQuery } from '../../shared/contracts/requests/reads';
-import { orderOf } from '../../shared/contracts/sorting';
-import type { SortMode } from '../../shared/contracts/vocabulary';
+import { reads } from '../../shared/api/operations/reads';
+import type { PublicationsQuery } from '../../shared/api/requests/reads';
+import { countFacets } from '../../shared/catalog/publication/facets';
+import { orderOf } from '../../shared/catalog/sorting';
+import type { SortMode } from '../../shared/catalog/vocabulary';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { ViewQuery } from '../../shared/ports/view-store';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Expandable, VisibilityFilter } from '../../shared/contracts/requests/reads';
-import type { Permission } from '../../shared/contracts/vocabulary';
+import type { Expandable, VisibilityFilter } from '../../shared/api/requests/reads';
+import type { Permission } from '../../shared/catalog/vocabulary';
 import type { ApiRequest } from '../../shared/http/route';
 import { parseQueryOnce } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';

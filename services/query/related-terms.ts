@@ -1,4 +1,4 @@
-import { isPlainWord, titleWordsOf } from '../../shared/contracts/words';
+import { isPlainWord, titleWordsOf } from '../../shared/catalog/search/words';
 import type { WordTerms } from '../../shared/ports/view-store';
 import { atLeast } from './search-terms';
 

@@ -1,9 +1,9 @@
-import type { ViewDocument } from '../../shared/contracts/documents';
-import { countFacets, type Facets } from '../../shared/contracts/facets';
-import { reads } from '../../shared/contracts/operations/reads';
-import type { ListQuery } from '../../shared/contracts/requests/reads';
-import { orderOf } from '../../shared/contracts/sorting';
-import type { Visibility } from '../../shared/contracts/vocabulary';
+import { reads } from '../../shared/api/operations/reads';
+import type { ListQuery } from '../../shared/api/requests/reads';
+import type { ViewDocument } from '../../shared/catalog/documents';
+import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
+import { orderOf } from '../../shared/catalog/sorting';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';

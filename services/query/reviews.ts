@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../shared/contracts/envelope';
-import { reads } from '../../shared/contracts/operations/reads';
+import { reads } from '../../shared/api/operations/reads';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { findById, openForId } from './find-by-id';

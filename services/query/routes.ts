@@ -1,6 +1,6 @@
-import type { ApiOperation } from '../../shared/contracts/operations/operation';
-import { reads } from '../../shared/contracts/operations/reads';
-import type { Environment } from '../../shared/contracts/realm';
+import type { ApiOperation } from '../../shared/api/operations/operation';
+import { reads } from '../../shared/api/operations/reads';
+import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Pictures } from '../../shared/http/pictures';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';

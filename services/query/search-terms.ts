@@ -1,4 +1,4 @@
-import { titleBeginning, titleWord, wholeTitle } from '../../shared/contracts/words';
+import { titleBeginning, titleWord, wholeTitle } from '../../shared/catalog/search/words';
 import type { WordMatch, WordTerms } from '../../shared/ports/view-store';
 
 /** What a word of a query may be found as: one of these words, or one that begins with one of those. */

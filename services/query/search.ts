@@ -1,7 +1,7 @@
-import { reads } from '../../shared/contracts/operations/reads';
-import type { SearchQuery } from '../../shared/contracts/requests/reads';
-import { orderOf } from '../../shared/contracts/sorting';
-import { typedWords } from '../../shared/contracts/words';
+import { reads } from '../../shared/api/operations/reads';
+import type { SearchQuery } from '../../shared/api/requests/reads';
+import { typedWords } from '../../shared/catalog/search/words';
+import { orderOf } from '../../shared/catalog/sorting';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { ViewVersion, WordScope, WordSearch } from '../../shared/ports/view-store';

@@ -1,5 +1,5 @@
-import type { StoredDocument, ViewDocument } from '../../shared/contracts/documents';
-import type { Environment } from '../../shared/contracts/realm';
+import type { StoredDocument, ViewDocument } from '../../shared/catalog/documents';
+import type { Environment } from '../../shared/catalog/realm';
 import type { Pictures } from '../../shared/http/pictures';
 import type { ApiRequest } from '../../shared/http/route';
 import { storeOf } from '../../shared/http/store-scope';

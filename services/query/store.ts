@@ -1,6 +1,6 @@
-import type { ViewDocument } from '../../shared/contracts/documents';
-import { reads } from '../../shared/contracts/operations/reads';
-import { orderOf } from '../../shared/contracts/sorting';
+import { reads } from '../../shared/api/operations/reads';
+import type { ViewDocument } from '../../shared/catalog/documents';
+import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ViewVersion } from '../../shared/ports/view-store';

@@ -1,8 +1,8 @@
-import type { Media } from '../../shared/contracts/aggregates/media';
-import type { Key, ViewDocument } from '../../shared/contracts/documents';
-import type { JsonObject } from '../../shared/contracts/envelope';
-import type { Facets } from '../../shared/contracts/facets';
-import type { SortMode, Visibility } from '../../shared/contracts/vocabulary';
+import type { Key, ViewDocument } from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { Media } from '../../shared/catalog/media/media';
+import type { Facets } from '../../shared/catalog/publication/facets';
+import type { SortMode, Visibility } from '../../shared/catalog/vocabulary';
 
 /** One item of an expanded collection as documents hold it: at most 20 per visibility, already in order. */
 export interface Entry {

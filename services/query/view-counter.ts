@@ -1,4 +1,4 @@
-import type { Environment } from '../../shared/contracts/realm';
+import type { Environment } from '../../shared/catalog/realm';
 import { isOutage } from '../../shared/kernel/errors';
 import { generateId, type PublicationId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';

@@ -1,5 +1,5 @@
-import type { VisibilityFilter } from '../../shared/contracts/requests/reads';
-import type { Visibility } from '../../shared/contracts/vocabulary';
+import type { VisibilityFilter } from '../../shared/api/requests/reads';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { KeyCondition, WordScope } from '../../shared/ports/view-store';
 
 /** The visibilities that the filter lets through. */

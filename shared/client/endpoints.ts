@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { reads } from '../contracts/operations/reads';
-import type { tokens } from '../contracts/operations/tokens';
-import type { writes } from '../contracts/operations/writes';
-import type { Expandable } from '../contracts/requests/reads';
+import type { reads } from '../api/operations/reads';
+import type { tokens } from '../api/operations/tokens';
+import type { writes } from '../api/operations/writes';
+import type { Expandable } from '../api/requests/reads';
 
 type Reads = typeof reads;
 type Writes = typeof writes;

@@ -1,4 +1,4 @@
-import type { ErrorBody, ErrorCode, ErrorDetails } from '../contracts/responses/errors';
+import type { ErrorBody, ErrorCode, ErrorDetails } from '../api/responses/errors';
 
 /**
  * The service refused. Which code means what: `docs/errors.md`.

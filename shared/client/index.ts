@@ -1,5 +1,5 @@
-export type { PageMeta, ReviewsMeta } from '../contracts/responses/envelopes';
-export type { ErrorCode, ErrorDetails } from '../contracts/responses/errors';
+export type { PageMeta, ReviewsMeta } from '../api/responses/envelopes';
+export type { ErrorCode, ErrorDetails } from '../api/responses/errors';
 export type {
   Listing,
   ListingPublications,
@@ -8,7 +8,7 @@ export type {
   Publication,
   Review,
   Store,
-} from '../contracts/responses/resources';
+} from '../api/responses/resources';
 export { CatalogClient } from './client';
 export type { Clock } from './clock';
 export type { AnswerOf, BodyOf, DataOf, Expanded, OperationId, QueryOf, ReadId } from './endpoints';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { uploadForm } from '../contracts/requests/writes';
-import type { Media } from '../contracts/responses/resources';
+import type { uploadForm } from '../api/requests/writes';
+import type { Media } from '../api/responses/resources';
 import type { Calls } from './calls';
 import type { DataOf, QueryOf } from './endpoints';
 import type { CallOptions, ReadOptions, WriteOptions } from './options';

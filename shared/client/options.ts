@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { writeQuerySchema } from '../contracts/requests/writes';
+import type { writeQuerySchema } from '../api/requests/writes';
 import type { Clock } from './clock';
 
 export interface ClientOptions {

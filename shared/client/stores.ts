@@ -1,5 +1,5 @@
-import type { Expandable } from '../contracts/requests/reads';
-import type { Listing, PaymentMethod, Publication, Store } from '../contracts/responses/resources';
+import type { Expandable } from '../api/requests/reads';
+import type { Listing, PaymentMethod, Publication, Store } from '../api/responses/resources';
 import type { Calls } from './calls';
 import type { AnswerOf, Expanded, Expanding, QueryOf } from './endpoints';
 import { listOf } from './lists';

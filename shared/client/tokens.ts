@@ -1,4 +1,4 @@
-import type { TokenDescription } from '../contracts/responses/service';
+import type { TokenDescription } from '../api/responses/service';
 import type { Calls } from './calls';
 import type { BodyOf } from './endpoints';
 import type { CallOptions } from './options';

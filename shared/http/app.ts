@@ -1,4 +1,5 @@
 import express, { type Express } from 'express';
+import { openApiDocument } from '../api/openapi/document';
 import type { Config } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
@@ -18,7 +19,6 @@ import { addHealth, addMetrics, type ReadyCheck } from './health';
 import { Idempotency } from './idempotency';
 import { inTurn } from './in-turn';
 import type { HttpMetrics, MetricsText } from './metrics';
-import { openApiDocument } from './openapi/document';
 import { addPictures, type Pictures } from './pictures';
 import { addPublicFiles, type PublicFile } from './public-files';
 import { Limits } from './rate-limit';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contracts/envelope';
+import type { JsonObject } from '../catalog/events/envelope';
 import type { KnownKey } from './rate-limit';
 
 /** A request to `/auth/*` whose key or token is known to be valid. */

@@ -1,14 +1,14 @@
-import type { Account } from '../contracts/aggregates/account';
-import type { ApiKey } from '../contracts/aggregates/api-key';
+import type { Account } from '../catalog/account/account';
+import type { ApiKey } from '../catalog/api-key/api-key';
 import { CatalogError } from '../kernel/errors';
 import type { AccountId, ApiKeyId } from '../kernel/ids';
+import { ShortCache } from '../kernel/short-cache';
 import type { System } from '../kernel/system';
 import type { ActiveView } from '../ports/active-view';
 import type { ViewVersion } from '../ports/view-store';
 import type { CacheObserver } from './metrics';
 import type { Principal } from './principal';
 import type { KnownKey } from './rate-limit';
-import { ShortCache } from './short-cache';
 import type { TokenClaims, TokenCodec } from './tokens';
 
 /** A revocation is to be seen within 5 s on every node (decisions §4); this leaves four for the projection. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type Response } from 'express';
-import type { JsonObject, JsonValue } from '../contracts/envelope';
+import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 
 /** Of a JSON body, after it is decompressed. */

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { KeyType } from '../contracts/vocabulary';
+import type { KeyType } from '../catalog/vocabulary';
 import { generateId } from '../kernel/ids';
 import type { System } from '../kernel/system';
 import type { Principal } from './principal';

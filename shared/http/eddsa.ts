@@ -1,5 +1,5 @@
 import { sign, verify } from 'node:crypto';
-import type { JsonObject } from '../contracts/envelope';
+import type { JsonObject } from '../catalog/events/envelope';
 import type { TokenKey } from './key-ring';
 
 /** EdDSA with Ed25519 (RFC 8037), which `jsonwebtoken` does not know. Signature only: claims are checked by the caller. */

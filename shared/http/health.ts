@@ -1,9 +1,9 @@
 import type { Express } from 'express';
-import type { JsonObject } from '../contracts/envelope';
+import { errorCatalogue } from '../api/error-catalogue';
+import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import { endWith } from './compress';
 import { contextOf } from './context';
-import { errorCatalogue } from './error-catalogue';
 import type { MetricsText } from './metrics';
 import { allowOf } from './path-table';
 import { sendAnswer, sendJson } from './send';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonValue } from '../contracts/envelope';
+import type { JsonValue } from '../catalog/events/envelope';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { deriveId, generateId } from '../kernel/ids';
 import type { Logger } from '../kernel/log';

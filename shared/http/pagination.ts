@@ -1,5 +1,5 @@
-import type { JsonObject } from '../contracts/envelope';
-import type { Pagination } from '../contracts/requests/parameters';
+import type { Pagination } from '../api/requests/parameters';
+import type { JsonObject } from '../catalog/events/envelope';
 
 /** `meta` of the paginated envelope; an empty list has no pages. */
 export function pageMeta(options: Pagination & { total: number }): JsonObject {

@@ -1,4 +1,4 @@
-import { surface } from '../contracts/surface';
+import { surface } from '../api/surface';
 import type { Route } from './route';
 
 type Method = Route['method'];

@@ -1,5 +1,5 @@
-import type { ImageType } from '../contracts/vocabulary';
-import { SNIFF_BYTES, sniffImage } from '../images/sniff';
+import { SNIFF_BYTES, sniffImage } from '../catalog/media/sniff';
+import type { ImageType } from '../catalog/vocabulary';
 import { LruMap } from '../kernel/lru-map';
 import type { BlobHash, BlobStore } from '../ports/blob-store';
 

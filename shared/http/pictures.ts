@@ -1,7 +1,7 @@
 import type { Express, Response } from 'express';
-import { typeOfExtension } from '../contracts/media-address';
-import { service } from '../contracts/operations/service';
-import { ENVIRONMENTS, type Environment } from '../contracts/realm';
+import { service } from '../api/operations/service';
+import { typeOfExtension } from '../catalog/media/media-address';
+import { ENVIRONMENTS, type Environment } from '../catalog/realm';
 import { CatalogError } from '../kernel/errors';
 import type { BlobStore } from '../ports/blob-store';
 import { contextOf } from './context';

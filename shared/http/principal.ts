@@ -1,5 +1,5 @@
-import type { Environment } from '../contracts/realm';
-import type { KeyType, Permission } from '../contracts/vocabulary';
+import type { Environment } from '../catalog/realm';
+import type { KeyType, Permission } from '../catalog/vocabulary';
 import type { AccountId, ApiKeyId, StoreId } from '../kernel/ids';
 
 /** Who asks: what the token says, checked against its key's state. */

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { KeyType } from '../contracts/vocabulary';
+import type { KeyType } from '../catalog/vocabulary';
 import type { Config } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';

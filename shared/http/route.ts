@@ -1,7 +1,7 @@
-import type { JsonObject } from '../contracts/envelope';
-import type { Presentable } from '../contracts/json-text';
-import type { ApiOperation, Method } from '../contracts/operations/operation';
-import type { Permission } from '../contracts/vocabulary';
+import type { ApiOperation, Method } from '../api/operations/operation';
+import type { JsonObject } from '../catalog/events/envelope';
+import type { Presentable } from '../catalog/json-text';
+import type { Permission } from '../catalog/vocabulary';
 import type { Operation } from '../ports/idempotency-store';
 import type { Principal } from './principal';
 import type { FileAnswer } from './send-file';

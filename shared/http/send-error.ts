@@ -1,10 +1,10 @@
 import type { ErrorRequestHandler, Response } from 'express';
-import type { JsonObject } from '../contracts/envelope';
+import { errorCatalogue } from '../api/error-catalogue';
+import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError, type Fault } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
 import type { KeptAnswer } from '../ports/idempotency-store';
 import { contextOf, type RequestContext, type TierName } from './context';
-import { errorCatalogue } from './error-catalogue';
 import { linger } from './linger';
 import { sendRendered } from './send';
 

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
-import type { JsonObject } from '../contracts/envelope';
-import { writeJson } from '../contracts/json-text';
+import type { JsonObject } from '../catalog/events/envelope';
+import { writeJson } from '../catalog/json-text';
 import type { KeptAnswer } from '../ports/idempotency-store';
 import { endWith } from './compress';
 import { etagOf, matchesNone } from './etag';

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { JsonObject } from '../contracts/envelope';
+import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
 import type { KeptAnswer } from '../ports/idempotency-store';

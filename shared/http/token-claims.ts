@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentSchema, keyTypeSchema, permissionSchema } from '../contracts/vocabulary';
+import { environmentSchema, keyTypeSchema, permissionSchema } from '../catalog/vocabulary';
 import type { AccountId, AnyId, ApiKeyId, StoreId } from '../kernel/ids';
 import { isUuid } from '../kernel/uuid';
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { finished, type Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Request } from 'express';
-import type { JsonObject } from '../contracts/envelope';
+import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError, type Fault } from '../kernel/errors';
 
 /** The part that holds the file; every other part is a text. */

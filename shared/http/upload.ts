@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { JsonObject } from '../contracts/envelope';
+import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import { hasBody } from './body';
 import type { Principal } from './principal';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isCommaList } from '../contracts/requests/parameters';
+import { isCommaList } from '../api/requests/parameters';
 import { CatalogError, type Condition, type Fault } from '../kernel/errors';
 import { describeConstraint } from './constraints';
 import { isGarbled } from './query-parameters';

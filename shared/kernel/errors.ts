@@ -1,6 +1,6 @@
 /**
  * Every failure a caller can be told of, by condition. What each is on the wire (HTTP status, code, text)
- * stands in `shared/http/error-catalogue.ts`, one row per condition.
+ * stands in `shared/api/error-catalogue.ts`, one row per condition.
  */
 export type Condition =
   | 'unauthenticated'

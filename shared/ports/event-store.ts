@@ -1,4 +1,4 @@
-import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../contracts/envelope';
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../catalog/events/envelope';
 
 /** The expected revision of a stream that must not exist yet. */
 export const NO_STREAM = -1;

@@ -1,5 +1,5 @@
-import type { Position, RecordedEvent } from '../contracts/envelope';
-import type { Realm } from '../contracts/realm';
+import type { Position, RecordedEvent } from '../catalog/events/envelope';
+import type { Realm } from '../catalog/realm';
 
 /** A lane's next events: all of the lane's events in (prev, last]. Empty `events` just move the checkpoint on. */
 export interface LaneJob {

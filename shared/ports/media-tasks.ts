@@ -1,4 +1,4 @@
-import type { Environment } from '../contracts/realm';
+import type { Environment } from '../catalog/realm';
 import type { MediaId } from '../kernel/ids';
 
 /** An upload whose pictures are to be made. */

@@ -1,6 +1,6 @@
-import type { CollectionName, Key, StoredDocument } from '../contracts/documents';
-import type { Position, StreamName } from '../contracts/envelope';
-import type { SortOrder } from '../contracts/sorting';
+import type { CollectionName, Key, StoredDocument } from '../catalog/documents';
+import type { Position, StreamName } from '../catalog/events/envelope';
+import type { SortOrder } from '../catalog/sorting';
 
 /** building → following → active → retired; a rebuild that was given up is dropped. Only `building` is not fed live. */
 export type VersionStatus = 'building' | 'following' | 'active' | 'retired';

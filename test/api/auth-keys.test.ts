@@ -1,5 +1,5 @@
-import type { Environment } from '../../shared/contracts/realm';
-import { permissionsOf } from '../../shared/contracts/vocabulary';
+import type { Environment } from '../../shared/catalog/realm';
+import { permissionsOf } from '../../shared/catalog/vocabulary';
 import { type Harness, type Shop, startHarness, type TestKey } from '../support/harness';
 
 const NEW_PUBLICATION = { title: 'Lamp', price_currency: 'USD', price_amount: 1999 };

@@ -1,7 +1,7 @@
 import { reinstateAccount, suspendAccount } from '../../services/command/account/service';
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../services/command/api-key/service';
 import type { WriteContext } from '../../services/command/context';
-import { surface } from '../../shared/contracts/surface';
+import { surface } from '../../shared/api/surface';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { startAllInOne } from '../../services/all-in-one';
+import { startAllInOne } from '../../services/boot/all-in-one';
 import { ensureDemo } from '../../services/demo/ensure';
 import { parseConfig } from '../../shared/kernel/config';
 import { withTempDir } from '../support/temp-dir';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { openEventStore } from '../../shared/adapters/open';
+import { openEventStore } from '../../services/boot/open-adapters';
 import { parseConfig } from '../../shared/kernel/config';
 import { flatPicture } from '../support/pictures';
 import { withTempDir } from '../support/temp-dir';

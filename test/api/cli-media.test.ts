@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { openRuntime } from '../../services/runtime';
+import { openRuntime } from '../../services/boot/runtime';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';

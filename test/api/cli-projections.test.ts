@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
 import { uploadMedia } from '../../services/command/media/service';
-import { openEventStore, openViewStore } from '../../shared/adapters/open';
-import { streamName } from '../../shared/contracts/envelope';
-import { laneOf } from '../../shared/contracts/lanes';
+import { streamName } from '../../shared/catalog/events/envelope';
+import { laneOf } from '../../shared/catalog/events/lanes';
 import { parseConfig } from '../../shared/kernel/config';
 import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';

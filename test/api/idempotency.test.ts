@@ -1,4 +1,4 @@
-import { streamName } from '../../shared/contracts/envelope';
+import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';

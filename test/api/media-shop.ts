@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { type VerifyResult, verify } from '../../projections/verify';
+import { type VerifyResult, verify } from '../../projections/maintenance/verify';
 import { recordPictures, uploadMedia } from '../../services/command/media/service';
-import type { ImageType } from '../../shared/contracts/vocabulary';
+import type { ImageType } from '../../shared/catalog/vocabulary';
 import type { MediaId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';

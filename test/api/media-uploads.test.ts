@@ -1,6 +1,6 @@
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { buildCommandApp } from '../../services/apps';
+import { buildCommandApp } from '../../services/boot/apps';
 import { refuseUnreadable } from '../../shared/http/unreadable-request';
 import type { Reply } from '../support/harness';
 import { avifOfContainerBrand, boastfulPng, FORMATS, flatPicture } from '../support/pictures';

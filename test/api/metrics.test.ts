@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { streamName } from '../../shared/contracts/envelope';
+import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { endAll, startProcess } from '../support/processes';
@@ -212,9 +212,12 @@ describe('every process apart', () => {
     const harness = await startHarness();
     const DATA_DIR = harness.data_dir;
     const port = await freePort();
-    const worker = await startProcess('projections/main.js', { DATA_DIR, WORKER_PORT: String(port) });
-    const command = await startProcess('services/command/main.js', { DATA_DIR });
-    const query = await startProcess('services/query/main.js', { DATA_DIR });
+    const worker = await startProcess('services/boot/main-worker.js', {
+      DATA_DIR,
+      WORKER_PORT: String(port),
+    });
+    const command = await startProcess('services/boot/main-command.js', { DATA_DIR });
+    const query = await startProcess('services/boot/main-query.js', { DATA_DIR });
     expect(worker.url).toBe(`http://127.0.0.1:${port}`);
     for (const { url } of [worker, command, query]) {
       expect((await fetch(`${url}/health/ready`)).status).toBe(200);

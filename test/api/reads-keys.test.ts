@@ -1,4 +1,4 @@
-import { permissionsOf } from '../../shared/contracts/vocabulary';
+import { permissionsOf } from '../../shared/catalog/vocabulary';
 import { generateId, type StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, startHarness, type TestKey } from '../support/harness';

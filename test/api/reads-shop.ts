@@ -1,7 +1,7 @@
 import { postReview } from '../../services/command/review/service';
 import { addPaymentMethod } from '../../services/command/store/service';
+import type { Environment } from '../../shared/catalog/realm';
 import type { BodyOf } from '../../shared/client';
-import type { Environment } from '../../shared/contracts/realm';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { Harness, Shop } from '../support/harness';
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { rebuild } from '../../projections/rebuild';
-import { verify } from '../../projections/verify';
-import { laneOf } from '../../shared/contracts/lanes';
+import { rebuild } from '../../projections/maintenance/rebuild';
+import { verify } from '../../projections/maintenance/verify';
+import { laneOf } from '../../shared/catalog/events/lanes';
 import { realSystem } from '../../shared/kernel/system';
 import { ALL_PARTS } from '../../shared/ports/view-store';
 import { type Harness, type Reply, startHarness } from '../support/harness';

@@ -1,5 +1,5 @@
-import { verify } from '../../projections/verify';
-import { openRuntime } from '../../services/runtime';
+import { verify } from '../../projections/maintenance/verify';
+import { openRuntime } from '../../services/boot/runtime';
 import { parseConfig } from '../../shared/kernel/config';
 import { createLogger } from '../../shared/kernel/log';
 import { realSystem } from '../../shared/kernel/system';
@@ -131,7 +131,7 @@ describe('views of a process', () => {
     const made = await harness.request('POST', '/api/publication', { token: shop.secret.token, body });
     const path = `/api/publication/${made.body.data.id}`;
     const settings = { DATA_DIR: harness.data_dir, VIEW_FLUSH_INTERVAL_S: '1' };
-    const query = await startProcess('services/query/main.js', settings);
+    const query = await startProcess('services/boot/main-query.js', settings);
     const look = async (): Promise<void> => {
       const headers = { authorization: `Bearer ${shop.public.token}` };
       expect((await fetch(`${query.url}${path}`, { headers })).status).toBe(200);

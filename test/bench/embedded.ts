@@ -26,7 +26,7 @@ export async function benchEmbedded(): Promise<void> {
   await withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
     const keys = await seed(settings, PUBLICATIONS);
-    const service = await startMeasured('services/main.js', settings);
+    const service = await startMeasured('services/boot/main.js', settings);
     const seeded = await keys.tokens(service.url);
     const bare = await startBare('bare.js', [folder, PUBLICATIONS, seeded.body_bytes]);
     const ask = requestsOf(service.url, seeded);

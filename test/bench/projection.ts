@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import Database from 'libsql';
 import { pino } from 'pino';
-import { rebuild } from '../../projections/rebuild';
-import { openRuntime } from '../../services/runtime';
-import { START } from '../../shared/contracts/envelope';
+import { rebuild } from '../../projections/maintenance/rebuild';
+import { openRuntime } from '../../services/boot/runtime';
+import { START } from '../../shared/catalog/events/envelope';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';

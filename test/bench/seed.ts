@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { openRuntime } from '../../services/boot/runtime';
 import { createAccount } from '../../services/command/account/service';
 import { createApiKey } from '../../services/command/api-key/service';
 import { newListingSchema } from '../../services/command/listing/body';
@@ -6,7 +7,6 @@ import { createListing } from '../../services/command/listing/service';
 import { newPublicationSchema } from '../../services/command/publication/body';
 import { createPublication } from '../../services/command/publication/service';
 import { createStore } from '../../services/command/store/service';
-import { openRuntime } from '../../services/runtime';
 import { parseConfig } from '../../shared/kernel/config';
 import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';

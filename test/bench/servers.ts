@@ -46,10 +46,10 @@ export async function benchServers(): Promise<number> {
 
 async function measure(settings: Record<string, string>): Promise<void> {
   const keys = await seed(settings, PUBLICATIONS);
-  const service = await startMeasured('services/main.js', settings);
+  const service = await startMeasured('services/boot/main.js', settings);
   const seeded = await keys.tokens(service.url);
   // Writes alone; what they write the first one projects.
-  const apart = await startMeasured('services/command/main.js', settings);
+  const apart = await startMeasured('services/boot/main-command.js', settings);
   const { EVENTSTORE_URL, REDIS_URL, MONGODB_URL, REDIS_PREFIX } = settings;
   const name = REDIS_PREFIX!;
   const at = { EVENTSTORE_URL: EVENTSTORE_URL!, REDIS_URL: REDIS_URL!, MONGODB_URL: MONGODB_URL!, name };

@@ -1,4 +1,4 @@
-import { type EncodedEvent, START, type StreamName } from '../../shared/contracts/envelope';
+import { type EncodedEvent, START, type StreamName } from '../../shared/catalog/events/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { eventSubscriptionContract, takeUntilCaughtUp } from './event-subscriptions.contract';
 import { anEvent, aStream, someEvents } from './some-events';

@@ -3,7 +3,7 @@ import type { Append } from '../../shared/adapters/eventstoredb/append-request';
 import { type OpenedClient, openClient } from '../../shared/adapters/eventstoredb/client';
 import { toBytes, toEventData } from '../../shared/adapters/eventstoredb/events';
 import { failureOf, SilenceError } from '../../shared/adapters/eventstoredb/failures';
-import type { EncodedEvent, StreamName } from '../../shared/contracts/envelope';
+import type { EncodedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
 import { openImpatientStore, openStore } from '../support/eventstore-standin/server-under-test';

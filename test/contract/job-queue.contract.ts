@@ -1,4 +1,4 @@
-import { START } from '../../shared/contracts/envelope';
+import { START } from '../../shared/catalog/events/envelope';
 import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
 import { waitFor } from '../support/wait-for';
 

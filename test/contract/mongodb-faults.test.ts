@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
-import { START } from '../../shared/contracts/envelope';
+import { START } from '../../shared/catalog/events/envelope';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { NarrowNetwork } from '../support/narrow-network';
 import { describeOn, OwnServer } from '../support/real-servers';

@@ -1,6 +1,14 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import {
+  openBlobStore,
+  openEventStore,
+  openJobQueue,
+  openMediaTasks,
+  openRateLimiter,
+  openViewStore,
+} from '../../services/boot/open-adapters';
 import { BullmqJobQueue } from '../../shared/adapters/bullmq/job-queue';
 import { BullmqMediaTasks } from '../../shared/adapters/bullmq/media-tasks';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
@@ -9,14 +17,6 @@ import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { InProcessMediaTasks } from '../../shared/adapters/in-process/media-tasks';
 import { GridFsBlobStore } from '../../shared/adapters/mongodb/gridfs-blob-store';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
-import {
-  openBlobStore,
-  openEventStore,
-  openJobQueue,
-  openMediaTasks,
-  openRateLimiter,
-  openViewStore,
-} from '../../shared/adapters/open';
 import { RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
@@ -65,7 +65,7 @@ test('each address chooses the server for its ports and no other, and none has t
 });
 
 test('a start without servers loads none of their clients', async () => {
-  const open = JSON.stringify(join(__dirname, '../../shared/adapters/open.js'));
+  const open = JSON.stringify(join(__dirname, '../../services/boot/open-adapters.js'));
   const script = `require(${open}); console.log(Object.keys(require.cache).join('\\n'))`;
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', script]);
   expect(stdout).toContain('libsql');

@@ -6,8 +6,8 @@ import {
   openJobQueue,
   openRateLimiter,
   openViewStore,
-} from '../../shared/adapters/open';
-import { ENVIRONMENTS, REALMS } from '../../shared/contracts/realm';
+} from '../../services/boot/open-adapters';
+import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
 import { parseConfig } from '../../shared/kernel/config';
 import { BLOB_AREAS } from '../../shared/ports/blob-store';
 import { withTempDir } from '../support/temp-dir';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { MemoryRateLimiter } from '../../shared/adapters/memory/rate-limiter';
+import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
 import type { Tier } from '../../shared/ports/rate-limiter';
 import { makeTempDir, withTempDir } from '../support/temp-dir';

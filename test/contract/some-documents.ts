@@ -1,5 +1,5 @@
-import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../shared/contracts/documents';
-import type { Position } from '../../shared/contracts/envelope';
+import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../shared/catalog/documents';
+import type { Position } from '../../shared/catalog/events/envelope';
 import type { DocumentWrite, ViewVersion, WriteBatch } from '../../shared/ports/view-store';
 
 const PUBLICATION_KEYS: Record<string, Key> = {

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type StreamName,
   streamName,
-} from '../../shared/contracts/envelope';
+} from '../../shared/catalog/events/envelope';
 
 /** A stream that nothing was appended to. */
 export const aStream = (): StreamName => streamName('live', 'publication', randomUUID());

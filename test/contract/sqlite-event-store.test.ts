@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
-import { type RecordedEvent, START, type StreamName, streamName } from '../../shared/contracts/envelope';
+import { type RecordedEvent, START, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import { NO_STREAM } from '../../shared/ports/event-store';
 import type { AppendReport } from '../support/append-process';
 import { makeTempDir, type TempDir } from '../support/temp-dir';

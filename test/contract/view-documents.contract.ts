@@ -1,4 +1,4 @@
-import { type Position, type StreamName, streamName } from '../../shared/contracts/envelope';
+import { type Position, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import {
   ALL_PARTS,
   type DocumentWrite,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { Key, ViewDocument } from '../../shared/contracts/documents';
-import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/contracts/sorting';
-import { sortModeSchema } from '../../shared/contracts/vocabulary';
+import type { Key, ViewDocument } from '../../shared/catalog/documents';
+import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
+import { sortModeSchema } from '../../shared/catalog/vocabulary';
 import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { aPublication, aWrite, idsOf, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Key } from '../../shared/contracts/documents';
-import { compareByOrder, orderOf } from '../../shared/contracts/sorting';
+import type { Key } from '../../shared/catalog/documents';
+import { compareByOrder, orderOf } from '../../shared/catalog/sorting';
 import type { ViewVersion, WordMatch, WordScope, WordSearch, WordTerms } from '../../shared/ports/view-store';
 import { aPublication, aWrite, idsOf, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';

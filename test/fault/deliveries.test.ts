@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { LostRaceError } from '../../projections/errors';
+import { LostRaceError } from '../../projections/engine/errors';
 import { useId } from '../../projections/views/media-use';
-import type { RecordedEvent } from '../../shared/contracts/envelope';
-import { laneOf } from '../../shared/contracts/lanes';
+import type { RecordedEvent } from '../../shared/catalog/events/envelope';
+import { laneOf } from '../../shared/catalog/events/lanes';
 import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../support/folding';
 import {
   historyOf,

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { openRuntime } from '../../services/boot/runtime';
 import { createAccount } from '../../services/command/account/service';
 import { createApiKey } from '../../services/command/api-key/service';
 import { createStore } from '../../services/command/store/service';
-import { openRuntime } from '../../services/runtime';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { endAll, startProcess } from '../support/processes';
@@ -55,7 +55,7 @@ test('given a service killed -9 between append and answer, when the write is sen
     const tea = { title: 'Tea', price_currency: 'USD', price_amount: 5 };
 
     // Its clock is an hour ahead: to the next process its lock holds for an hour and 10 s, however long a start takes.
-    const dying = await startProcess('services/main.js', {
+    const dying = await startProcess('services/boot/main.js', {
       ...settings,
       NODE_OPTIONS: preload('clock-ahead', 'die-after-append'),
       CLOCK_AHEAD_MS: String(HOUR_MS),
@@ -66,7 +66,7 @@ test('given a service killed -9 between append and answer, when the write is sen
     expect(first.status).toBe(201);
     await expect(before('POST', '/api/publication', 'fatal', tea)).rejects.toThrow();
 
-    const running = await startProcess('services/main.js', settings);
+    const running = await startProcess('services/boot/main.js', settings);
     const after = await client(running.url, key);
     // The answer that was kept has survived.
     const replay = await after('POST', '/api/publication', 'harmless', tea);
@@ -83,7 +83,7 @@ test('given a service killed -9 between append and answer, when the write is sen
     expect(wait_s).toBeLessThanOrEqual(HOUR_MS / 1000 + LOCK_S);
     expect(await running.end('SIGTERM')).toBe(0);
 
-    const later = await startProcess('services/main.js', {
+    const later = await startProcess('services/boot/main.js', {
       ...settings,
       NODE_OPTIONS: preload('clock-ahead'),
       CLOCK_AHEAD_MS: String(HOUR_MS + LOCK_S * 1000),

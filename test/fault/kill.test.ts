@@ -1,9 +1,9 @@
 import { pino } from 'pino';
-import { verify } from '../../projections/verify';
+import { verify } from '../../projections/maintenance/verify';
+import { openRuntime } from '../../services/boot/runtime';
 import { createAccount } from '../../services/command/account/service';
 import { createApiKey } from '../../services/command/api-key/service';
 import { createStore } from '../../services/command/store/service';
-import { openRuntime } from '../../services/runtime';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
@@ -81,11 +81,11 @@ test('given writers at work, when the service is killed -9 and started again, th
     const key = await secretKey(folder);
     const acknowledged: Acknowledged[] = [];
     for (const writes of [40, 80]) {
-      const running = await startProcess('services/main.js', settings);
+      const running = await startProcess('services/boot/main.js', settings);
       acknowledged.push(...(await killInTheMiddle(running, await tokenFor(running.url, key), writes)));
     }
 
-    const running = await startProcess('services/main.js', settings);
+    const running = await startProcess('services/boot/main.js', settings);
     const headers = { authorization: `Bearer ${await tokenFor(running.url, key)}` };
     const missing: Acknowledged[] = [];
     for (const written of acknowledged) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { openRuntime } from '../../services/runtime';
-import { parseStreamName, START } from '../../shared/contracts/envelope';
+import { openRuntime } from '../../services/boot/runtime';
+import { parseStreamName, START } from '../../shared/catalog/events/envelope';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { secretKey, tokenFor } from '../support/merchant';
@@ -51,7 +51,7 @@ test('given a service killed -9 between its pictures and their event, when it st
   withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
     const key = await secretKey(settings);
-    const dying = await startProcess('services/main.js', {
+    const dying = await startProcess('services/boot/main.js', {
       ...settings,
       NODE_OPTIONS: `--require ${preload}`,
       DIE_BEFORE_APPEND_OF: 'MediaProcessed',
@@ -65,7 +65,7 @@ test('given a service killed -9 between its pictures and their event, when it st
     await gone;
     expect(await inside(folder)).toEqual({ types: ['MediaUploaded'], pictures: 5 });
 
-    const running = await startProcess('services/main.js', settings);
+    const running = await startProcess('services/boot/main.js', settings);
     const { url } = await ready(running, await tokenFor(running.url, key), id);
     expect((await fetch(`${running.url}${url}`)).status).toBe(200);
     expect(await running.end('SIGTERM')).toBe(0);
@@ -76,7 +76,7 @@ test('given uploads that wait, when the service is stopped, then it ends in orde
   withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
     const key = await secretKey(settings);
-    const first = await startProcess('services/main.js', settings);
+    const first = await startProcess('services/boot/main.js', settings);
     const token = await tokenFor(first.url, key);
     const colours = ['#000', '#200', '#400', '#600', '#800', '#a00'];
     const pictures = colours.map((colour) => flatPicture('png', { width: 2000, height: 1500 }, colour));
@@ -86,7 +86,7 @@ test('given uploads that wait, when the service is stopped, then it ends in orde
     const { types } = await inside(folder);
     expect(types.filter((type) => type === 'MediaUploaded')).toHaveLength(6);
 
-    const second = await startProcess('services/main.js', settings);
+    const second = await startProcess('services/boot/main.js', settings);
     for (const id of ids) await ready(second, await tokenFor(second.url, key), id);
     expect(await second.end('SIGTERM')).toBe(0);
     expect((await inside(folder)).types.filter((type) => type === 'MediaProcessed')).toHaveLength(6);
@@ -97,9 +97,9 @@ test('given a command and a worker process on one folder, an upload to the one i
     const settings = { DATA_DIR: folder };
     const key = await secretKey(settings);
     const processes = await Promise.all([
-      startProcess('services/command/main.js', settings),
-      startProcess('services/query/main.js', settings),
-      startProcess('projections/main.js', settings),
+      startProcess('services/boot/main-command.js', settings),
+      startProcess('services/boot/main-query.js', settings),
+      startProcess('services/boot/main-worker.js', settings),
     ]);
     const [command, query] = processes;
     const token = await tokenFor(command.url, key);

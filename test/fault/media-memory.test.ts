@@ -34,7 +34,7 @@ async function largestUploads(): Promise<Buffer[]> {
 test('given twenty uploads of 10,485,760 bytes at once, then all are made, and the memory of the service stays flat', () =>
   withTempDir(async (folder) => {
     const key = await secretKey({ DATA_DIR: folder });
-    const running = await startProcess('services/main.js', { DATA_DIR: folder });
+    const running = await startProcess('services/boot/main.js', { DATA_DIR: folder });
     const headers = {
       authorization: `Bearer ${await tokenFor(running.url, key)}`,
       'content-type': 'image/png',

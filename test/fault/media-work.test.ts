@@ -1,6 +1,6 @@
+import type { Runtime } from '../../services/boot/runtime';
 import { loadMedia } from '../../services/command/media/service';
 import { startMediaWork } from '../../services/media/work';
-import type { Runtime } from '../../services/runtime';
 import { InProcessMediaTasks } from '../../shared/adapters/in-process/media-tasks';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../shared/kernel/ids';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parked, retry, skip } from '../../projections/parked';
-import { verify } from '../../projections/verify';
-import { VIEW_SCHEMA } from '../../projections/view-schema';
+import { VIEW_SCHEMA } from '../../projections/engine/view-schema';
+import { parked, retry, skip } from '../../projections/maintenance/parked';
+import { verify } from '../../projections/maintenance/verify';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
-import { streamName } from '../../shared/contracts/envelope';
-import { laneOf } from '../../shared/contracts/lanes';
+import { streamName } from '../../shared/catalog/events/envelope';
+import { laneOf } from '../../shared/catalog/events/lanes';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
 import type { ViewStore, ViewVersion, WriteBatch } from '../../shared/ports/view-store';

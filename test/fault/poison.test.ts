@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import pino from 'pino';
-import { LostRaceError } from '../../projections/errors';
-import { projectWaiting, retry } from '../../projections/parked';
-import { projectSpan } from '../../projections/project';
-import { VIEW_SCHEMA } from '../../projections/view-schema';
-import type { Position, RecordedEvent } from '../../shared/contracts/envelope';
-import { laneOf } from '../../shared/contracts/lanes';
+import { LostRaceError } from '../../projections/engine/errors';
+import { projectSpan } from '../../projections/engine/project';
+import { VIEW_SCHEMA } from '../../projections/engine/view-schema';
+import { projectWaiting, retry } from '../../projections/maintenance/parked';
+import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
+import { laneOf } from '../../shared/catalog/events/lanes';
 import { realSystem } from '../../shared/kernel/system';
 import { cleanFold, documentsOf, eventsOf, expectTruth, foldBatch, LANES, now } from '../support/folding';
 import {

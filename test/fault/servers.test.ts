@@ -1,8 +1,8 @@
 import { pino } from 'pino';
-import { rebuild } from '../../projections/rebuild';
-import { verify } from '../../projections/verify';
-import { startAllInOne } from '../../services/all-in-one';
-import { REALMS } from '../../shared/contracts/realm';
+import { rebuild } from '../../projections/maintenance/rebuild';
+import { verify } from '../../projections/maintenance/verify';
+import { startAllInOne } from '../../services/boot/all-in-one';
+import { REALMS } from '../../shared/catalog/realm';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import {

@@ -1,6 +1,6 @@
-import { type ParkedInVersion, parked } from '../../projections/parked';
-import { verify } from '../../projections/verify';
-import { streamName } from '../../shared/contracts/envelope';
+import { type ParkedInVersion, parked } from '../../projections/maintenance/parked';
+import { verify } from '../../projections/maintenance/verify';
+import { streamName } from '../../shared/catalog/events/envelope';
 import { type Foreign, type OpenLog, openEventStoreDbLog, openSqliteLog } from '../support/foreign-events';
 import { listingCreated, publicationCreated, publicationId, storeCreated, storeId } from '../support/history';
 import { openRealm, type TestRealm } from '../support/realm';

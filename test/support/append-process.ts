@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
-import { type EncodedEvent, type StreamName, streamName } from '../../shared/contracts/envelope';
+import { type EncodedEvent, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import { NO_STREAM } from '../../shared/ports/event-store';
 
 export type AppendReport =

@@ -1,9 +1,9 @@
 import { type RunningProcess, startProcess } from './processes';
 
 export const MAINS = {
-  command: 'services/command/main.js',
-  query: 'services/query/main.js',
-  worker: 'projections/main.js',
+  command: 'services/boot/main-command.js',
+  query: 'services/boot/main-query.js',
+  worker: 'services/boot/main-worker.js',
 } as const;
 
 /** `worker-2` and the like: what it is, and which one. */

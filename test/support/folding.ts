@@ -1,8 +1,8 @@
-import { withoutRepair } from '../../projections/repair';
-import { LaneRun } from '../../projections/run';
-import { COLLECTION_NAMES, type CollectionName, type ViewDocument } from '../../shared/contracts/documents';
-import type { RecordedEvent } from '../../shared/contracts/envelope';
-import { laneOf } from '../../shared/contracts/lanes';
+import { withoutRepair } from '../../projections/engine/repair';
+import { LaneRun } from '../../projections/engine/run';
+import { COLLECTION_NAMES, type CollectionName, type ViewDocument } from '../../shared/catalog/documents';
+import type { RecordedEvent } from '../../shared/catalog/events/envelope';
+import { laneOf } from '../../shared/catalog/events/lanes';
 import { play, type Step } from './history';
 import { MemoryEventStore } from './memory-event-store';
 import { MemoryViewVersion } from './memory-view-store';

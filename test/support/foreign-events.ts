@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { binaryEvent, EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import Database from 'libsql';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
-import type { StreamName } from '../../shared/contracts/envelope';
+import type { StreamName } from '../../shared/catalog/events/envelope';
 import type { EventStore } from '../../shared/ports/event-store';
 import { EventStoreServer, openStore, ownNamespace } from './eventstore-standin/server-under-test';
 import { makeTempDir } from './temp-dir';

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
-import { type Service, startAllInOne } from '../../services/all-in-one';
+import { type Service, startAllInOne } from '../../services/boot/all-in-one';
 import { createAccount } from '../../services/command/account/service';
 import { createApiKey } from '../../services/command/api-key/service';
 import type { ControlDeps, WriteContext } from '../../services/command/context';
 import { createStore } from '../../services/command/store/service';
+import type { Environment } from '../../shared/catalog/realm';
+import type { KeyType, Permission } from '../../shared/catalog/vocabulary';
 import { CatalogClient, type ClientOptions } from '../../shared/client';
-import type { Environment } from '../../shared/contracts/realm';
-import type { KeyType, Permission } from '../../shared/contracts/vocabulary';
 import { parseConfig } from '../../shared/kernel/config';
 import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import { realSystem, type System } from '../../shared/kernel/system';

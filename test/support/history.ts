@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { type Category, type JsonObject, streamName } from '../../shared/contracts/envelope';
-import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/contracts/vocabulary';
+import { type Category, type JsonObject, streamName } from '../../shared/catalog/events/envelope';
+import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { MemoryEventStore } from './memory-event-store';
 
 /** One event of a made-up history; `n` numbers the things of a kind. */

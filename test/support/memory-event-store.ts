@@ -5,7 +5,7 @@ import type {
   Position,
   RecordedEvent,
   StreamName,
-} from '../../shared/contracts/envelope';
+} from '../../shared/catalog/events/envelope';
 import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../shared/ports/event-store';
 
 /** A log in memory, for tests that replay many histories. Stored events can be tampered with by `amend`. */

@@ -5,9 +5,9 @@ import {
   type Key,
   type StoredDocument,
   type ViewDocument,
-} from '../../shared/contracts/documents';
-import { type Position, START, type StreamName } from '../../shared/contracts/envelope';
-import { compareByOrder } from '../../shared/contracts/sorting';
+} from '../../shared/catalog/documents';
+import { type Position, START, type StreamName } from '../../shared/catalog/events/envelope';
+import { compareByOrder } from '../../shared/catalog/sorting';
 import type {
   DocumentPart,
   DocumentWrite,

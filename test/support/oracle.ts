@@ -1,20 +1,20 @@
-import { evolveListing, type Listing, type ListingEvent } from '../../shared/contracts/aggregates/listing';
-import { evolveMedia, type Media, type MediaEvent } from '../../shared/contracts/aggregates/media';
+import { decodeEvent } from '../../shared/catalog/events/codec';
+import { parseStreamName, type RecordedEvent } from '../../shared/catalog/events/envelope';
+import { evolveListing, type Listing, type ListingEvent } from '../../shared/catalog/listing/listing';
+import { evolveMedia, type Media, type MediaEvent } from '../../shared/catalog/media/media';
 import {
   evolvePublication,
   type Publication,
   type PublicationEvent,
-} from '../../shared/contracts/aggregates/publication';
-import type { ReviewFields } from '../../shared/contracts/aggregates/review';
-import { evolveStore, type Store, type StoreEvent } from '../../shared/contracts/aggregates/store';
-import { decodeEvent } from '../../shared/contracts/codec';
-import { parseStreamName, type RecordedEvent } from '../../shared/contracts/envelope';
+} from '../../shared/catalog/publication/publication';
 import {
   listingResource,
   mediaResource,
   publicationResource,
   storeResource,
-} from '../../shared/contracts/resources';
+} from '../../shared/catalog/resources';
+import type { ReviewFields } from '../../shared/catalog/review/review';
+import { evolveStore, type Store, type StoreEvent } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';
 
 /** What documents must say, worked out from the whole log at once, without any of the projections' code. */

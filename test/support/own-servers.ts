@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
-import { REALMS } from '../../shared/contracts/realm';
+import { REALMS } from '../../shared/catalog/realm';
 import { aName } from './real-servers';
 
 export const SERVER_SETTINGS = ['EVENTSTORE_URL', 'REDIS_URL', 'MONGODB_URL'] as const;

@@ -3,11 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import type { FeederTimes } from '../../projections/feeder';
-import { type Pipeline, startPipeline } from '../../projections/pipeline';
+import type { FeederTimes } from '../../projections/engine/feeder';
+import { type Pipeline, startPipeline } from '../../projections/engine/pipeline';
+import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
-import { openEventStore, openViewStore } from '../../shared/adapters/open';
-import { type JsonObject, type Position, type StreamName, streamName } from '../../shared/contracts/envelope';
+import {
+  type JsonObject,
+  type Position,
+  type StreamName,
+  streamName,
+} from '../../shared/catalog/events/envelope';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';

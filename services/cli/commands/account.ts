@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Account } from '../../../shared/contracts/aggregates/account';
+import type { Account } from '../../../shared/catalog/account/account';
 import type { AccountId } from '../../../shared/kernel/ids';
 import { createAccount, reinstateAccount, suspendAccount } from '../../command/account/service';
 import type { Written } from '../../command/execute';

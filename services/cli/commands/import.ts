@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
-import type { Store } from '../../../shared/contracts/aggregates/store';
+import type { Store } from '../../../shared/catalog/store/store';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { foldText } from '../../../shared/kernel/text';
+import type { Runtime } from '../../boot/runtime';
 import { DryRunLog } from '../../import/dry-run';
 import { fetchImage } from '../../import/fetch-image';
 import { listingKey } from '../../import/identity';
@@ -12,7 +13,6 @@ import { takenOf } from '../../import/report';
 import { runImport } from '../../import/run';
 import { openShopifyFile } from '../../import/shopify-csv';
 import { writerTo } from '../../import/writer';
-import type { Runtime } from '../../runtime';
 import { EXIT, type ExitCode } from '../failure';
 import { reportText } from '../import-report';
 import { currencyArgument, idArgument, verb } from '../options';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { ENVIRONMENTS, type Environment } from '../../../shared/contracts/realm';
+import { ENVIRONMENTS, type Environment } from '../../../shared/catalog/realm';
 import { type SweptArea, sweepMedia } from '../../media/sweep';
 import { verb } from '../options';
 import { stopSignal, withSession } from '../session';

@@ -1,8 +1,14 @@
 import type { Command } from 'commander';
-import { type ParkedInVersion, parked, type RetryResult, retry, skip } from '../../../projections/parked';
-import { parseStreamName, type StreamName } from '../../../shared/contracts/envelope';
-import type { Realm } from '../../../shared/contracts/realm';
-import type { Runtime } from '../../runtime';
+import {
+  type ParkedInVersion,
+  parked,
+  type RetryResult,
+  retry,
+  skip,
+} from '../../../projections/maintenance/parked';
+import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
+import type { Realm } from '../../../shared/catalog/realm';
+import type { Runtime } from '../../boot/runtime';
 import { CliError, EXIT, type ExitCode } from '../failure';
 import { realmOption, realmsOf, verb } from '../options';
 import { withSession } from '../session';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { paymentMethodResource } from '../../../shared/contracts/resources';
-import { paymentMethodTypeSchema } from '../../../shared/contracts/vocabulary';
+import { paymentMethodResource } from '../../../shared/catalog/resources';
+import { paymentMethodTypeSchema } from '../../../shared/catalog/vocabulary';
 import type { PaymentMethodId, StoreId } from '../../../shared/kernel/ids';
 import type { NewPaymentMethod } from '../../command/store/body';
 import { addPaymentMethod, removePaymentMethod } from '../../command/store/service';

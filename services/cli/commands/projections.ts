@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { dropUnused, rebuild, rollback } from '../../../projections/rebuild';
-import { readStatus } from '../../../projections/status';
-import { verify } from '../../../projections/verify';
-import type { Realm } from '../../../shared/contracts/realm';
-import type { Runtime } from '../../runtime';
+import { dropUnused, rebuild, rollback } from '../../../projections/maintenance/rebuild';
+import { readStatus } from '../../../projections/maintenance/status';
+import { verify } from '../../../projections/maintenance/verify';
+import type { Realm } from '../../../shared/catalog/realm';
+import type { Runtime } from '../../boot/runtime';
 import { CliError, EXIT, type ExitCode } from '../failure';
 import { realmOption, realmsOf, verb } from '../options';
 import { projectBeforeRead } from '../projected';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { storeResource } from '../../../shared/contracts/resources';
-import { storeStatusSchema } from '../../../shared/contracts/vocabulary';
+import { storeResource } from '../../../shared/catalog/resources';
+import { storeStatusSchema } from '../../../shared/catalog/vocabulary';
 import type { AccountId, StoreId } from '../../../shared/kernel/ids';
 import type { NewStore } from '../../command/store/body';
 import { changeStoreStatus, createStore } from '../../command/store/service';

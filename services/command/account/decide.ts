@@ -1,4 +1,4 @@
-import type { AccountEvent, AccountState } from '../../../shared/contracts/aggregates/account';
+import type { AccountEvent, AccountState } from '../../../shared/catalog/account/account';
 import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision, reject } from '../../../shared/kernel/decision';
 

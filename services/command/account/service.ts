@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Account, AccountState } from '../../../shared/contracts/aggregates/account';
-import { lineField } from '../../../shared/contracts/requests/fields';
+import type { Account, AccountState } from '../../../shared/catalog/account/account';
+import { lineField } from '../../../shared/catalog/input-rules';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { type AccountId, generateId } from '../../../shared/kernel/ids';

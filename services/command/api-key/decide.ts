@@ -1,4 +1,4 @@
-import type { ApiKeyEvent, ApiKeyFields, ApiKeyState } from '../../../shared/contracts/aggregates/api-key';
+import type { ApiKeyEvent, ApiKeyFields, ApiKeyState } from '../../../shared/catalog/api-key/api-key';
 import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision, reject } from '../../../shared/kernel/decision';
 import { sameValue } from '../../../shared/kernel/same-value';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Store } from '../../../shared/contracts/aggregates/store';
-import type { Environment } from '../../../shared/contracts/realm';
-import { idField, lineField, timeField } from '../../../shared/contracts/requests/fields';
+import { idField, lineField, timeField } from '../../../shared/catalog/input-rules';
+import type { Environment } from '../../../shared/catalog/realm';
+import type { Store } from '../../../shared/catalog/store/store';
 import {
   environmentSchema,
   keyTypeSchema,
   type Permission,
   permissionSchema,
   permissionsOf,
-} from '../../../shared/contracts/vocabulary';
+} from '../../../shared/catalog/vocabulary';
 import { CatalogError } from '../../../shared/kernel/errors';
 
 /** What a key is created with. `environment` is only needed for a key without stores. */

@@ -1,5 +1,5 @@
-import type { Environment } from '../../../shared/contracts/realm';
-import type { KeyType } from '../../../shared/contracts/vocabulary';
+import type { Environment } from '../../../shared/catalog/realm';
+import type { KeyType } from '../../../shared/catalog/vocabulary';
 import type { RandomBytes } from '../../../shared/kernel/ids';
 
 const PREFIXES = { public: 'pk', secret: 'sk' } as const;

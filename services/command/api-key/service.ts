@@ -1,5 +1,5 @@
-import type { ApiKey, ApiKeyFields, ApiKeyState } from '../../../shared/contracts/aggregates/api-key';
-import { hashKey } from '../../../shared/contracts/key-hash';
+import type { ApiKey, ApiKeyFields, ApiKeyState } from '../../../shared/catalog/api-key/api-key';
+import { hashKey } from '../../../shared/catalog/api-key/key-hash';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { type ApiKeyId, generateId, type StoreId } from '../../../shared/kernel/ids';

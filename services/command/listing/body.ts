@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { listingPatchBody, newListingBody } from '../../../shared/contracts/requests/writes';
+import { listingPatchBody, newListingBody } from '../../../shared/api/requests/writes';
 
 /** The bodies of the interface, as they are. */
 export const newListingSchema = newListingBody;

@@ -3,7 +3,7 @@ import type {
   ListingEvent,
   ListingFields,
   ListingState,
-} from '../../../shared/contracts/aggregates/listing';
+} from '../../../shared/catalog/listing/listing';
 import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision, reject } from '../../../shared/kernel/decision';
 import { patched, sameValue } from '../../../shared/kernel/same-value';

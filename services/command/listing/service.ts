@@ -1,6 +1,6 @@
-import type { Listing, ListingState } from '../../../shared/contracts/aggregates/listing';
-import type { Environment } from '../../../shared/contracts/realm';
-import { LISTING_MEDIA_MAX } from '../../../shared/contracts/requests/writes';
+import { LISTING_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import type { Listing, ListingState } from '../../../shared/catalog/listing/listing';
+import type { Environment } from '../../../shared/catalog/realm';
 import { accept } from '../../../shared/kernel/decision';
 import type { ListingId, MediaId, StoreId } from '../../../shared/kernel/ids';
 import { listingAggregate } from '../aggregates';

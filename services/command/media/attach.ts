@@ -1,5 +1,5 @@
-import type { Environment } from '../../../shared/contracts/realm';
-import { LISTING_MEDIA_MAX, PUBLICATION_MEDIA_MAX } from '../../../shared/contracts/requests/writes';
+import { LISTING_MEDIA_MAX, PUBLICATION_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import type { Environment } from '../../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../../shared/kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
 import type { StoreDeps, WriteContext } from '../context';

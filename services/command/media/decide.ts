@@ -4,7 +4,7 @@ import type {
   MediaPictures,
   MediaState,
   MediaUpload,
-} from '../../../shared/contracts/aggregates/media';
+} from '../../../shared/catalog/media/media';
 import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision, reject } from '../../../shared/kernel/decision';
 

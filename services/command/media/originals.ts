@@ -1,9 +1,9 @@
-import { type ImageHeader, inspectImage } from '../../../shared/images/inspect';
-import { RefusedImage } from '../../../shared/images/refused';
-import { SNIFF_BYTES, sniffImage } from '../../../shared/images/sniff';
+import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/sniff';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { Semaphore } from '../../../shared/kernel/semaphore';
 import { type BlobHash, type BlobStore, readWhole } from '../../../shared/ports/blob-store';
+import { type ImageHeader, inspectImage } from '../../media/images/inspect';
+import { RefusedImage } from '../../media/images/refused';
 
 /** Files that are in memory to be inspected, whatever the number of uploads. */
 const INSPECTIONS_AT_ONCE = 2;

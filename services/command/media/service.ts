@@ -4,8 +4,8 @@ import type {
   MediaPictures,
   MediaState,
   MediaUpload,
-} from '../../../shared/contracts/aggregates/media';
-import type { Environment } from '../../../shared/contracts/realm';
+} from '../../../shared/catalog/media/media';
+import type { Environment } from '../../../shared/catalog/realm';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { mediaAggregate } from '../aggregates';
 import { idForNew, type StoreDeps, type WriteContext } from '../context';

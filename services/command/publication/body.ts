@@ -1,10 +1,6 @@
 import type { z } from 'zod';
-import { fits } from '../../../shared/contracts/requests/fields';
-import {
-  HTML_MAX,
-  newPublicationBody,
-  publicationPatchBody,
-} from '../../../shared/contracts/requests/writes';
+import { HTML_MAX, newPublicationBody, publicationPatchBody } from '../../../shared/api/requests/writes';
+import { fits } from '../../../shared/catalog/input-rules';
 import { type SafeHtml, sanitise } from './sanitise';
 
 /** The limit is on what is sent and on what is kept, which can be longer: `&` becomes `&amp;`. */

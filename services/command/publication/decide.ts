@@ -3,7 +3,7 @@ import type {
   PublicationEvent,
   PublicationFields,
   PublicationState,
-} from '../../../shared/contracts/aggregates/publication';
+} from '../../../shared/catalog/publication/publication';
 import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision, reject } from '../../../shared/kernel/decision';
 import { patched, sameValue } from '../../../shared/kernel/same-value';

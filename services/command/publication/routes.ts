@@ -1,7 +1,7 @@
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import type { JsonObject } from '../../../shared/contracts/envelope';
-import { writes } from '../../../shared/contracts/operations/writes';
-import { publicationResource } from '../../../shared/contracts/resources';
+import { writes } from '../../../shared/api/operations/writes';
+import type { JsonObject } from '../../../shared/catalog/events/envelope';
+import type { Publication } from '../../../shared/catalog/publication/publication';
+import { publicationResource } from '../../../shared/catalog/resources';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody } from '../../../shared/http/validation';
 import type { PublicationId } from '../../../shared/kernel/ids';

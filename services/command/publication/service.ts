@@ -1,6 +1,6 @@
-import type { Publication, PublicationState } from '../../../shared/contracts/aggregates/publication';
-import type { Environment } from '../../../shared/contracts/realm';
-import { PUBLICATION_MEDIA_MAX } from '../../../shared/contracts/requests/writes';
+import { PUBLICATION_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import type { Publication, PublicationState } from '../../../shared/catalog/publication/publication';
+import type { Environment } from '../../../shared/catalog/realm';
 import { accept } from '../../../shared/kernel/decision';
 import type { MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
 import { publicationAggregate } from '../aggregates';

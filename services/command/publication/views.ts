@@ -1,4 +1,4 @@
-import type { Environment } from '../../../shared/contracts/realm';
+import type { Environment } from '../../../shared/catalog/realm';
 import type { PublicationId } from '../../../shared/kernel/ids';
 import type { StoreDeps, WriteContext } from '../context';
 import { execute } from '../execute';

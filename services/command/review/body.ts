@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { idField, lineField, textField, timeField } from '../../../shared/contracts/requests/fields';
+import { idField, lineField, textField, timeField } from '../../../shared/catalog/input-rules';
 
 /** A review as imported; decisions §5 name its fields, the limits are those of other texts. */
 export const newReviewSchema = z.strictObject({

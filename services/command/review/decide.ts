@@ -1,4 +1,4 @@
-import type { ReviewEvent, ReviewFields } from '../../../shared/contracts/aggregates/review';
+import type { ReviewEvent, ReviewFields } from '../../../shared/catalog/review/review';
 import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision } from '../../../shared/kernel/decision';
 

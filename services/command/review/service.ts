@@ -1,6 +1,6 @@
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import type { ReviewFields } from '../../../shared/contracts/aggregates/review';
-import type { Environment } from '../../../shared/contracts/realm';
+import type { Publication } from '../../../shared/catalog/publication/publication';
+import type { Environment } from '../../../shared/catalog/realm';
+import type { ReviewFields } from '../../../shared/catalog/review/review';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../../shared/kernel/ids';
 import { timestamp } from '../../../shared/kernel/system';

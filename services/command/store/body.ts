@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { lineField, textField } from '../../../shared/contracts/requests/fields';
-import { environmentSchema, paymentMethodTypeSchema } from '../../../shared/contracts/vocabulary';
+import { lineField, textField } from '../../../shared/catalog/input-rules';
+import { environmentSchema, paymentMethodTypeSchema } from '../../../shared/catalog/vocabulary';
 
 /** The limits are those of listings, where decisions name none. */
 const name = lineField(120);

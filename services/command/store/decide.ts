@@ -1,12 +1,12 @@
+import type { Environment } from '../../../shared/catalog/realm';
 import type {
   PaymentMethodFields,
   Store,
   StoreEvent,
   StoreProfile,
   StoreState,
-} from '../../../shared/contracts/aggregates/store';
-import type { Environment } from '../../../shared/contracts/realm';
-import type { StoreStatus } from '../../../shared/contracts/vocabulary';
+} from '../../../shared/catalog/store/store';
+import type { StoreStatus } from '../../../shared/catalog/vocabulary';
 import { assertNever } from '../../../shared/kernel/assert-never';
 import { accept, type Decision, reject } from '../../../shared/kernel/decision';
 import { patched, sameValue } from '../../../shared/kernel/same-value';

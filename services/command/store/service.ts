@@ -1,6 +1,6 @@
-import type { PaymentMethodFields, Store, StoreState } from '../../../shared/contracts/aggregates/store';
-import type { Environment } from '../../../shared/contracts/realm';
-import type { StoreStatus } from '../../../shared/contracts/vocabulary';
+import type { Environment } from '../../../shared/catalog/realm';
+import type { PaymentMethodFields, Store, StoreState } from '../../../shared/catalog/store/store';
+import type { StoreStatus } from '../../../shared/catalog/vocabulary';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../../shared/kernel/ids';

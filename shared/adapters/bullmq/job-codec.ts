@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../contracts/envelope';
+import type { RecordedEvent } from '../../catalog/events/envelope';
 import type { LaneJob } from '../../ports/job-queue';
 
 type StoredEvent = Omit<RecordedEvent, 'position'> & { readonly position: string };

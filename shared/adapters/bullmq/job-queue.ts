@@ -1,5 +1,5 @@
-import { LANE_COUNT } from '../../contracts/lanes';
-import type { Realm } from '../../contracts/realm';
+import { LANE_COUNT } from '../../catalog/events/lanes';
+import type { Realm } from '../../catalog/realm';
 import { CatalogError } from '../../kernel/errors';
 import type { JobQueue, LaneJob } from '../../ports/job-queue';
 import type { LaneSet } from './lane-names';

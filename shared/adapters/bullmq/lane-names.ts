@@ -1,4 +1,4 @@
-import type { Realm } from '../../contracts/realm';
+import type { Realm } from '../../catalog/realm';
 
 /** The lanes of one realm: a BullMQ queue each, under a prefix that all of a deployment's queues share. */
 export interface LaneSet {

@@ -4,7 +4,7 @@ import {
   type AppendResult as ServersResult,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
-import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../contracts/envelope';
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import { CatalogError } from '../../kernel/errors';
 import { type AppendResult, NO_STREAM } from '../../ports/event-store';
 import type { Append } from './append-request';

@@ -1,5 +1,5 @@
-import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../contracts/envelope';
-import type { Realm } from '../../contracts/realm';
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
+import type { Realm } from '../../catalog/realm';
 import type { AppendResult, EventStore, LogBatch } from '../../ports/event-store';
 import { append } from './append';
 import { type CallLimits, Connection } from './connection';

@@ -11,8 +11,8 @@ import type {
   Position,
   RecordedEvent,
   StreamName,
-} from '../../contracts/envelope';
-import { recordedEvent } from '../../contracts/kept-event';
+} from '../../catalog/events/envelope';
+import { recordedEvent } from '../../catalog/events/kept-event';
 
 /** Above what a log can reach: the server's way to say that it does not know. */
 const NO_POSITION = 2n ** 63n;

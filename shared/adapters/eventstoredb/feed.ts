@@ -4,7 +4,7 @@ import {
   type AllStreamSubscription,
   streamNameFilter,
 } from '@eventstore/db-client';
-import type { Position } from '../../contracts/envelope';
+import type { Position } from '../../catalog/events/envelope';
 import type { Lease } from './connection';
 import { toServersPosition } from './reading';
 

@@ -1,4 +1,4 @@
-import type { Position } from '../../contracts/envelope';
+import type { Position } from '../../catalog/events/envelope';
 import type { Connection } from './connection';
 import { isServersOwn, positionOf, type StreamNames } from './events';
 import { readAllFrom } from './reading';

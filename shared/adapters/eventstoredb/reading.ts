@@ -10,7 +10,7 @@ import {
   type StreamingRead,
   StreamNotFoundError,
 } from '@eventstore/db-client';
-import { type Position, type RecordedEvent, START, type StreamName } from '../../contracts/envelope';
+import { type Position, type RecordedEvent, START, type StreamName } from '../../catalog/events/envelope';
 import type { Connection } from './connection';
 import { isServersOwn, positionOf, type StreamNames, toRecordedEvent } from './events';
 import { SilenceError } from './failures';

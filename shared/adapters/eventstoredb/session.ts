@@ -1,4 +1,4 @@
-import { type Position, type RecordedEvent, START } from '../../contracts/envelope';
+import { type Position, type RecordedEvent, START } from '../../catalog/events/envelope';
 import type { LogBatch } from '../../ports/event-store';
 import type { Connection, Lease } from './connection';
 import { isServersOwn, positionOf, type StreamNames, toRecordedEvent } from './events';

@@ -1,4 +1,4 @@
-import { type Position, START } from '../../contracts/envelope';
+import { type Position, START } from '../../catalog/events/envelope';
 
 const POLL_MS_MIN = 2;
 const POLL_MS_MAX = 25;

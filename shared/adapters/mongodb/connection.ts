@@ -6,7 +6,7 @@ import {
   MongoError,
   type ReadPreferenceMode,
 } from 'mongodb';
-import type { Realm } from '../../contracts/realm';
+import type { Realm } from '../../catalog/realm';
 import { CatalogError } from '../../kernel/errors';
 import { endWritesWithTheirConnections } from './driver';
 import { isMissing, toCatalogError } from './errors';

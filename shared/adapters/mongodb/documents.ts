@@ -6,10 +6,10 @@ import {
   type Key,
   type StoredDocument,
   type ViewDocument,
-} from '../../contracts/documents';
-import type { JsonObject } from '../../contracts/envelope';
-import { JsonText } from '../../contracts/json-text';
-import { TextDocument } from '../../contracts/text-document';
+} from '../../catalog/documents';
+import type { JsonObject } from '../../catalog/events/envelope';
+import { JsonText } from '../../catalog/json-text';
+import { TextDocument } from '../../catalog/text-document';
 import { ALL_PARTS, type DocumentPart } from '../../ports/view-store';
 
 type Keys = Record<string, Key>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Collection, ObjectId } from 'mongodb';
-import type { Environment } from '../../contracts/realm';
+import type { Environment } from '../../catalog/realm';
 import { CatalogError } from '../../kernel/errors';
 import type {
   BlobArea,

@@ -1,5 +1,5 @@
 import type { Collection, Document } from 'mongodb';
-import type { Position, StreamName } from '../../contracts/envelope';
+import type { Position, StreamName } from '../../catalog/events/envelope';
 import { CatalogError } from '../../kernel/errors';
 import type { LaneMove, LaneState, ParkedStream, WriteBatch } from '../../ports/view-store';
 import type { MongoConnection } from './connection';

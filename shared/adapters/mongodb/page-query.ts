@@ -1,6 +1,6 @@
 import type { Document, Filter } from 'mongodb';
-import type { CollectionName } from '../../contracts/documents';
-import type { SortOrder } from '../../contracts/sorting';
+import type { CollectionName } from '../../catalog/documents';
+import type { SortOrder } from '../../catalog/sorting';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import { field, type MongoDocument } from './documents';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadPreferenceMode } from 'mongodb';
-import { COLLECTION_NAMES } from '../../contracts/documents';
-import { LANE_COUNT } from '../../contracts/lanes';
+import { COLLECTION_NAMES } from '../../catalog/documents';
+import { LANE_COUNT } from '../../catalog/events/lanes';
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';

@@ -1,6 +1,6 @@
 import type { Filter, FindOptions, ReadPreferenceMode } from 'mongodb';
-import type { CollectionName, StoredDocument } from '../../contracts/documents';
-import type { Position } from '../../contracts/envelope';
+import type { CollectionName, StoredDocument } from '../../catalog/documents';
+import type { Position } from '../../catalog/events/envelope';
 import { Gather } from '../../kernel/gather';
 import {
   ALL_PARTS,

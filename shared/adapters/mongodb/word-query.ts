@@ -1,5 +1,5 @@
 import type { Document, Filter } from 'mongodb';
-import type { CollectionName } from '../../contracts/documents';
+import type { CollectionName } from '../../catalog/documents';
 import type { WordMatch, WordScope, WordTerms } from '../../ports/view-store';
 import { type MongoDocument, specOf } from './documents';
 import { filterOf } from './page-query';

@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
-import type { CollectionName } from '../../contracts/documents';
+import type { CollectionName } from '../../catalog/documents';
 import type { DocumentWrite } from '../../ports/view-store';
 import type { MongoConnection } from './connection';
 import { type MongoDocument, toStored } from './documents';

@@ -1,4 +1,4 @@
-import type { EncodedEvent, StreamName } from '../../contracts/envelope';
+import type { EncodedEvent, StreamName } from '../../catalog/events/envelope';
 import { type AppendResult, NO_STREAM } from '../../ports/event-store';
 import type { Connection } from './connection';
 import type { SqlInput } from './statement-cache';

@@ -1,4 +1,4 @@
-import type { Position } from '../../contracts/envelope';
+import type { Position } from '../../catalog/events/envelope';
 import type { ChangeSignal } from './change-signal';
 
 interface Waiter {

@@ -5,10 +5,10 @@ import {
   collections,
   type Key,
   type StoredDocument,
-} from '../../contracts/documents';
-import type { JsonObject } from '../../contracts/envelope';
-import { JsonText } from '../../contracts/json-text';
-import { TextDocument } from '../../contracts/text-document';
+} from '../../catalog/documents';
+import type { JsonObject } from '../../catalog/events/envelope';
+import { JsonText } from '../../catalog/json-text';
+import { TextDocument } from '../../catalog/text-document';
 import { ALL_PARTS, type DocumentPart, type StoredPart } from '../../ports/view-store';
 import type { SqlRow, SqlValue } from './connection';
 import { fromWordsColumn, wordColumns } from './words';

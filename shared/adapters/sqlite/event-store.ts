@@ -1,5 +1,5 @@
-import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../contracts/envelope';
-import { recordedEvent } from '../../contracts/kept-event';
+import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
+import { recordedEvent } from '../../catalog/events/kept-event';
 import { CatalogError } from '../../kernel/errors';
 import type { AppendResult, EventStore, LogBatch } from '../../ports/event-store';
 import { AppendQueue } from './append-queue';

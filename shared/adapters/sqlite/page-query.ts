@@ -1,5 +1,5 @@
-import type { Key, StoredDocument } from '../../contracts/documents';
-import { compareByOrder, type SortOrder } from '../../contracts/sorting';
+import type { Key, StoredDocument } from '../../catalog/documents';
+import { compareByOrder, type SortOrder } from '../../catalog/sorting';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import { column, selected, type Table } from './documents';
 import type { SqlInput } from './statement-cache';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Position } from '../../contracts/envelope';
+import type { Position } from '../../catalog/events/envelope';
 import { CatalogError } from '../../kernel/errors';
 import type { LogBatch } from '../../ports/event-store';
 import type { ChangeSignal } from './change-signal';

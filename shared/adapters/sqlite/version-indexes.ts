@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { COLLECTION_NAMES, type CollectionName } from '../../contracts/documents';
+import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import type { Connection } from './connection';
 import { type Index, indexes, tables } from './documents';
 import { indexAllWords, wordsSchema, wordsTable } from './words';

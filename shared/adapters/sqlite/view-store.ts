@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { LANE_COUNT } from '../../contracts/lanes';
+import { LANE_COUNT } from '../../catalog/events/lanes';
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';

@@ -1,6 +1,6 @@
-import type { CollectionName, StoredDocument } from '../../contracts/documents';
-import { type Position, START, type StreamName } from '../../contracts/envelope';
-import type { SortOrder } from '../../contracts/sorting';
+import type { CollectionName, StoredDocument } from '../../catalog/documents';
+import { type Position, START, type StreamName } from '../../catalog/events/envelope';
+import type { SortOrder } from '../../catalog/sorting';
 import {
   ALL_PARTS,
   type DocumentPart,

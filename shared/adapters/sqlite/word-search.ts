@@ -1,4 +1,4 @@
-import type { CollectionName, StoredDocument } from '../../contracts/documents';
+import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import type {
   KnownWordsQuery,
   ViewQuery,

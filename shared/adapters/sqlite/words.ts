@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Key, ViewDocument } from '../../contracts/documents';
+import type { Key, ViewDocument } from '../../catalog/documents';
 import type { WordMatch, WordScope, WordTerms } from '../../ports/view-store';
 import type { SqlValue } from './connection';
 

@@ -1,4 +1,4 @@
-import type { EncodedEvent, StreamName } from '../../../shared/contracts/envelope';
+import type { EncodedEvent, StreamName } from '../../../shared/catalog/events/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AppendResult, EventStore } from '../../../shared/ports/event-store';
 

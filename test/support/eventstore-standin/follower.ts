@@ -1,4 +1,4 @@
-import { type Position, type RecordedEvent, START } from '../../../shared/contracts/envelope';
+import { type Position, type RecordedEvent, START } from '../../../shared/catalog/events/envelope';
 import type { EventStore, LogBatch } from '../../../shared/ports/event-store';
 import { waitFor } from '../wait-for';
 

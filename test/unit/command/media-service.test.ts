@@ -8,7 +8,7 @@ import {
   uploadMedia,
 } from '../../../services/command/media/service';
 import { existingMedia } from '../../../services/command/references';
-import type { MediaEvent } from '../../../shared/contracts/aggregates/media';
+import type { MediaEvent } from '../../../shared/catalog/media/media';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { anUpload, newId, refusal, somePictures, teller, World } from './support';
 

@@ -17,8 +17,8 @@ import {
   locateStore,
   removePaymentMethod,
 } from '../../../services/command/store/service';
-import { hashKey } from '../../../shared/contracts/key-hash';
-import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import { hashKey } from '../../../shared/catalog/api-key/key-hash';
+import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { faultsOf, newId, refusal, World } from './support';
 
 const HOUR_MS = 3_600_000;

@@ -12,9 +12,9 @@ import { type Aggregate, execute, load } from '../../../services/command/execute
 import { decideListing } from '../../../services/command/listing/decide';
 import { decidePublication, type PublicationChanges } from '../../../services/command/publication/decide';
 import { decideStore } from '../../../services/command/store/decide';
-import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/contracts/codec';
-import { streamName } from '../../../shared/contracts/envelope';
-import type { Permission } from '../../../shared/contracts/vocabulary';
+import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
+import { streamName } from '../../../shared/catalog/events/envelope';
+import type { Permission } from '../../../shared/catalog/vocabulary';
 import type { Decision } from '../../../shared/kernel/decision';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AnyId, PublicationId } from '../../../shared/kernel/ids';

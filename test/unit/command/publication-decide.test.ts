@@ -4,7 +4,7 @@ import {
   type PublicationChanges,
   type PublicationInput,
 } from '../../../services/command/publication/decide';
-import type { PublicationEvent, PublicationFields } from '../../../shared/contracts/aggregates/publication';
+import type { PublicationEvent, PublicationFields } from '../../../shared/catalog/publication/publication';
 import type { PublicationId } from '../../../shared/kernel/ids';
 import { newId, teller } from './support';
 

@@ -7,7 +7,7 @@ import {
   putPublication,
   updatePublication,
 } from '../../../services/command/publication/service';
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import type { Publication } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
 import {
   type ListingId,

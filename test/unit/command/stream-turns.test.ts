@@ -1,5 +1,5 @@
 import { inTurn } from '../../../services/command/stream-turns';
-import { streamName } from '../../../shared/contracts/envelope';
+import { streamName } from '../../../shared/catalog/events/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { MemoryEventStore } from '../../support/memory-event-store';
 

@@ -5,7 +5,7 @@ import {
   updatePublication,
 } from '../../../services/command/publication/service';
 import { recordViews } from '../../../services/command/publication/views';
-import { streamName } from '../../../shared/contracts/envelope';
+import { streamName } from '../../../shared/catalog/events/envelope';
 import type { StoreId } from '../../../shared/kernel/ids';
 import { newId, World } from './support';
 

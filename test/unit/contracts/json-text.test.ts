@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { JsonText, type Presentable, writeJson } from '../../../shared/contracts/json-text';
+import { JsonText, type Presentable, writeJson } from '../../../shared/catalog/json-text';
 
 /** Objects as they are, or as their text. */
 const item = fc.dictionary(fc.string(), fc.jsonValue()).chain((plain) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isPlainWord, publicationWords, queryWords } from '../../../shared/contracts/words';
+import { isPlainWord, publicationWords, queryWords } from '../../../shared/catalog/search/words';
 
 const plain = (title: string, description = '', description_html: string | null = null): string[] =>
   publicationWords({ title, description, description_html }).filter(isPlainWord);

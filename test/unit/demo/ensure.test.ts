@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { openRuntime, type Runtime } from '../../../services/boot/runtime';
 import { ensureDemo, type ReadyDemo } from '../../../services/demo/ensure';
-import { openRuntime, type Runtime } from '../../../services/runtime';
-import { type DomainEvent, decodeEvent } from '../../../shared/contracts/codec';
-import { START } from '../../../shared/contracts/envelope';
-import { hashKey } from '../../../shared/contracts/key-hash';
-import type { Realm } from '../../../shared/contracts/realm';
+import { hashKey } from '../../../shared/catalog/api-key/key-hash';
+import { type DomainEvent, decodeEvent } from '../../../shared/catalog/events/codec';
+import { START } from '../../../shared/catalog/events/envelope';
+import type { Realm } from '../../../shared/catalog/realm';
 import { parseConfig } from '../../../shared/kernel/config';
 import { realSystem } from '../../../shared/kernel/system';
 import { withTempDir } from '../../support/temp-dir';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { authEndpoints } from '../../../services/auth/endpoints';
-import type { ApiKey } from '../../../shared/contracts/aggregates/api-key';
+import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { realSystem } from '../../../shared/kernel/system';
 import { waitFor } from '../../support/wait-for';

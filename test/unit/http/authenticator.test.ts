@@ -1,6 +1,6 @@
-import type { ApiKey } from '../../../shared/contracts/aggregates/api-key';
+import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
 import { Authenticator, payerOf } from '../../../shared/http/authenticator';
-import { ShortCache } from '../../../shared/http/short-cache';
+import { ShortCache } from '../../../shared/kernel/short-cache';
 import type { ActiveView } from '../../../shared/ports/active-view';
 import { codecAt, conditionOf, entries, grant, ring } from './token-fixtures';
 

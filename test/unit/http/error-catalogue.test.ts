@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { errorCatalogue } from '../../../shared/http/error-catalogue';
+import { errorCatalogue } from '../../../shared/api/error-catalogue';
 import { CatalogError, type Condition } from '../../../shared/kernel/errors';
 import { get, startTinyApp, type TinyApp } from './tiny-app';
 

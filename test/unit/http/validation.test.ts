@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commaList, paginationSchema, queryId } from '../../../shared/contracts/requests/parameters';
+import { commaList, paginationSchema, queryId } from '../../../shared/api/requests/parameters';
 import { pageMeta } from '../../../shared/http/pagination';
 import { storeOf } from '../../../shared/http/store-scope';
 import { parseBody, parseQuery } from '../../../shared/http/validation';

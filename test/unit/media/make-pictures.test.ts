@@ -1,7 +1,7 @@
+import type { Runtime } from '../../../services/boot/runtime';
 import { loadMedia } from '../../../services/command/media/service';
 import { makePictures } from '../../../services/media/make-pictures';
-import type { Runtime } from '../../../services/runtime';
-import type { MediaPictures } from '../../../shared/contracts/aggregates/media';
+import type { MediaPictures } from '../../../shared/catalog/media/media';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { readWhole } from '../../../shared/ports/blob-store';

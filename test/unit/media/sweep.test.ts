@@ -1,9 +1,9 @@
+import type { Runtime } from '../../../services/boot/runtime';
 import { deleteMedia } from '../../../services/command/media/service';
 import { makePictures } from '../../../services/media/make-pictures';
 import { type SweptArea, sweepMedia } from '../../../services/media/sweep';
-import type { Runtime } from '../../../services/runtime';
 import { FileBlobStore } from '../../../shared/adapters/files/blob-store';
-import { streamName } from '../../../shared/contracts/envelope';
+import { streamName } from '../../../shared/catalog/events/envelope';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { NO_STREAM } from '../../../shared/ports/event-store';
 import { type Harness, startHarness } from '../../support/harness';

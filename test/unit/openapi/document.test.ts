@@ -3,11 +3,11 @@ import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { commandRoutes } from '../../../services/command/routes';
 import { queryRoutes } from '../../../services/query/routes';
-import { operations } from '../../../shared/contracts/operations';
-import { errorCodeSchema } from '../../../shared/contracts/responses/errors';
-import { surface } from '../../../shared/contracts/surface';
-import { errorCatalogue } from '../../../shared/http/error-catalogue';
-import { openApiDocument } from '../../../shared/http/openapi/document';
+import { errorCatalogue } from '../../../shared/api/error-catalogue';
+import { openApiDocument } from '../../../shared/api/openapi/document';
+import { operations } from '../../../shared/api/operations';
+import { errorCodeSchema } from '../../../shared/api/responses/errors';
+import { surface } from '../../../shared/api/surface';
 
 type Tree = { readonly [key: string]: Tree };
 

@@ -1,5 +1,5 @@
-import { examplePublication } from '../../../shared/contracts/responses/examples';
-import { openApiDocument } from '../../../shared/http/openapi/document';
+import { openApiDocument } from '../../../shared/api/openapi/document';
+import { examplePublication } from '../../../shared/api/responses/examples';
 import { type Document, Documented, type Exchange } from '../../support/documented';
 
 /** What holds every answer of the API tests against the document must itself notice what is wrong. */

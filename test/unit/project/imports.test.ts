@@ -5,13 +5,12 @@ import { dirname, join, relative, resolve } from 'node:path';
 // The compiled test runs in dist/test/unit/project; what it reads are the sources.
 const root = resolve(process.cwd());
 
-const LAYERS = ['shared/kernel', 'shared/contracts', 'shared/ports', 'shared/adapters'];
+const LAYERS = ['shared/kernel', 'shared/catalog', 'shared/api', 'shared/ports', 'shared/adapters'];
 const ROOMS = ['services/command', 'services/query', 'services/auth', 'projections'];
 /** The only files that may know everything: they open adapters and join the rooms. */
-const COMPOSITION = /^(services\/[a-z-]+\.ts|services\/(cli|demo|import)\/.*|(.*\/)?main\.ts)$/;
-/** Pure: kernel, contracts, and no module but zod. */
-const PURE =
-  /(^|\/)decide\.ts$|^projections\/views\/|^shared\/contracts\/(aggregates\/|codec|facets|resources|sorting)/;
+const COMPOSITION = /^services\/(boot|cli|demo|import)\//;
+/** Pure: kernel, catalog, and no module but zod and, for hashes, `node:crypto`. */
+const PURE = /(^|\/)decide\.ts$|^projections\/views\/|^shared\/catalog\//;
 
 interface Import {
   readonly from: string;
@@ -27,7 +26,7 @@ function sources(folder: string): string[] {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8');
-  return [...text.matchAll(/(?:from|import|(?:import|require)\()\s*'([^']+)'/g)].map(([, target]) => {
+  return [...text.matchAll(/(?:from|import|(?:import|require)\()\s*'([^'\s]+)'/g)].map(([, target]) => {
     const to = target!.startsWith('.') ? relative(root, resolve(root, dirname(file), target!)) : target!;
     return { from: file, to };
   });
@@ -44,7 +43,7 @@ test('there are sources to look at', () => {
   expect(imports.length).toBeGreaterThan(100);
 });
 
-test('imports within shared go kernel ← contracts ← ports ← adapters', () => {
+test('imports within shared go kernel ← catalog ← api ← ports ← adapters', () => {
   const wrong = imports.filter(({ from, to }) => layerOf(from) >= 0 && layerOf(to) > layerOf(from));
   expect(wrong.map(show)).toEqual([]);
 });
@@ -80,18 +79,19 @@ test('only composition roots open adapters', () => {
   expect(wrong.map(show)).toEqual([]);
 });
 
-test('decide, evolve and view files import kernel, contracts and zod alone', () => {
+test('decide, evolve and view files import kernel, catalog and zod alone', () => {
   const allowed = (to: string, from: string): boolean =>
     to === 'zod' ||
+    to === 'node:crypto' ||
     to.startsWith('shared/kernel/') ||
-    to.startsWith('shared/contracts/') ||
+    to.startsWith('shared/catalog/') ||
     dirname(to) === dirname(from);
   const wrong = imports.filter(({ from, to }) => PURE.test(from) && !allowed(to, from));
   expect(wrong.map(show)).toEqual([]);
 });
 
-test('the client takes types of the contracts and kernel, and what is built of it loads only itself', () => {
-  const allowed = /^(zod$|shared\/(client|contracts|kernel)\/)/;
+test('the client takes types of the api, catalog and kernel, and what is built of it loads only itself', () => {
+  const allowed = /^(zod$|shared\/(client|api|catalog|kernel)\/)/;
   const wrong = imports.filter(({ from, to }) => from.startsWith('shared/client/') && !allowed.test(to));
   expect(wrong.map(show)).toEqual([]);
   const built = join(__dirname, '../../../shared/client');
@@ -103,10 +103,10 @@ test('the client takes types of the contracts and kernel, and what is built of i
   expect(loaded.filter((module) => !module!.startsWith('./'))).toEqual([]);
 });
 
-test('the image library is spoken to in one folder, which knows of the service its contracts alone', () => {
-  const of = (path: string): boolean => path.startsWith('shared/images/');
+test('the image library is spoken to in one folder, which knows of the service its catalog alone', () => {
+  const of = (path: string): boolean => path.startsWith('services/media/images/');
   expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);
-  const known = (to: string): boolean => of(to) || to === 'sharp' || to.startsWith('shared/contracts/');
+  const known = (to: string): boolean => of(to) || to === 'sharp' || to.startsWith('shared/catalog/');
   expect(imports.filter(({ to, from }) => of(from) && !known(to)).map(show)).toEqual([]);
 });
 
@@ -118,10 +118,15 @@ test('a start that touches no image does not load the image library', () => {
       `${then};process.stdout.write(String(Object.keys(require.cache).some((path) => /[/]sharp[/]/.test(path))))`;
     return execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' });
   };
-  expect(loads(['services/cli/program', 'services/all-in-one', 'services/pipelines', 'services/apps'])).toBe(
-    'false',
-  );
-  expect(loads(['shared/images/sharp'], 'at0.loadSharp()')).toBe('true');
+  expect(
+    loads([
+      'services/cli/program',
+      'services/boot/all-in-one',
+      'services/boot/pipelines',
+      'services/boot/apps',
+    ]),
+  ).toBe('false');
+  expect(loads(['services/media/images/sharp'], 'at0.loadSharp()')).toBe('true');
 });
 
 test('no file imports itself by way of others, types included', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ENTRY_COUNT, type Entry, placeEntry } from '../../../projections/views/entries';
-import { compareByOrder, orderOf } from '../../../shared/contracts/sorting';
+import { compareByOrder, orderOf } from '../../../shared/catalog/sorting';
 
 const order = orderOf('price_asc');
 const entry = (n: number, price: number): Entry => ({ id: `e${n}`, keys: { price_up: price }, body: {} });

@@ -1,5 +1,5 @@
-import { FedVersions } from '../../../projections/fed-versions';
-import { VIEW_SCHEMA } from '../../../projections/view-schema';
+import { FedVersions } from '../../../projections/engine/fed-versions';
+import { VIEW_SCHEMA } from '../../../projections/engine/view-schema';
 import { MemoryViewStore } from '../../support/memory-view-store';
 import { waitFor } from '../../support/wait-for';
 

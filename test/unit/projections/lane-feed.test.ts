@@ -1,6 +1,6 @@
 import pino from 'pino';
-import { LaneFeed, type LaneFeedOptions } from '../../../projections/lane-feed';
-import type { RecordedEvent } from '../../../shared/contracts/envelope';
+import { LaneFeed, type LaneFeedOptions } from '../../../projections/engine/lane-feed';
+import type { RecordedEvent } from '../../../shared/catalog/events/envelope';
 import type { LaneJob } from '../../../shared/ports/job-queue';
 import type { LaneMove } from '../../../shared/ports/view-store';
 import { waitFor } from '../../support/wait-for';

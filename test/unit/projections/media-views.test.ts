@@ -1,4 +1,4 @@
-import type { CollectionName } from '../../../shared/contracts/documents';
+import type { CollectionName } from '../../../shared/catalog/documents';
 import { documentAfter } from '../../support/folding';
 import {
   listingCreated,

@@ -1,4 +1,4 @@
-import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/contracts/documents';
+import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/catalog/documents';
 import { documentAfter } from '../../support/folding';
 import {
   listingCreated,

@@ -1,20 +1,20 @@
-import type { Listing } from '../../../shared/contracts/aggregates/listing';
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import type { ReviewFields } from '../../../shared/contracts/aggregates/review';
-import type { PaymentMethodFields, Store } from '../../../shared/contracts/aggregates/store';
-import type { CollectionName, Key, ViewDocument } from '../../../shared/contracts/documents';
-import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/contracts/documents';
-import type { JsonObject } from '../../../shared/contracts/envelope';
-import { addToFacet, type Facets, facetKey } from '../../../shared/contracts/facets';
+import type { CollectionName, Key, ViewDocument } from '../../../shared/catalog/documents';
+import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/catalog/documents';
+import type { JsonObject } from '../../../shared/catalog/events/envelope';
+import type { Listing } from '../../../shared/catalog/listing/listing';
+import { addToFacet, type Facets, facetKey } from '../../../shared/catalog/publication/facets';
+import type { Publication } from '../../../shared/catalog/publication/publication';
 import {
   listingResource,
   paymentMethodResource,
   publicationResource,
   reviewResource,
   storeResource,
-} from '../../../shared/contracts/resources';
-import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/contracts/sorting';
-import { publicationWords } from '../../../shared/contracts/words';
+} from '../../../shared/catalog/resources';
+import type { ReviewFields } from '../../../shared/catalog/review/review';
+import { publicationWords } from '../../../shared/catalog/search/words';
+import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/catalog/sorting';
+import type { PaymentMethodFields, Store } from '../../../shared/catalog/store/store';
 import { foldText } from '../../../shared/kernel/text';
 
 /** What one store holds, from which the documents follow: what a projection would have written by now. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../shared/contracts/envelope';
-import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import type { JsonObject } from '../../../shared/catalog/events/envelope';
+import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { ReadWorld, refusal } from './read-world';
 import { minute, sampleListing, samplePublication, sampleStore } from './sample';
 

@@ -1,6 +1,6 @@
+import { openViewStore } from '../../../services/boot/open-adapters';
 import { queryRoutes } from '../../../services/query/routes';
-import { openViewStore } from '../../../shared/adapters/open';
-import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { parseConfig } from '../../../shared/kernel/config';
 import { ActiveView } from '../../../shared/ports/active-view';
 import { noPictures } from '../../support/no-media';

@@ -1,4 +1,4 @@
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import type { Publication } from '../../../shared/catalog/publication/publication';
 import { ReadWorld, refusal, STOREFRONT } from './read-world';
 import { minute, sampleListing, samplePublication, sampleStore } from './sample';
 

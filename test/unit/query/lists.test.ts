@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import { compareByOrder, orderOf } from '../../../shared/contracts/sorting';
-import type { SortMode, Visibility } from '../../../shared/contracts/vocabulary';
+import type { Publication } from '../../../shared/catalog/publication/publication';
+import { compareByOrder, orderOf } from '../../../shared/catalog/sorting';
+import type { SortMode, Visibility } from '../../../shared/catalog/vocabulary';
 import { publicationKeys } from './catalog-documents';
 import { ReadWorld, refusal } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';

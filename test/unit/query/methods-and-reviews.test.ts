@@ -1,4 +1,4 @@
-import type { ReviewFields } from '../../../shared/contracts/aggregates/review';
+import type { ReviewFields } from '../../../shared/catalog/review/review';
 import { ReadWorld, refusal } from './read-world';
 import { idOf, minute, samplePublication, sampleStore } from './sample';
 

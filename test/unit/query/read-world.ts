@@ -1,11 +1,11 @@
+import { openViewStore } from '../../../services/boot/open-adapters';
 import { queryRoutes } from '../../../services/query/routes';
 import type { Viewed } from '../../../services/query/view-counter';
-import { openViewStore } from '../../../shared/adapters/open';
-import type { CollectionName, ViewDocument } from '../../../shared/contracts/documents';
-import { type JsonValue, type Position, START } from '../../../shared/contracts/envelope';
-import { writeJson } from '../../../shared/contracts/json-text';
-import { laneOf } from '../../../shared/contracts/lanes';
-import { permissionsOf } from '../../../shared/contracts/vocabulary';
+import type { CollectionName, ViewDocument } from '../../../shared/catalog/documents';
+import { type JsonValue, type Position, START } from '../../../shared/catalog/events/envelope';
+import { laneOf } from '../../../shared/catalog/events/lanes';
+import { writeJson } from '../../../shared/catalog/json-text';
+import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import type { Principal } from '../../../shared/http/principal';
 import type { Answer, Route } from '../../../shared/http/route';
 import { parseConfig } from '../../../shared/kernel/config';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import type { Visibility } from '../../../shared/contracts/vocabulary';
+import type { Publication } from '../../../shared/catalog/publication/publication';
+import type { Visibility } from '../../../shared/catalog/vocabulary';
 import { ReadWorld, refusal, STOREFRONT } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 

@@ -1,6 +1,6 @@
-import type { Listing } from '../../../shared/contracts/aggregates/listing';
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import type { Store } from '../../../shared/contracts/aggregates/store';
+import type { Listing } from '../../../shared/catalog/listing/listing';
+import type { Publication } from '../../../shared/catalog/publication/publication';
+import type { Store } from '../../../shared/catalog/store/store';
 import { type AccountId, type AnyId, deriveId, type StoreId } from '../../../shared/kernel/ids';
 import { timestamp } from '../../../shared/kernel/system';
 

@@ -1,6 +1,6 @@
 import { liveItems } from '../../../services/demo/catalog';
 import type { PublicationItem } from '../../../services/import/item';
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
+import type { Publication } from '../../../shared/catalog/publication/publication';
 import { ownNames, type ServerUrls } from '../../support/own-servers';
 import { describeOn } from '../../support/real-servers';
 import { ReadWorld } from './read-world';

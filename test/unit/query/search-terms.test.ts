@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { relatedTiers } from '../../../services/query/related-terms';
 import { atLeast, searchTiers, wantedWords, writtenTogether } from '../../../services/query/search-terms';
 import { oneEditAway } from '../../../services/query/typos';
-import { publicationWords, typedWords } from '../../../shared/contracts/words';
+import { publicationWords, typedWords } from '../../../shared/catalog/search/words';
 import type { WordTerms } from '../../../shared/ports/view-store';
 
 const fits = (words: readonly string[], terms: WordTerms): boolean =>

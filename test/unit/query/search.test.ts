@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { Publication } from '../../../shared/contracts/aggregates/publication';
-import type { Visibility } from '../../../shared/contracts/vocabulary';
-import { isPlainWord, publicationWords, typedWords } from '../../../shared/contracts/words';
+import type { Publication } from '../../../shared/catalog/publication/publication';
+import { isPlainWord, publicationWords, typedWords } from '../../../shared/catalog/search/words';
+import type { Visibility } from '../../../shared/catalog/vocabulary';
 import { ReadWorld, refusal, STOREFRONT } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 

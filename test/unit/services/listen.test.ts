@@ -1,5 +1,5 @@
 import { Agent, get, type RequestListener } from 'node:http';
-import { listen } from '../../../services/listen';
+import { listen } from '../../../services/boot/listen';
 import { waitFor } from '../../support/wait-for';
 
 /** Beyond any test: what ends a connection then is not the clock. */

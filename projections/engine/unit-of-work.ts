@@ -1,0 +1,304 @@
+import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
+import {
+  type Position,
+  type RecordedEvent,
+  START,
+  type StreamName,
+} from '../../shared/catalog/events/envelope';
+import { greatest } from '../../shared/catalog/events/positions';
+import type { DocumentWrite, ViewVersion } from '../../shared/ports/view-store';
+import { ALL_PARTS } from '../../shared/ports/view-store';
+import { type MediaUse, type MediaUseView, mediaOfUse } from '../views/media-use';
+import type { EntryList, Known, Reaction, View } from '../views/view';
+import { LostRaceError } from './errors';
+import { type LatePositions, standingOf, withoutRepair } from './repair';
+import {
+  absent,
+  asWritten,
+  COMPLETE,
+  ENTRY_LISTS,
+  incompleteAfter,
+  keyOf,
+  textOf,
+  toWrite,
+  type WorkingDocument,
+} from './working-document';
+
+/**
+ * Aggregates first, what they are made of last: while a publication's document is not written, its old state is
+ * there to tell again what an event did to the aggregates; and once it is written, they are too. A repeat after a
+ * crash between two phases therefore finds, for every event, either the transition or no need for it.
+ */
+const PHASES: readonly (readonly CollectionName[])[] = [
+  ['stores', 'media_uses'],
+  ['listings'],
+  ['publications'],
+  ['media', 'reviews', 'payment_methods', 'accounts', 'api_keys'],
+];
+
+export interface UnitOptions {
+  /** Streams that are parked: what documents carry about them is kept. */
+  readonly parked: ReadonlyMap<StreamName, unknown>;
+  /** The parked stream whose waiting events are folded, and the place that no document may be beyond. */
+  readonly late?: { readonly stream: StreamName; readonly limit?: Position };
+  /** An aggregate at the very event is told again what that did, for it may know a part; one beyond it was told all. */
+  readonly again?: boolean;
+}
+
+/** The documents that a run of events touches: each is read once, folded in memory, and written once. */
+export class UnitOfWork {
+  readonly version: ViewVersion;
+  private readonly options: UnitOptions;
+  private readonly documents = new Map<CollectionName, Map<string, WorkingDocument>>();
+  /** What the event at hand has changed, as it was before it. */
+  private readonly journal = new Map<string, WorkingDocument>();
+  /** The ids of the uses that are here, by media. */
+  private readonly uses = new Map<string, Set<string>>();
+  private readonly crowded = new Set<string>();
+  /** Lists that a retry which broke off may know more of than the documents that they are of: not done with one write. */
+  private readonly unsettled = new Map<string, ReadonlySet<EntryList>>();
+  private event: Pick<RecordedEvent, 'position'> = { position: START };
+  private text = 0;
+
+  constructor(version: ViewVersion, options: UnitOptions) {
+    this.version = version;
+    this.options = options;
+  }
+
+  /** Reads those that are not here yet. */
+  async load(collection: CollectionName, ids: Iterable<string>): Promise<void> {
+    const here = this.collection(collection);
+    const missing = [...new Set(ids)].filter((id) => !here.has(id));
+    if (missing.length === 0) return;
+    for (const stored of await this.version.getMany(collection, missing, ALL_PARTS))
+      this.adopt(collection, stored);
+    for (const id of missing) if (!here.has(id)) this.admit(absent(collection, id));
+  }
+
+  /** Takes in a document as it was just read. */
+  adopt(collection: CollectionName, stored: StoredDocument): void {
+    const { position, late } = standingOf(stored);
+    const { late: repair } = this.options;
+    const { document, id } = stored;
+    // A batch beyond the checkpoint is half written: entries could not be completed from the stored documents. What is
+    // deleted stays so, whoever sees it first, and has no state to keep its place in that a retry ran ahead of.
+    if (document && repair?.limit !== undefined && position > repair.limit)
+      throw new LostRaceError('the lane is ahead of its checkpoint');
+    const view = document && { ...document, state: withoutRepair(document.state) };
+    this.text += textOf(view);
+    const lists = repair !== undefined && late.has(repair.stream) ? ENTRY_LISTS[collection] : undefined;
+    if (lists) this.unsettled.set(`${collection}/${id}`, lists);
+    this.admit({
+      collection,
+      id,
+      expected: stored.position,
+      position,
+      late: this.keptLate(late),
+      view,
+      stored: view,
+      dirty: lists !== undefined,
+      // Since the retry that broke off here, others may have completed its entries from documents not yet retried.
+      incomplete: lists ?? COMPLETE,
+    });
+  }
+
+  /** From here on, changes belong to this event. */
+  begin(event: Pick<RecordedEvent, 'position'>): void {
+    this.event = event;
+    this.journal.clear();
+  }
+
+  /** Undoes what the event at hand has changed. */
+  rollback(): void {
+    for (const before of this.journal.values()) this.collection(before.collection).set(before.id, before);
+    this.journal.clear();
+  }
+
+  /** Every document here that is at or beyond the event has it, for none is written ahead without it. */
+  noteIncluded({ stream, position }: Pick<RecordedEvent, 'stream' | 'position'>): void {
+    for (const documents of this.documents.values())
+      for (const [id, working] of documents) {
+        if (working.position < position || !working.view || working.late.has(stream)) continue;
+        const late = new Map([...working.late, [stream, working.position]]);
+        documents.set(id, { ...working, late, dirty: true });
+      }
+  }
+
+  has(collection: CollectionName, id: string): boolean {
+    return this.collection(collection).has(id);
+  }
+
+  /** Whether more refer to the media than are taken into memory at once. */
+  isCrowded(media_id: string): boolean {
+    return this.crowded.has(media_id);
+  }
+
+  markCrowded(media_id: string): void {
+    this.crowded.add(media_id);
+  }
+
+  /** What refers to the media, as far as the uses are here. */
+  usersOf(media_id: string): MediaUse[] {
+    return [...(this.uses.get(media_id) ?? [])].flatMap(
+      (id) => this.read<MediaUseView>('media_uses', id)?.state.used_by ?? [],
+    );
+  }
+
+  read<V extends View>(collection: CollectionName, id: string): Known<V> {
+    return this.working(collection, id).view as Known<V>;
+  }
+
+  /** Whether the document knows more than the event at hand. */
+  isBeyond(collection: CollectionName, id: string): boolean {
+    return this.working(collection, id).position > this.event.position;
+  }
+
+  /** A change that the view itself guards, by its own stream's revision. */
+  set(
+    collection: CollectionName,
+    id: string,
+    view: Known<View>,
+    incomplete: readonly EntryList[] = [],
+  ): void {
+    const before = this.working(collection, id);
+    this.change(before, view, incomplete, before.late);
+  }
+
+  /**
+   * A change that another stream's event makes to an aggregate, once: not where the event is part of it already.
+   * Gives the view before and after.
+   */
+  react<V extends View>(
+    collection: CollectionName,
+    id: string,
+    change: (view: Known<V>) => Reaction<Known<V>>,
+  ): { readonly before: Known<V>; readonly after: Known<V> } {
+    const working = this.working(collection, id);
+    const before = working.view as Known<V>;
+    if (!this.admits(working)) return { before, after: before };
+    const { view, incomplete } = change(before);
+    this.change(working, view, incomplete, this.lateAfter(working));
+    return { before, after: view };
+  }
+
+  /** All that are to be written. */
+  *changed(collection: CollectionName): Iterable<WorkingDocument> {
+    for (const working of this.collection(collection).values()) if (working.dirty) yield working;
+  }
+
+  get dirtyCount(): number {
+    let count = 0;
+    for (const phase of PHASES)
+      for (const collection of phase) for (const _ of this.changed(collection)) count++;
+    return count;
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const documents of this.documents.values()) size += documents.size;
+    return size;
+  }
+
+  /** About how much memory the documents take, in characters: a few texts make up nearly all of it. */
+  get textLength(): number {
+    return this.text;
+  }
+
+  /** The completed list of entries, which ends the need for it. */
+  complete(collection: CollectionName, id: string, view: View): void {
+    this.collection(collection).set(id, { ...this.working(collection, id), view, incomplete: COMPLETE });
+  }
+
+  /** Every changed document, in the order in which they must land. */
+  phases(): DocumentWrite[][] {
+    return PHASES.map((phase) => phase.flatMap((name) => [...this.changed(name)].map(toWrite))).filter(
+      (writes) => writes.length > 0,
+    );
+  }
+
+  /** The writes of `phases` have landed. */
+  written(): void {
+    for (const documents of this.documents.values())
+      for (const [id, working] of documents)
+        if (working.dirty) documents.set(id, asWritten(working, this.unsettled.get(keyOf(working))));
+  }
+
+  /** Lets go of documents; those that are not written yet stay. */
+  forget(collection: CollectionName, ids: Iterable<string>): void {
+    const documents = this.collection(collection);
+    for (const id of ids) {
+      if (documents.get(id)?.dirty) continue;
+      documents.delete(id);
+      if (collection === 'media_uses') this.uses.get(mediaOfUse(id))?.delete(id);
+    }
+  }
+
+  /** Lets go of all that is written. */
+  forgetAll(): void {
+    for (const [name, documents] of this.documents) this.forget(name, [...documents.keys()]);
+    this.text = 0;
+  }
+
+  private admits(working: WorkingDocument): boolean {
+    // An event may reach a store's document twice: as its publication's and as its listing's transition.
+    if (this.journal.has(keyOf(working))) return true;
+    const { late, again } = this.options;
+    const known = late ? (working.late.get(late.stream) ?? START) : working.position;
+    return this.event.position > known || (again === true && this.event.position === known);
+  }
+
+  private lateAfter(working: WorkingDocument): LatePositions {
+    const { late } = this.options;
+    return late ? new Map([...working.late, [late.stream, this.event.position]]) : working.late;
+  }
+
+  private change(
+    before: WorkingDocument,
+    view: Known<View>,
+    incomplete: readonly EntryList[],
+    late: LatePositions,
+  ): void {
+    // Entries that are to be completed take in whatever happens until then, so the position must too.
+    const untouched = view === before.view && incomplete.length === 0 && before.incomplete.size === 0;
+    if (untouched || (view === undefined && before.view === undefined)) return;
+    if (before.view === undefined) this.text += textOf(view);
+    const key = keyOf(before);
+    if (!this.journal.has(key)) this.journal.set(key, before);
+    this.collection(before.collection).set(before.id, {
+      ...before,
+      view,
+      late,
+      position: greatest([this.event.position, before.position]),
+      dirty: true,
+      incomplete: incompleteAfter(before, view, incomplete),
+    });
+  }
+
+  private keptLate(late: LatePositions): LatePositions {
+    if (late.size === 0) return late;
+    return new Map([...late].filter(([stream]) => this.options.parked.has(stream)));
+  }
+
+  private admit(document: WorkingDocument): void {
+    const { collection, id } = document;
+    this.collection(collection).set(id, document);
+    if (collection !== 'media_uses') return;
+    const media_id = mediaOfUse(id);
+    this.uses.set(media_id, (this.uses.get(media_id) ?? new Set()).add(id));
+  }
+
+  private working(collection: CollectionName, id: string): WorkingDocument {
+    const working = this.collection(collection).get(id);
+    if (!working) throw new Error(`${collection} ${id} was not loaded`);
+    return working;
+  }
+
+  private collection(name: CollectionName): Map<string, WorkingDocument> {
+    let documents = this.documents.get(name);
+    if (!documents) {
+      documents = new Map();
+      this.documents.set(name, documents);
+    }
+    return documents;
+  }
+}

@@ -1,0 +1,16 @@
+import { realSystem } from '../../shared/kernel/system';
+import { buildCommandApp } from './apps';
+import { listen } from './listen';
+import { runProcess } from './process';
+import { openRuntime } from './runtime';
+
+/** Writes and tokens as a process of its own; `main-worker.ts` projects what it appends. */
+void runProcess('command', async (config, log) => {
+  const runtime = await openRuntime(config, log, realSystem);
+  const listening = await listen(await buildCommandApp(runtime), config.HOST, config.PORT);
+  log.info({ url: listening.url }, 'listening');
+  return async () => {
+    await listening.close();
+    await runtime.close();
+  };
+});

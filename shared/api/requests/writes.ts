@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { idField, idsField, lineField, textField } from '../../catalog/input-rules';
+import { amountSchema, currencySchema } from '../../catalog/money';
+import { sortModeSchema, visibilitySchema } from '../../catalog/vocabulary';
+import { queryId } from './parameters';
+
+/**
+ * The bodies of the writes (decisions §6). Null clears; where a resource always has a value, null is refused like a
+ * missing one. A new resource's `store_id` null is as good as none; a PATCH may send it back, never change it.
+ */
+
+export const HTML_MAX = 50_000;
+export const PUBLICATION_MEDIA_MAX = 50;
+export const LISTING_MEDIA_MAX = 20;
+
+/** The file of an upload, in bytes (spec, "Other limits"). */
+export const UPLOAD_BYTES_MAX = 10_485_760;
+export const ALT_MAX = 500;
+
+/** The query parameters of a write. */
+export const writeQuerySchema = z.object({
+  store_id: queryId
+    .optional()
+    .describe('The store that the resource is in or goes to; without it any, or the first, of the token.'),
+});
+
+const storeOfNew = { store_id: idField.nullish() };
+const storeOfPatch = { store_id: idField.optional() };
+
+const mediaIds = (max: number) =>
+  idsField(max)
+    .nullable()
+    .transform((ids) => ids ?? [])
+    .describe(`Ids of media, in the order in which they are shown; at most ${max}.`);
+
+const publicationRequired = {
+  title: lineField(200),
+  price_currency: currencySchema,
+  price_amount: amountSchema,
+};
+
+const publicationOptional = {
+  description: textField(10_000)
+    .nullable()
+    .transform((text) => text ?? ''),
+  description_html: textField(HTML_MAX)
+    .nullable()
+    .describe('Kept as a safe subset of what is sent: scripts, styles and foreign addresses are taken out.'),
+  visibility: visibilitySchema,
+  price_active: z.boolean().describe('`false`: the price is not to be shown or used for ordering.'),
+  free_shipping: z.boolean().nullable(),
+  quantity_available: z.int().min(0).nullable(),
+  featured_position: z.int().min(1).max(10_000).nullable(),
+  listing_id: idField.nullable(),
+  media_ids: mediaIds(PUBLICATION_MEDIA_MAX),
+};
+
+/** `POST /api/publication`. */
+export const newPublicationBody = z.strictObject({
+  ...publicationRequired,
+  ...z.object(publicationOptional).partial().shape,
+  ...storeOfNew,
+});
+
+/** `PATCH /api/publication/:id`: any subset. */
+export const publicationPatchBody = z.strictObject({
+  ...z.object({ ...publicationRequired, ...publicationOptional }).partial().shape,
+  ...storeOfPatch,
+});
+
+const listingRequired = { name: lineField(120) };
+
+const listingOptional = {
+  description: textField(5_000).nullable(),
+  visibility: visibilitySchema,
+  default_sort_mode: sortModeSchema,
+  media_ids: mediaIds(LISTING_MEDIA_MAX),
+};
+
+/** `POST /api/listing`. */
+export const newListingBody = z.strictObject({
+  ...listingRequired,
+  ...z.object(listingOptional).partial().shape,
+  ...storeOfNew,
+});
+
+/** `PATCH /api/listing/:id`: any subset. */
+export const listingPatchBody = z.strictObject({
+  ...z.object({ ...listingRequired, ...listingOptional }).partial().shape,
+  ...storeOfPatch,
+});
+
+const alt = lineField(ALT_MAX).describe('What the picture shows, for who cannot see it.');
+const PUT_ON = 'to whose media it is added, as the last';
+
+/** `POST /api/media`: with the bytes alone its fields are query parameters; they are also where a form leaves them out. */
+export const uploadQuerySchema = writeQuerySchema.extend({
+  alt: alt.optional(),
+  publication_id: queryId.optional().describe(`A publication ${PUT_ON}.`),
+  listing_id: queryId.optional().describe(`A listing ${PUT_ON}.`),
+});
+
+const uploadFields = {
+  alt: alt.optional(),
+  publication_id: idField.optional().describe(`A publication ${PUT_ON}.`),
+  listing_id: idField.optional().describe(`A listing ${PUT_ON}.`),
+  store_id: idField.optional(),
+};
+
+/** The form as it is sent; a field that is empty counts as left out. */
+export const uploadForm = z.strictObject({
+  file: z.string().meta({
+    format: 'binary',
+    description: 'JPEG, PNG, WebP, GIF or AVIF by its bytes; at most 10,485,760 of them and 50 megapixels.',
+  }),
+  ...uploadFields,
+});
+
+/** The same, with what stands for the bytes once they are kept. */
+export const keptUpload = z.strictObject({
+  file: z.object({ hash: z.string(), size_bytes: z.int() }),
+  ...uploadFields,
+});

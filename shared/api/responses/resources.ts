@@ -1,0 +1,201 @@
+import { z } from 'zod';
+import { amountSchema } from '../../catalog/money';
+import {
+  imageTypeSchema,
+  mediaStatusSchema,
+  paymentMethodTypeSchema,
+  sortModeSchema,
+  storeStatusSchema,
+  variantNameSchema,
+  visibilitySchema,
+} from '../../catalog/vocabulary';
+
+/**
+ * The resources as answers show them (spec, "Resources and their fields"). Objects are strict: a field that is not
+ * named here is never sent. An optional field that is not set is left out, never null.
+ */
+
+const id = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+  .meta({ format: 'uuid', description: 'A UUIDv7 in lower case.' });
+const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601, UTC, with milliseconds.');
+const count = z.int().min(0);
+/** Absolute, or a path of this service. */
+const address = z.string().min(1);
+
+/** What `expand` adds: at most 20 in `data`, the first ones of the read that `url` names. */
+function collectionOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({
+    object: z.literal('collection'),
+    data: z.array(item).max(20),
+    total_count: count,
+    has_more: z.boolean().describe('Whether there are more than `data` holds.'),
+    url: z.string().describe('The read that goes on with the same items in the same order.'),
+  });
+}
+
+export const mediaVariantSchema = z.strictObject({
+  name: variantNameSchema,
+  url: address,
+  width: z.int().min(1),
+  height: z.int().min(1),
+  mime_type: z.string(),
+});
+
+export const mediaSchema = z.strictObject({
+  id,
+  object: z.literal('media'),
+  status: mediaStatusSchema,
+  mime_type: imageTypeSchema,
+  size_bytes: count.describe('Of the upload, as are the type and the sizes in pixels, after orientation.'),
+  width: z.int().min(1),
+  height: z.int().min(1),
+  alt: z.string().optional(),
+  url: address.optional().describe('The whole picture, without metadata; when it is `ready`.'),
+  variants: z.array(mediaVariantSchema),
+  placeholder: z.string().optional().describe('A tiny picture as a data URI.'),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+export const mediaCollectionSchema = collectionOf(mediaSchema);
+
+export const publicationSchema = z.strictObject({
+  id,
+  object: z.literal('publication'),
+  title: z.string(),
+  description: z.string(),
+  description_html: z.string().optional().describe('A safe subset of HTML, as it may be put into a page.'),
+  visibility: visibilitySchema,
+  price_currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/)
+    .describe('An ISO 4217 code.'),
+  price_amount: amountSchema.describe('In hundredths: divided by 100 it is the price in the major unit.'),
+  price_active: z.boolean().describe('`false`: the price is not to be shown or used for ordering.'),
+  free_shipping: z.boolean().optional(),
+  quantity_available: count.optional().describe('Left out where stock is not tracked.'),
+  featured_position: z.int().min(1).optional(),
+  created_at: timestamp,
+  updated_at: timestamp,
+  stats: z.strictObject({ media_count: count, view_count: count }).optional(),
+  get listing() {
+    return listingSchema.optional().describe('With `expand=listing`, where it has one that may be shown.');
+  },
+  media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+});
+
+export const publicationCollectionSchema = collectionOf(publicationSchema);
+
+export const listingSchema = z.strictObject({
+  id,
+  object: z.literal('listing'),
+  name: z.string(),
+  visibility: visibilitySchema,
+  description: z.string().optional(),
+  default_sort_mode: sortModeSchema,
+  created_at: timestamp,
+  updated_at: timestamp,
+  stats: z.strictObject({ media_count: count, publication_count: count }).optional(),
+  get publications() {
+    return publicationCollectionSchema.optional().describe('With `expand=publication`, featured ones first.');
+  },
+  media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+});
+
+export const listingCollectionSchema = collectionOf(listingSchema);
+
+export const storeSchema = z.strictObject({
+  id,
+  object: z.literal('store'),
+  name: z.string(),
+  status: storeStatusSchema,
+  description: z.string().optional(),
+  businessHours: z.array(z.strictObject({ day: z.string(), hours: z.string() })).optional(),
+  contact: z
+    .strictObject({
+      address: z.string().optional(),
+      phone: z.string().optional(),
+      email: z.string().optional(),
+    })
+    .optional(),
+  policies: z
+    .strictObject({
+      shipping: z.string().optional(),
+      returns: z.string().optional(),
+      satisfaction: z.string().optional(),
+    })
+    .optional(),
+  ruc: z.string().optional(),
+  created_at: timestamp,
+  updated_at: timestamp,
+  stats: z.strictObject({ listing_count: count }).optional(),
+  listings: listingCollectionSchema.optional().describe('With `expand=listing`.'),
+  media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+});
+
+export const paymentMethodSchema = z.strictObject({
+  id,
+  object: z.literal('payment_method'),
+  type: paymentMethodTypeSchema,
+  name: z.string(),
+  instructions: z.string().optional(),
+  position: z.int().min(1),
+});
+
+export const reviewSchema = z.strictObject({
+  id,
+  object: z.literal('review'),
+  publication_id: id,
+  rating: z.int().min(1).max(5),
+  title: z.string().optional(),
+  body: z.string(),
+  author_name: z.string(),
+  verified: z.boolean(),
+  created_at: timestamp,
+});
+
+export const deletedPublicationSchema = z.strictObject({
+  id,
+  object: z.literal('publication'),
+  deleted: z.literal(true),
+});
+
+export const deletedListingSchema = z.strictObject({
+  id,
+  object: z.literal('listing'),
+  deleted: z.literal(true),
+});
+
+export const deletedMediaSchema = z.strictObject({
+  id,
+  object: z.literal('media'),
+  deleted: z.literal(true),
+});
+
+/** `GET /api/listing/:id/publications` (spec, "Listing publications result"). */
+export const listingPublicationsSchema = z.strictObject({
+  featured: z.array(publicationSchema),
+  others: z.array(publicationSchema),
+  meta: z.strictObject({
+    default_sort_mode: sortModeSchema,
+    effective_sort_mode: sortModeSchema,
+    pagination: z.strictObject({
+      page: z.int().min(1),
+      limit: z.int().min(1).max(50),
+      total: count,
+      total_pages: count,
+    }),
+  }),
+});
+
+export type Media = z.infer<typeof mediaSchema>;
+export type Publication = z.infer<typeof publicationSchema>;
+export type Listing = z.infer<typeof listingSchema>;
+export type Store = z.infer<typeof storeSchema>;
+export type PaymentMethod = z.infer<typeof paymentMethodSchema>;
+export type Review = z.infer<typeof reviewSchema>;
+export type ListingPublications = z.infer<typeof listingPublicationsSchema>;
+export type DeletedPublication = z.infer<typeof deletedPublicationSchema>;
+export type DeletedListing = z.infer<typeof deletedListingSchema>;

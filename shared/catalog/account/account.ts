@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { assertNever } from '../../kernel/assert-never';
+import type { AccountId } from '../../kernel/ids';
+import { defineEvent, type EventOf } from '../events/event-definition';
+
+export const accountEvents = [
+  defineEvent('AccountCreated', z.object({ name: z.string() })),
+  defineEvent('AccountSuspended', z.object({})),
+  defineEvent('AccountReinstated', z.object({})),
+] as const;
+
+export type AccountEvent = EventOf<typeof accountEvents>;
+
+/** What an account's events add up to. */
+export interface Account {
+  readonly id: AccountId;
+  readonly name: string;
+  readonly status: 'active' | 'suspended';
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export type AccountState =
+  | { readonly tag: 'absent' }
+  | { readonly tag: 'present'; readonly account: Account };
+
+/** Pure and total. `at` is the event's `occurred_at`. */
+export function evolveAccount(
+  state: AccountState,
+  event: AccountEvent,
+  id: AccountId,
+  at: string,
+): AccountState {
+  if (event.type === 'AccountCreated') {
+    const account = { id, name: event.data.name, status: 'active', created_at: at, updated_at: at } as const;
+    return { tag: 'present', account };
+  }
+  if (state.tag !== 'present') return state;
+  const changed = (status: Account['status']): AccountState => ({
+    tag: 'present',
+    account: { ...state.account, status, updated_at: at },
+  });
+  switch (event.type) {
+    case 'AccountSuspended':
+      return changed('suspended');
+    case 'AccountReinstated':
+      return changed('active');
+    default:
+      return assertNever(event, 'account event');
+  }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { assertNever } from '../../kernel/assert-never';
+import type { AccountId, ApiKeyId, StoreId } from '../../kernel/ids';
+import { defineEvent, type EventOf } from '../events/event-definition';
+import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
+
+export const apiKeyEvents = [
+  defineEvent(
+    'ApiKeyCreated',
+    z.object({
+      account_id: z.string(),
+      name: z.string(),
+      type: keyTypeSchema,
+      environment: environmentSchema,
+      stores: z.array(z.string()),
+      permissions: z.array(permissionSchema),
+      /** SHA-256 of the whole key, hex; the key itself is kept nowhere (decisions §2). */
+      key_hash: z.string(),
+      expires_at: z.string().nullable(),
+    }),
+  ),
+  /** Rotation: the old key works until then. */
+  defineEvent('ApiKeyExpirySet', z.object({ expires_at: z.string() })),
+  defineEvent('ApiKeyRevoked', z.object({})),
+  /** At most one per key and interval, so that use costs no write per request. */
+  defineEvent('ApiKeyUsed', z.object({})),
+] as const;
+
+export type ApiKeyEvent = EventOf<typeof apiKeyEvents>;
+export type ApiKeyFields = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
+
+/** What an API key's events add up to. */
+export interface ApiKey extends Omit<ApiKeyFields, 'account_id' | 'stores'> {
+  readonly id: ApiKeyId;
+  readonly account_id: AccountId;
+  /** The first is meant where a request names none (decisions §2). */
+  readonly stores: readonly StoreId[];
+  readonly revoked_at: string | null;
+  readonly last_used_at: string | null;
+  readonly created_at: string;
+}
+
+export type ApiKeyState = { readonly tag: 'absent' } | { readonly tag: 'present'; readonly key: ApiKey };
+
+/** Pure and total. `at` is the event's `occurred_at`. */
+export function evolveApiKey(state: ApiKeyState, event: ApiKeyEvent, id: ApiKeyId, at: string): ApiKeyState {
+  if (event.type === 'ApiKeyCreated') {
+    const { account_id, stores, ...rest } = event.data;
+    const granted = { account_id: account_id as AccountId, stores: stores as StoreId[] };
+    return {
+      tag: 'present',
+      key: { ...rest, ...granted, id, revoked_at: null, last_used_at: null, created_at: at },
+    };
+  }
+  if (state.tag !== 'present') return state;
+  const changed = (fields: Partial<ApiKey>): ApiKeyState => ({
+    tag: 'present',
+    key: { ...state.key, ...fields },
+  });
+  switch (event.type) {
+    case 'ApiKeyExpirySet':
+      return changed({ expires_at: event.data.expires_at });
+    case 'ApiKeyRevoked':
+      return changed({ revoked_at: state.key.revoked_at ?? at });
+    case 'ApiKeyUsed':
+      return changed({ last_used_at: at });
+    default:
+      return assertNever(event, 'API key event');
+  }
+}

@@ -1,0 +1,65 @@
+import { type AccountEvent, accountEvents } from '../account/account';
+import { type ApiKeyEvent, apiKeyEvents } from '../api-key/api-key';
+import { type ListingEvent, listingEvents } from '../listing/listing';
+import { type MediaEvent, mediaEvents } from '../media/media';
+import { type PublicationEvent, publicationEvents } from '../publication/publication';
+import { type ReviewEvent, reviewEvents } from '../review/review';
+import { type StoreEvent, storeEvents } from '../store/store';
+import type { EncodedEvent, JsonObject, RecordedEvent } from './envelope';
+import type { EventDefinition } from './event-definition';
+
+export type DomainEvent =
+  | AccountEvent
+  | ApiKeyEvent
+  | StoreEvent
+  | ListingEvent
+  | PublicationEvent
+  | MediaEvent
+  | ReviewEvent;
+
+export const eventDefinitions: readonly EventDefinition[] = [
+  ...accountEvents,
+  ...apiKeyEvents,
+  ...storeEvents,
+  ...listingEvents,
+  ...publicationEvents,
+  ...mediaEvents,
+  ...reviewEvents,
+];
+
+const byType = new Map(eventDefinitions.map((definition) => [definition.type, definition]));
+
+/** A stored event that this code cannot read: unknown, too new, or not of its schema. Never skipped in silence. */
+export class UnreadableEventError extends Error {
+  override readonly name = 'UnreadableEventError';
+}
+
+/** Checks the event against its schema and gives its stored form; throws `UnreadableEventError` where it does not fit. */
+export function encodeEvent(event: DomainEvent): Pick<EncodedEvent, 'type' | 'schema_version' | 'data'> {
+  const definition = byType.get(event.type);
+  if (!definition) throw new UnreadableEventError(`no definition of event ${event.type}`);
+  const parsed = definition.schema.safeParse(event.data);
+  if (!parsed.success)
+    throw new UnreadableEventError(`${event.type} does not fit its schema: ${parsed.error.message}`);
+  return { type: event.type, schema_version: definition.version, data: parsed.data as JsonObject };
+}
+
+/** Upcasts to the newest version and checks; throws `UnreadableEventError`. */
+export function decodeEvent(stored: Pick<RecordedEvent, 'type' | 'schema_version' | 'data'>): DomainEvent {
+  const definition = byType.get(stored.type);
+  if (!definition) throw new UnreadableEventError(`unknown event type ${stored.type}`);
+  if (stored.schema_version > definition.version)
+    throw new UnreadableEventError(
+      `${stored.type} has version ${stored.schema_version}, newer than this code`,
+    );
+  let data = stored.data;
+  for (let version = stored.schema_version; version < definition.version; version++) {
+    const upcast = definition.upcasters[version];
+    if (!upcast) throw new UnreadableEventError(`${stored.type} has no upcaster from version ${version}`);
+    data = upcast(data);
+  }
+  const parsed = definition.schema.safeParse(data);
+  if (!parsed.success)
+    throw new UnreadableEventError(`${stored.type} does not fit its schema: ${parsed.error.message}`);
+  return { type: stored.type, data: parsed.data } as DomainEvent;
+}

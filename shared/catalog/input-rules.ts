@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { Condition } from '../kernel/errors';
+import { isUuid } from '../kernel/uuid';
+
+/** Controls and lone surrogates: nothing that a text may hold, line breaks and tabs excepted where named. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+const UNPRINTABLE_BUT_BREAKS = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
+/** Anything but spaces and invisible formatting. */
+const VISIBLE = /[^\p{Z}\p{Cf}]/u;
+
+const constraint = (condition: Condition, error: string) => ({ params: { condition }, error, abort: true });
+
+/** One line: trimmed, then 1 to `max` code points with something to see, no control character. */
+export function lineField(max: number) {
+  return z
+    .string()
+    .trim()
+    .refine((text) => !UNPRINTABLE.test(text), constraint('field_invalid', 'no control characters'))
+    .refine((text) => VISIBLE.test(text), constraint('field_too_short', 'at least 1 character'))
+    .refine(
+      (text) => fits(text, max),
+      constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
+    )
+    .meta({ minLength: 1, maxLength: max });
+}
+
+/** Any number of lines of at most `max` code points together; kept as written. */
+export function textField(max: number) {
+  return z
+    .string()
+    .refine(
+      (text) => !UNPRINTABLE_BUT_BREAKS.test(text),
+      constraint('field_invalid', 'no control characters but tab and line break'),
+    )
+    .refine(
+      (text) => fits(text, max),
+      constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
+    )
+    .meta({ maxLength: max });
+}
+
+/** An id in the body; a path's or query's id is checked elsewhere (`invalid_uuid`). Lower case comes out. */
+export const idField = z
+  .string()
+  .refine(isUuid, constraint('field_invalid', 'a UUID'))
+  .meta({ format: 'uuid' })
+  .transform((id) => id.toLowerCase());
+
+/** At most `max` different ids, in order. */
+export function idsField(max: number) {
+  return z.array(idField).max(max).superRefine(refuseRepeats).meta({ uniqueItems: true });
+}
+
+/** An ISO 8601 time with its zone; comes out in UTC with milliseconds (decisions §1). */
+export const timeField = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
+
+function refuseRepeats(ids: readonly string[], context: z.RefinementCtx): void {
+  ids.forEach((id, index) => {
+    if (ids.indexOf(id) === index) return;
+    context.addIssue({
+      code: 'custom',
+      path: [index],
+      message: 'each id once',
+      params: { condition: 'field_invalid' satisfies Condition },
+    });
+  });
+}
+
+/** Lengths count code points; a text never has more of them than UTF-16 units. */
+export function fits(text: string, max: number): boolean {
+  if (text.length <= max) return true;
+  let points = 0;
+  for (const _point of text) if (++points > max) return false;
+  return true;
+}

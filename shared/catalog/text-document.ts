@@ -1,0 +1,24 @@
+import type { ViewDocument } from './documents';
+import type { JsonObject } from './events/envelope';
+import type { JsonText } from './json-text';
+
+/** A document whose body is there as text: most reads answer that as it is and never look into it. */
+export class TextDocument implements ViewDocument {
+  readonly keys: ViewDocument['keys'];
+  readonly state: JsonObject;
+  readonly expansions: JsonObject;
+  readonly json: JsonText;
+  private parsed: JsonObject | undefined;
+
+  constructor({ keys, state, expansions }: Omit<ViewDocument, 'body' | 'words'>, json: JsonText) {
+    this.keys = keys;
+    this.state = state;
+    this.expansions = expansions;
+    this.json = json;
+  }
+
+  get body(): JsonObject {
+    this.parsed ??= this.json.toJSON();
+    return this.parsed;
+  }
+}
