@@ -1,9 +1,9 @@
 import type { Environment } from '../../shared/catalog/realm';
 import type { Store } from '../../shared/catalog/store/store';
 import type { CacheObserver } from '../../shared/http/metrics';
+import { TtlCache } from '../../shared/kernel/cache';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
-import { ShortCache } from '../../shared/kernel/short-cache';
 import type { StoreDeps } from './context';
 import { findStore } from './store/service';
 
@@ -13,11 +13,11 @@ const ENTRIES_MAX = 1_000;
 
 /** Which stores may be written to, asked on every write. */
 export class ActiveStores {
-  private readonly caches: Readonly<Record<Environment, ShortCache<Store>>>;
+  private readonly caches: Readonly<Record<Environment, TtlCache<Store>>>;
 
   constructor(deps: StoreDeps & { readonly onCache?: CacheObserver }) {
-    const cacheOf = (environment: Environment): ShortCache<Store> =>
-      new ShortCache({
+    const cacheOf = (environment: Environment): TtlCache<Store> =>
+      new TtlCache({
         ttl_ms: TTL_MS,
         entries_max: ENTRIES_MAX,
         now: deps.system.now,

@@ -1,6 +1,6 @@
 import { PUBLICATION_MEDIA_MAX } from '../../shared/api/requests/writes';
+import { Semaphore } from '../../shared/kernel/async';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
-import { Semaphore } from '../../shared/kernel/semaphore';
 import { FetchError } from './fetch-image';
 import { mediaIdOf, type StoreIdentity } from './identity';
 import type { ImageAddress, PublicationItem } from './item';

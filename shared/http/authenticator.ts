@@ -1,8 +1,8 @@
 import type { Account } from '../catalog/account/account';
 import type { ApiKey } from '../catalog/api-key/api-key';
+import { TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import type { AccountId, ApiKeyId } from '../kernel/ids';
-import { ShortCache } from '../kernel/short-cache';
 import type { System } from '../kernel/system';
 import type { ActiveView } from '../ports/active-view';
 import type { ViewVersion } from '../ports/view-store';
@@ -47,9 +47,9 @@ export type BearerCheck = Pick<Authenticator, 'authenticate'>;
 /** Tokens and keys against the state of the key and the account they stand for. Any number of calls may run at once. */
 export class Authenticator {
   private readonly options: AuthenticatorOptions;
-  private readonly keysById: ShortCache<ApiKey>;
-  private readonly keysByHash: ShortCache<ApiKey>;
-  private readonly accountStates: ShortCache<Account['status']>;
+  private readonly keysById: TtlCache<ApiKey>;
+  private readonly keysByHash: TtlCache<ApiKey>;
+  private readonly accountStates: TtlCache<Account['status']>;
 
   constructor(options: AuthenticatorOptions) {
     this.options = options;
@@ -57,7 +57,7 @@ export class Authenticator {
       name: string,
       read: (view: ViewVersion, key: string) => Promise<Value | undefined>,
     ) =>
-      new ShortCache<Value>({
+      new TtlCache<Value>({
         ttl_ms: STATE_TTL_MS,
         entries_max: ENTRIES_MAX,
         now: options.system.now,

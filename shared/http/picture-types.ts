@@ -1,6 +1,6 @@
 import { SNIFF_BYTES, sniffImage } from '../catalog/media/sniff';
 import type { ImageType } from '../catalog/vocabulary';
-import { LruMap } from '../kernel/lru-map';
+import { LRUCache } from '../kernel/cache';
 import type { BlobHash, BlobStore } from '../ports/blob-store';
 
 /** Some megabytes at most; what is asked for again and again stays in it. */
@@ -8,17 +8,16 @@ const REMEMBERED_MAX = 10_000;
 
 /** What stored bytes are by the first of them. Remembered, for under one hash they never change. */
 export class PictureTypes {
-  /** Null for what is no picture. */
-  private readonly remembered = new LruMap<BlobHash, ImageType | null>(REMEMBERED_MAX);
+  private readonly remembered = new LRUCache<BlobHash, ImageType | 'no picture'>({ max: REMEMBERED_MAX });
 
   /** Undefined for what is not there, or is no picture. Throws what the store throws. */
   async of(blobs: Pick<BlobStore, 'size' | 'read'>, hash: BlobHash): Promise<ImageType | undefined> {
     const known = this.remembered.get(hash);
-    if (known !== undefined) return known ?? undefined;
+    if (known !== undefined) return known === 'no picture' ? undefined : known;
     const head = await readHead(blobs, hash);
     if (head === undefined) return undefined;
     const type = sniffImage(head);
-    this.remembered.set(hash, type ?? null);
+    this.remembered.set(hash, type ?? 'no picture');
     return type;
   }
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { LruMap } from '../kernel/lru-map';
+import { LRUCache } from '../kernel/cache';
 import type { QueryParameters } from './route';
 
 /** Storefronts ask the same few questions all day: their texts are taken apart once. */
@@ -7,7 +7,7 @@ const REMEMBERED_MAX = 1_000;
 const LENGTH_MAX = 512;
 
 const NONE: QueryParameters = Object.freeze(Object.create(null));
-const remembered = new LruMap<string, QueryParameters>(REMEMBERED_MAX);
+const remembered = new LRUCache<string, QueryParameters>({ max: REMEMBERED_MAX });
 
 /** Of a request's address; the same text gives the same object while it is remembered, for others to go by. */
 export function queryParameters(url: string): QueryParameters {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { hidePassword, serverUrl } from './server-url';
 
 /** Digits alone: `Number` would also take `0x50`, `1e3` and a space. */
 const wholeNumber = (what: string, least: number, most: number) =>
@@ -34,6 +33,23 @@ const authTier = z
     return { per_second, burst };
   })
   .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
+
+/*
+ * scheme://[user[:password]@]host[:port][,host[:port]…][/path][?options]
+ * Several hosts are a cluster's; `URL` refuses them, so the parts are named here. What is special in a URL must be
+ * percent-encoded in a user or password: the password then ends at the first `@`, and hiding it hides all of it.
+ */
+const USER = String.raw`(?:[^\s:@/?#,]*(?::[^\s:@/?#]*)?@)?`;
+const HOST = String.raw`(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?`;
+const REST = String.raw`(?:/[^\s?#]*)?(?:\?[^\s#]*)?`;
+
+/** An address of a server. What is refused is never repeated in the message: there may be a password in it. */
+function serverUrl(schemes: readonly string[], example: string) {
+  const names = schemes.map((scheme) => scheme.replace('+', '\\+')).join('|');
+  const whole = new RegExp(`^(?:${names})://${USER}${HOST}(?:,${HOST})*${REST}$`);
+  const text = `an address such as ${example} (a password's special characters as %XX)`;
+  return z.string().regex(whole, text);
+}
 
 const EVENTSTORE_SCHEMES = ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'] as const;
 const READ_PREFERENCES = [
@@ -111,4 +127,13 @@ export function describeConfig(config: Config): Record<string, unknown> {
     REDIS_URL: hidePassword(config.REDIS_URL),
     MONGODB_URL: hidePassword(config.MONGODB_URL),
   };
+}
+
+const PASSWORD = /(:\/\/[^:@/?#]*):[^@/?#]*@/;
+const SECRET_OPTION = /([?&][^=&]*(?:password|token|secret|properties)[^=&]*=)[^&]*/gi;
+
+/** For people to read; the options that carry passwords are hidden as well. */
+function hidePassword<Url extends string | undefined>(url: Url): Url | string {
+  if (url === undefined) return url;
+  return url.replace(PASSWORD, '$1:(hidden)@').replace(SECRET_OPTION, '$1(hidden)');
 }

@@ -1,6 +1,6 @@
 import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/sniff';
+import { Semaphore } from '../../../shared/kernel/async';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { Semaphore } from '../../../shared/kernel/semaphore';
 import { type BlobHash, type BlobStore, readWhole } from '../../../shared/ports/blob-store';
 import { type ImageHeader, inspectImage } from '../../media/images/inspect';
 import { RefusedImage } from '../../media/images/refused';

@@ -1,4 +1,4 @@
-import { LruMap } from '../../kernel/lru-map';
+import { LRUCache } from '../../kernel/cache';
 import type { RateLimiter, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, takeToken } from '../../ports/token-bucket';
 
@@ -6,10 +6,10 @@ const SUBJECTS_MAX = 100_000;
 
 /** The limits of one process on its own. The subject unseen for longest is forgotten when there are too many. */
 export class MemoryRateLimiter implements RateLimiter {
-  private readonly states: LruMap<string, BucketState>;
+  private readonly states: LRUCache<string, BucketState>;
 
   constructor(options: { subjects_max?: number } = {}) {
-    this.states = new LruMap(options.subjects_max ?? SUBJECTS_MAX);
+    this.states = new LRUCache({ max: options.subjects_max ?? SUBJECTS_MAX });
   }
 
   async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {

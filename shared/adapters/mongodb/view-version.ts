@@ -1,7 +1,7 @@
 import type { Filter, FindOptions, ReadPreferenceMode } from 'mongodb';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
-import { Gather } from '../../kernel/gather';
+import { Batcher } from '../../kernel/async';
 import {
   ALL_PARTS,
   type DocumentPart,
@@ -40,7 +40,7 @@ export class MongoViewVersion implements ViewVersion {
   private readonly read_preference: ReadPreferenceMode;
   private readonly lanes: Lanes;
   private readonly watch: CheckpointWatch;
-  private readonly gets = new Gather((asked: readonly Get[]) => this.getTogether(asked), GETS_MAX);
+  private readonly gets = new Batcher((asked: readonly Get[]) => this.getTogether(asked), GETS_MAX);
 
   constructor(connection: MongoConnection, version: number, read_preference: ReadPreferenceMode) {
     this.connection = connection;
@@ -78,7 +78,7 @@ export class MongoViewVersion implements ViewVersion {
     id: string,
     parts: readonly DocumentPart[] = [],
   ): Promise<StoredDocument | undefined> {
-    return this.gets.one(`${collection} ${parts.join()}`, { collection, id, parts });
+    return this.gets.load(`${collection} ${parts.join()}`, { collection, id, parts });
   }
 
   /** All of one collection, with the same parts. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { Gather } from '../../kernel/gather';
+import { Batcher } from '../../kernel/async';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, takeToken } from '../../ports/token-bucket';
 import { connectImpatient, unavailable, untilReady } from './connection';
@@ -40,7 +40,7 @@ const TAKES_MAX = 256;
 export class RedisRateLimiter implements RateLimiter {
   private readonly connection: Redis & WithScript;
   private readonly prefix: string;
-  private readonly takes = new Gather((takes: readonly Take[]) => this.takeTogether(takes), TAKES_MAX);
+  private readonly takes = new Batcher((takes: readonly Take[]) => this.takeTogether(takes), TAKES_MAX);
 
   private constructor({ url, prefix = 'catalog', command_ms = COMMAND_MS }: RedisRateLimiterOptions) {
     const connection = connectImpatient(url, command_ms);
@@ -59,7 +59,7 @@ export class RedisRateLimiter implements RateLimiter {
   take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
     const { burst, refill_per_s, per_day, limit } = tier;
     const alike = [now_ms, burst, refill_per_s, per_day, limit, subject].join(' ');
-    return this.takes.one(alike, { subject, tier, now_ms });
+    return this.takes.load(alike, { subject, tier, now_ms });
   }
 
   /** Tokens of one bucket at the same moment: one after the other, as if each had been asked for alone. */

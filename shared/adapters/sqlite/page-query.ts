@@ -1,5 +1,6 @@
 import type { Key, StoredDocument } from '../../catalog/documents';
 import { compareByOrder, type SortOrder } from '../../catalog/sorting';
+import { LRUCache } from '../../kernel/cache';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import { column, selected, type Table } from './documents';
 import type { SqlInput } from './statement-cache';
@@ -29,14 +30,16 @@ export function pageQuery(table: Table, query: ViewQuery, besides: RowCondition 
   if (besides !== ANYTHING || values.length === 0 || !values.every(isValue))
     return buildPageQuery(table, query, besides);
   const name = [table.name, Object.keys(query.where), query.order, query.parts ?? []].join(' ');
-  const sql = remembered.get(name) ?? buildPageQuery(table, query, besides).sql;
-  if (remembered.size < REMEMBERED_MAX) remembered.set(name, sql);
+  let sql = pageSql.get(name);
+  if (sql === undefined) {
+    sql = buildPageQuery(table, query, besides).sql;
+    pageSql.set(name, sql);
+  }
   return { sql, parameters: [...values, query.limit, query.skip ?? 0] };
 }
 
 /** Of pages by plain values, whose SQL does not depend on them: storefronts ask for few others. */
-const remembered = new Map<string, string>();
-const REMEMBERED_MAX = 1_000;
+const pageSql = new LRUCache<string, string>({ max: 1_000 });
 
 const isValue = (condition: KeyCondition): condition is Exclude<Key, null> =>
   condition !== null && typeof condition !== 'object';

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { Gather } from '../../kernel/gather';
+import { Batcher } from '../../kernel/async';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, idleFromMs, takeToken } from '../../ports/token-bucket';
 import { Connection } from './connection';
@@ -26,7 +26,7 @@ const SWEEP_ROWS = 1_000;
 /** Token buckets in a SQLite file, exact across all processes that have it open. */
 export class SqliteRateLimiter implements RateLimiter {
   private readonly connection: Connection;
-  private readonly takes = new Gather((takes: readonly Take[]) => this.takeTogether(takes));
+  private readonly takes = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
   private constructor(connection: Connection) {
@@ -51,7 +51,7 @@ export class SqliteRateLimiter implements RateLimiter {
   }
 
   take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
-    return this.takes.one('', { subject, tier, now_ms });
+    return this.takes.load('', { subject, tier, now_ms });
   }
 
   /** Those that asked in one turn of the event loop share a transaction, each with what the one before has left. */

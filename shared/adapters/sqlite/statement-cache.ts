@@ -1,5 +1,5 @@
 import type Database from 'libsql';
-import { LruMap } from '../../kernel/lru-map';
+import { LRUCache } from '../../kernel/cache';
 
 const STATEMENTS_MAX = 256;
 
@@ -11,7 +11,7 @@ type Statement = Database.Statement<[readonly SqlInput[]]>;
 /** Prepared statements by their text, rows as arrays; the least recently used goes when there are too many. */
 export class StatementCache {
   private readonly database: Database.Database;
-  private readonly statements = new LruMap<string, Statement>(STATEMENTS_MAX);
+  private readonly statements = new LRUCache<string, Statement>({ max: STATEMENTS_MAX });
 
   constructor(database: Database.Database) {
     this.database = database;

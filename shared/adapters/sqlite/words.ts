@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Key, ViewDocument } from '../../catalog/documents';
+import { LRUCache } from '../../kernel/cache';
 import type { WordMatch, WordScope, WordTerms } from '../../ports/view-store';
 import type { SqlValue } from './connection';
 
@@ -13,15 +14,13 @@ const WORD = /^[a-z0-9:=\u0080-\u{10ffff}]+$/u;
 const TAG_LENGTH = 20;
 
 /** A store's documents are all of a few scopes. */
-const TAGS_REMEMBERED_MAX = 10_000;
-const tags = new Map<string, string>();
+const tags = new LRUCache<string, string>({ max: 10_000 });
 
 function tagOf(values: readonly Key[]): string {
   const name = JSON.stringify(values);
   const known = tags.get(name);
   if (known !== undefined) return known;
   const tag = hash('sha256', name, 'hex').slice(0, TAG_LENGTH);
-  if (tags.size >= TAGS_REMEMBERED_MAX) tags.clear();
   tags.set(name, tag);
   return tag;
 }

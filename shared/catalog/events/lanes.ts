@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from '../../kernel/cache';
 
 /** Lanes of a realm's pipeline, fixed when its view store is made. */
 export const LANE_COUNT = 8;
@@ -9,14 +10,12 @@ export function laneOf(partition_key: string, lane_count: number): number {
 }
 
 /** A log's events are of few keys, and each is asked for its lane. */
-const KEYS_REMEMBERED_MAX = 10_000;
-const remembered = new Map<string, number>();
+const cached = new LRUCache<string, number>({ max: 10_000 });
 
 function numberOf(partition_key: string): number {
-  const known = remembered.get(partition_key);
+  const known = cached.get(partition_key);
   if (known !== undefined) return known;
   const number = hash('sha1', partition_key, 'buffer').readUInt32BE(0);
-  if (remembered.size >= KEYS_REMEMBERED_MAX) remembered.clear();
-  remembered.set(partition_key, number);
+  cached.set(partition_key, number);
   return number;
 }

@@ -1,6 +1,5 @@
 import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
 import { Authenticator, payerOf } from '../../../shared/http/authenticator';
-import { ShortCache } from '../../../shared/kernel/short-cache';
 import type { ActiveView } from '../../../shared/ports/active-view';
 import { codecAt, conditionOf, entries, grant, ring } from './token-fixtures';
 
@@ -120,36 +119,5 @@ describe('who stands behind a token', () => {
     expect(await authenticator.findKeyByHash('hash')).toBeUndefined();
     state.key = key;
     expect((await authenticator.findKeyByHash('hash'))?.id).toBe(grant.api_key_id);
-  });
-});
-
-describe('ShortCache', () => {
-  test('has an end, forgets the oldest, and does not keep failures', async () => {
-    let loads = 0;
-    let fails = true;
-    const load = async (key: string): Promise<string> => {
-      loads++;
-      if (fails) throw new Error('down');
-      return key;
-    };
-    const cache = new ShortCache<string>({ ttl_ms: 1000, entries_max: 2, now: () => 0, load });
-    await expect(cache.get('a')).rejects.toThrow('down');
-    fails = false;
-    for (const key of ['a', 'b', 'b', 'c', 'a']) expect(await cache.get(key)).toBe(key);
-    expect(loads).toBe(5);
-  });
-
-  test('does not believe an entry from the future: a clock may be set back', async () => {
-    let now_ms = 5000;
-    let loads = 0;
-    const cache = new ShortCache<number>({
-      ttl_ms: 1000,
-      entries_max: 2,
-      now: () => now_ms,
-      load: async () => ++loads,
-    });
-    await cache.get('a');
-    now_ms = 0;
-    expect(await cache.get('a')).toBe(2);
   });
 });
