@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { Service } from '../boot/all-in-one';
 import { ensureDemo, type ReadyDemo } from './ensure';
-import { paintDemo } from './paint';
+import { uploadDemoPictures } from './upload-pictures';
 
 /** How often a log that cannot be reached yet is tried again. */
 const RETRY_MS = 1_000;
@@ -12,8 +12,8 @@ const PROJECT_TIMEOUT_MS = 10_000;
 
 /**
  * Makes the demo where there is none, and prints four requests to try; on later starts only where its file is. Its
- * pictures are made after that, so that nobody waits for them. For
- * people, so on standard output and not in the log: the keys are in it.
+ * pictures are uploaded after that, so that nobody waits for them. For people, so on standard output and not in the
+ * log: the keys are in it.
  */
 export async function announceDemo(service: Service, signal: AbortSignal): Promise<void> {
   const { runtime } = service;
@@ -22,8 +22,8 @@ export async function announceDemo(service: Service, signal: AbortSignal): Promi
   );
   if (!ready) return;
   await announce(service, ready);
-  await untilReached(service, signal, "the demo's pictures could not be made", () =>
-    paintDemo(runtime, runtime.config, ready.demo, signal),
+  await untilReached(service, signal, "the demo's pictures could not be uploaded", () =>
+    uploadDemoPictures(runtime, runtime.config, ready.demo, signal),
   );
 }
 

@@ -29,12 +29,12 @@ export type PendingDemo = z.infer<typeof pendingSchema>;
 export class DemoFiles {
   private readonly demo: string;
   private readonly pending: string;
-  private readonly unpainted: string;
+  private readonly pictures_pending: string;
 
   constructor(private readonly folder: string) {
     this.demo = join(folder, 'demo.json');
     this.pending = join(folder, 'demo.pending.json');
-    this.unpainted = join(folder, 'demo.unpainted');
+    this.pictures_pending = join(folder, 'demo.unpainted');
   }
 
   readDemo(): Promise<Demo | undefined> {
@@ -50,23 +50,24 @@ export class DemoFiles {
     await writeWhole(this.pending, pending);
   }
 
-  /** The demo is there from the moment its file is; its pictures are still to be made. */
+  /** The demo is there from the moment its file is; its pictures are still to be uploaded. */
   async finish(demo: Demo): Promise<void> {
-    await writeWhole(this.unpainted, {});
+    await writeWhole(this.pictures_pending, {});
     await writeWhole(this.demo, demo);
     await rm(this.pending, { force: true });
   }
 
-  /** Whether pictures of the demo that is there are still to be made, as where an earlier start was ended. */
-  async isUnpainted(): Promise<boolean> {
-    return access(this.unpainted).then(
+  /** Whether the demo's pictures are still to be uploaded, as after a start that was interrupted. */
+  async lacksPictures(): Promise<boolean> {
+    return access(this.pictures_pending).then(
       () => true,
       () => false,
     );
   }
 
-  async painted(): Promise<void> {
-    await rm(this.unpainted, { force: true });
+  /** Records that every picture is uploaded. */
+  async hasPictures(): Promise<void> {
+    await rm(this.pictures_pending, { force: true });
   }
 }
 

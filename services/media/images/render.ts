@@ -89,6 +89,12 @@ async function renderPicture(bytes: Uint8Array, header: ImageHeader): Promise<Re
 async function renderVariants(bytes: Uint8Array, { width }: ImageHeader): Promise<NamedRendition[]> {
   const variants: NamedRendition[] = [];
   for (const [name, width_max] of VARIANT_WIDTHS) {
+    const previous = variants.at(-1);
+    if (previous?.width === width) {
+      // The upload has no more to show: this variant would be the same bytes.
+      variants.push({ ...previous, name });
+      continue;
+    }
     const box = { width: Math.min(width_max, width), height: WEBP_SIDE_MAX };
     const image = within(open(bytes).autoOrient(), box).webp(WEBP);
     const { data, info } = await image.toBuffer({ resolveWithObject: true });

@@ -2,14 +2,13 @@ import type sharp from 'sharp';
 
 export type Sharp = typeof sharp;
 
-/** Readers of the formats that are taken, and of SVG, which only this service's own drawings reach. */
+/** Readers of the formats that are taken. */
 const READERS = [
   'VipsForeignLoadJpegBuffer',
   'VipsForeignLoadPngBuffer',
   'VipsForeignLoadWebpBuffer',
   'VipsForeignLoadNsgifBuffer',
   'VipsForeignLoadHeifBuffer',
-  'VipsForeignLoadSvgBuffer',
 ];
 
 let loaded: Sharp | undefined;

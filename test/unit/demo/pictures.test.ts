@@ -1,27 +1,23 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
 import { liveItems } from '../../../services/demo/catalog';
 import { ensureDemo } from '../../../services/demo/ensure';
-import { paintDemo } from '../../../services/demo/paint';
-import { drawingOf, groupOf } from '../../../services/demo/pictures/drawing';
-import { rasterise } from '../../../services/media/images/draw';
+import { uploadDemoPictures } from '../../../services/demo/upload-pictures';
 import { inspectImage } from '../../../services/media/images/inspect';
 import { type DomainEvent, decodeEvent } from '../../../shared/catalog/events/codec';
 import { START } from '../../../shared/catalog/events/envelope';
 import { parseConfig } from '../../../shared/kernel/config';
 import { realSystem } from '../../../shared/kernel/system';
 import { hashOf } from '../../support/media';
-import { flatPicture } from '../../support/pictures';
 import { withTempDir } from '../../support/temp-dir';
 
 const products = liveItems()
   .filter((item) => item.kind === 'publication')
   .map(({ external_id, listing }) => ({ id: external_id, listing: listing ?? null }));
 const never = new AbortController().signal;
-/** Quick, where it does not matter what is to be seen. */
-const draw = () => flatPicture('png', { width: 8, height: 8 });
+const PICTURES = 'services/demo/pictures';
 
 async function withRuntime(story: (runtime: Runtime, folder: string) => Promise<void>): Promise<void> {
   await withTempDir(async (folder) => {
@@ -46,18 +42,22 @@ async function eventsOf(runtime: Runtime, environment: 'live' | 'test'): Promise
 const count = (events: DomainEvent[], type: DomainEvent['type']): number =>
   events.filter((event) => event.type === type).length;
 
-test('every product looks the same each time, and like no other', async () => {
-  const drawings = products.map((product) => drawingOf(product));
-  expect(products.map((product) => drawingOf(product))).toEqual(drawings);
-  expect(new Set(drawings).size).toBe(products.length);
-  expect(drawings.filter((svg) => /undefined|NaN/.test(svg))).toEqual([]);
-  const some = drawings.filter((_, index) => index % 9 === 0);
-  const pictures = await Promise.all(some.map((svg) => rasterise(svg, 'jpeg')));
-  expect(new Set(pictures.map(hashOf)).size).toBe(some.length);
-  for (const bytes of pictures)
-    expect(await inspectImage(bytes)).toMatchObject({ mime_type: 'image/jpeg', width: 1200, height: 1200 });
-  const group = await rasterise(groupOf(products.slice(0, 3)), 'webp');
-  expect(await inspectImage(group)).toMatchObject({ mime_type: 'image/webp', width: 1600, height: 900 });
+test('every product and listing has a picture of its own, in files of moderate size', async () => {
+  const listings = new Set(products.flatMap(({ listing }) => listing ?? []));
+  const names = readdirSync(PICTURES);
+  const of = (kind: string) => names.filter((name) => name.startsWith(`${kind}-`));
+  expect(of('product')).toHaveLength(products.length);
+  expect(of('listing')).toHaveLength(listings.size);
+  expect(names).toHaveLength(products.length + listings.size + of('detail').length);
+  const pictures = names.map((name) => readFileSync(join(PICTURES, name)));
+  expect(new Set(pictures.map(hashOf)).size).toBe(names.length);
+  expect(pictures.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(2_500_000);
+  for (const [index, bytes] of pictures.entries())
+    expect(await inspectImage(bytes)).toMatchObject(
+      names[index]!.startsWith('listing-')
+        ? { mime_type: 'image/jpeg', width: 960, height: 540 }
+        : { mime_type: 'image/jpeg', width: 800, height: 800 },
+    );
 });
 
 test('a demo that was just made gets its pictures, goes on where it was ended, and then is left alone', () =>
@@ -74,30 +74,33 @@ test('a demo that was just made gets its pictures, goes on where it was ended, a
       return runtime.events.live.append(...call);
     };
     const failing = { ...runtime, events: { ...runtime.events, live } };
-    await expect(paintDemo(failing, config, demo, never, draw)).rejects.toThrow('the power went out');
+    await expect(uploadDemoPictures(failing, config, demo, never)).rejects.toThrow('the power went out');
     const begun = count(await eventsOf(runtime, 'live'), 'MediaUploaded');
     expect(begun).toBeGreaterThan(3);
     expect(existsSync(marker)).toBe(true);
 
-    await paintDemo(runtime, config, demo, never, draw);
+    await uploadDemoPictures(runtime, config, demo, never);
     expect(existsSync(marker)).toBe(false);
-    const painted = await eventsOf(runtime, 'live');
-    const featured = count(painted, 'MediaUploaded') - products.length - 9;
+    const uploaded = await eventsOf(runtime, 'live');
+    const featured = count(uploaded, 'MediaUploaded') - products.length - 9;
     expect(featured).toBeGreaterThan(5);
     // Every product has its pictures, in one event; so has every listing.
-    expect(count(painted, 'PublicationMediaArranged')).toBe(products.length);
-    expect(count(painted, 'ListingMediaArranged')).toBe(9);
+    expect(count(uploaded, 'PublicationMediaArranged')).toBe(products.length);
+    expect(count(uploaded, 'ListingMediaArranged')).toBe(9);
     expect(count(await eventsOf(runtime, 'test'), 'PublicationMediaArranged')).toBeGreaterThan(5);
+    const files = readdirSync(PICTURES).map((name) => hashOf(readFileSync(join(PICTURES, name))));
+    const hashes = uploaded.flatMap((event) => (event.type === 'MediaUploaded' ? event.data.hash : []));
+    expect(hashes.toSorted()).toEqual(files.toSorted());
 
     // A demo of before, and one whose pictures somebody takes away, stay as they are.
-    await paintDemo(runtime, config, demo, never, draw);
-    expect(await eventsOf(runtime, 'live')).toHaveLength(painted.length);
+    await uploadDemoPictures(runtime, config, demo, never);
+    expect(await eventsOf(runtime, 'live')).toHaveLength(uploaded.length);
   }));
 
-test('painting stops where it is asked to, and says that it is not done', () =>
+test('the upload stops where it is asked to, and says that it is not done', () =>
   withRuntime(async (runtime, folder) => {
     const { demo } = (await ensureDemo(runtime, runtime.config))!;
-    await paintDemo(runtime, runtime.config, demo, AbortSignal.abort());
+    await uploadDemoPictures(runtime, runtime.config, demo, AbortSignal.abort());
     expect(count(await eventsOf(runtime, 'live'), 'MediaUploaded')).toBe(0);
     expect(existsSync(join(folder, 'demo.unpainted'))).toBe(true);
   }));
