@@ -2,16 +2,17 @@ import type { AccountEvent } from '../../shared/catalog/account/account';
 import type { ApiKeyEvent } from '../../shared/catalog/api-key/api-key';
 import type { Category, RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { ListingEvent } from '../../shared/catalog/listing/listing';
+import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { MediaEvent } from '../../shared/catalog/media/media';
 import type { PublicationEvent } from '../../shared/catalog/publication/publication';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import type { ReviewEvent } from '../../shared/catalog/review/review';
 import type { StoreEvent } from '../../shared/catalog/store/store';
 import type { AccountId, ApiKeyId, ListingId, PublicationId, StoreId } from '../../shared/kernel/ids';
-import { type AccountView, foldAccount } from '../views/account';
-import { type ApiKeyView, foldApiKey } from '../views/api-key';
-import { foldListing, type ListingView, mediaIdsOfListing } from '../views/listing';
-import { embedMedia, type MediaEmbed, type MediaView } from '../views/media';
+import { foldAccount } from '../views/account';
+import { foldApiKey } from '../views/api-key';
+import { foldListing, mediaIdsOfListing } from '../views/listing';
+import { embedMedia } from '../views/media';
 import { paymentMethodView } from '../views/payment-method';
 import {
   type Attachment,
@@ -19,10 +20,9 @@ import {
   embedListing,
   foldPublication,
   mediaIdsOfPublication,
-  type PublicationView,
 } from '../views/publication';
 import { reviewView } from '../views/review';
-import { foldStore, type StoreView } from '../views/store';
+import { foldStore } from '../views/store';
 import { type Occasion, unchanged } from '../views/view';
 import type { Decoded } from './decoded';
 import { foldMediaEvent } from './fold-media';
@@ -58,18 +58,18 @@ const folds: Partial<Record<Category, Fold<never>>> = {
     unit.set(
       'accounts',
       occasion.id,
-      foldAccount(unit.read<AccountView>('accounts', occasion.id), event, occasion as Occasion<AccountId>),
+      foldAccount(unit.read('accounts', occasion.id), event, occasion as Occasion<AccountId>),
     ),
   api_key: (unit, event: ApiKeyEvent, occasion) =>
     unit.set(
       'api_keys',
       occasion.id,
-      foldApiKey(unit.read<ApiKeyView>('api_keys', occasion.id), event, occasion as Occasion<ApiKeyId>),
+      foldApiKey(unit.read('api_keys', occasion.id), event, occasion as Occasion<ApiKeyId>),
     ),
 };
 
 function foldStoreEvent(unit: UnitOfWork, event: StoreEvent, occasion: Occasion): void {
-  const before = unit.read<StoreView>('stores', occasion.id);
+  const before = unit.read('stores', occasion.id);
   unit.set('stores', occasion.id, foldStore(before, event, occasion as Occasion<StoreId>));
   if (event.type === 'PaymentMethodAdded') {
     const id = event.data.payment_method_id;
@@ -81,7 +81,7 @@ function foldStoreEvent(unit: UnitOfWork, event: StoreEvent, occasion: Occasion)
 }
 
 function foldListingEvent(unit: UnitOfWork, event: ListingEvent, occasion: Occasion): void {
-  const before = unit.read<ListingView>('listings', occasion.id);
+  const before = unit.read('listings', occasion.id);
   const { view, incomplete } = foldListing(before, event, occasion as Occasion<ListingId>, (ids, store_id) =>
     embedsOf(unit, ids, store_id),
   );
@@ -93,7 +93,7 @@ function foldListingEvent(unit: UnitOfWork, event: ListingEvent, occasion: Occas
 
 function foldPublicationEvent(unit: UnitOfWork, event: PublicationEvent, occasion: Occasion): void {
   const { id } = occasion;
-  const before = unit.read<PublicationView>('publications', id);
+  const before = unit.read('publications', id);
   const after = foldPublication(
     before,
     event,
@@ -112,14 +112,12 @@ function foldReviewEvent(unit: UnitOfWork, event: ReviewEvent, { id }: Occasion)
   // Written once: a review that is there was counted before, for the publication's document is written first.
   if (unit.read('reviews', id) !== undefined) return;
   unit.set('reviews', id, reviewView(id, event.data));
-  unit.react<PublicationView>('publications', event.data.publication_id, (view) =>
-    unchanged(countReview(view, event.data)),
-  );
+  unit.react('publications', event.data.publication_id, (view) => unchanged(countReview(view, event.data)));
 }
 
 /** Where a publication is put: a deleted listing, or another store's, is none. */
 function attachmentTo(unit: UnitOfWork, listing_id: string | null, store_id: string): Attachment {
-  const view = listing_id === null ? null : unit.read<ListingView>('listings', listing_id);
+  const view = listing_id === null ? null : unit.read('listings', listing_id);
   const listing = view?.state.listing ?? null;
   if (view === null || (listing && listing.store_id !== store_id)) return { listing_id: null, embed: null };
   return { listing_id, embed: listing && embedListing(listing) };
@@ -127,5 +125,5 @@ function attachmentTo(unit: UnitOfWork, listing_id: string | null, store_id: str
 
 /** Those of the media that are there; what comes later brings itself in. */
 function embedsOf(unit: UnitOfWork, media_ids: readonly string[], store_id: string): MediaEmbed[] {
-  return media_ids.flatMap((id) => embedMedia(unit.read<MediaView>('media', id), store_id) ?? []);
+  return media_ids.flatMap((id) => embedMedia(unit.read('media', id), store_id) ?? []);
 }

@@ -1,8 +1,10 @@
-import type { Key } from '../../shared/catalog/documents';
-import { type ListingView, reactToPublication, shownListing } from '../views/listing';
-import { type MediaUse, mediaUse, useId } from '../views/media-use';
-import { type PublicationView, shownPublication } from '../views/publication';
-import { countPublication, reactToListing, type StoreView } from '../views/store';
+import type { ListingDocument } from '../../shared/catalog/listing/document';
+import type { MediaUser } from '../../shared/catalog/media/use-document';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
+import { reactToPublication, shownListing } from '../views/listing';
+import { mediaUse, useId } from '../views/media-use';
+import { shownPublication } from '../views/publication';
+import { countPublication, reactToListing } from '../views/store';
 import { type Known, type Transition, unchanged } from '../views/view';
 import type { UnitOfWork } from './unit-of-work';
 
@@ -14,30 +16,30 @@ import type { UnitOfWork } from './unit-of-work';
 export function passPublication(
   unit: UnitOfWork,
   id: string,
-  before: Known<PublicationView>,
-  after: Known<PublicationView>,
+  before: Known<PublicationDocument>,
+  after: Known<PublicationDocument>,
 ): void {
   const transition = { before: shownPublication(before), after: shownPublication(after) };
   for (const listing_id of valuesOf(transition, 'listing_id')) {
-    const listing = unit.react<ListingView>('listings', listing_id, (view) =>
+    const listing = unit.react('listings', listing_id, (view) =>
       reactToPublication(listing_id, view, id, transition),
     );
     passListing(unit, listing_id, listing.before, listing.after);
   }
   for (const store_id of valuesOf(transition, 'store_id'))
-    unit.react<StoreView>('stores', store_id, (view) => unchanged(countPublication(view, transition)));
+    unit.react('stores', store_id, (view) => unchanged(countPublication(view, transition)));
 }
 
 /** To its store. */
 export function passListing(
   unit: UnitOfWork,
   id: string,
-  before: Known<ListingView>,
-  after: Known<ListingView>,
+  before: Known<ListingDocument>,
+  after: Known<ListingDocument>,
 ): void {
   const transition = { before: shownListing(before), after: shownListing(after) };
   for (const store_id of valuesOf(transition, 'store_id'))
-    unit.react<StoreView>('stores', store_id, (view) => reactToListing(view, id, transition));
+    unit.react('stores', store_id, (view) => reactToListing(view, id, transition));
 }
 
 /**
@@ -46,7 +48,7 @@ export function passListing(
  */
 export function passUses(
   unit: UnitOfWork,
-  used_by: MediaUse & { readonly store_id: Key },
+  used_by: MediaUser & { readonly store_id: string | null },
   before: readonly string[],
   after: readonly string[],
 ): void {

@@ -1,10 +1,14 @@
 import type { CollectionName, Key } from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { ListingDocument } from '../../shared/catalog/listing/document';
 import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
+import type { StoreDocument } from '../../shared/catalog/store/document';
+import type { Entry } from '../../shared/catalog/stored-document';
+import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { Visibility } from '../../shared/catalog/vocabulary';
-import { ENTRY_COUNT, type Entry } from '../views/entries';
-import { entryOrder, type ListingView, withEntries as withPublications } from '../views/listing';
+import { entryOrder, withEntries as withPublications } from '../views/listing';
 import { MEDIA_ORDER } from '../views/media';
-import { LISTING_ORDER, type StoreView, withEntries as withListedOrMedia } from '../views/store';
+import { LISTING_ORDER, withEntries as withListedOrMedia } from '../views/store';
 import type { Known, View } from '../views/view';
 import type { UnitOfWork } from './unit-of-work';
 import type { WorkingDocument } from './working-document';
@@ -23,7 +27,7 @@ interface Members {
 export async function refill(unit: UnitOfWork): Promise<void> {
   for (const { id, view, incomplete } of [...unit.changed('listings')]) {
     if (!view || incomplete.size === 0) continue;
-    let listing = view as ListingView;
+    let listing = view as ListingDocument;
     const order = entryOrder(listing);
     for (const name of incomplete) {
       const visibility = name as Visibility;
@@ -34,7 +38,7 @@ export async function refill(unit: UnitOfWork): Promise<void> {
   }
   for (const { id, view, incomplete } of [...unit.changed('stores')]) {
     if (!view || incomplete.size === 0) continue;
-    let store = view as StoreView;
+    let store = view as StoreDocument;
     for (const name of incomplete) {
       const members: Members =
         name === 'media'
@@ -51,16 +55,16 @@ async function firstEntries(unit: UnitOfWork, { collection, where, order }: Memb
   const belongs = (view: Known<View>): boolean =>
     !!view && Object.entries(where).every(([key, value]) => view.keys[key] === value);
   // As many more as may turn out to have changed since they were stored.
-  const limit = ENTRY_COUNT + changed.filter(({ stored }) => belongs(stored)).length;
+  const limit = EXPANDED_MAX + changed.filter(({ stored }) => belongs(stored)).length;
   const stored = await unit.version.find(collection, { where, order, limit });
   const stale = new Set(changed.map(({ id }) => id));
   const entries = stored
     .filter(({ id }) => !stale.has(id))
     .flatMap(({ id, document }) => (document ? [{ id, keys: document.keys, body: document.body }] : []));
   entries.push(...changed.filter(({ view }) => belongs(view)).map(toEntry));
-  return entries.sort((a, b) => compareByOrder(order, a, b)).slice(0, ENTRY_COUNT);
+  return entries.sort((a, b) => compareByOrder(order, a, b)).slice(0, EXPANDED_MAX);
 }
 
 function toEntry({ id, view }: WorkingDocument): Entry {
-  return { id, keys: view!.keys, body: view!.body };
+  return { id, keys: view!.keys, body: view!.body as JsonObject };
 }

@@ -1,10 +1,11 @@
 import type { Key } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
+import type { MediaDocument } from '../../shared/catalog/media/document';
 import type { MediaEvent } from '../../shared/catalog/media/media';
+import type { MediaUseDocument } from '../../shared/catalog/media/use-document';
 import type { Environment } from '../../shared/catalog/realm';
 import type { MediaId } from '../../shared/kernel/ids';
-import { foldMedia, type MediaView } from '../views/media';
-import type { MediaUseView } from '../views/media-use';
+import { foldMedia } from '../views/media';
 import type { Known } from '../views/view';
 import { type Decoded, decodedOrNothing } from './decoded';
 import { showMedia } from './fold-media';
@@ -16,7 +17,7 @@ export interface MediaSweep {
   readonly media_id: MediaId;
   readonly store_id: Key;
   /** As the events leave it; null where they delete it. */
-  readonly media: Known<MediaView>;
+  readonly media: Known<MediaDocument>;
   readonly position: RecordedEvent['position'];
   /** How many events at the head of those looked at it stands for. */
   readonly length: number;
@@ -32,7 +33,7 @@ export function mediaSweepFor(
 ): MediaSweep | undefined {
   const id = mediaOf(events[index])?.id as MediaId | undefined;
   if (id === undefined || !unit.isCrowded(id)) return undefined;
-  const before = unit.read<MediaView>('media', id);
+  const before = unit.read('media', id);
   let media = before;
   let length = 0;
   for (let next = mediaOf(events[index]); next?.id === id; next = mediaOf(events[index + length])) {
@@ -63,7 +64,7 @@ export async function sweepMedia(
       ...(after_id === undefined ? {} : { after_id }),
     };
     const uses = await unit.version.scan('media_uses', page);
-    const users = uses.map(({ document }) => (document as unknown as MediaUseView).state.used_by);
+    const users = uses.map(({ document }) => (document as unknown as MediaUseDocument).state.used_by);
     await loadUsers(unit, users);
     // Before the event itself, which is still to reach the store that all these are in.
     unit.begin({ position: position - 1n });

@@ -2,8 +2,8 @@ import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { Listing, ListingEvent } from '../../shared/catalog/listing/listing';
 import { evolveListing } from '../../shared/catalog/listing/listing';
 import type { ListingId } from '../../shared/kernel/ids';
-import { type ListingView, publicationTotals } from '../views/listing';
-import { type PublicationView, withListing } from '../views/publication';
+import { publicationTotals } from '../views/listing';
+import { withListing } from '../views/publication';
 import { decodedOrNothing } from './decoded';
 import { LostRaceError } from './errors';
 import type { UnitOfWork } from './unit-of-work';
@@ -31,7 +31,7 @@ export function sweepFor(
 ): Sweep | undefined {
   const first = listingEvent(events[index]);
   if (!first) return undefined;
-  const view = unit.read<ListingView>('listings', first.id);
+  const view = unit.read('listings', first.id);
   if (!view) return undefined;
   const totals = publicationTotals(view.state.facets);
   if (totals.public + totals.private === 0) return undefined;
@@ -73,7 +73,7 @@ export async function sweepPublications(
     unit.begin({ position });
     for (const stored of chunk) {
       unit.adopt('publications', stored);
-      const view = unit.read<PublicationView>('publications', stored.id);
+      const view = unit.read('publications', stored.id);
       if (!view) throw new LostRaceError(`publication ${stored.id} was deleted meanwhile`);
       unit.set('publications', stored.id, withListing(view, listing_id, listing));
       seen.push(stored.id);

@@ -1,9 +1,9 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
-import { type ListingView, mediaIdsOfListing } from '../views/listing';
-import { type MediaUse, useId } from '../views/media-use';
-import { mediaIdsOfPublication, type PublicationView } from '../views/publication';
-import type { View } from '../views/view';
+import type { MediaUser } from '../../shared/catalog/media/use-document';
+import { mediaIdsOfListing } from '../views/listing';
+import { useId } from '../views/media-use';
+import { mediaIdsOfPublication } from '../views/publication';
 import { type Decoded, decodedOrNothing } from './decoded';
 import type { UnitOfWork } from './unit-of-work';
 
@@ -31,7 +31,7 @@ export async function loadTouched(
   }
   await loadAll(unit, named);
   const changed = [...media].flatMap(([media_id, uploaded_to]) => {
-    const store_id = unit.read<View>('media', media_id)?.keys.store_id ?? uploaded_to;
+    const store_id = unit.read('media', media_id)?.keys.store_id ?? uploaded_to;
     return typeof store_id === 'string' ? [{ store_id, media_id }] : [];
   });
   await Promise.all(changed.map((one) => findUses(unit, one, users_max)));
@@ -45,7 +45,7 @@ export async function loadTouched(
 }
 
 /** Those that refer to a media, and what is made of them. */
-export async function loadUsers(unit: UnitOfWork, users: readonly MediaUse[]): Promise<void> {
+export async function loadUsers(unit: UnitOfWork, users: readonly MediaUser[]): Promise<void> {
   const named: Ids = new Map();
   for (const { collection, id } of users) add(named, collection, id);
   await loadAll(unit, named);
@@ -56,8 +56,8 @@ async function loadParents(unit: UnitOfWork, named: Ids): Promise<void> {
   const parents: Ids = new Map();
   for (const collection of ['publications', 'listings'] as const)
     for (const id of named.get(collection) ?? []) {
-      const view = unit.read<View>(collection, id);
-      add(parents, 'listings', view?.keys.listing_id);
+      const view = unit.read(collection, id);
+      if (view && 'listing_id' in view.keys) add(parents, 'listings', view.keys.listing_id);
       add(parents, 'stores', view?.keys.store_id);
       for (const media_id of mediaIdsOf(unit, collection, id))
         add(parents, 'media_uses', useId(media_id, id));
@@ -81,8 +81,8 @@ async function findUses(
 }
 
 function mediaIdsOf(unit: UnitOfWork, collection: CollectionName, id: string): readonly string[] {
-  if (collection === 'publications') return mediaIdsOfPublication(unit.read<PublicationView>(collection, id));
-  if (collection === 'listings') return mediaIdsOfListing(unit.read<ListingView>(collection, id));
+  if (collection === 'publications') return mediaIdsOfPublication(unit.read(collection, id));
+  if (collection === 'listings') return mediaIdsOfListing(unit.read(collection, id));
   return [];
 }
 

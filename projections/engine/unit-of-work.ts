@@ -1,4 +1,4 @@
-import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
+import type { CollectionName, DocumentOf, StoredDocument } from '../../shared/catalog/documents';
 import {
   type Position,
   type RecordedEvent,
@@ -6,9 +6,10 @@ import {
   type StreamName,
 } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
+import type { MediaUser } from '../../shared/catalog/media/use-document';
 import type { DocumentWrite, ViewVersion } from '../../shared/ports/view-store';
 import { ALL_PARTS } from '../../shared/ports/view-store';
-import { type MediaUse, type MediaUseView, mediaOfUse } from '../views/media-use';
+import { mediaOfUse } from '../views/media-use';
 import type { EntryList, Known, Reaction, View } from '../views/view';
 import { LostRaceError } from './errors';
 import { type LatePositions, standingOf, withoutRepair } from './repair';
@@ -138,14 +139,14 @@ export class UnitOfWork {
   }
 
   /** What refers to the media, as far as the uses are here. */
-  usersOf(media_id: string): MediaUse[] {
+  usersOf(media_id: string): MediaUser[] {
     return [...(this.uses.get(media_id) ?? [])].flatMap(
-      (id) => this.read<MediaUseView>('media_uses', id)?.state.used_by ?? [],
+      (id) => this.read('media_uses', id)?.state.used_by ?? [],
     );
   }
 
-  read<V extends View>(collection: CollectionName, id: string): Known<V> {
-    return this.working(collection, id).view as Known<V>;
+  read<Name extends CollectionName>(collection: Name, id: string): Known<DocumentOf<Name>> {
+    return this.working(collection, id).view as Known<DocumentOf<Name>>;
   }
 
   /** Whether the document knows more than the event at hand. */
@@ -168,13 +169,13 @@ export class UnitOfWork {
    * A change that another stream's event makes to an aggregate, once: not where the event is part of it already.
    * Gives the view before and after.
    */
-  react<V extends View>(
-    collection: CollectionName,
+  react<Name extends CollectionName>(
+    collection: Name,
     id: string,
-    change: (view: Known<V>) => Reaction<Known<V>>,
-  ): { readonly before: Known<V>; readonly after: Known<V> } {
+    change: (view: Known<DocumentOf<Name>>) => Reaction<Known<DocumentOf<Name>>>,
+  ): { readonly before: Known<DocumentOf<Name>>; readonly after: Known<DocumentOf<Name>> } {
     const working = this.working(collection, id);
-    const before = working.view as Known<V>;
+    const before = this.read(collection, id);
     if (!this.admits(working)) return { before, after: before };
     const { view, incomplete } = change(before);
     this.change(working, view, incomplete, this.lateAfter(working));

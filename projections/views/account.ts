@@ -1,25 +1,14 @@
-import {
-  type Account,
-  type AccountEvent,
-  type AccountState,
-  evolveAccount,
-} from '../../shared/catalog/account/account';
+import { type AccountEvent, type AccountState, evolveAccount } from '../../shared/catalog/account/account';
+import type { AccountDocument } from '../../shared/catalog/account/document';
 import type { AccountId } from '../../shared/kernel/ids';
-import type { Known, Occasion, View } from './view';
-
-export interface AccountViewState {
-  readonly account: Account;
-  readonly revision: number;
-}
-
-export type AccountView = View<AccountViewState, Record<never, never>>;
+import type { Known, Occasion } from './view';
 
 /** One event of the account's stream. Accounts are never deleted. */
 export function foldAccount(
-  before: Known<AccountView>,
+  before: Known<AccountDocument>,
   event: AccountEvent,
   { id, revision, at }: Occasion<AccountId>,
-): Known<AccountView> {
+): Known<AccountDocument> {
   if (before === null || (before && revision <= before.state.revision)) return before;
   const state: AccountState = before ? { tag: 'present', account: before.state.account } : { tag: 'absent' };
   const after = evolveAccount(state, event, id, at);

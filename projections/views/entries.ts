@@ -1,29 +1,12 @@
-import type { Key } from '../../shared/catalog/documents';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
+import { type Entries, type Entry, EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { Transition } from './view';
-
-/** How many items an expanded collection shows at most (decisions §5). */
-export const ENTRY_COUNT = 20;
-
-/** An item of an expanded collection. */
-export interface Entry {
-  readonly id: string;
-  readonly keys: Readonly<Record<string, Key>>;
-  readonly body: JsonObject;
-}
-
-/** The first 20 of each visibility, in order. */
-export type Entries = Readonly<Record<Visibility, readonly Entry[]>>;
 
 export const NO_ENTRIES: Entries = { public: [], private: [] };
 
 /** What an entry is made of: a document's keys and body. */
-interface Shown {
-  readonly keys: Readonly<Record<string, Key>>;
-  readonly body: JsonObject;
-}
+type Shown = Pick<Entry, 'keys' | 'body'>;
 
 export interface Placement {
   readonly list: readonly Entry[];
@@ -42,14 +25,14 @@ export function placeEntry(
   total: number,
   order: SortOrder,
 ): Placement {
-  const expected = Math.min(ENTRY_COUNT, total);
+  const expected = Math.min(EXPANDED_MAX, total);
   const before = list.find((entry) => entry.id === id);
   const others = before ? list.filter((entry) => entry !== before) : list;
   if (!after) return { list: others, incomplete: others.length < expected };
   const entry: Entry = { id, keys: after.keys, body: after.body };
   const index = placeOf(entry, others, order);
-  if (index >= ENTRY_COUNT) return { list: others, incomplete: false };
-  const placed = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, ENTRY_COUNT);
+  if (index >= EXPANDED_MAX) return { list: others, incomplete: false };
+  const placed = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, EXPANDED_MAX);
   // One that was kept and fell to the end may now belong behind one that is not kept.
   const fell = before !== undefined && index === others.length && compareByOrder(order, entry, before) > 0;
   return { list: placed, incomplete: placed.length < expected || (fell && total > placed.length) };

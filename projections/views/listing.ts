@@ -1,46 +1,37 @@
-import type { JsonObject } from '../../shared/catalog/events/envelope';
 import {
-  evolveListing,
-  type Listing,
-  type ListingEvent,
-  type ListingState,
-} from '../../shared/catalog/listing/listing';
+  type ListingBody,
+  type ListingDocument,
+  type ListingDocumentState,
+  type ListingExpansions,
+  type ListingKeys,
+  listingKeys,
+} from '../../shared/catalog/listing/document';
+import { evolveListing, type ListingEvent, type ListingState } from '../../shared/catalog/listing/listing';
+import type { MediaDocument, MediaEmbed } from '../../shared/catalog/media/document';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { addToFacet, type Facets } from '../../shared/catalog/publication/facets';
 import { listingResource } from '../../shared/catalog/resources';
 import { featuredFirst, type SortOrder } from '../../shared/catalog/sorting';
+import type { Entries, Entry } from '../../shared/catalog/stored-document';
 import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { ListingId } from '../../shared/kernel/ids';
-import { foldText } from '../../shared/kernel/text';
-import { type Entries, type Entry, NO_ENTRIES, placeTransition, reorderEntries } from './entries';
-import { embedMedia, type MediaEmbed, type MediaView, withEmbed } from './media';
-import { facetOf, type PublicationView } from './publication';
-import { type Known, type Occasion, type Reaction, type Transition, unchanged, type View } from './view';
+import { NO_ENTRIES, placeTransition, reorderEntries } from './entries';
+import { embedMedia, withEmbed } from './media';
+import { facetOf } from './publication';
+import { type Known, type Occasion, type Reaction, type Transition, unchanged } from './view';
 
-/**
- * `listing` is null in a shell: publications were put into it, the listing itself did not come (its stream may be
- * parked). A shell has no keys, so no read finds it.
- */
-export interface ListingViewState {
-  readonly listing: Listing | null;
-  /** Over the publications in it. */
-  readonly facets: Facets;
-  /** Of the newest event of the listing's own stream that is part of this. */
-  readonly revision: number;
-}
-
-export interface ListingExpansions {
-  readonly publications: Entries;
-  /** Those of its media that exist, all of them, in its order. */
-  readonly media: readonly MediaEmbed[];
-}
-
-export type ListingView = View<ListingViewState, ListingExpansions>;
-
-const NO_KEYS = { store_id: null, visibility: null, created_at: null, name_fold: null, version: null };
-const SHELL: ListingViewState = { listing: null, facets: {}, revision: -1 };
+const NO_KEYS: ListingKeys = {
+  store_id: null,
+  visibility: null,
+  created_at: null,
+  name_fold: null,
+  version: null,
+};
+const NO_BODY = {} as ListingBody;
+const SHELL: ListingDocumentState = { listing: null, facets: {}, revision: -1 };
 
 /** The order of its publications. */
-export function entryOrder(view: ListingView): SortOrder {
+export function entryOrder(view: ListingDocument): SortOrder {
   return featuredFirst(view.state.listing?.default_sort_mode ?? 'created_at_desc');
 }
 
@@ -53,7 +44,7 @@ export function publicationTotals(facets: Facets): Record<Visibility, number> {
 
 /** The listing as the event leaves it; the same where the event is known already or changes nothing. */
 export function evolvedListing(
-  before: Known<ListingView>,
+  before: Known<ListingDocument>,
   event: ListingEvent,
   { id, revision, at }: Occasion<ListingId>,
 ): ListingState {
@@ -65,11 +56,11 @@ export function evolvedListing(
 
 /** One event of the listing's own stream; `embed` looks up the media that it names. Null where it is deleted. */
 export function foldListing(
-  before: Known<ListingView>,
+  before: Known<ListingDocument>,
   event: ListingEvent,
   occasion: Occasion<ListingId>,
   embed: (media_ids: readonly string[], store_id: string) => readonly MediaEmbed[],
-): Reaction<Known<ListingView>> {
+): Reaction<Known<ListingDocument>> {
   if (before === null || (before && occasion.revision <= before.state.revision)) return unchanged(before);
   const after = evolvedListing(before, event, occasion);
   if (after.tag === 'deleted') return unchanged(null);
@@ -87,10 +78,10 @@ export function foldListing(
 /** A publication came into the listing, changed within it, or left. A deleted listing stays deleted. */
 export function reactToPublication(
   listing_id: string,
-  before: Known<ListingView>,
+  before: Known<ListingDocument>,
   publication_id: string,
-  transition: Transition<PublicationView>,
-): Reaction<Known<ListingView>> {
+  transition: Transition<PublicationDocument>,
+): Reaction<Known<ListingDocument>> {
   if (before === null) return unchanged(null);
   const within = {
     before: transition.before?.keys.listing_id === listing_id ? transition.before : null,
@@ -113,16 +104,16 @@ export function reactToPublication(
 }
 
 /** The ids that it refers to, whether they exist or not. */
-export function mediaIdsOfListing(view: Known<ListingView>): readonly string[] {
+export function mediaIdsOfListing(view: Known<ListingDocument>): readonly string[] {
   return view?.state.listing?.media_ids ?? [];
 }
 
 /** One of its media came, changed or went. Gives the same view where it knew that. */
 export function withMediaOfListing(
-  view: ListingView,
+  view: ListingDocument,
   media_id: string,
-  after: Known<MediaView>,
-): ListingView {
+  after: Known<MediaDocument>,
+): ListingDocument {
   const { listing } = view.state;
   if (!listing) return view;
   const known = view.expansions.media;
@@ -133,7 +124,7 @@ export function withMediaOfListing(
 }
 
 /** The counts after a publication's transition; the same where it counts as before. */
-export function moveFacet(facets: Facets, { before, after }: Transition<PublicationView>): Facets {
+export function moveFacet(facets: Facets, { before, after }: Transition<PublicationDocument>): Facets {
   const left = before && facetOf(before);
   const joined = after && facetOf(after);
   if (left === joined) return facets;
@@ -141,13 +132,17 @@ export function moveFacet(facets: Facets, { before, after }: Transition<Publicat
   return joined ? addToFacet(without, joined, 1) : without;
 }
 
-export function withEntries(view: ListingView, visibility: Visibility, list: readonly Entry[]): ListingView {
+export function withEntries(
+  view: ListingDocument,
+  visibility: Visibility,
+  list: readonly Entry[],
+): ListingDocument {
   const publications = { ...view.expansions.publications, [visibility]: list };
   return { ...view, expansions: { ...view.expansions, publications } };
 }
 
 /** What others see of the document: nothing where it is deleted or a shell. */
-export function shownListing(view: Known<ListingView>): ListingView | null {
+export function shownListing(view: Known<ListingDocument>): ListingDocument | null {
   return view?.state.listing ? view : null;
 }
 
@@ -155,7 +150,7 @@ function visibilityOfFacet(key: string): Visibility {
   return key.startsWith('public:') ? 'public' : 'private';
 }
 
-function reorder(view: ListingView): Reaction<ListingView> {
+function reorder(view: ListingDocument): Reaction<ListingDocument> {
   const totals = publicationTotals(view.state.facets);
   let next = view;
   const incomplete: Visibility[] = [];
@@ -170,29 +165,25 @@ function reorder(view: ListingView): Reaction<ListingView> {
 
 /** The same listing with other publications: what tells of the listing itself is kept, for this is done all the time. */
 function withPublications(
-  view: ListingView,
+  view: ListingDocument,
   facets: Facets,
   publication_count: number,
   entries: Entries,
-): ListingView {
-  const known = view.body.stats as JsonObject | undefined;
-  const counted = known && known.publication_count !== publication_count;
-  const body = counted ? { ...view.body, stats: { ...known, publication_count } } : view.body;
+): ListingDocument {
+  const { stats } = view.body;
+  const counted = view.state.listing && stats.publication_count !== publication_count;
+  const body = counted ? { ...view.body, stats: { ...stats, publication_count } } : view.body;
   const expansions = { ...view.expansions, publications: entries };
   return { keys: view.keys, body, state: { ...view.state, facets }, expansions };
 }
 
-function render(state: ListingViewState, expansions: ListingExpansions): ListingView {
+function render(state: ListingDocumentState, expansions: ListingExpansions): ListingDocument {
   const { listing, facets } = state;
-  if (!listing) return { keys: NO_KEYS, body: {}, state, expansions };
+  if (!listing) return { keys: NO_KEYS, body: NO_BODY, state, expansions };
   const stats = {
     media_count: expansions.media.length,
     publication_count: publicationTotals(facets).public,
   };
-  return { keys: keysOf(listing), body: { ...listingResource(listing), stats }, state, expansions };
-}
-
-function keysOf(listing: Listing): ListingView['keys'] {
-  const { store_id, visibility, created_at, version } = listing;
-  return { store_id, visibility, created_at, name_fold: foldText(listing.name), version };
+  const body = { ...listingResource(listing), stats } as ListingBody;
+  return { keys: listingKeys(listing), body, state, expansions };
 }

@@ -1,45 +1,29 @@
-import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { evolveMedia, type Media, type MediaEvent, type MediaState } from '../../shared/catalog/media/media';
+import { type MediaDocument, type MediaEmbed, mediaKeys } from '../../shared/catalog/media/document';
+import { evolveMedia, type MediaEvent, type MediaState } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
 import { mediaResource } from '../../shared/catalog/resources';
 import { orderOf } from '../../shared/catalog/sorting';
 import type { MediaId } from '../../shared/kernel/ids';
-import type { Known, Occasion, View } from './view';
-
-export interface MediaViewState {
-  readonly media: Media;
-  /** Of the newest event that is part of this. */
-  readonly revision: number;
-}
-
-export type MediaView = View<MediaViewState, Record<never, never>>;
-
-/** A media as shown inside what refers to it: gives way only to a newer version of itself. */
-export interface MediaEmbed {
-  readonly id: string;
-  readonly version: number;
-  readonly body: JsonObject;
-}
+import type { Known, Occasion } from './view';
 
 /** The order of a store's media: newest first. */
 export const MEDIA_ORDER = orderOf('created_at_desc');
 
 /** One event of the media's own stream; its addresses lie in `environment`. Null where it is deleted. */
 export function foldMedia(
-  before: Known<MediaView>,
+  before: Known<MediaDocument>,
   event: MediaEvent,
   { id, revision, at }: Occasion<MediaId>,
   environment: Environment,
-): Known<MediaView> {
+): Known<MediaDocument> {
   if (before === null || (before && revision <= before.state.revision)) return before;
   const state: MediaState = before ? { tag: 'present', media: before.state.media } : { tag: 'absent' };
   const after = evolveMedia(state, event, id, at);
   if (after.tag === 'deleted') return null;
   if (after.tag === 'absent') return before;
   const { media } = after;
-  const { store_id, created_at, version } = media;
   return {
-    keys: { store_id, status: media.progress.status, created_at, version },
+    keys: mediaKeys(media),
     body: mediaResource(media, environment),
     state: { media, revision },
     expansions: {},
@@ -47,7 +31,7 @@ export function foldMedia(
 }
 
 /** What a resource of this store shows of it; nothing of another store's. */
-export function embedMedia(view: Known<MediaView>, store_id: string): MediaEmbed | null {
+export function embedMedia(view: Known<MediaDocument>, store_id: string): MediaEmbed | null {
   if (!view || view.keys.store_id !== store_id) return null;
   const { id, version } = view.state.media;
   return { id, version, body: view.body };

@@ -1,11 +1,14 @@
-import {
-  INACTIVE_PRICE_DOWN,
-  INACTIVE_PRICE_UP,
-  type Key,
-  NOT_FEATURED,
-} from '../../shared/catalog/documents';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { ListingEmbed } from '../../shared/catalog/listing/document';
 import type { Listing } from '../../shared/catalog/listing/listing';
+import type { MediaDocument, MediaEmbed } from '../../shared/catalog/media/document';
+import {
+  NOT_FEATURED,
+  type PublicationBody,
+  type PublicationDocument,
+  type PublicationKeys,
+  publicationKeys,
+  type ReviewCounts,
+} from '../../shared/catalog/publication/document';
 import { facetKey } from '../../shared/catalog/publication/facets';
 import {
   evolvePublication,
@@ -18,44 +21,8 @@ import type { ReviewFields } from '../../shared/catalog/review/review';
 import { publicationWords } from '../../shared/catalog/search/words';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { PublicationId } from '../../shared/kernel/ids';
-import { foldText } from '../../shared/kernel/text';
-import { embedMedia, type MediaEmbed, type MediaView, withEmbed } from './media';
-import type { Known, Occasion, View } from './view';
-
-/** For the summary of reviews (decisions §5): by rating, `"1"` to `"5"`. */
-export interface ReviewCounts {
-  readonly count: number;
-  readonly sum: number;
-  readonly distribution: Readonly<Record<string, number>>;
-}
-
-/** The listing as shown inside its publications: without `stats`, so that a count changes one document only. */
-export interface ListingEmbed {
-  readonly id: string;
-  /** `Listing.version`: an embed gives way only to a newer one of the same listing. */
-  readonly version: number;
-  readonly visibility: Visibility;
-  readonly body: JsonObject;
-}
-
-/**
- * `publication` is null in a shell: reviews came, the publication itself did not (its stream may be parked). A
- * shell has no keys, so no read finds it.
- */
-export interface PublicationViewState {
-  readonly publication: Publication | null;
-  readonly reviews: ReviewCounts;
-  /** Of the newest event of the publication's own stream that is part of this. */
-  readonly revision: number;
-}
-
-export interface PublicationExpansions {
-  readonly listing: ListingEmbed | null;
-  /** Those of its media that exist, all of them, in its order. */
-  readonly media: readonly MediaEmbed[];
-}
-
-export type PublicationView = View<PublicationViewState, PublicationExpansions>;
+import { embedMedia, withEmbed } from './media';
+import type { Known, Occasion } from './view';
 
 /** Where a publication hangs; `embed` is null while only the listing's id is known. */
 export interface Attachment {
@@ -65,7 +32,7 @@ export interface Attachment {
 
 const NO_REVIEWS: ReviewCounts = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
 const DETACHED: Attachment = { listing_id: null, embed: null };
-const NO_KEYS: PublicationView['keys'] = {
+const NO_KEYS: PublicationKeys = {
   store_id: null,
   listing_id: null,
   visibility: null,
@@ -84,12 +51,12 @@ const NO_KEYS: PublicationView['keys'] = {
  * Gives the same view where the event is part of it already or changes nothing, null where the publication is deleted.
  */
 export function foldPublication(
-  before: Known<PublicationView>,
+  before: Known<PublicationDocument>,
   event: PublicationEvent,
   { id, revision, at }: Occasion<PublicationId>,
   attach: (listing_id: string | null, store_id: string) => Attachment,
   embed: (media_ids: readonly string[], store_id: string) => readonly MediaEmbed[],
-): Known<PublicationView> {
+): Known<PublicationDocument> {
   if (before === null || (before && revision <= before.state.revision)) return before;
   const publication = before?.state.publication ?? null;
   const state: PublicationState = publication ? { tag: 'present', publication } : { tag: 'absent' };
@@ -111,10 +78,10 @@ export function foldPublication(
 
 /** The listing was changed, or deleted (null). Gives the same view where it knew that or hangs elsewhere. */
 export function withListing(
-  view: PublicationView,
+  view: PublicationDocument,
   listing_id: string,
   listing: Listing | null,
-): PublicationView {
+): PublicationDocument {
   if (view.keys.listing_id !== listing_id) return view;
   if (!listing)
     return {
@@ -128,27 +95,30 @@ export function withListing(
 }
 
 /** The ids that it refers to, whether they exist or not. */
-export function mediaIdsOfPublication(view: Known<PublicationView>): readonly string[] {
+export function mediaIdsOfPublication(view: Known<PublicationDocument>): readonly string[] {
   return view?.state.publication?.media_ids ?? [];
 }
 
 /** One of its media came, changed or went. Gives the same view where it knew that. */
 export function withMediaOfPublication(
-  view: PublicationView,
+  view: PublicationDocument,
   media_id: string,
-  after: Known<MediaView>,
-): PublicationView {
+  after: Known<MediaDocument>,
+): PublicationDocument {
   const { publication } = view.state;
   if (!publication) return view;
   const known = view.expansions.media;
   const media = withEmbed(known, publication.media_ids, media_id, embedMedia(after, publication.store_id));
   if (media === known) return view;
-  const body = media.length === known.length ? view.body : publicationResource(publication, media.length);
+  const body = media.length === known.length ? view.body : bodyOf(publication, media);
   return { ...view, body, expansions: { ...view.expansions, media } };
 }
 
 /** Counts a review; a deleted publication stays deleted, one that is not there yet begins as a shell. */
-export function countReview(before: Known<PublicationView>, review: ReviewFields): Known<PublicationView> {
+export function countReview(
+  before: Known<PublicationDocument>,
+  review: ReviewFields,
+): Known<PublicationDocument> {
   if (before === null) return null;
   const view = before ?? shell();
   const { count, sum, distribution } = view.state.reviews;
@@ -162,12 +132,12 @@ export function countReview(before: Known<PublicationView>, review: ReviewFields
 }
 
 /** What others see of the document: nothing where it is deleted or a shell. */
-export function shownPublication(view: Known<PublicationView>): PublicationView | null {
+export function shownPublication(view: Known<PublicationDocument>): PublicationDocument | null {
   return view?.state.publication ? view : null;
 }
 
 /** Under which a listing's and a store's `facets` count it. */
-export function facetOf({ keys }: PublicationView): string {
+export function facetOf({ keys }: PublicationDocument): string {
   return facetKey(keys.visibility as Visibility, {
     featured: keys.featured_rank !== NOT_FEATURED,
     free_shipping: keys.free_shipping === 1,
@@ -187,15 +157,15 @@ export function embedListing(listing: Listing): ListingEmbed {
   return embed;
 }
 
-function attachmentOf(view: PublicationView | undefined): Attachment {
+function attachmentOf(view: PublicationDocument | undefined): Attachment {
   if (!view) return DETACHED;
-  return { listing_id: view.keys.listing_id as string | null, embed: view.expansions.listing };
+  return { listing_id: view.keys.listing_id, embed: view.expansions.listing };
 }
 
-function shell(): PublicationView {
+function shell(): PublicationDocument {
   return {
     keys: NO_KEYS,
-    body: {},
+    body: {} as PublicationBody,
     state: { publication: null, reviews: NO_REVIEWS, revision: -1 },
     expansions: { listing: null, media: [] },
   };
@@ -212,37 +182,25 @@ interface Parts {
 function render(
   publication: Publication,
   { reviews, revision, attachment: { listing_id, embed }, media, words }: Parts,
-): PublicationView {
+): PublicationDocument {
   return {
-    keys: { store_id: publication.store_id, listing_id, ...sortKeys(publication) },
-    body: publicationResource(publication, media.length),
+    keys: publicationKeys(publication, listing_id),
+    body: bodyOf(publication, media),
     state: { publication, reviews, revision },
     expansions: { listing: embed, media },
     words,
   };
 }
 
+const bodyOf = (publication: Publication, media: readonly MediaEmbed[]): PublicationBody =>
+  publicationResource(publication, media.length) as PublicationBody;
+
 /** Most events leave the text alone, and a long one takes its time. */
-function wordsAfter(before: PublicationView | undefined, after: Publication): readonly string[] {
+function wordsAfter(before: PublicationDocument | undefined, after: Publication): readonly string[] {
   const known = before?.state.publication;
   const same =
     known?.title === after.title &&
     known.description === after.description &&
     known.description_html === after.description_html;
   return (same && before?.words) || publicationWords(after);
-}
-
-function sortKeys(publication: Publication): Record<string, Key> {
-  const { price_active, price_amount, quantity_available } = publication;
-  return {
-    visibility: publication.visibility,
-    featured_rank: publication.featured_position ?? NOT_FEATURED,
-    created_at: publication.created_at,
-    price_up: price_active ? price_amount : INACTIVE_PRICE_UP,
-    price_down: price_active ? price_amount : INACTIVE_PRICE_DOWN,
-    name_fold: foldText(publication.title),
-    free_shipping: publication.free_shipping ? 1 : 0,
-    in_stock: quantity_available === null || quantity_available > 0 ? 1 : 0,
-    version: publication.version,
-  };
 }

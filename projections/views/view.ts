@@ -1,18 +1,11 @@
-import type { Key } from '../../shared/catalog/documents';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { Document, Key } from '../../shared/catalog/stored-document';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 
 /**
- * A document (`ViewDocument`) whose private parts have a known shape. Views are values: a change gives a new one,
- * and what changes nothing gives the same one back, so that "was it changed" is a comparison of references.
+ * A document of any collection while it is folded. Documents are values: a change gives a new one, and what changes
+ * nothing gives the same one back, so that "was it changed" is a comparison of references.
  */
-export interface View<State = unknown, Expansions = unknown> {
-  readonly keys: Readonly<Record<string, Key>>;
-  readonly body: JsonObject;
-  readonly state: State;
-  readonly expansions: Expansions;
-  readonly words?: readonly string[];
-}
+export type View = Document<Readonly<Record<string, Key>>, object, object, object>;
 
 /** What is known of a document: `undefined` was never there, `null` was deleted for good. */
 export type Known<V> = V | null | undefined;

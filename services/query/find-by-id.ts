@@ -1,10 +1,11 @@
 import type { VisibilityFilter } from '../../shared/api/requests/reads';
-import type { ViewDocument } from '../../shared/catalog/documents';
+import type { DocumentOf } from '../../shared/catalog/documents';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { ApiRequest } from '../../shared/http/route';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
-import type { DocumentPart, ViewVersion } from '../../shared/ports/view-store';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { DocumentPart } from '../../shared/ports/view-store';
 import { activeVersion, minPositionOf, waitForStores } from './freshness';
 import { namedStore, type ReadSides } from './store-guard';
 import type { Shows } from './visibility';
@@ -22,7 +23,7 @@ export async function openForId(
   sides: ReadSides,
   request: ApiRequest,
   collection: ById,
-): Promise<ViewVersion> {
+): Promise<DocumentReader> {
   const { view } = sides[request.principal.environment];
   const reach = storesInReach(request);
   const position = minPositionOf(request);
@@ -46,13 +47,13 @@ export interface ByIdRead {
  * names one; anything else, and what is hidden, throws the resource's own "not found" (decisions §2, §3).
  * A store that is not active throws `store_not_found`.
  */
-export async function findById(
+export async function findById<Name extends ById>(
   sides: ReadSides,
   request: ApiRequest,
-  version: ViewVersion,
-  collection: ById,
+  version: DocumentReader,
+  collection: Name,
   read: ByIdRead,
-): Promise<ViewDocument> {
+): Promise<DocumentOf<Name>> {
   const reach = storesInReach(request);
   const stored = await version.get(collection, request.params.id ?? '', read.parts);
   const document = stored?.document;
@@ -64,7 +65,7 @@ export async function findById(
     const fresh = minPositionOf(request) !== undefined;
     if (!(await statuses.isActive(version, guarded, fresh))) throw new CatalogError('store_not_found');
   }
-  if (!document || !store_id || !read.shows(read.visibility, document.keys.visibility as Visibility))
+  if (!document || !store_id || !read.shows(read.visibility, visibilityOf(document)))
     throw new CatalogError(MISSING[collection]);
   return document;
 }
@@ -77,7 +78,12 @@ function storesInReach(request: ApiRequest): readonly StoreId[] {
 
 function storeWithin(
   reach: readonly StoreId[],
-  document: ViewDocument | null | undefined,
+  document: DocumentOf<ById> | null | undefined,
 ): StoreId | undefined {
   return reach.find((store_id) => store_id === document?.keys.store_id);
+}
+
+/** Null for a media, which has none. */
+function visibilityOf({ keys }: DocumentOf<ById>): Visibility | null {
+  return 'visibility' in keys ? keys.visibility : null;
 }

@@ -4,6 +4,7 @@ import { least } from '../../shared/catalog/events/positions';
 import type { ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ActiveView } from '../../shared/ports/active-view';
+import { type DocumentReader, typed } from '../../shared/ports/document-reader';
 import type { ViewVersion } from '../../shared/ports/view-store';
 
 /** How long a read waits for the state it asks for (decisions §6, "Read your writes"). */
@@ -14,9 +15,9 @@ const RETRY_AFTER_S = 1;
 const BEYOND_ALL: Position = 10n ** 19n;
 
 /** The version that this whole read is answered from. Throws `unavailable` before anything was projected. */
-export async function activeVersion(view: ActiveView): Promise<ViewVersion> {
+export async function activeVersion(view: ActiveView): Promise<DocumentReader> {
   const version = await view.current();
-  if (version) return version;
+  if (version) return typed(version);
   throw new CatalogError('unavailable', { retry_after_s: RETRY_AFTER_S });
 }
 
@@ -34,7 +35,7 @@ export function minPositionOf(request: ApiRequest): Position | undefined {
  * after 2 s, so also for a position that the log has not reached.
  */
 export async function waitForStores(
-  version: ViewVersion,
+  version: Pick<ViewVersion, 'waitFor'>,
   lane_count: number,
   stores: readonly string[],
   position: Position,

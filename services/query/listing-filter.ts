@@ -1,7 +1,6 @@
-import type { Visibility } from '../../shared/catalog/vocabulary';
-import type { ViewVersion } from '../../shared/ports/view-store';
+import type { ListingDocument } from '../../shared/catalog/listing/document';
+import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ReadQuery } from './read-query';
-import { type ListingState, listingState } from './stored-shapes';
 import { showsContainer } from './visibility';
 
 /**
@@ -9,14 +8,12 @@ import { showsContainer } from './visibility';
  * of another store, or hidden: nothing matches then.
  */
 export async function listingAskedFor(
-  version: ViewVersion,
+  version: DocumentReader,
   { listing_id, visibility }: ReadQuery & { readonly listing_id?: string | undefined },
   store_id: string,
-): Promise<ListingState | null | undefined> {
+): Promise<ListingDocument['state'] | null | undefined> {
   if (listing_id === undefined) return undefined;
   const document = (await version.get('listings', listing_id, ['state']))?.document;
-  const shown =
-    document?.keys.store_id === store_id &&
-    showsContainer(visibility, document.keys.visibility as Visibility);
-  return document && shown ? listingState(document) : null;
+  const shown = document?.keys.store_id === store_id && showsContainer(visibility, document.keys.visibility);
+  return document && shown ? document.state : null;
 }

@@ -1,18 +1,19 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { ListQuery } from '../../shared/api/requests/reads';
-import { type Key, NOT_FEATURED, type ViewDocument } from '../../shared/catalog/documents';
+import type { ListingDocument } from '../../shared/catalog/listing/document';
+import { NOT_FEATURED } from '../../shared/catalog/publication/document';
 import { countFacets } from '../../shared/catalog/publication/facets';
 import { featuredFirst } from '../../shared/catalog/sorting';
+import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import type { ViewVersion } from '../../shared/ports/view-store';
-import { COLLECTION_DATA_MAX, entriesShown } from './collection';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import { entriesShown } from './collection';
 import { findById, openForId } from './find-by-id';
 import { pageOf, sortModeOf } from './list-query';
 import { EXPANSIONS, type Presented, partsFor, presentPublication } from './present';
 import { parseRead } from './read-query';
 import type { ReadSides } from './store-guard';
-import { defaultSortMode, listingState, publicationEntries } from './stored-shapes';
 import { showsContainer, visibilitiesOf, visibilityKey } from './visibility';
 
 interface Shown {
@@ -33,7 +34,7 @@ export async function readListingPublications(sides: ReadSides, request: ApiRequ
     shows: showsContainer,
     parts: held ? ['state', 'expansions'] : ['state'],
   });
-  const default_sort_mode = defaultSortMode(listing);
+  const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
   const shown = held
     ? heldBy(listing, query, default_sort_mode)
@@ -42,7 +43,7 @@ export async function readListingPublications(sides: ReadSides, request: ApiRequ
     shown
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
       .map(({ resource }) => resource);
-  const total = countFacets(listingState(listing).facets, visibilitiesOf(query.visibility));
+  const total = countFacets(listing.state.facets, visibilitiesOf(query.visibility));
   const { page: number, limit } = query;
   const pagination = { page: number, limit, total, total_pages: Math.ceil(total / limit) };
   return {
@@ -57,17 +58,17 @@ export async function readListingPublications(sides: ReadSides, request: ApiRequ
 /** The page that most shoppers ask for: the listing's document holds its publications already, as far as that goes. */
 function isHeld({ page, limit, sort, order, expand }: ListQuery): boolean {
   const as_kept = sort === undefined && order === undefined && expand.length === 0;
-  return as_kept && page === 1 && limit <= COLLECTION_DATA_MAX;
+  return as_kept && page === 1 && limit <= EXPANDED_MAX;
 }
 
-function heldBy(listing: ViewDocument, { visibility, limit }: ListQuery, mode: SortMode): Shown[] {
-  return entriesShown(publicationEntries(listing), visibility, featuredFirst(mode))
+function heldBy(listing: ListingDocument, { visibility, limit }: ListQuery, mode: SortMode): Shown[] {
+  return entriesShown(listing.expansions.publications, visibility, featuredFirst(mode))
     .slice(0, limit)
     .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
 }
 
 async function find(
-  version: ViewVersion,
+  version: DocumentReader,
   listing_id: string,
   query: ListQuery,
   mode: SortMode,

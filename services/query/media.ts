@@ -1,12 +1,11 @@
 import { reads } from '../../shared/api/operations/reads';
-import type { ViewDocument } from '../../shared/catalog/documents';
+import type { MediaDocument } from '../../shared/catalog/media/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import { prefersImage } from './accept';
 import { findById, openForId } from './find-by-id';
 import { parseRead } from './read-query';
 import type { ReadSides } from './store-guard';
-import { pictureOf } from './stored-shapes';
 
 /** The answer depends on what is accepted, besides on what every answer of the interface does. */
 const VARY = { Vary: 'Authorization, Accept, Accept-Encoding' };
@@ -27,16 +26,16 @@ export async function readMedia(sides: ReadSides, request: ApiRequest): Promise<
   return { data: media.body, version: Number(media.keys.version), headers: VARY };
 }
 
-function pictureAnswer(sides: ReadSides, request: ApiRequest, media: ViewDocument): Answer {
-  const picture = pictureOf(media);
-  if (picture === undefined) {
-    const processing = media.keys.status === 'processing';
+function pictureAnswer(sides: ReadSides, request: ApiRequest, media: MediaDocument): Answer {
+  const { progress } = media.state.media;
+  if (progress.status !== 'ready') {
+    const processing = progress.status === 'processing';
     throw new CatalogError('media_not_found', {
       message: processing ? 'The picture is still being made' : 'No picture could be made of the file',
       ...(processing && { retry_after_s: RETRY_AFTER_S }),
     });
   }
-  const { hash, mime_type: content_type } = picture;
+  const { hash, mime_type: content_type } = progress.pictures.picture;
   const blobs = sides.pictures[request.principal.environment];
   return {
     data: null,

@@ -6,7 +6,6 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
-import { storeState } from './stored-shapes';
 
 /** `GET /api/payment-methods` */
 export async function readPaymentMethods(sides: ReadSides, request: ApiRequest): Promise<Answer> {
@@ -17,7 +16,7 @@ export async function readPaymentMethods(sides: ReadSides, request: ApiRequest):
     version.get('stores', store_id, ['state']),
     version.find('payment_methods', { where: { store_id }, order: orderOfMethods(query), ...pageOf(query) }),
   ]);
-  const total = storeState(assertActive(store)).payment_methods;
+  const total = assertActive(store).state.payment_methods;
   const data = page.flatMap(({ document }) => (document ? [document.body] : []));
   return { data, meta: pageMeta({ ...query, total }) };
 }

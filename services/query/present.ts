@@ -1,21 +1,15 @@
 import type { Expandable, VisibilityFilter } from '../../shared/api/requests/reads';
-import type { ViewDocument } from '../../shared/catalog/documents';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { JsonText } from '../../shared/catalog/json-text';
+import type { ListingDocument } from '../../shared/catalog/listing/document';
+import type { MediaEmbed } from '../../shared/catalog/media/document';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets } from '../../shared/catalog/publication/facets';
 import { featuredFirst } from '../../shared/catalog/sorting';
+import type { StoreDocument } from '../../shared/catalog/store/document';
 import type { DocumentPart } from '../../shared/ports/view-store';
 import { collectionOf, entriesShown, urlOf } from './collection';
 import type { ReadQuery } from './read-query';
-import {
-  defaultSortMode,
-  listingEntries,
-  listingOf,
-  listingState,
-  mediaOf,
-  publicationEntries,
-  storeState,
-} from './stored-shapes';
 import { showsContainer, visibilitiesOf } from './visibility';
 
 /**
@@ -45,77 +39,87 @@ export function partsFor(resource: Resource, query: ReadQuery): readonly Documen
 /** Nothing is added to the body: it goes out as it is stored. */
 const TEXT_ALONE: readonly DocumentPart[] = ['json'];
 
-export function presentPublication(document: ViewDocument, query: ReadQuery): Presented {
+const EXPAND_MEDIA = { expand: 'media' };
+
+export function presentPublication(document: PublicationDocument, query: ReadQuery): Presented {
   if (document.json) return document.json;
-  const body = { ...document.body };
-  const listing = query.expand.includes('listing') ? listingOf(document) : null;
+  const body: JsonObject = { ...document.body };
+  const listing = query.expand.includes('listing') ? document.expansions.listing : null;
   if (listing && showsContainer(query.visibility, listing.visibility)) body.listing = listing.body;
-  if (query.expand.includes('media')) body.media = mediaCollection(document, 'publication', query.visibility);
+  if (query.expand.includes('media')) {
+    const address = urlOf(`/api/publication/${document.body.id}`, query.visibility, EXPAND_MEDIA);
+    body.media = mediaCollection(document.expansions.media, document.body.stats.media_count, address);
+  }
   return body;
 }
 
-export function presentListing(document: ViewDocument, query: ReadQuery): Presented {
+export function presentListing(document: ListingDocument, query: ReadQuery): Presented {
   if (document.json) return document.json;
   return bodyOfListing(document, query);
 }
 
-function bodyOfListing(document: ViewDocument, query: ReadQuery): JsonObject {
+function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject {
   const filter = query.visibility;
   const body = { ...document.body };
   if (filter !== 'public') {
-    const publication_count = countFacets(listingState(document).facets, visibilitiesOf(filter));
-    body.stats = { ...(body.stats as JsonObject), publication_count };
+    const publication_count = countFacets(document.state.facets, visibilitiesOf(filter));
+    body.stats = { ...body.stats, publication_count };
   }
   if (query.expand.includes('publication')) {
-    const order = featuredFirst(defaultSortMode(document));
+    const order = featuredFirst(body.default_sort_mode);
     body.publications = collectionOf(
-      entriesShown(publicationEntries(document), filter, order).map((entry) => entry.body),
-      (body.stats as { publication_count: number }).publication_count,
+      entriesShown(document.expansions.publications, filter, order).map((entry) => entry.body),
+      body.stats.publication_count,
       urlOf(`/api/listing/${body.id}/publications`, filter),
     );
   }
-  if (query.expand.includes('media')) body.media = mediaCollection(document, 'listing', filter);
+  if (query.expand.includes('media')) {
+    const address = urlOf(`/api/listing/${body.id}`, filter, EXPAND_MEDIA);
+    body.media = mediaCollection(document.expansions.media, body.stats.media_count, address);
+  }
   return body;
 }
 
 /** `managed`: the first listings that a visibility other than `public` shows, for entries hold the storefront's counts. */
 export function presentStore(
-  document: ViewDocument,
+  document: StoreDocument,
   query: ReadQuery,
-  managed: readonly ViewDocument[] = [],
+  managed: readonly ListingDocument[] = [],
 ): Presented {
   if (document.json) return document.json;
   const filter = query.visibility;
   const body = { ...document.body };
-  if (filter !== 'public')
-    body.stats = { ...(body.stats as JsonObject), listing_count: countListings(document, filter) };
+  if (filter !== 'public') body.stats = { ...body.stats, listing_count: countListings(document, filter) };
   if (query.expand.includes('listing'))
     body.listings = collectionOf(
       filter === 'public'
-        ? listingEntries(document).public.map((entry) => entry.body)
+        ? document.expansions.listings.public.map((entry) => entry.body)
         : managed.map((listing) => bodyOfListing(listing, { visibility: filter, expand: [] })),
-      (body.stats as { listing_count: number }).listing_count,
-      urlOf('/api/store-listings', filter, { store_id: String(body.id) }),
+      body.stats.listing_count,
+      urlOf('/api/store-listings', filter, { store_id: body.id }),
     );
-  if (query.expand.includes('media')) body.media = mediaCollection(document, 'store', filter);
+  if (query.expand.includes('media')) {
+    const address = urlOf('/api/store', filter, { store_id: body.id, ...EXPAND_MEDIA });
+    body.media = mediaCollection(document.expansions.media, document.state.media, address);
+  }
   return body;
 }
 
 /** Needs the store document's `state`. */
-export function countListings(store: ViewDocument, filter: VisibilityFilter): number {
-  const { listings } = storeState(store);
+export function countListings(store: StoreDocument, filter: VisibilityFilter): number {
+  const { listings } = store.state;
   return visibilitiesOf(filter).reduce((total, visibility) => total + listings[visibility], 0);
 }
 
-/** No read lists a resource's media: the collection's address is that of the resource with its media. */
-function mediaCollection(document: ViewDocument, resource: Resource, filter: VisibilityFilter): JsonObject {
-  const { id, stats } = document.body as { id: string; stats?: { media_count?: number } };
-  const total_count = resource === 'store' ? storeState(document).media : stats?.media_count;
-  const path = resource === 'store' ? '/api/store' : `/api/${resource}/${id}`;
-  const named: Record<string, string> = resource === 'store' ? { store_id: id } : {};
-  return collectionOf(
-    mediaOf(document),
-    total_count ?? 0,
-    urlOf(path, filter, { ...named, expand: 'media' }),
-  );
+/**
+ * No read lists a resource's media: the collection's address is that of the resource with its media. Documents of a
+ * schema from before there were media are read until they are rebuilt: they have neither `media` nor its count.
+ */
+function mediaCollection(
+  media: readonly Pick<MediaEmbed, 'body'>[] | undefined,
+  total_count: number | undefined,
+  address: string,
+): JsonObject {
+  const bodies = (media ?? []).map(({ body }) => body);
+  return collectionOf(bodies, total_count ?? 0, address);
 }

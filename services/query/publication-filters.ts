@@ -1,6 +1,6 @@
 import type { PriceBounds, PublicationsQuery } from '../../shared/api/requests/reads';
-import { NOT_FEATURED } from '../../shared/catalog/documents';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/money';
+import { NOT_FEATURED } from '../../shared/catalog/publication/document';
 import type { FacetFlags } from '../../shared/catalog/publication/facets';
 import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { ViewQuery } from '../../shared/ports/view-store';

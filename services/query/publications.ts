@@ -12,7 +12,6 @@ import { EXPANSIONS, partsFor, presentPublication } from './present';
 import { filterKeys, filtersByPrice, flagsOf } from './publication-filters';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
-import { storeState } from './stored-shapes';
 import { visibilitiesOf, visibilityKey } from './visibility';
 
 /** `GET /api/publications` */
@@ -33,7 +32,7 @@ export async function readPublications(sides: ReadSides, request: ApiRequest): P
     }),
     filtersByPrice(query) ? version.count('publications', where) : undefined,
   ]);
-  const { facets } = storeState(assertActive(store));
+  const { facets } = assertActive(store).state;
   if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
   const maintained = () =>

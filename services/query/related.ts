@@ -1,12 +1,12 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { ListQuery } from '../../shared/api/requests/reads';
-import type { ViewDocument } from '../../shared/catalog/documents';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
 import { orderOf } from '../../shared/catalog/sorting';
-import type { Visibility } from '../../shared/catalog/vocabulary';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { ViewQuery, WordTerms } from '../../shared/ports/view-store';
 import { findById, openForId } from './find-by-id';
 import { pageOf, sortModeOf } from './list-query';
 import { listingAskedFor } from './listing-filter';
@@ -14,7 +14,6 @@ import { EXPANSIONS, partsFor, presentPublication } from './present';
 import { parseRead } from './read-query';
 import { relatedTiers } from './related-terms';
 import { assertActive, type ReadSides } from './store-guard';
-import { storeState } from './stored-shapes';
 import { showsContainer, showsItem, visibilitiesOf, visibilityKey, wordScope } from './visibility';
 
 /** A part of the sequence, with how many are in it. */
@@ -48,21 +47,21 @@ export async function readRelated(sides: ReadSides, request: ApiRequest): Promis
 
 /** Sorted by something else, nearness does not matter. A hidden listing brings nobody together. */
 async function sectionsOf(
-  version: ViewVersion,
+  version: DocumentReader,
   query: ListQuery,
-  publication: ViewDocument,
+  publication: PublicationDocument,
   store_id: string,
 ): Promise<Section[]> {
   const { listing_id, visibility } = publication.keys;
-  const { id } = publication.body as { id: string };
+  const { id } = publication.body;
   const in_listing = listing_id === null || query.sort ? {} : { listing_id: String(listing_id) };
   const [store, listing] = await Promise.all([
     version.get('stores', store_id, ['state']),
     listingAskedFor(version, { ...query, ...in_listing }, store_id),
   ]);
-  const itself = showsItem(query.visibility, visibility as Visibility) ? 1 : 0;
+  const itself = showsItem(query.visibility, visibility) ? 1 : 0;
   const others = (facets: Facets): number => countFacets(facets, visibilitiesOf(query.visibility)) - itself;
-  const all = others(storeState(assertActive(store)).facets);
+  const all = others(assertActive(store).state.facets);
   const where = { visibility: visibilityKey(query.visibility), id: { not: id } };
   if (!listing) return [{ where: { store_id, ...where }, total: all }];
   const near = others(listing.facets);
@@ -74,13 +73,13 @@ async function sectionsOf(
 
 /** The page of the sections one after the other. Their totals are maintained counts, so nothing is counted. */
 async function readAcross(
-  version: ViewVersion,
+  version: DocumentReader,
   query: ListQuery,
   store_id: string,
   sections: readonly Section[],
   tiers: readonly WordTerms[],
-): Promise<ViewDocument[]> {
-  const found: ViewDocument[] = [];
+): Promise<PublicationDocument[]> {
+  const found: PublicationDocument[] = [];
   let { skip } = pageOf(query);
   for (const { where, total } of sections) {
     const limit = Math.min(query.limit - found.length, total - skip);

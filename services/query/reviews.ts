@@ -1,12 +1,12 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { ReviewCounts } from '../../shared/catalog/publication/document';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { findById, openForId } from './find-by-id';
 import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { parseRead } from './read-query';
 import type { ReadSides } from './store-guard';
-import { type PublicationState, publicationState } from './stored-shapes';
 import { showsContainer } from './visibility';
 
 /** `GET /api/publication/:id/reviews` */
@@ -25,13 +25,13 @@ export async function readReviews(sides: ReadSides, request: ApiRequest): Promis
       ...pageOf(query),
     }),
   ]);
-  const { reviews } = publicationState(publication);
+  const { reviews } = publication.state;
   const data = page.flatMap(({ document }) => (document ? [document.body] : []));
   return { data, meta: { ...pageMeta({ ...query, total: reviews.count }), summary: summaryOf(reviews) } };
 }
 
 /** `average` has two decimals, and is 0 where there is no review: `count` says whether it means anything. */
-export function summaryOf({ count, sum, distribution }: PublicationState['reviews']): JsonObject {
+export function summaryOf({ count, sum, distribution }: ReviewCounts): JsonObject {
   const average = count === 0 ? 0 : Math.round((sum / count) * 100) / 100;
   const ratings = [1, 2, 3, 4, 5].map((rating) => [String(rating), distribution[rating] ?? 0]);
   return { average, count, distribution: Object.fromEntries(ratings) };

@@ -4,7 +4,8 @@ import { typedWords } from '../../shared/catalog/search/words';
 import { orderOf } from '../../shared/catalog/sorting';
 import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import type { ViewVersion, WordScope, WordSearch } from '../../shared/ports/view-store';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { WordScope, WordSearch } from '../../shared/ports/view-store';
 import { pageOf, sortModeOf } from './list-query';
 import { listingAskedFor } from './listing-filter';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
@@ -71,7 +72,7 @@ function scopeOf(query: SearchQuery, store_id: string): Within {
  * longer word.
  */
 async function fittingTiers(
-  version: ViewVersion,
+  version: DocumentReader,
   within: Within,
   typed: readonly string[],
 ): Promise<{ readonly tiers: WordSearch['tiers']; readonly total: number } | undefined> {
@@ -92,7 +93,7 @@ async function fittingTiers(
 
 /** What the words may have been meant as, of what the store has; undefined where that adds nothing. */
 async function withTypos(
-  version: ViewVersion,
+  version: DocumentReader,
   scope: WordScope,
   typed: readonly string[],
 ): Promise<Wanted[] | undefined> {

@@ -1,12 +1,13 @@
-import type { StoredDocument, ViewDocument } from '../../shared/catalog/documents';
+import type { StoredDocument } from '../../shared/catalog/documents';
 import type { Environment } from '../../shared/catalog/realm';
+import type { StoreDocument } from '../../shared/catalog/store/document';
 import type { Pictures } from '../../shared/http/pictures';
 import type { ApiRequest } from '../../shared/http/route';
 import { storeOf } from '../../shared/http/store-scope';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ActiveView } from '../../shared/ports/active-view';
-import type { ViewVersion } from '../../shared/ports/view-store';
+import type { DocumentReader } from '../../shared/ports/document-reader';
 import { activeVersion, minPositionOf, waitForStores } from './freshness';
 import type { StoreStatuses } from './store-statuses';
 import type { RecordView } from './view-counter';
@@ -32,7 +33,7 @@ export async function openStore(
   sides: ReadSides,
   request: ApiRequest,
   store_id: StoreId,
-): Promise<ViewVersion> {
+): Promise<DocumentReader> {
   const position = minPositionOf(request);
   const { view } = sides[request.principal.environment];
   const version = await activeVersion(view);
@@ -41,7 +42,7 @@ export async function openStore(
 }
 
 /** The store's document; throws `store_not_found` unless the store is there and active (decisions §3). */
-export function assertActive(store: StoredDocument | undefined): ViewDocument {
+export function assertActive(store: StoredDocument<StoreDocument> | undefined): StoreDocument {
   const document = store?.document;
   if (document?.keys.status !== 'active') throw new CatalogError('store_not_found');
   return document;

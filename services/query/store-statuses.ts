@@ -1,5 +1,5 @@
 import type { CacheObserver } from '../../shared/http/metrics';
-import type { ViewVersion } from '../../shared/ports/view-store';
+import type { DocumentReader } from '../../shared/ports/document-reader';
 
 const REMEMBERED_MS = 1_000;
 const STORES_REMEMBERED_MAX = 10_000;
@@ -20,7 +20,7 @@ export class StoreStatuses {
   }
 
   /** `fresh` asks the document in any case. False where there is no such store. */
-  async isActive(version: ViewVersion, store_id: string, fresh = false): Promise<boolean> {
+  async isActive(version: DocumentReader, store_id: string, fresh = false): Promise<boolean> {
     const known = !fresh && (this.active_until_ms.get(store_id) ?? 0) > this.now();
     this.onCache?.('read_store', known);
     if (known) return true;

@@ -1,10 +1,10 @@
 import { reads } from '../../shared/api/operations/reads';
-import type { ViewDocument } from '../../shared/catalog/documents';
+import type { ListingDocument } from '../../shared/catalog/listing/document';
 import { orderOf } from '../../shared/catalog/sorting';
+import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { StoreId } from '../../shared/kernel/ids';
-import type { ViewVersion } from '../../shared/ports/view-store';
-import { COLLECTION_DATA_MAX } from './collection';
+import type { DocumentReader } from '../../shared/ports/document-reader';
 import { EXPANSIONS, partsFor, presentStore } from './present';
 import { parseRead, type ReadQuery } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
@@ -24,15 +24,15 @@ export async function readStore(sides: ReadSides, request: ApiRequest): Promise<
 
 /** What `expand=listing` adds for who manages hidden listings, with counts by that visibility. */
 async function firstManaged(
-  version: ViewVersion,
+  version: DocumentReader,
   { visibility, expand }: ReadQuery,
   store_id: StoreId,
-): Promise<ViewDocument[]> {
+): Promise<ListingDocument[]> {
   if (visibility === 'public' || !expand.includes('listing')) return [];
   const listings = await version.find('listings', {
     where: { store_id, visibility: visibilityKey(visibility) },
     order: orderOf('created_at_desc'),
-    limit: COLLECTION_DATA_MAX,
+    limit: EXPANDED_MAX,
     parts: ['state'],
   });
   return listings.flatMap(({ document }) => (document ? [document] : []));

@@ -17,9 +17,10 @@ export function wordScope(store_id: string, filter: VisibilityFilter): WordScope
 }
 
 /** Whether the filter shows a resource as what was asked for: an item of a list, or one by its id. */
-export type Shows = (filter: VisibilityFilter, visibility: Visibility) => boolean;
+export type Shows = (filter: VisibilityFilter, visibility: Visibility | null) => boolean;
 
-export const showsItem: Shows = (filter, visibility) => visibilitiesOf(filter).includes(visibility);
+export const showsItem: Shows = (filter, visibility) =>
+  visibility !== null && visibilitiesOf(filter).includes(visibility);
 
 /**
  * Whether the filter shows a resource that only leads to the items asked for, such as the listing of its

@@ -1,4 +1,4 @@
-import type { Key } from './documents';
+import type { Key } from './stored-document';
 import type { SortMode } from './vocabulary';
 
 export type SortDirection = 'asc' | 'desc';

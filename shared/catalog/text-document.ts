@@ -1,6 +1,6 @@
-import type { ViewDocument } from './documents';
 import type { JsonObject } from './events/envelope';
 import type { JsonText } from './json-text';
+import type { ViewDocument } from './stored-document';
 
 /** A document whose body is there as text: most reads answer that as it is and never look into it. */
 export class TextDocument implements ViewDocument {

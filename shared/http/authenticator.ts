@@ -5,7 +5,7 @@ import { CatalogError } from '../kernel/errors';
 import type { AccountId, ApiKeyId } from '../kernel/ids';
 import type { System } from '../kernel/system';
 import type { ActiveView } from '../ports/active-view';
-import type { ViewVersion } from '../ports/view-store';
+import { type DocumentReader, typed } from '../ports/document-reader';
 import type { CacheObserver } from './metrics';
 import type { Principal } from './principal';
 import type { KnownKey } from './rate-limit';
@@ -55,7 +55,7 @@ export class Authenticator {
     this.options = options;
     const cached = <Value>(
       name: string,
-      read: (view: ViewVersion, key: string) => Promise<Value | undefined>,
+      read: (view: DocumentReader, key: string) => Promise<Value | undefined>,
     ) =>
       new TtlCache<Value>({
         ttl_ms: STATE_TTL_MS,
@@ -66,12 +66,12 @@ export class Authenticator {
       });
     this.keysById = cached(
       'api_key_by_id',
-      async (view, id) => (await view.get('api_keys', id))?.document?.body as ApiKey | undefined,
+      async (view, id) => (await view.get('api_keys', id))?.document?.body,
     );
     this.keysByHash = cached('api_key_by_hash', findByHash);
     this.accountStates = cached('account_status', async (view, id) => {
       const account = await view.get('accounts', id);
-      return account?.document?.keys.status as Account['status'] | undefined;
+      return account?.document?.keys.status ?? undefined;
     });
   }
 
@@ -118,11 +118,11 @@ export class Authenticator {
   }
 
   /** No credential is refused because of a state that is not known: every failure to read it is `unavailable`. */
-  private async read<Value>(read: (view: ViewVersion) => Promise<Value>): Promise<Value> {
+  private async read<Value>(read: (view: DocumentReader) => Promise<Value>): Promise<Value> {
     try {
       const view = await this.options.keys.current();
       if (view === undefined) throw new Error('the control realm has no documents yet');
-      return await read(view);
+      return await read(typed(view));
     } catch (error) {
       throw error instanceof CatalogError ? error : new CatalogError('unavailable', { cause: error });
     }
@@ -135,7 +135,7 @@ async function stateFor<State>(claims: TokenClaims, reading: Promise<State>): Pr
   });
 }
 
-async function findByHash(view: ViewVersion, key_hash: string): Promise<ApiKey | undefined> {
+async function findByHash(view: DocumentReader, key_hash: string): Promise<ApiKey | undefined> {
   const [found] = await view.find('api_keys', { where: { key_hash }, order: [['id', 'asc']], limit: 1 });
-  return found?.document?.body as ApiKey | undefined;
+  return found?.document?.body;
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { ENTRY_COUNT, type Entry, placeEntry } from '../../../projections/views/entries';
+import { placeEntry } from '../../../projections/views/entries';
 import { compareByOrder, orderOf } from '../../../shared/catalog/sorting';
+import { type Entry, EXPANDED_MAX } from '../../../shared/catalog/stored-document';
 
 const order = orderOf('price_asc');
 const entry = (n: number, price: number): Entry => ({ id: `e${n}`, keys: { price_up: price }, body: {} });
@@ -18,7 +19,7 @@ describe('the first twenty entries', () => {
           if (after) all.set(after.id, after);
           else all.delete(`e${n}`);
           const placed = placeEntry(list, `e${n}`, after, all.size, order);
-          const right = [...all.values()].sort((a, b) => compareByOrder(order, a, b)).slice(0, ENTRY_COUNT);
+          const right = [...all.values()].sort((a, b) => compareByOrder(order, a, b)).slice(0, EXPANDED_MAX);
           if (!placed.incomplete) expect(placed.list).toEqual(right);
           list = right;
         }
@@ -27,15 +28,15 @@ describe('the first twenty entries', () => {
   });
 
   test('are read anew only where an unknown one may come in', () => {
-    const full = Array.from({ length: ENTRY_COUNT }, (_, n) => entry(n, n));
+    const full = Array.from({ length: EXPANDED_MAX }, (_, n) => entry(n, n));
     const place = (n: number, price: number | null, total: number) =>
       placeEntry(full, `e${n}`, price === null ? null : entry(n, price), total, order).incomplete;
     expect(place(99, 5, 25)).toBe(false);
     expect(place(99, 50, 25)).toBe(false);
     expect(place(3, 0, 25)).toBe(false);
     expect(place(3, 50, 25)).toBe(true);
-    expect(place(3, 50, ENTRY_COUNT)).toBe(false);
+    expect(place(3, 50, EXPANDED_MAX)).toBe(false);
     expect(place(3, null, 24)).toBe(true);
-    expect(place(3, null, ENTRY_COUNT - 1)).toBe(false);
+    expect(place(3, null, EXPANDED_MAX - 1)).toBe(false);
   });
 });

@@ -1,4 +1,8 @@
-import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/catalog/documents';
+import {
+  INACTIVE_PRICE_DOWN,
+  INACTIVE_PRICE_UP,
+  NOT_FEATURED,
+} from '../../../shared/catalog/publication/document';
 import { documentAfter } from '../../support/folding';
 import {
   listingCreated,

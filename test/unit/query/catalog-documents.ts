@@ -1,7 +1,11 @@
 import type { CollectionName, Key, ViewDocument } from '../../../shared/catalog/documents';
-import { INACTIVE_PRICE_DOWN, INACTIVE_PRICE_UP, NOT_FEATURED } from '../../../shared/catalog/documents';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import type { Listing } from '../../../shared/catalog/listing/listing';
+import {
+  INACTIVE_PRICE_DOWN,
+  INACTIVE_PRICE_UP,
+  NOT_FEATURED,
+} from '../../../shared/catalog/publication/document';
 import { addToFacet, type Facets, facetKey } from '../../../shared/catalog/publication/facets';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import {
