@@ -15,8 +15,9 @@ import {
   type Publication,
   type PublicationEvent,
   type PublicationState,
+  publicationResource,
 } from '../../shared/catalog/publication/publication';
-import { listingResource, publicationResource } from '../../shared/catalog/resources';
+import { listingResource } from '../../shared/catalog/resources';
 import type { ReviewFields } from '../../shared/catalog/review/review';
 import { publicationWords } from '../../shared/catalog/search/words';
 import type { Visibility } from '../../shared/catalog/vocabulary';

@@ -1,4 +1,4 @@
-import { PUBLICATION_MEDIA_MAX } from '../../shared/api/requests/writes';
+import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import type { MediaId } from '../../shared/kernel/ids';
 
 /**

@@ -47,8 +47,15 @@ export const idField = z
   .transform((id) => id.toLowerCase());
 
 /** At most `max` different ids, in order. */
-export function idsField(max: number) {
+function idsField(max: number) {
   return z.array(idField).max(max).superRefine(refuseRepeats).meta({ uniqueItems: true });
+}
+
+/** Ids of media; null is the same as none. */
+export function mediaIdsField(max: number) {
+  return idsField(max)
+    .nullable()
+    .transform((ids) => ids ?? []);
 }
 
 /** An ISO 8601 time with its zone; comes out in UTC with milliseconds (decisions §1). */

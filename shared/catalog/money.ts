@@ -13,5 +13,5 @@ export const PRICE_AMOUNT_MAX = 99_999_999_999;
 export const currencySchema = z
   .string()
   .refine(isCurrency, 'an ISO 4217 currency code in upper case')
-  .meta({ pattern: '^[A-Z]{3}$', description: 'An ISO 4217 code in upper case.' });
+  .meta({ pattern: '^[A-Z]{3}$' });
 export const amountSchema = z.int().min(0).max(PRICE_AMOUNT_MAX);

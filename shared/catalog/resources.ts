@@ -2,7 +2,6 @@ import type { JsonObject, JsonValue } from './events/envelope';
 import type { Listing } from './listing/listing';
 import type { Media } from './media/media';
 import { pictureAddress } from './media/media-address';
-import type { Publication } from './publication/publication';
 import type { Environment } from './realm';
 import type { ReviewFields } from './review/review';
 import type { PaymentMethodFields, Store } from './store/store';
@@ -11,27 +10,6 @@ import type { PaymentMethodFields, Store } from './store/store';
  * The resources in the shape that answers have (spec, "Resources and their fields"), used by the write side's
  * answers and by the documents alike. An optional field that is not set is left out, never null.
  */
-
-/** `view_count` is part of the write side's own state; `media_count` says how many of its media exist. */
-export function publicationResource(publication: Publication, media_count: number): JsonObject {
-  return withoutNulls({
-    id: publication.id,
-    object: 'publication',
-    title: publication.title,
-    description: publication.description,
-    description_html: publication.description_html,
-    visibility: publication.visibility,
-    price_currency: publication.price_currency,
-    price_amount: publication.price_amount,
-    price_active: publication.price_active,
-    free_shipping: publication.free_shipping,
-    quantity_available: publication.quantity_available,
-    featured_position: publication.featured_position,
-    created_at: publication.created_at,
-    updated_at: publication.updated_at,
-    stats: { media_count, view_count: publication.view_count },
-  });
-}
 
 /** Without `stats`: how many publications a listing has is known to the documents alone. */
 export function listingResource(listing: Listing): JsonObject {

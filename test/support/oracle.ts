@@ -6,13 +6,9 @@ import {
   evolvePublication,
   type Publication,
   type PublicationEvent,
-} from '../../shared/catalog/publication/publication';
-import {
-  listingResource,
-  mediaResource,
   publicationResource,
-  storeResource,
-} from '../../shared/catalog/resources';
+} from '../../shared/catalog/publication/publication';
+import { listingResource, mediaResource, storeResource } from '../../shared/catalog/resources';
 import type { ReviewFields } from '../../shared/catalog/review/review';
 import { evolveStore, type Store, type StoreEvent } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';

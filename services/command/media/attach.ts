@@ -1,4 +1,5 @@
-import { LISTING_MEDIA_MAX, PUBLICATION_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import { LISTING_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import { PUBLICATION_MEDIA_MAX } from '../../../shared/catalog/publication/fields';
 import type { Environment } from '../../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../../shared/kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';

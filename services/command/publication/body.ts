@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import { HTML_MAX, newPublicationBody, publicationPatchBody } from '../../../shared/api/requests/writes';
+import { newPublicationBody, publicationPatchBody } from '../../../shared/api/requests/writes';
 import { fits } from '../../../shared/catalog/input-rules';
+import { HTML_MAX } from '../../../shared/catalog/publication/fields';
 import { type SafeHtml, sanitise } from './sanitise';
 
 /** The limit is on what is sent and on what is kept, which can be longer: `&` becomes `&amp;`. */

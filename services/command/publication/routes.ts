@@ -1,7 +1,7 @@
 import { writes } from '../../../shared/api/operations/writes';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import type { Publication } from '../../../shared/catalog/publication/publication';
-import { publicationResource } from '../../../shared/catalog/resources';
+import { publicationResource } from '../../../shared/catalog/publication/publication';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody } from '../../../shared/http/validation';
 import type { PublicationId } from '../../../shared/kernel/ids';

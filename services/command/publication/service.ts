@@ -1,5 +1,6 @@
-import { PUBLICATION_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import { PUBLICATION_MEDIA_MAX } from '../../../shared/catalog/publication/fields';
 import type { Publication, PublicationState } from '../../../shared/catalog/publication/publication';
+import { decidePublication } from '../../../shared/catalog/publication/publication';
 import type { Environment } from '../../../shared/catalog/realm';
 import { accept } from '../../../shared/kernel/decision';
 import type { MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
@@ -8,7 +9,6 @@ import { idForNew, type StoreDeps, type WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
 import { checkReferences, refuseMove, withMedia } from '../references';
 import type { NewPublication, PublicationPatch } from './body';
-import { decidePublication } from './decide';
 
 /** Where a new publication goes; `id` where the caller derives it. That the store exists is the caller's to check. */
 export interface NewPublicationTarget {

@@ -1,8 +1,8 @@
+import { decidePublication } from '../../../shared/catalog/publication/publication';
 import type { Environment } from '../../../shared/catalog/realm';
 import type { PublicationId } from '../../../shared/kernel/ids';
 import type { StoreDeps, WriteContext } from '../context';
 import { execute } from '../execute';
-import { decidePublication } from './decide';
 import { placeOf } from './service';
 
 export interface PublicationViews {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { idField, idsField, lineField, textField } from '../../catalog/input-rules';
-import { amountSchema, currencySchema } from '../../catalog/money';
+import { newShape, patchShape } from '../../catalog/fields';
+import { idField, lineField, mediaIdsField, textField } from '../../catalog/input-rules';
+import { publicationFields } from '../../catalog/publication/fields';
 import { sortModeSchema, visibilitySchema } from '../../catalog/vocabulary';
 import { queryId } from './parameters';
 
@@ -9,8 +10,6 @@ import { queryId } from './parameters';
  * missing one. A new resource's `store_id` null is as good as none; a PATCH may send it back, never change it.
  */
 
-export const HTML_MAX = 50_000;
-export const PUBLICATION_MEDIA_MAX = 50;
 export const LISTING_MEDIA_MAX = 20;
 
 /** The file of an upload, in bytes (spec, "Other limits"). */
@@ -27,46 +26,11 @@ export const writeQuerySchema = z.object({
 const storeOfNew = { store_id: idField.nullish() };
 const storeOfPatch = { store_id: idField.optional() };
 
-const mediaIds = (max: number) =>
-  idsField(max)
-    .nullable()
-    .transform((ids) => ids ?? [])
-    .describe(`Ids of media, in the order in which they are shown; at most ${max}.`);
-
-const publicationRequired = {
-  title: lineField(200),
-  price_currency: currencySchema,
-  price_amount: amountSchema,
-};
-
-const publicationOptional = {
-  description: textField(10_000)
-    .nullable()
-    .transform((text) => text ?? ''),
-  description_html: textField(HTML_MAX)
-    .nullable()
-    .describe('Kept as a safe subset of what is sent: scripts, styles and foreign addresses are taken out.'),
-  visibility: visibilitySchema,
-  price_active: z.boolean().describe('`false`: the price is not to be shown or used for ordering.'),
-  free_shipping: z.boolean().nullable(),
-  quantity_available: z.int().min(0).nullable(),
-  featured_position: z.int().min(1).max(10_000).nullable(),
-  listing_id: idField.nullable(),
-  media_ids: mediaIds(PUBLICATION_MEDIA_MAX),
-};
-
 /** `POST /api/publication`. */
-export const newPublicationBody = z.strictObject({
-  ...publicationRequired,
-  ...z.object(publicationOptional).partial().shape,
-  ...storeOfNew,
-});
+export const newPublicationBody = z.strictObject({ ...newShape(publicationFields), ...storeOfNew });
 
 /** `PATCH /api/publication/:id`: any subset. */
-export const publicationPatchBody = z.strictObject({
-  ...z.object({ ...publicationRequired, ...publicationOptional }).partial().shape,
-  ...storeOfPatch,
-});
+export const publicationPatchBody = z.strictObject({ ...patchShape(publicationFields), ...storeOfPatch });
 
 const listingRequired = { name: lineField(120) };
 
@@ -74,7 +38,9 @@ const listingOptional = {
   description: textField(5_000).nullable(),
   visibility: visibilitySchema,
   default_sort_mode: sortModeSchema,
-  media_ids: mediaIds(LISTING_MEDIA_MAX),
+  media_ids: mediaIdsField(LISTING_MEDIA_MAX).describe(
+    `Ids of media, in the order in which they are shown; at most ${LISTING_MEDIA_MAX}.`,
+  ),
 };
 
 /** `POST /api/listing`. */

@@ -1,3 +1,5 @@
+import { exampleOf } from '../../catalog/fields';
+import { publicationFields } from '../../catalog/publication/fields';
 import type {
   Listing,
   ListingPublications,
@@ -50,15 +52,7 @@ export const exampleListing: Listing = {
 export const examplePublication: Publication = {
   id: exampleIds.publication,
   object: 'publication',
-  title: 'Chanchamayo coffee, 250 g',
-  description: 'Round, with notes of cane sugar and orange.',
-  visibility: 'public',
-  price_currency: 'PEN',
-  price_amount: 3400,
-  price_active: true,
-  free_shipping: false,
-  quantity_available: 80,
-  featured_position: 1,
+  ...exampleOf(publicationFields),
   ...times,
   stats: { media_count: 1, view_count: 42 },
 };

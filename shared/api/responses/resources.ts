@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { amountSchema } from '../../catalog/money';
+import { answerShape } from '../../catalog/fields';
+import { publicationFields } from '../../catalog/publication/fields';
 import {
   imageTypeSchema,
   mediaStatusSchema,
@@ -64,19 +65,7 @@ export const mediaCollectionSchema = collectionOf(mediaSchema);
 export const publicationSchema = z.strictObject({
   id,
   object: z.literal('publication'),
-  title: z.string(),
-  description: z.string(),
-  description_html: z.string().optional().describe('A safe subset of HTML, as it may be put into a page.'),
-  visibility: visibilitySchema,
-  price_currency: z
-    .string()
-    .regex(/^[A-Z]{3}$/)
-    .describe('An ISO 4217 code.'),
-  price_amount: amountSchema.describe('In hundredths: divided by 100 it is the price in the major unit.'),
-  price_active: z.boolean().describe('`false`: the price is not to be shown or used for ordering.'),
-  free_shipping: z.boolean().optional(),
-  quantity_available: count.optional().describe('Left out where stock is not tracked.'),
-  featured_position: z.int().min(1).optional(),
+  ...answerShape(publicationFields),
   created_at: timestamp,
   updated_at: timestamp,
   stats: z.strictObject({ media_count: count, view_count: count }).optional(),

@@ -1,46 +1,28 @@
 import { z } from 'zod';
 import { assertNever } from '../../kernel/assert-never';
+import { accept, type Decision, reject } from '../../kernel/decision';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../kernel/ids';
+import { sameValue } from '../../kernel/same-value';
+import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
-import { amountSchema, currencySchema } from '../money';
-import { visibilitySchema } from '../vocabulary';
+import {
+  type Changes,
+  changeEvents,
+  changesOf,
+  dataOfNew,
+  type Input,
+  initialValues,
+  resourceOf,
+  shownNames,
+  storedShape,
+} from '../fields';
+import { PUBLICATION_CHANGES, publicationFields } from './fields';
 
-const price = { price_currency: currencySchema, price_amount: amountSchema, price_active: z.boolean() };
-const quantity = z.int().min(0).nullable();
-const featured = z.int().min(1).max(10_000).nullable();
+const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 
 export const publicationEvents = [
-  defineEvent(
-    'PublicationCreated',
-    z.object({
-      store_id: z.string(),
-      title: z.string(),
-      description: z.string(),
-      description_html: z.string().nullable(),
-      visibility: visibilitySchema,
-      ...price,
-      free_shipping: z.boolean().nullable(),
-      quantity_available: quantity,
-      featured_position: featured,
-      listing_id: z.string().nullable(),
-      media_ids: z.array(z.string()),
-    }),
-  ),
-  defineEvent(
-    'PublicationDescribed',
-    z.object({
-      title: z.string(),
-      description: z.string(),
-      description_html: z.string().nullable(),
-      free_shipping: z.boolean().nullable(),
-    }),
-  ),
-  defineEvent('PublicationPriced', z.object(price)),
-  defineEvent('PublicationStocked', z.object({ quantity_available: quantity })),
-  defineEvent('PublicationFeatured', z.object({ featured_position: featured })),
-  defineEvent('PublicationVisibilityChanged', z.object({ visibility: visibilitySchema })),
-  defineEvent('PublicationMovedToListing', z.object({ listing_id: z.string().nullable() })),
-  defineEvent('PublicationMediaArranged', z.object({ media_ids: z.array(z.string()) })),
+  defineEvent('PublicationCreated', z.object({ store_id: z.string(), ...storedShape(publicationFields) })),
+  ...fieldEvents,
   /** Views are buffered: one event per publication and interval, never one per view (decisions §5). */
   defineEvent('PublicationViewed', z.object({ count: z.int().min(1) })),
   defineEvent('PublicationDeleted', z.object({})),
@@ -75,21 +57,12 @@ export function evolvePublication(
   at: string,
 ): PublicationState {
   if (event.type === 'PublicationCreated') {
-    const data = event.data;
-    // Field by field: a copy of this many that then grows takes a hundred times as long to make.
+    // `id` comes first: V8 takes twenty times as long to extend an object literal that begins with a spread.
+    const { data } = event;
     const publication: Publication = {
       id,
+      ...data,
       store_id: data.store_id as StoreId,
-      title: data.title,
-      description: data.description,
-      description_html: data.description_html,
-      visibility: data.visibility,
-      price_currency: data.price_currency,
-      price_amount: data.price_amount,
-      price_active: data.price_active,
-      free_shipping: data.free_shipping,
-      quantity_available: data.quantity_available,
-      featured_position: data.featured_position,
       listing_id: data.listing_id as ListingId | null,
       media_ids: data.media_ids as MediaId[],
       view_count: 0,
@@ -101,26 +74,78 @@ export function evolvePublication(
   }
   if (state.tag !== 'present') return state;
   const before = state.publication;
-  const changed = (fields: Partial<Publication>): PublicationState => ({
-    tag: 'present',
-    publication: { ...before, ...fields, version: before.version + 1, updated_at: at },
-  });
   switch (event.type) {
-    case 'PublicationDescribed':
-    case 'PublicationPriced':
-    case 'PublicationStocked':
-    case 'PublicationFeatured':
-    case 'PublicationVisibilityChanged':
-      return changed(event.data);
-    case 'PublicationMovedToListing':
-      return changed({ listing_id: event.data.listing_id as ListingId | null });
-    case 'PublicationMediaArranged':
-      return changed({ media_ids: event.data.media_ids as MediaId[] });
     case 'PublicationViewed':
       return { tag: 'present', publication: { ...before, view_count: before.view_count + event.data.count } };
     case 'PublicationDeleted':
       return { tag: 'deleted', store_id: before.store_id };
-    default:
-      return assertNever(event, 'publication event');
+    default: {
+      const { data } = event satisfies EventOf<typeof fieldEvents>;
+      const changed = data as Partial<Publication>;
+      const publication = { ...before, ...changed, version: before.version + 1, updated_at: at };
+      return { tag: 'present', publication };
+    }
   }
+}
+
+/** Any subset of the fields; one that is not given stays as it is. */
+export type PublicationChanges = Changes<typeof publicationFields>;
+/** What a new publication needs at least. */
+export type PublicationInput = Input<typeof publicationFields>;
+
+export type PublicationCommand =
+  | { readonly type: 'CreatePublication'; readonly store_id: string; readonly input: PublicationInput }
+  /** Creates what is not there and patches what is: a row of an import. */
+  | { readonly type: 'PutPublication'; readonly store_id: string; readonly input: PublicationInput }
+  | { readonly type: 'UpdatePublication'; readonly changes: PublicationChanges }
+  | { readonly type: 'DeletePublication' }
+  /** What was counted of a publication that is gone meanwhile is let go. */
+  | { readonly type: 'RecordViews'; readonly count: number };
+
+export function decidePublication(
+  state: PublicationState,
+  command: PublicationCommand,
+): Decision<PublicationEvent> {
+  if (command.type === 'RecordViews')
+    return state.tag === 'present'
+      ? accept({ type: 'PublicationViewed', data: { count: command.count } })
+      : accept();
+  if (state.tag === 'deleted') return reject('publication_not_found');
+  switch (command.type) {
+    case 'CreatePublication': {
+      const data = newPublication(command.store_id, command.input);
+      if (state.tag === 'absent') return accept({ type: 'PublicationCreated', data });
+      const repeated = sameValue({ ...state.publication, ...data }, state.publication);
+      return repeated ? accept() : reject('lost_race', 'a publication with this id exists already');
+    }
+    case 'PutPublication': {
+      const data = newPublication(command.store_id, command.input);
+      if (state.tag === 'absent') return accept({ type: 'PublicationCreated', data });
+      if (state.publication.store_id !== command.store_id) return reject('publication_not_found');
+      return accept(...changesOf(fieldEvents, state.publication, command.input));
+    }
+    case 'UpdatePublication':
+      if (state.tag === 'absent') return reject('publication_not_found');
+      return accept(...changesOf(fieldEvents, state.publication, command.changes));
+    case 'DeletePublication':
+      if (state.tag === 'absent') return reject('publication_not_found');
+      return accept({ type: 'PublicationDeleted', data: {} });
+    default:
+      return assertNever(command, 'publication command');
+  }
+}
+
+const INITIAL = initialValues(publicationFields);
+
+function newPublication(store_id: string, input: PublicationInput): PublicationFields {
+  return dataOfNew<PublicationFields>({ store_id }, INITIAL, input);
+}
+
+const SHOWN = shownNames(publicationFields);
+
+/** The resource as answers show it. `media_count` says how many of its media exist. */
+export function publicationResource(publication: Publication, media_count: number): JsonObject {
+  const resource = resourceOf('publication', SHOWN, publication);
+  resource.stats = { media_count, view_count: publication.view_count };
+  return resource;
 }

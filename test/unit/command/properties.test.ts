@@ -10,10 +10,10 @@ import {
 import { decideApiKey } from '../../../services/command/api-key/decide';
 import { type Aggregate, execute, load } from '../../../services/command/execute';
 import { decideListing } from '../../../services/command/listing/decide';
-import { decidePublication, type PublicationChanges } from '../../../services/command/publication/decide';
 import { decideStore } from '../../../services/command/store/decide';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
+import { decidePublication, type PublicationChanges } from '../../../shared/catalog/publication/publication';
 import type { Permission } from '../../../shared/catalog/vocabulary';
 import type { Decision } from '../../../shared/kernel/decision';
 import { CatalogError } from '../../../shared/kernel/errors';

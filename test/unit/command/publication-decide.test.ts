@@ -1,10 +1,10 @@
 import { publicationAggregate } from '../../../services/command/aggregates';
+import type { PublicationEvent, PublicationFields } from '../../../shared/catalog/publication/publication';
 import {
   decidePublication,
   type PublicationChanges,
   type PublicationInput,
-} from '../../../services/command/publication/decide';
-import type { PublicationEvent, PublicationFields } from '../../../shared/catalog/publication/publication';
+} from '../../../shared/catalog/publication/publication';
 import type { PublicationId } from '../../../shared/kernel/ids';
 import { newId, teller } from './support';
 

@@ -8,10 +8,10 @@ import {
 } from '../../../shared/catalog/publication/document';
 import { addToFacet, type Facets, facetKey } from '../../../shared/catalog/publication/facets';
 import type { Publication } from '../../../shared/catalog/publication/publication';
+import { publicationResource } from '../../../shared/catalog/publication/publication';
 import {
   listingResource,
   paymentMethodResource,
-  publicationResource,
   reviewResource,
   storeResource,
 } from '../../../shared/catalog/resources';
