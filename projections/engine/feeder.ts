@@ -37,7 +37,7 @@ export interface FeederTimes {
   readonly hold_ms: number;
 }
 
-export const FEEDER_TIMES: FeederTimes = {
+const FEEDER_TIMES: FeederTimes = {
   lease_ttl_ms: 5_000,
   tick_ms: 100,
   quiet_tick_ms: 1_000,

@@ -14,8 +14,6 @@ import { takeLease } from './lease';
 import { fedVersions, VIEW_SCHEMA } from './view-schema';
 import { Worker } from './worker';
 
-export { VIEW_SCHEMA } from './view-schema';
-
 export interface PipelineParts {
   readonly realm: Realm;
   readonly events: EventStore;

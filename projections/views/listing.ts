@@ -43,7 +43,7 @@ export function publicationTotals(facets: Facets): Record<Visibility, number> {
 }
 
 /** The listing as the event leaves it; the same where the event is known already or changes nothing. */
-export function evolvedListing(
+function evolvedListing(
   before: Known<ListingDocument>,
   event: ListingEvent,
   { id, revision, at }: Occasion<ListingId>,

@@ -98,8 +98,7 @@ export async function openRuntime(
 }
 
 /** One of each realm, made one after the other. */
-export const perRealm = <T>(make: (realm: Realm) => Promise<T>): Promise<Record<Realm, T>> =>
-  oneEach(REALMS, make);
+const perRealm = <T>(make: (realm: Realm) => Promise<T>): Promise<Record<Realm, T>> => oneEach(REALMS, make);
 
 const perEnvironment = <T>(make: (environment: Environment) => Promise<T>): Promise<PerEnvironment<T>> =>
   oneEach(ENVIRONMENTS, make);

@@ -63,7 +63,7 @@ function watch(runtime: Runtime, realm: Realm): { end(): void } {
 }
 
 /** Runs `work` while the realm is projected, by this process where no other does. */
-export async function withPipeline<Result>(
+async function withPipeline<Result>(
   runtime: Runtime,
   realm: Realm,
   work: (pipeline: { caughtUp(): Promise<void> }) => Promise<Result>,

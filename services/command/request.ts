@@ -18,26 +18,15 @@ export function contextOf(request: ApiRequest): WriteContext {
 }
 
 /** The store that the query names, checked to be the token's; undefined where it names none. */
-export function queriedStore(request: ApiRequest): StoreId | undefined {
+function queriedStore(request: ApiRequest): StoreId | undefined {
   const { store_id } = parseQuery(writeQuerySchema, request.query);
   return store_id === undefined ? undefined : storeOf(request.principal, store_id);
 }
 
 /**
  * The store that a new resource goes to: the body's, the query's, or the token's first (decisions §2). Throws
- * `field_invalid` where body and query differ, `store_access_denied`, `store_not_found`.
+ * `field_invalid` where body and query differ, and `store_access_denied`. Whether the store is open is the write's to check.
  */
-export async function storeForNew(
-  request: ApiRequest,
-  stores: ActiveStores,
-  body_store_id: string | null | undefined,
-): Promise<StoreId> {
-  const store_id = storeNamedForNew(request, body_store_id);
-  await stores.require(request.principal.environment, store_id);
-  return store_id;
-}
-
-/** The same without asking whether the store is open, which is then the write's to check. */
 export function storeNamedForNew(request: ApiRequest, body_store_id: string | null | undefined): StoreId {
   const queried = queriedStore(request);
   if (queried !== undefined && typeof body_store_id === 'string' && body_store_id !== queried) {

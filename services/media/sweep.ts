@@ -7,7 +7,7 @@ import { type References, referencesIn } from './references';
  * What was stored later may belong to an upload or a rendering that is not in the log yet, and what a media referred to
  * later may still be asked for.
  */
-export const KEPT_MS_MIN = 24 * 3_600_000;
+const KEPT_MS_MIN = 24 * 3_600_000;
 
 export interface SweptArea {
   readonly environment: Environment;

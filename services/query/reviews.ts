@@ -31,7 +31,7 @@ export async function readReviews(sides: ReadSides, request: ApiRequest): Promis
 }
 
 /** `average` has two decimals, and is 0 where there is no review: `count` says whether it means anything. */
-export function summaryOf({ count, sum, distribution }: ReviewCounts): JsonObject {
+function summaryOf({ count, sum, distribution }: ReviewCounts): JsonObject {
   const average = count === 0 ? 0 : Math.round((sum / count) * 100) / 100;
   const ratings = [1, 2, 3, 4, 5].map((rating) => [String(rating), distribution[rating] ?? 0]);
   return { average, count, distribution: Object.fromEntries(ratings) };

@@ -1,7 +1,5 @@
+import type { Token } from '../api/responses/service';
 import { type Clock, unlessAborted } from './clock';
-import type { DataOf } from './endpoints';
-
-export type Token = DataOf<'issueToken'>;
 
 interface Held {
   readonly token: string;

@@ -1,8 +1,7 @@
-import type { TokenDescription } from '../api/responses/service';
+import type { Token, TokenDescription } from '../api/responses/service';
 import type { Calls } from './calls';
 import type { BodyOf } from './endpoints';
 import type { CallOptions } from './options';
-import type { Token } from './session';
 
 /** Tokens, for those who need one beside the client's own: the client gets and renews that by itself. */
 export class TokenCalls {

@@ -1,10 +1,11 @@
+import type { Token } from '../api/responses/service';
 import { type Clock, realClock } from './clock';
 import { type AnswerOf, endpoints, type OperationId } from './endpoints';
 import { CatalogApiError } from './errors';
 import { type Answer, type Outcome, type Send, sender } from './exchange';
 import type { ClientOptions } from './options';
 import { type Patience, patiently } from './patience';
-import { Session, type Token } from './session';
+import { Session } from './session';
 
 /** A call of an operation, before it is a request. */
 export interface Call {

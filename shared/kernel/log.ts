@@ -73,7 +73,7 @@ function inBlocks(fd: 1 | 2): DestinationStream & Flushing {
 }
 
 /** The text without API keys, JWTs and bearer credentials. */
-export function hideSecrets(text: string): string {
+function hideSecrets(text: string): string {
   return text.replace(SECRET_VALUE, HIDDEN);
 }
 

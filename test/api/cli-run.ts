@@ -47,7 +47,7 @@ export class Cli {
   }
 }
 
-export async function ended(child: ChildProcess): Promise<Ended> {
+async function ended(child: ChildProcess): Promise<Ended> {
   let stdout = '';
   let stderr = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {

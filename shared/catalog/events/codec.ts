@@ -17,7 +17,7 @@ export type DomainEvent =
   | MediaEvent
   | ReviewEvent;
 
-export const eventDefinitions: readonly EventDefinition[] = [
+const eventDefinitions: readonly EventDefinition[] = [
   ...accountEvents,
   ...apiKeyEvents,
   ...storeEvents,
@@ -30,7 +30,7 @@ export const eventDefinitions: readonly EventDefinition[] = [
 const byType = new Map(eventDefinitions.map((definition) => [definition.type, definition]));
 
 /** A stored event that this code cannot read: unknown, too new, or not of its schema. Never skipped in silence. */
-export class UnreadableEventError extends Error {
+class UnreadableEventError extends Error {
   override readonly name = 'UnreadableEventError';
 }
 

@@ -1,4 +1,5 @@
-import { Session, type Token } from '../../../shared/client/session';
+import type { Token } from '../../../shared/api/responses/service';
+import { Session } from '../../../shared/client/session';
 import { HandClock } from '../../support/hand-clock';
 
 /** A session whose tokens are numbered; each is handed out when the test says so. */

@@ -21,7 +21,7 @@ export const NOW_MS = Date.parse(AT);
 export const newId = <Id extends AnyId>(): Id => generateId<Id>(NOW_MS, randomBytes);
 
 /** Lets another writer in between a writer's read and its append. */
-export class ContestedEventStore extends MemoryEventStore {
+class ContestedEventStore extends MemoryEventStore {
   beforeAppend: () => Promise<void> = async () => {};
 
   override async append(...given: Parameters<MemoryEventStore['append']>): Promise<AppendResult> {

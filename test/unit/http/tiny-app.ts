@@ -25,7 +25,7 @@ export const principal = (changes: Partial<Principal> = {}): Principal => ({
 });
 
 /** Tokens are words: `secret`, `public`, or the condition that they fail with. */
-export const wordTokens = {
+const wordTokens = {
   authenticate: async (bearer: string): Promise<Principal> => {
     if (bearer === 'secret' || bearer === 'public') {
       const read_only = bearer === 'public' ? { permissions: ['read:publications' as const] } : {};

@@ -69,7 +69,7 @@ function shopOf(runtime: Runtime, store: Store): Shop {
 }
 
 /** As the lines of a JSON Lines file, counted from 1. */
-export function fileOf(rows: readonly unknown[]): ImportFile {
+function fileOf(rows: readonly unknown[]): ImportFile {
   return {
     total: rows.length,
     async *items() {

@@ -124,7 +124,7 @@ export class ReadWorld {
 /** An answer with its data as who asked for it reads them. */
 export type Sent = Answer & { readonly data: JsonValue };
 
-export const asSent = (answer: Answer): Sent => ({ ...answer, data: JSON.parse(writeJson(answer.data)) });
+const asSent = (answer: Answer): Sent => ({ ...answer, data: JSON.parse(writeJson(answer.data)) });
 
 /** The same documents, with `waitFor` waiting for `least_ms()` at least. */
 function patient(store: ViewStore, least_ms: () => number): ViewStore {
