@@ -6,11 +6,15 @@ import {
   type ListingKeys,
   listingKeys,
 } from '../../shared/catalog/listing/document';
-import { evolveListing, type ListingEvent, type ListingState } from '../../shared/catalog/listing/listing';
+import {
+  evolveListing,
+  type ListingEvent,
+  type ListingState,
+  listingResource,
+} from '../../shared/catalog/listing/listing';
 import type { MediaDocument, MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { addToFacet, type Facets } from '../../shared/catalog/publication/facets';
-import { listingResource } from '../../shared/catalog/resources';
 import { featuredFirst, type SortOrder } from '../../shared/catalog/sorting';
 import type { Entries, Entry } from '../../shared/catalog/stored-document';
 import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabulary';

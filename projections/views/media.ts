@@ -1,7 +1,11 @@
 import { type MediaDocument, type MediaEmbed, mediaKeys } from '../../shared/catalog/media/document';
-import { evolveMedia, type MediaEvent, type MediaState } from '../../shared/catalog/media/media';
+import {
+  evolveMedia,
+  type MediaEvent,
+  type MediaState,
+  mediaResource,
+} from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
-import { mediaResource } from '../../shared/catalog/resources';
 import { orderOf } from '../../shared/catalog/sorting';
 import type { MediaId } from '../../shared/kernel/ids';
 import type { Known, Occasion } from './view';

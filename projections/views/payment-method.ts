@@ -1,9 +1,9 @@
-import { paymentMethodResource } from '../../shared/catalog/resources';
 import {
   type PaymentMethodDocument,
   paymentMethodKeys,
 } from '../../shared/catalog/store/payment-method-document';
 import type { PaymentMethodFields } from '../../shared/catalog/store/store';
+import { paymentMethodResource } from '../../shared/catalog/store/store';
 
 /** A payment method is added once and may be removed; it does not change in between. */
 export function paymentMethodView(

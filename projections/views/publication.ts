@@ -1,5 +1,6 @@
 import type { ListingEmbed } from '../../shared/catalog/listing/document';
 import type { Listing } from '../../shared/catalog/listing/listing';
+import { listingResource } from '../../shared/catalog/listing/listing';
 import type { MediaDocument, MediaEmbed } from '../../shared/catalog/media/document';
 import {
   NOT_FEATURED,
@@ -17,7 +18,6 @@ import {
   type PublicationState,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
-import { listingResource } from '../../shared/catalog/resources';
 import type { ReviewFields } from '../../shared/catalog/review/review';
 import { publicationWords } from '../../shared/catalog/search/words';
 import type { Visibility } from '../../shared/catalog/vocabulary';

@@ -1,7 +1,6 @@
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import type { MediaDocument } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
-import { storeResource } from '../../shared/catalog/resources';
 import { orderOf } from '../../shared/catalog/sorting';
 import {
   type StoreBody,
@@ -11,7 +10,12 @@ import {
   type StoreKeys,
   storeKeys,
 } from '../../shared/catalog/store/document';
-import { evolveStore, type StoreEvent, type StoreState } from '../../shared/catalog/store/store';
+import {
+  evolveStore,
+  type StoreEvent,
+  type StoreState,
+  storeResource,
+} from '../../shared/catalog/store/store';
 import type { Entry } from '../../shared/catalog/stored-document';
 import type { StoreId } from '../../shared/kernel/ids';
 import { NO_ENTRIES, placeEntry, placeTransition } from './entries';

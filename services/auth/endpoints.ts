@@ -1,6 +1,6 @@
 import { tokens as operations } from '../../shared/api/operations/tokens';
 import type { ApiKey } from '../../shared/catalog/api-key/api-key';
-import { hashKey } from '../../shared/catalog/api-key/key-hash';
+import { hashKey } from '../../shared/catalog/api-key/api-key';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/auth-endpoint';
 import type { Authenticator } from '../../shared/http/authenticator';

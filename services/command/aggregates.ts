@@ -7,7 +7,7 @@ import {
   type PublicationEvent,
   type PublicationState,
 } from '../../shared/catalog/publication/publication';
-import type { ReviewEvent } from '../../shared/catalog/review/review';
+import type { ReviewEvent, ReviewState } from '../../shared/catalog/review/review';
 import { evolveStore, type StoreEvent, type StoreState } from '../../shared/catalog/store/store';
 import type {
   AccountId,
@@ -19,7 +19,6 @@ import type {
   StoreId,
 } from '../../shared/kernel/ids';
 import type { Aggregate } from './execute';
-import type { ReviewState } from './review/decide';
 
 const ABSENT = { tag: 'absent' } as const;
 

@@ -88,9 +88,12 @@ export function answerShape<F extends Fields>(fields: F, names = shownNames(fiel
   return shape(
     names.map((name) => [name, fields[name]!]),
     (one) => {
-      const schema = one.answer || one.stored;
-      const shown = schema instanceof z.ZodNullable ? z.optional(schema.unwrap()) : schema;
-      return described(shown, one);
+      const { stored, answer = stored } = one;
+      if (!(stored instanceof z.ZodNullable)) return described(answer as z.ZodType, one);
+      return described(
+        z.optional(answer instanceof z.ZodNullable ? answer.unwrap() : (answer as z.ZodType)),
+        one,
+      );
     },
   ) as AnswerShape<F>;
 }
@@ -120,6 +123,12 @@ export function resourceOf(
   resource.created_at = state.created_at;
   resource.updated_at = state.updated_at;
   return resource;
+}
+
+export function withoutNulls(resource: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  for (const name in resource) if (resource[name] !== null) kept[name] = resource[name]!;
+  return kept;
 }
 
 /** The examples of the shown fields, as a resource has them. */

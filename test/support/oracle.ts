@@ -1,16 +1,20 @@
 import { decodeEvent } from '../../shared/catalog/events/codec';
 import { parseStreamName, type RecordedEvent } from '../../shared/catalog/events/envelope';
-import { evolveListing, type Listing, type ListingEvent } from '../../shared/catalog/listing/listing';
-import { evolveMedia, type Media, type MediaEvent } from '../../shared/catalog/media/media';
+import {
+  evolveListing,
+  type Listing,
+  type ListingEvent,
+  listingResource,
+} from '../../shared/catalog/listing/listing';
+import { evolveMedia, type Media, type MediaEvent, mediaResource } from '../../shared/catalog/media/media';
 import {
   evolvePublication,
   type Publication,
   type PublicationEvent,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
-import { listingResource, mediaResource, storeResource } from '../../shared/catalog/resources';
 import type { ReviewFields } from '../../shared/catalog/review/review';
-import { evolveStore, type Store, type StoreEvent } from '../../shared/catalog/store/store';
+import { evolveStore, type Store, type StoreEvent, storeResource } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';
 
 /** What documents must say, worked out from the whole log at once, without any of the projections' code. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { paymentMethodResource } from '../../../shared/catalog/resources';
+import { paymentMethodResource } from '../../../shared/catalog/store/store';
 import { paymentMethodTypeSchema } from '../../../shared/catalog/vocabulary';
 import type { PaymentMethodId, StoreId } from '../../../shared/kernel/ids';
 import type { NewPaymentMethod } from '../../command/store/body';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { storeResource } from '../../../shared/catalog/resources';
+import { storeResource } from '../../../shared/catalog/store/store';
 import { storeStatusSchema } from '../../../shared/catalog/vocabulary';
 import type { AccountId, StoreId } from '../../../shared/kernel/ids';
 import type { NewStore } from '../../command/store/body';

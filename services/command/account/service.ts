@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Account, AccountState } from '../../../shared/catalog/account/account';
+import { type AccountCommand, decideAccount } from '../../../shared/catalog/account/account';
 import { lineField } from '../../../shared/catalog/input-rules';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
@@ -7,7 +8,6 @@ import { type AccountId, generateId } from '../../../shared/kernel/ids';
 import { accountAggregate } from '../aggregates';
 import type { ControlDeps, WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
-import { type AccountCommand, decideAccount } from './decide';
 
 const newAccountSchema = z.strictObject({ name: lineField(120) });
 

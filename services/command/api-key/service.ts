@@ -1,5 +1,5 @@
 import type { ApiKey, ApiKeyFields, ApiKeyState } from '../../../shared/catalog/api-key/api-key';
-import { hashKey } from '../../../shared/catalog/api-key/key-hash';
+import { type ApiKeyCommand, decideApiKey, hashKey } from '../../../shared/catalog/api-key/api-key';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { type ApiKeyId, generateId, type StoreId } from '../../../shared/kernel/ids';
@@ -9,7 +9,6 @@ import { apiKeyAggregate } from '../aggregates';
 import type { ControlDeps, WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
 import { locateStore } from '../store/service';
-import { type ApiKeyCommand, decideApiKey } from './decide';
 import { assertFuture, environmentOf, grantedPermissions, type NewApiKey, newApiKeySchema } from './grants';
 import { generateKey } from './secret';
 

@@ -1,5 +1,5 @@
 import { writes } from '../../../shared/api/operations/writes';
-import { listingResource } from '../../../shared/catalog/resources';
+import { listingResource } from '../../../shared/catalog/listing/listing';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody } from '../../../shared/http/validation';
 import type { ListingId } from '../../../shared/kernel/ids';

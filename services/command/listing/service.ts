@@ -1,5 +1,6 @@
-import { LISTING_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import { LISTING_MEDIA_MAX } from '../../../shared/catalog/listing/fields';
 import type { Listing, ListingState } from '../../../shared/catalog/listing/listing';
+import { decideListing } from '../../../shared/catalog/listing/listing';
 import type { Environment } from '../../../shared/catalog/realm';
 import { accept } from '../../../shared/kernel/decision';
 import type { ListingId, MediaId, StoreId } from '../../../shared/kernel/ids';
@@ -8,7 +9,6 @@ import { idForNew, type StoreDeps, type WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
 import { checkReferences, refuseMove, withMedia } from '../references';
 import type { ListingPatch, NewListing } from './body';
-import { decideListing } from './decide';
 
 /** Where a new listing goes; `id` where the caller derives it. That the store exists is the caller's to check. */
 export interface NewListingTarget {

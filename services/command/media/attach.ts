@@ -1,4 +1,4 @@
-import { LISTING_MEDIA_MAX } from '../../../shared/api/requests/writes';
+import { LISTING_MEDIA_MAX } from '../../../shared/catalog/listing/fields';
 import { PUBLICATION_MEDIA_MAX } from '../../../shared/catalog/publication/fields';
 import type { Environment } from '../../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../../shared/kernel/errors';

@@ -1,7 +1,7 @@
 import { writes } from '../../../shared/api/operations/writes';
 import { keptUpload, UPLOAD_BYTES_MAX, uploadQuerySchema } from '../../../shared/api/requests/writes';
 import { greatest } from '../../../shared/catalog/events/positions';
-import { mediaResource } from '../../../shared/catalog/resources';
+import { mediaResource } from '../../../shared/catalog/media/media';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../../shared/http/route';
 import { parseBody, parseQuery } from '../../../shared/http/validation';
 import type { MediaId } from '../../../shared/kernel/ids';

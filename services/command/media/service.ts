@@ -5,12 +5,12 @@ import type {
   MediaState,
   MediaUpload,
 } from '../../../shared/catalog/media/media';
+import { decideMedia, type MediaCommand } from '../../../shared/catalog/media/media';
 import type { Environment } from '../../../shared/catalog/realm';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { mediaAggregate } from '../aggregates';
 import { idForNew, type StoreDeps, type WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
-import { decideMedia, type MediaCommand } from './decide';
 
 /** Where a new media goes; `id` where the caller derives it. That the store exists is the caller's to check. */
 export interface NewMediaTarget {

@@ -1,6 +1,7 @@
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import type { Environment } from '../../../shared/catalog/realm';
 import type { ReviewFields } from '../../../shared/catalog/review/review';
+import { decideReview } from '../../../shared/catalog/review/review';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../../shared/kernel/ids';
 import { timestamp } from '../../../shared/kernel/system';
@@ -8,7 +9,6 @@ import { publicationAggregate, reviewAggregate } from '../aggregates';
 import type { StoreDeps, WriteContext } from '../context';
 import { execute, load, type Written } from '../execute';
 import type { NewReview } from './body';
-import { decideReview } from './decide';
 
 /** `external_id`: the other system's id of the review; without one its own words tell it from others. */
 export interface ReviewTarget {

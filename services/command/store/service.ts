@@ -1,5 +1,6 @@
 import type { Environment } from '../../../shared/catalog/realm';
 import type { PaymentMethodFields, Store, StoreState } from '../../../shared/catalog/store/store';
+import { decideStore, type StoreCommand } from '../../../shared/catalog/store/store';
 import type { StoreStatus } from '../../../shared/catalog/vocabulary';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
@@ -16,7 +17,6 @@ import {
   type StorePatch,
   storePatchSchema,
 } from './body';
-import { decideStore, type StoreCommand } from './decide';
 
 /** A store by id, in the environment that it lives in for good. */
 export interface StoreTarget {

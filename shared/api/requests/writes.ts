@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { newShape, patchShape } from '../../catalog/fields';
-import { idField, lineField, mediaIdsField, textField } from '../../catalog/input-rules';
+import { idField, lineField } from '../../catalog/input-rules';
+import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
-import { sortModeSchema, visibilitySchema } from '../../catalog/vocabulary';
 import { queryId } from './parameters';
 
 /**
  * The bodies of the writes (decisions §6). Null clears; where a resource always has a value, null is refused like a
  * missing one. A new resource's `store_id` null is as good as none; a PATCH may send it back, never change it.
  */
-
-export const LISTING_MEDIA_MAX = 20;
 
 /** The file of an upload, in bytes (spec, "Other limits"). */
 export const UPLOAD_BYTES_MAX = 10_485_760;
@@ -32,29 +30,11 @@ export const newPublicationBody = z.strictObject({ ...newShape(publicationFields
 /** `PATCH /api/publication/:id`: any subset. */
 export const publicationPatchBody = z.strictObject({ ...patchShape(publicationFields), ...storeOfPatch });
 
-const listingRequired = { name: lineField(120) };
-
-const listingOptional = {
-  description: textField(5_000).nullable(),
-  visibility: visibilitySchema,
-  default_sort_mode: sortModeSchema,
-  media_ids: mediaIdsField(LISTING_MEDIA_MAX).describe(
-    `Ids of media, in the order in which they are shown; at most ${LISTING_MEDIA_MAX}.`,
-  ),
-};
-
 /** `POST /api/listing`. */
-export const newListingBody = z.strictObject({
-  ...listingRequired,
-  ...z.object(listingOptional).partial().shape,
-  ...storeOfNew,
-});
+export const newListingBody = z.strictObject({ ...newShape(listingFields), ...storeOfNew });
 
 /** `PATCH /api/listing/:id`: any subset. */
-export const listingPatchBody = z.strictObject({
-  ...z.object({ ...listingRequired, ...listingOptional }).partial().shape,
-  ...storeOfPatch,
-});
+export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), ...storeOfPatch });
 
 const alt = lineField(ALT_MAX).describe('What the picture shows, for who cannot see it.');
 const PUT_ON = 'to whose media it is added, as the last';

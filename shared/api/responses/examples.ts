@@ -1,5 +1,7 @@
 import { exampleOf } from '../../catalog/fields';
+import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
+import { storeFields } from '../../catalog/store/fields';
 import type {
   Listing,
   ListingPublications,
@@ -28,12 +30,8 @@ const times = { created_at: '2026-01-31T12:00:00.000Z', updated_at: '2026-02-02T
 export const exampleStore: Store = {
   id: exampleIds.store,
   object: 'store',
-  name: 'Coffee & Clay',
   status: 'active',
-  description: 'Beans from small growers, and the cups to go with them.',
-  businessHours: [{ day: 'Monday to Friday', hours: '9:00–18:00' }],
-  contact: { email: 'hello@example.com', phone: '+51 1 555 0100' },
-  policies: { returns: 'Within 30 days.' },
+  ...exampleOf(storeFields),
   ...times,
   stats: { listing_count: 1 },
 };
@@ -41,10 +39,7 @@ export const exampleStore: Store = {
 export const exampleListing: Listing = {
   id: exampleIds.listing,
   object: 'listing',
-  name: 'Coffee',
-  visibility: 'public',
-  description: 'Roasted on Tuesdays.',
-  default_sort_mode: 'price_asc',
+  ...exampleOf(listingFields),
   ...times,
   stats: { media_count: 0, publication_count: 1 },
 };

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { answerShape } from '../../catalog/fields';
+import { LISTING_SHOWN, listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
+import { storeFields } from '../../catalog/store/fields';
 import {
   imageTypeSchema,
   mediaStatusSchema,
@@ -8,12 +10,12 @@ import {
   sortModeSchema,
   storeStatusSchema,
   variantNameSchema,
-  visibilitySchema,
 } from '../../catalog/vocabulary';
 
 /**
  * The resources as answers show them (spec, "Resources and their fields"). Objects are strict: a field that is not
- * named here is never sent. An optional field that is not set is left out, never null.
+ * named here is never sent. An optional field that is not set is left out, never null. What `expand` adds is in an
+ * `extend` of its own: TypeScript cannot infer schemas that refer to each other from an object literal with a spread.
  */
 
 const id = z
@@ -35,6 +37,8 @@ function collectionOf<Item extends z.ZodType>(item: Item) {
     url: z.string().describe('The read that goes on with the same items in the same order.'),
   });
 }
+
+const { name, ...profile } = answerShape(storeFields);
 
 export const mediaVariantSchema = z.strictObject({
   name: variantNameSchema,
@@ -62,61 +66,50 @@ export const mediaSchema = z.strictObject({
 
 export const mediaCollectionSchema = collectionOf(mediaSchema);
 
-export const publicationSchema = z.strictObject({
-  id,
-  object: z.literal('publication'),
-  ...answerShape(publicationFields),
-  created_at: timestamp,
-  updated_at: timestamp,
-  stats: z.strictObject({ media_count: count, view_count: count }).optional(),
-  get listing() {
-    return listingSchema.optional().describe('With `expand=listing`, where it has one that may be shown.');
-  },
-  media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
-});
+export const publicationSchema = z
+  .strictObject({
+    id,
+    object: z.literal('publication'),
+    ...answerShape(publicationFields),
+    created_at: timestamp,
+    updated_at: timestamp,
+    stats: z.strictObject({ media_count: count, view_count: count }).optional(),
+  })
+  .extend({
+    get listing() {
+      return listingSchema.optional().describe('With `expand=listing`, where it has one that may be shown.');
+    },
+    media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+  });
 
 export const publicationCollectionSchema = collectionOf(publicationSchema);
 
-export const listingSchema = z.strictObject({
-  id,
-  object: z.literal('listing'),
-  name: z.string(),
-  visibility: visibilitySchema,
-  description: z.string().optional(),
-  default_sort_mode: sortModeSchema,
-  created_at: timestamp,
-  updated_at: timestamp,
-  stats: z.strictObject({ media_count: count, publication_count: count }).optional(),
-  get publications() {
-    return publicationCollectionSchema.optional().describe('With `expand=publication`, featured ones first.');
-  },
-  media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
-});
+export const listingSchema = z
+  .strictObject({
+    id,
+    object: z.literal('listing'),
+    ...answerShape(listingFields, LISTING_SHOWN),
+    created_at: timestamp,
+    updated_at: timestamp,
+    stats: z.strictObject({ media_count: count, publication_count: count }).optional(),
+  })
+  .extend({
+    get publications() {
+      return publicationCollectionSchema
+        .optional()
+        .describe('With `expand=publication`, featured ones first.');
+    },
+    media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+  });
 
 export const listingCollectionSchema = collectionOf(listingSchema);
 
 export const storeSchema = z.strictObject({
   id,
   object: z.literal('store'),
-  name: z.string(),
+  name,
   status: storeStatusSchema,
-  description: z.string().optional(),
-  businessHours: z.array(z.strictObject({ day: z.string(), hours: z.string() })).optional(),
-  contact: z
-    .strictObject({
-      address: z.string().optional(),
-      phone: z.string().optional(),
-      email: z.string().optional(),
-    })
-    .optional(),
-  policies: z
-    .strictObject({
-      shipping: z.string().optional(),
-      returns: z.string().optional(),
-      satisfaction: z.string().optional(),
-    })
-    .optional(),
-  ruc: z.string().optional(),
+  ...profile,
   created_at: timestamp,
   updated_at: timestamp,
   stats: z.strictObject({ listing_count: count }).optional(),

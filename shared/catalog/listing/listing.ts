@@ -1,25 +1,27 @@
 import { z } from 'zod';
 import { assertNever } from '../../kernel/assert-never';
+import { accept, type Decision, reject } from '../../kernel/decision';
 import type { ListingId, MediaId, StoreId } from '../../kernel/ids';
+import { sameValue } from '../../kernel/same-value';
+import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
-import { sortModeSchema, visibilitySchema } from '../vocabulary';
+import {
+  type Changes,
+  changeEvents,
+  changesOf,
+  dataOfNew,
+  type Input,
+  initialValues,
+  resourceOf,
+  storedShape,
+} from '../fields';
+import { LISTING_CHANGES, LISTING_SHOWN, listingFields } from './fields';
+
+const fieldEvents = changeEvents(listingFields, LISTING_CHANGES);
 
 export const listingEvents = [
-  defineEvent(
-    'ListingCreated',
-    z.object({
-      store_id: z.string(),
-      name: z.string(),
-      description: z.string().nullable(),
-      visibility: visibilitySchema,
-      default_sort_mode: sortModeSchema,
-      media_ids: z.array(z.string()),
-    }),
-  ),
-  defineEvent('ListingDescribed', z.object({ name: z.string(), description: z.string().nullable() })),
-  defineEvent('ListingVisibilityChanged', z.object({ visibility: visibilitySchema })),
-  defineEvent('ListingSortModeChanged', z.object({ default_sort_mode: sortModeSchema })),
-  defineEvent('ListingMediaArranged', z.object({ media_ids: z.array(z.string()) })),
+  defineEvent('ListingCreated', z.object({ store_id: z.string(), ...storedShape(listingFields) })),
+  ...fieldEvents,
   defineEvent('ListingDeleted', z.object({})),
 ] as const;
 
@@ -63,20 +65,59 @@ export function evolveListing(
     return { tag: 'present', listing };
   }
   if (state.tag !== 'present') return state;
-  const changed = (fields: Partial<Listing>): ListingState => ({
-    tag: 'present',
-    listing: { ...state.listing, ...fields, version: state.listing.version + 1, updated_at: at },
-  });
-  switch (event.type) {
-    case 'ListingDescribed':
-    case 'ListingVisibilityChanged':
-    case 'ListingSortModeChanged':
-      return changed(event.data);
-    case 'ListingMediaArranged':
-      return changed({ media_ids: event.data.media_ids as MediaId[] });
-    case 'ListingDeleted':
-      return { tag: 'deleted', store_id: state.listing.store_id };
+  const before = state.listing;
+  if (event.type === 'ListingDeleted') return { tag: 'deleted', store_id: before.store_id };
+  const { data } = event satisfies EventOf<typeof fieldEvents>;
+  const changed = data as Partial<Listing>;
+  const listing = { ...before, ...changed, version: before.version + 1, updated_at: at };
+  return { tag: 'present', listing };
+}
+
+/** Any subset of the fields; one that is not given stays as it is. */
+export type ListingChanges = Changes<typeof listingFields>;
+/** What a new listing needs at least. */
+export type ListingInput = Input<typeof listingFields>;
+
+export type ListingCommand =
+  | { readonly type: 'CreateListing'; readonly store_id: string; readonly input: ListingInput }
+  /** Creates what is not there and patches what is: a row of an import. */
+  | { readonly type: 'PutListing'; readonly store_id: string; readonly input: ListingInput }
+  | { readonly type: 'UpdateListing'; readonly changes: ListingChanges }
+  | { readonly type: 'DeleteListing' };
+
+export function decideListing(state: ListingState, command: ListingCommand): Decision<ListingEvent> {
+  if (state.tag === 'deleted') return reject('listing_not_found');
+  switch (command.type) {
+    case 'CreateListing': {
+      const data = newListing(command.store_id, command.input);
+      if (state.tag === 'absent') return accept({ type: 'ListingCreated', data });
+      const repeated = sameValue({ ...state.listing, ...data }, state.listing);
+      return repeated ? accept() : reject('lost_race', 'a listing with this id exists already');
+    }
+    case 'PutListing': {
+      const data = newListing(command.store_id, command.input);
+      if (state.tag === 'absent') return accept({ type: 'ListingCreated', data });
+      if (state.listing.store_id !== command.store_id) return reject('listing_not_found');
+      return accept(...changesOf(fieldEvents, state.listing, command.input));
+    }
+    case 'UpdateListing':
+      if (state.tag === 'absent') return reject('listing_not_found');
+      return accept(...changesOf(fieldEvents, state.listing, command.changes));
+    case 'DeleteListing':
+      if (state.tag === 'absent') return reject('listing_not_found');
+      return accept({ type: 'ListingDeleted', data: {} });
     default:
-      return assertNever(event, 'listing event');
+      return assertNever(command, 'listing command');
   }
+}
+
+const INITIAL = initialValues(listingFields);
+
+function newListing(store_id: string, input: ListingInput): ListingFields {
+  return dataOfNew<ListingFields>({ store_id }, INITIAL, input);
+}
+
+/** The resource without `stats`: how many publications a listing has is known to the documents alone. */
+export function listingResource(listing: Listing): JsonObject {
+  return resourceOf('listing', LISTING_SHOWN, listing);
 }

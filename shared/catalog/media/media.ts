@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { assertNever } from '../../kernel/assert-never';
+import { accept, type Decision, reject } from '../../kernel/decision';
 import type { MediaId, StoreId } from '../../kernel/ids';
+import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
+import { withoutNulls } from '../fields';
+import type { Environment } from '../realm';
 import { imageTypeSchema, variantNameSchema } from '../vocabulary';
+import { pictureAddress } from './media-address';
 
 /** Bytes in the blob store; `width` and `height` in pixels as shown, after orientation. */
 const image = {
@@ -85,4 +90,56 @@ export function evolveMedia(state: MediaState, event: MediaEvent, id: MediaId, a
     default:
       return assertNever(event, 'media event');
   }
+}
+
+export type MediaCommand =
+  | { readonly type: 'UploadMedia'; readonly upload: MediaUpload }
+  /** What was made of an upload that is gone, or was made already, is let go. */
+  | { readonly type: 'RecordPictures'; readonly pictures: MediaPictures }
+  | { readonly type: 'RecordFailure'; readonly reason: MediaFailure }
+  | { readonly type: 'DeleteMedia' };
+
+export function decideMedia(state: MediaState, command: MediaCommand): Decision<MediaEvent> {
+  const processing = state.tag === 'present' && state.media.progress.status === 'processing';
+  switch (command.type) {
+    case 'UploadMedia':
+      if (state.tag === 'absent') return accept({ type: 'MediaUploaded', data: command.upload });
+      return reject('lost_race', 'a media with this id exists already');
+    case 'RecordPictures':
+      return processing ? accept({ type: 'MediaProcessed', data: command.pictures }) : accept();
+    case 'RecordFailure':
+      return processing ? accept({ type: 'MediaFailed', data: { reason: command.reason } }) : accept();
+    case 'DeleteMedia':
+      if (state.tag !== 'present') return reject('media_not_found');
+      return accept({ type: 'MediaDeleted', data: {} });
+    default:
+      return assertNever(command, 'media command');
+  }
+}
+
+/** Type and sizes are the upload's; what can be loaded is there when it is `ready`. */
+export function mediaResource(media: Media, environment: Environment): JsonObject {
+  const { progress } = media;
+  const pictures = progress.status === 'ready' ? progress.pictures : null;
+  return withoutNulls({
+    id: media.id,
+    object: 'media',
+    status: progress.status,
+    mime_type: media.mime_type,
+    size_bytes: media.size_bytes,
+    width: media.width,
+    height: media.height,
+    alt: media.alt,
+    url: pictures && pictureAddress(environment, pictures.picture),
+    variants: (pictures?.variants ?? []).map(({ name, hash, mime_type, width, height }) => ({
+      name,
+      url: pictureAddress(environment, { hash, mime_type }),
+      width,
+      height,
+      mime_type,
+    })),
+    placeholder: pictures?.placeholder ?? null,
+    created_at: media.created_at,
+    updated_at: media.updated_at,
+  });
 }

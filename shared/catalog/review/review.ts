@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { assertNever } from '../../kernel/assert-never';
+import { accept, type Decision } from '../../kernel/decision';
+import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
+import { withoutNulls } from '../fields';
 
 /** A review is written once: its stream holds one event. */
 export const reviewEvents = [
@@ -21,3 +25,33 @@ export const reviewEvents = [
 
 export type ReviewEvent = EventOf<typeof reviewEvents>;
 export type ReviewFields = ReviewEvent['data'];
+
+export type ReviewState =
+  | { readonly tag: 'absent' }
+  | { readonly tag: 'posted'; readonly review: ReviewFields };
+
+export type ReviewCommand = { readonly type: 'PostReview'; readonly review: ReviewFields };
+
+/** A review is written once; its id follows from its content, so that a second posting is the same review. */
+export function decideReview(state: ReviewState, command: ReviewCommand): Decision<ReviewEvent> {
+  switch (command.type) {
+    case 'PostReview':
+      return state.tag === 'posted' ? accept() : accept({ type: 'ReviewPosted', data: command.review });
+    default:
+      return assertNever(command.type, 'review command');
+  }
+}
+
+export function reviewResource(id: string, review: ReviewFields): JsonObject {
+  return withoutNulls({
+    id,
+    object: 'review',
+    publication_id: review.publication_id,
+    rating: review.rating,
+    title: review.title,
+    body: review.body,
+    author_name: review.author_name,
+    verified: review.verified,
+    created_at: review.created_at,
+  });
+}

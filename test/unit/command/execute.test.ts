@@ -1,9 +1,9 @@
 import { listingAggregate } from '../../../services/command/aggregates';
 import type { WriteContext } from '../../../services/command/context';
 import { execute, type Written } from '../../../services/command/execute';
-import { decideListing, type ListingCommand } from '../../../services/command/listing/decide';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import type { ListingState } from '../../../shared/catalog/listing/listing';
+import { decideListing, type ListingCommand } from '../../../shared/catalog/listing/listing';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { isUuid } from '../../../shared/kernel/uuid';

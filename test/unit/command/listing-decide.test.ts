@@ -1,6 +1,6 @@
 import { listingAggregate } from '../../../services/command/aggregates';
-import { decideListing, type ListingChanges } from '../../../services/command/listing/decide';
 import type { ListingEvent, ListingFields } from '../../../shared/catalog/listing/listing';
+import { decideListing, type ListingChanges } from '../../../shared/catalog/listing/listing';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { newId, teller } from './support';
 

@@ -1,5 +1,4 @@
 import { mediaAggregate } from '../../../services/command/aggregates';
-import { decideMedia } from '../../../services/command/media/decide';
 import {
   deleteMedia,
   loadMedia,
@@ -9,6 +8,7 @@ import {
 } from '../../../services/command/media/service';
 import { existingMedia } from '../../../services/command/references';
 import type { MediaEvent } from '../../../shared/catalog/media/media';
+import { decideMedia } from '../../../shared/catalog/media/media';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { anUpload, newId, refusal, somePictures, teller, World } from './support';
 

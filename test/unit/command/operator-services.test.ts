@@ -1,5 +1,4 @@
 import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account/service';
-import { USE_INTERVAL_MS } from '../../../services/command/api-key/decide';
 import type { NewApiKey } from '../../../services/command/api-key/grants';
 import {
   createApiKey,
@@ -17,7 +16,7 @@ import {
   locateStore,
   removePaymentMethod,
 } from '../../../services/command/store/service';
-import { hashKey } from '../../../shared/catalog/api-key/key-hash';
+import { hashKey, USE_INTERVAL_MS } from '../../../shared/catalog/api-key/api-key';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { faultsOf, newId, refusal, World } from './support';
 

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { decideAccount } from '../../../services/command/account/decide';
 import {
   accountAggregate,
   apiKeyAggregate,
@@ -7,13 +6,14 @@ import {
   publicationAggregate,
   storeAggregate,
 } from '../../../services/command/aggregates';
-import { decideApiKey } from '../../../services/command/api-key/decide';
 import { type Aggregate, execute, load } from '../../../services/command/execute';
-import { decideListing } from '../../../services/command/listing/decide';
-import { decideStore } from '../../../services/command/store/decide';
+import { decideAccount } from '../../../shared/catalog/account/account';
+import { decideApiKey } from '../../../shared/catalog/api-key/api-key';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
+import { decideListing } from '../../../shared/catalog/listing/listing';
 import { decidePublication, type PublicationChanges } from '../../../shared/catalog/publication/publication';
+import { decideStore } from '../../../shared/catalog/store/store';
 import type { Permission } from '../../../shared/catalog/vocabulary';
 import type { Decision } from '../../../shared/kernel/decision';
 import { CatalogError } from '../../../shared/kernel/errors';

@@ -1,6 +1,6 @@
 import { storeAggregate } from '../../../services/command/aggregates';
-import { decideStore, type StoreChanges, type StoreCommand } from '../../../services/command/store/decide';
 import type { StoreEvent } from '../../../shared/catalog/store/store';
+import { decideStore, type StoreChanges, type StoreCommand } from '../../../shared/catalog/store/store';
 import type { StoreId } from '../../../shared/kernel/ids';
 import { newId, teller } from './support';
 

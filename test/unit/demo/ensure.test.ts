@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
 import { ensureDemo, type ReadyDemo } from '../../../services/demo/ensure';
-import { hashKey } from '../../../shared/catalog/api-key/key-hash';
+import { hashKey } from '../../../shared/catalog/api-key/api-key';
 import { type DomainEvent, decodeEvent } from '../../../shared/catalog/events/codec';
 import { START } from '../../../shared/catalog/events/envelope';
 import type { Realm } from '../../../shared/catalog/realm';

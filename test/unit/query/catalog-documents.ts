@@ -1,6 +1,7 @@
 import type { CollectionName, Key, ViewDocument } from '../../../shared/catalog/documents';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import type { Listing } from '../../../shared/catalog/listing/listing';
+import { listingResource } from '../../../shared/catalog/listing/listing';
 import {
   INACTIVE_PRICE_DOWN,
   INACTIVE_PRICE_UP,
@@ -9,16 +10,12 @@ import {
 import { addToFacet, type Facets, facetKey } from '../../../shared/catalog/publication/facets';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { publicationResource } from '../../../shared/catalog/publication/publication';
-import {
-  listingResource,
-  paymentMethodResource,
-  reviewResource,
-  storeResource,
-} from '../../../shared/catalog/resources';
 import type { ReviewFields } from '../../../shared/catalog/review/review';
+import { reviewResource } from '../../../shared/catalog/review/review';
 import { publicationWords } from '../../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/catalog/sorting';
 import type { PaymentMethodFields, Store } from '../../../shared/catalog/store/store';
+import { paymentMethodResource, storeResource } from '../../../shared/catalog/store/store';
 import { foldText } from '../../../shared/kernel/text';
 
 /** What one store holds, from which the documents follow: what a projection would have written by now. */
