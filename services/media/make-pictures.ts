@@ -5,8 +5,8 @@ import type { MediaTask } from '../../shared/ports/media-tasks';
 import type { Runtime } from '../boot/runtime';
 import type { StoreDeps, WriteContext } from '../command/context';
 import { loadMedia, recordFailure, recordPictures } from '../command/media/service';
-import { type RefusalReason, RefusedImage } from './images/refused';
-import { type Rendition, renderImage } from './images/render';
+import { type RefusalReason, RefusedImage } from '../../shared/images/refused';
+import { type Rendition, renderImage } from '../../shared/images/render';
 
 export type PictureDeps = StoreDeps & Pick<Runtime, 'blobs'>;
 

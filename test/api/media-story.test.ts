@@ -1,5 +1,5 @@
-import { loadSharp } from '../../services/media/images/sharp';
 import { makePictures } from '../../services/media/make-pictures';
+import { loadSharp } from '../../shared/images/sharp';
 import type { MediaId } from '../../shared/kernel/ids';
 import { animation, boastfulPng, cornersPicture, FORMATS, flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Runtime } from '../../services/boot/runtime';
 import { uploadMedia } from '../../services/command/media/service';
-import { inspectImage } from '../../services/media/images/inspect';
 import type { Environment } from '../../shared/catalog/realm';
+import { inspectImage } from '../../shared/images/inspect';
 import type { MediaId, StoreId } from '../../shared/kernel/ids';
 
 export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { loadSharp } from '../../services/media/images/sharp';
+import { loadSharp } from '../../shared/images/sharp';
 
 export type Format = 'jpeg' | 'png' | 'webp' | 'gif' | 'avif';
 export const FORMATS: readonly Format[] = ['jpeg', 'png', 'webp', 'gif', 'avif'];

@@ -1,5 +1,5 @@
-import { renderImage } from '../../services/media/images/render';
-import { loadSharp } from '../../services/media/images/sharp';
+import { renderImage } from '../../shared/images/render';
+import { loadSharp } from '../../shared/images/sharp';
 
 /** Renders a JPEG of exactly 50,000,000 pixels that lies on its side, and tells what came out and what it took. */
 async function main(): Promise<void> {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { inspectImage } from '../../../services/media/images/inspect';
-import { type RenderedImage, renderImage } from '../../../services/media/images/render';
-import { loadSharp } from '../../../services/media/images/sharp';
 import { sniffImage } from '../../../shared/catalog/media/sniff';
+import { inspectImage } from '../../../shared/images/inspect';
+import { type RenderedImage, renderImage } from '../../../shared/images/render';
+import { loadSharp } from '../../../shared/images/sharp';
 import {
   animation,
   avifOfContainerBrand,

@@ -1,6 +1,6 @@
-import { inspectImage } from '../../../services/media/images/inspect';
-import { loadSharp } from '../../../services/media/images/sharp';
 import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/sniff';
+import { inspectImage } from '../../../shared/images/inspect';
+import { loadSharp } from '../../../shared/images/sharp';
 import { animation, boastfulPng, FORMATS, flatPicture } from '../../support/pictures';
 
 const box = (brands: string): Buffer => {

@@ -104,7 +104,7 @@ test('the client takes types of the api, catalog and kernel, and what is built o
 });
 
 test('the image library is spoken to in one folder, which knows of the service its catalog alone', () => {
-  const of = (path: string): boolean => path.startsWith('services/media/images/');
+  const of = (path: string): boolean => path.startsWith('shared/images/');
   expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);
   const known = (to: string): boolean => of(to) || to === 'sharp' || to.startsWith('shared/catalog/');
   expect(imports.filter(({ to, from }) => of(from) && !known(to)).map(show)).toEqual([]);
@@ -126,7 +126,7 @@ test('a start that touches no image does not load the image library', () => {
       'services/boot/apps',
     ]),
   ).toBe('false');
-  expect(loads(['services/media/images/sharp'], 'at0.loadSharp()')).toBe('true');
+  expect(loads(['shared/images/sharp'], 'at0.loadSharp()')).toBe('true');
 });
 
 test('no file imports itself by way of others, types included', () => {

@@ -1,5 +1,5 @@
 import type { Sharp, SharpOptions } from 'sharp';
-import type { ImageType, VariantName } from '../../../shared/catalog/vocabulary';
+import type { ImageType, VariantName } from '../catalog/vocabulary';
 import { gifBreaksOff } from './gif-breaks-off';
 import { type ImageHeader, inspectImage, PIXELS_MAX } from './inspect';
 import { RefusedImage } from './refused';

@@ -1,5 +1,5 @@
-import { sniffImage } from '../../../shared/catalog/media/sniff';
-import type { ImageType } from '../../../shared/catalog/vocabulary';
+import { sniffImage } from '../catalog/media/sniff';
+import type { ImageType } from '../catalog/vocabulary';
 import { RefusedImage } from './refused';
 import { loadSharp } from './sharp';
 
