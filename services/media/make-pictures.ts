@@ -1,14 +1,16 @@
 import type { MediaFailure, MediaPictures } from '../../shared/catalog/media/media';
-import { assertNever } from '../../shared/kernel/assert-never';
-import { type BlobStore, readWhole } from '../../shared/ports/blob-store';
-import type { MediaTask } from '../../shared/ports/media-tasks';
-import type { Runtime } from '../boot/runtime';
-import type { StoreDeps, WriteContext } from '../command/context';
-import { loadMedia, recordFailure, recordPictures } from '../command/media/service';
+import type { Environment } from '../../shared/catalog/realm';
 import { type RefusalReason, RefusedImage } from '../../shared/images/refused';
 import { type Rendition, renderImage } from '../../shared/images/render';
+import { assertNever } from '../../shared/kernel/assert-never';
+import { type BlobArea, type BlobStore, readWhole } from '../../shared/ports/blob-store';
+import type { MediaTask } from '../../shared/ports/media-tasks';
+import type { StoreDeps, WriteContext } from '../command/context';
+import { loadMedia, recordFailure, recordPictures } from '../command/media/service';
 
-export type PictureDeps = StoreDeps & Pick<Runtime, 'blobs'>;
+export interface PictureDeps extends StoreDeps {
+  readonly blobs: Readonly<Record<Environment, Readonly<Record<BlobArea, BlobStore>>>>;
+}
 
 /** `nothing`: the media is gone, or another has made its pictures. */
 export type PictureOutcome = 'ready' | 'failed' | 'nothing';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ENVIRONMENTS, type Environment } from '../../../shared/catalog/realm';
-import { type SweptArea, sweepMedia } from '../../media/sweep';
+import { type SweptArea, sweepUnusedFiles } from '../../media/sweep';
 import { verb } from '../options';
 import { stopSignal, withSession } from '../session';
 import { table } from '../table';
@@ -22,7 +22,7 @@ export function mediaCommands(program: Command): void {
         const signal = stopSignal();
         const areas: SweptArea[] = [];
         for (const each of environment ? [environment] : ENVIRONMENTS)
-          areas.push(...(await sweepMedia(runtime, each, { dry_run, signal })));
+          areas.push(...(await sweepUnusedFiles(runtime, each, { dry_run, signal })));
         await print({ dry_run, areas }, () => sweepText(areas, dry_run));
       }),
     );

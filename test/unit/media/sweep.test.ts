@@ -1,7 +1,7 @@
 import type { Runtime } from '../../../services/boot/runtime';
 import { deleteMedia } from '../../../services/command/media/service';
 import { makePictures } from '../../../services/media/make-pictures';
-import { type SweptArea, sweepMedia } from '../../../services/media/sweep';
+import { type SweptArea, sweepUnusedFiles } from '../../../services/media/sweep';
 import { FileBlobStore } from '../../../shared/adapters/files/blob-store';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
@@ -31,7 +31,7 @@ afterEach(() => harness.close());
 /** As if it were so many hours later; what is stored meanwhile is as young as it is. */
 function sweepAfter(hours: number, dry_run = false, changed: Partial<Runtime> = {}): Promise<SweptArea[]> {
   const system = { ...runtime.system, now: () => Date.now() + hours * HOUR_MS };
-  return sweepMedia({ ...runtime, ...changed, system }, 'live', { dry_run, signal });
+  return sweepUnusedFiles({ ...runtime, ...changed, system }, 'live', { dry_run, signal });
 }
 const deletedOf = (areas: readonly SweptArea[]) => areas.map(({ area, deleted }) => `${area} ${deleted}`);
 async function hashesIn(area: 'originals' | 'pictures'): Promise<string[]> {
@@ -111,7 +111,7 @@ test('an upload of the same bytes while they are being swept keeps them', () =>
     };
     const blobs = { ...runtime.blobs, live: { ...runtime.blobs.live, originals: sweeping } };
     const parts = { ...runtime, blobs, system: { ...runtime.system, now } };
-    const sweep = async () => deletedOf(await sweepMedia(parts, 'live', { dry_run: false, signal }));
+    const sweep = async () => deletedOf(await sweepUnusedFiles(parts, 'live', { dry_run: false, signal }));
 
     let uploading = true;
     expect(await sweep()).toEqual(['originals 0', 'pictures 0']);
