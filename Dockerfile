@@ -31,6 +31,7 @@ COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY services/demo/pictures services/demo/pictures
+COPY services/demo/catalog.jsonl services/demo/
 # A worker listens for its health alone, where the others listen for all.
 # glibc keeps memory for each thread that pictures were made on, unless it is told not to. Requests make much that is
 # soon of no use: with 64 MB for it (as in `npm start`) Node collects a third as often.

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { readLog } from '../../projections/engine/read-log';
 import { START } from '../../shared/catalog/events/envelope';
 import type { Environment } from '../../shared/catalog/realm';
 import { REALMS } from '../../shared/catalog/realm';
 import type { Store } from '../../shared/catalog/store/store';
 import type { KeyType } from '../../shared/catalog/vocabulary';
 import type { Config } from '../../shared/kernel/config';
-import { type AccountId, generateId, type StoreId } from '../../shared/kernel/ids';
+import {
+  type AccountId,
+  generateId,
+  type ListingId,
+  type PublicationId,
+  type StoreId,
+} from '../../shared/kernel/ids';
 import type { EventStore } from '../../shared/ports/event-store';
 import { createAccount } from '../command/account/service';
 import { createApiKey } from '../command/api-key/service';
@@ -13,25 +20,24 @@ import type { ControlDeps, WriteContext } from '../command/context';
 import { findStore } from '../command/store/service';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem } from '../import/item';
-import type { MediaDeps } from '../import/media-writer';
+import type { ImportDeps } from '../import/media-writer';
 import { runImport } from '../import/run';
 import { writerTo } from '../import/writer';
 import { liveItems, testItems } from './catalog';
 import { type Demo, DemoFiles, type PendingDemo } from './files';
-import { demoRequests } from './requests';
 import { makeStore } from './stores';
 
-export type DemoDeps = ControlDeps & MediaDeps;
+export type DemoDeps = ControlDeps & ImportDeps;
 
 export interface ReadyDemo {
   readonly demo: Demo;
   /** This start made it, or completed it. */
   readonly made: boolean;
-  /** Four requests to paste into a shell, for the service's address, such as `http://127.0.0.1:8080`. */
-  requests(base_url: string): string;
+  /** What the printed requests are about. */
+  readonly listing_id: ListingId;
+  readonly publication_id: PublicationId;
 }
 
-/** The listing and the publication that the requests are about. */
 const SHOWN = { listing: 'Cerámica', publication: 'taza-amancay' };
 
 type PendingKey = 'public_key' | 'secret_key' | 'test_public_key' | 'test_secret_key';
@@ -66,17 +72,10 @@ async function isEmpty(deps: DemoDeps): Promise<boolean> {
 
 /** The head alone does not tell: on a server it may be another realm's, or the server's own. */
 async function hasEvents(events: EventStore): Promise<boolean> {
-  if ((await events.head()) === START) return false;
-  const stop = new AbortController();
-  try {
-    for await (const batch of events.subscribe({ after: START, signal: stop.signal, batch_size: 1 })) {
-      if (batch.events.length > 0) return true;
-      if (batch.caught_up) return false;
-    }
-    return true;
-  } finally {
-    stop.abort();
-  }
+  const to = await events.head();
+  for await (const batch of readLog(events, { after: START, to, batch_size: 1 }))
+    if (batch.events.length > 0) return true;
+  return false;
 }
 
 function newDemo({ system }: DemoDeps): PendingDemo {
@@ -143,9 +142,7 @@ async function makeKeys(
 async function ready(deps: DemoDeps, demo: Demo, made: boolean): Promise<ReadyDemo | undefined> {
   const store = await findStore(deps, { environment: 'live', id: demo.store_id as StoreId });
   if (!store) return undefined;
-  const places = {
-    listing_id: listingIdOf(store, SHOWN.listing, 1),
-    publication_id: publicationIdOf(store, SHOWN.publication, 1),
-  };
-  return { demo, made, requests: (base_url) => demoRequests(demo, places, base_url) };
+  const listing_id = listingIdOf(store, SHOWN.listing, 1);
+  const publication_id = publicationIdOf(store, SHOWN.publication, 1);
+  return { demo, made, listing_id, publication_id };
 }

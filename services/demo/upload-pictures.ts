@@ -12,16 +12,16 @@ import { updateListing } from '../command/listing/service';
 import { findStore } from '../command/store/service';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem, PublicationItem } from '../import/item';
-import { type MediaDeps, type MediaWriter, mediaWriterTo } from '../import/media-writer';
-import { liveItems, testItems } from './catalog';
+import { type ImportDeps, type MediaWriter, mediaWriterTo } from '../import/media-writer';
+import { DEMO_FOLDER, liveItems, testItems } from './catalog';
 import { type Demo, DemoFiles } from './files';
 
-/** JPEG files, beside the sources: the build compiles TypeScript alone, so they are read from there. */
-const FOLDER = join(__dirname, '../../../services/demo/pictures');
+/** JPEG files, named after what they show. */
+const FOLDER = join(DEMO_FOLDER, 'pictures');
 
 /** What one store's pictures are uploaded with. */
 interface Upload {
-  readonly deps: MediaDeps;
+  readonly deps: ImportDeps;
   readonly context: WriteContext;
   readonly environment: Environment;
   readonly store: Store;
@@ -33,7 +33,7 @@ interface Upload {
  * earlier run was interrupted. Does nothing for a demo that has had its pictures, whatever became of them since.
  */
 export async function uploadDemoPictures(
-  deps: MediaDeps,
+  deps: ImportDeps,
   config: Config,
   demo: Demo,
   signal: AbortSignal,

@@ -1,7 +1,6 @@
 import { ALT_MAX } from '../../shared/api/requests/writes';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
 import { sameValue } from '../../shared/kernel/same-value';
-import type { Runtime } from '../boot/runtime';
 import { mediaAggregate } from '../command/aggregates';
 import type { StoreDeps, WriteContext } from '../command/context';
 import { load } from '../command/execute';
@@ -9,11 +8,12 @@ import { Inspector, keepOriginal } from '../command/media/originals';
 import { uploadMedia } from '../command/media/service';
 import { findPublication, updatePublication } from '../command/publication/service';
 import { existingMedia } from '../command/references';
+import type { MediaDeps } from '../command/route-deps';
 import { arrangeMedia } from './arrange-media';
 import type { ImportTarget, Presence } from './target';
 
-/** What uploading needs besides the log. */
-export type MediaDeps = StoreDeps & Pick<Runtime, 'blobs' | 'mediaTasks'>;
+/** What writing and uploading into stores needs. */
+export type ImportDeps = StoreDeps & MediaDeps;
 
 /** How an import uploads into one store: what a request may not upload, it may not either. */
 export interface MediaWriter {
@@ -24,7 +24,7 @@ export interface MediaWriter {
   showMedia(id: PublicationId, media_ids: readonly MediaId[]): Promise<void>;
 }
 
-export function mediaWriterTo(deps: MediaDeps, context: WriteContext, target: ImportTarget): MediaWriter {
+export function mediaWriterTo(deps: ImportDeps, context: WriteContext, target: ImportTarget): MediaWriter {
   const { environment, store_id } = target;
   const { originals } = deps.blobs[environment];
   const inspector = new Inspector();

@@ -8,7 +8,7 @@ import type { NewPublication } from '../command/publication/body';
 import { putPublication } from '../command/publication/service';
 import type { NewReview } from '../command/review/body';
 import { postReview } from '../command/review/service';
-import { type MediaDeps, type MediaWriter, mediaWriterTo } from './media-writer';
+import { type ImportDeps, type MediaWriter, mediaWriterTo } from './media-writer';
 import type { ImportTarget, Presence } from './target';
 
 /** `deleted`: the merchant deleted it; nothing was written, and nothing ever will be under this id. */
@@ -24,7 +24,7 @@ export interface CatalogWriter extends MediaWriter {
 }
 
 /** Through the write side's services, so that an import passes the same rules as a request. */
-export function writerTo(deps: MediaDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
+export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
   const { environment, store_id } = target;
   const place = { events: deps.events[environment], realm: environment };
   return {

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { startAllInOne } from '../../services/boot/all-in-one';
+import { demoRequests } from '../../services/demo/announce';
 import { ensureDemo } from '../../services/demo/ensure';
 import { parseConfig } from '../../shared/kernel/config';
 import { withTempDir } from '../support/temp-dir';
@@ -15,7 +16,7 @@ test('the requests that a new demo prints are answered as they say', () =>
     try {
       const ready = (await ensureDemo(service.runtime, config))!;
       expect(await service.pipelines.caughtUp(10_000)).toBe(true);
-      const text = ready.requests(service.url);
+      const text = demoRequests(ready, service.url);
 
       const key = async (name: 'public_key' | 'secret_key') => {
         expect(text).toContain(`'X-API-Key: ${ready.demo[name]}'`);

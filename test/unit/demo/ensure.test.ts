@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
+import { demoRequests } from '../../../services/demo/announce';
 import { ensureDemo, type ReadyDemo } from '../../../services/demo/ensure';
 import { hashKey } from '../../../shared/catalog/api-key/api-key';
 import { type DomainEvent, decodeEvent } from '../../../shared/catalog/events/codec';
@@ -103,7 +104,7 @@ test('the second start makes nothing, and still knows the requests', () =>
       const again = await demo();
       expect(again?.made).toBe(false);
       expect(await Promise.all(Object.values(runtime.events).map((store) => store.head()))).toEqual(heads);
-      const requests = again!.requests('http://127.0.0.1:8080');
+      const requests = demoRequests(again!, 'http://127.0.0.1:8080');
       expect(requests.match(/^# \d/gm)).toEqual(['# 1', '# 2', '# 3', '# 4']);
       expect(requests).toContain(again!.demo.secret_key);
     }),
