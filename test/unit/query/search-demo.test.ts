@@ -67,7 +67,7 @@ function stories(servers: ServerUrls = {}): void {
   });
 
   test('every product is found first by its own title', async () => {
-    const shown = products.filter(({ fields }) => fields.visibility === 'public');
+    const shown = products.filter(({ fields }) => fields.visibility !== 'private');
     expect(shown.length).toBeGreaterThan(60);
     for (const { fields } of shown) expect((await titles(String(fields.title)))[0]).toBe(fields.title);
   });
