@@ -1,13 +1,16 @@
 import type { Express } from 'express';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { buildApp } from '../../shared/http/app';
-import { Authenticator } from '../../shared/http/authenticator';
-import type { ReadyCheck } from '../../shared/http/health';
-import { loadTokenKeys, TokenCodec } from '../../shared/http/tokens';
+import { Authenticator } from '../../shared/http/auth';
+import type { ReadyCheck } from '../../shared/http/operational';
+import { loadTokenKeys } from '../../shared/http/token-keys';
+import { TokenCodec } from '../../shared/http/tokens';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { authEndpoints } from '../auth/endpoints';
 import { recordApiKeyUse } from '../command/api-key/service';
 import { commandRoutes } from '../command/routes';
+import { docsRoutes } from '../docs/routes';
+import { pictureRoute } from '../media/public-files';
 import { readPipelines } from '../metrics/pipeline-reading';
 import { queryRoutes } from '../query/routes';
 import type { RecordView } from '../query/view-counter';
@@ -52,6 +55,7 @@ export async function buildCommandApp(
     ...shared,
     idempotency_store: runtime.idempotency,
     routes: commandRoutes({ system, events, views, log, blobs, mediaTasks, onCache: metrics.onCache }),
+    public_routes: docsRoutes(),
     auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }),
   });
 }
@@ -66,5 +70,5 @@ export async function buildQueryApp(
   const { views, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, system, pictures, recordView, onCache: metrics.onCache });
-  return buildApp({ ...shared, routes, pictures });
+  return buildApp({ ...shared, routes, public_routes: [...docsRoutes(), pictureRoute(pictures)] });
 }

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
-import { refuseUnreadable } from '../../shared/http/unreadable-request';
+import { refuseUnreadable } from '../../shared/http/errors';
 
 const GRACE_MS = 10_000;
 const IDLE_MS = 250;

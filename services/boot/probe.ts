@@ -1,4 +1,4 @@
-import { buildProbeApp } from '../../shared/http/probe-app';
+import { buildProbeApp } from '../../shared/http/app';
 import { readPipelines } from '../metrics/pipeline-reading';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';

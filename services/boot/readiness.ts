@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
-import type { ReadyCheck } from '../../shared/http/health';
+import type { ReadyCheck } from '../../shared/http/operational';
 import type { Tier } from '../../shared/ports/rate-limiter';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';

@@ -1,7 +1,7 @@
 import { writeQuerySchema } from '../../shared/api/requests/writes';
-import { assertIfMatch } from '../../shared/http/etag';
+import { storeOf } from '../../shared/http/auth';
+import { assertIfMatch } from '../../shared/http/respond';
 import type { ApiRequest } from '../../shared/http/route';
-import { storeOf } from '../../shared/http/store-scope';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';

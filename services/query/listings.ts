@@ -1,6 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
-import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
+import { pageMeta } from '../../shared/http/validation';
 import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { countListings, EXPANSIONS, partsFor, presentListing } from './present';
 import { parseRead } from './read-query';

@@ -1,8 +1,8 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { ListQuery } from '../../shared/api/requests/reads';
 import type { SortOrder } from '../../shared/catalog/sorting';
-import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
+import { pageMeta } from '../../shared/http/validation';
 import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';

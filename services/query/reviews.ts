@@ -1,8 +1,8 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ReviewCounts } from '../../shared/catalog/publication/document';
-import { pageMeta } from '../../shared/http/pagination';
 import type { Answer, ApiRequest } from '../../shared/http/route';
+import { pageMeta } from '../../shared/http/validation';
 import { findById, openForId } from './find-by-id';
 import { orderWithin, pageOf, sortModeOf } from './list-query';
 import { parseRead } from './read-query';

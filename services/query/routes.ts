@@ -2,7 +2,7 @@ import type { ApiOperation } from '../../shared/api/operations/operation';
 import { reads } from '../../shared/api/operations/reads';
 import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
-import type { Pictures } from '../../shared/http/pictures';
+import type { Pictures } from '../../shared/http/route';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/active-view';

@@ -1,9 +1,8 @@
 import type { StoredDocument } from '../../shared/catalog/documents';
 import type { Environment } from '../../shared/catalog/realm';
 import type { StoreDocument } from '../../shared/catalog/store/document';
-import type { Pictures } from '../../shared/http/pictures';
-import type { ApiRequest } from '../../shared/http/route';
-import { storeOf } from '../../shared/http/store-scope';
+import { storeOf } from '../../shared/http/auth';
+import type { ApiRequest, Pictures } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ActiveView } from '../../shared/ports/active-view';

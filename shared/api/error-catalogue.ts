@@ -1,14 +1,16 @@
-import type { Condition } from '../kernel/errors';
+import type { JsonObject } from '../catalog/events/envelope';
+import type { KeyType } from '../catalog/vocabulary';
+import type { CatalogError, Condition, Fault } from '../kernel/errors';
 import type { ErrorCode } from './responses/errors';
 
-/** What a condition is on the wire. */
+/** How a condition is sent. */
 export interface ErrorRow {
   readonly status: number;
   /** `error.code` of the structured body (spec, "Codes by status"). */
   readonly code: ErrorCode;
-  /** For people; never with internals. */
+  /** For people. Never tells internals. */
   readonly message: string;
-  /** What `Retry-After` says where the error itself does not know better, in seconds. */
+  /** The default of `Retry-After`, in seconds. */
   readonly retry_after_s?: number;
 }
 
@@ -70,3 +72,47 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   database_timeout: row(500, 'DATABASE_TIMEOUT', 'The database did not answer in time', 2),
   internal: row(500, 'INTERNAL_ERROR', 'An internal error occurred'),
 };
+
+/** What `X-RateLimit-Tier` and `error.tier` say (spec, "Rate-limit headers"). */
+export type TierName = `${KeyType}_key`;
+
+/** Makes the plain error body of `/auth/*`. */
+export function authErrorBody(failure: CatalogError): JsonObject {
+  const { status } = errorCatalogue[failure.condition];
+  return { code: status, status: 'error', message: messageOf(failure) };
+}
+
+/** Makes the structured error body of everything else. `message` is on 400 only, `error.tier` on 429 only. */
+export function errorBody(failure: CatalogError, tier?: TierName): JsonObject {
+  const row = errorCatalogue[failure.condition];
+  const error: JsonObject = { code: row.code, message: messageOf(failure) };
+  if (failure.faults.length > 0) error.details = detailsOf(failure.faults);
+  if (failure.condition === 'rate_limited' && tier !== undefined) error.tier = tier;
+  const brief = row.status === 400 ? { message: row.message } : {};
+  return { code: row.status, status: 'error', ...brief, error };
+}
+
+/** Returns the first fault, and all of them in `errors` (decisions §4). */
+function detailsOf(faults: readonly Fault[]): JsonObject {
+  const errors = faults.map(({ field, constraint, condition }) => ({
+    field,
+    constraint,
+    code: errorCatalogue[condition].code,
+  }));
+  const { field, constraint } = errors[0]!;
+  return { field, constraint, errors };
+}
+
+function messageOf(failure: CatalogError): string {
+  const { message } = errorCatalogue[failure.condition];
+  const [fault] = failure.faults;
+  if (failure.condition === 'internal') return message;
+  if (failure.message !== '') return failure.message;
+  return fault === undefined ? message : `${fault.field}: ${fault.constraint}`;
+}
+
+/** Makes the body of `/health/ready` while it is not, with the state of each part. */
+export function notReadyBody(details: JsonObject): JsonObject {
+  const { status, code, message } = errorCatalogue.unavailable;
+  return { code: status, status: 'error', error: { code, message, details } };
+}

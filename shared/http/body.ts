@@ -3,11 +3,11 @@ import express, { type Request, type Response } from 'express';
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 
-/** Of a JSON body, after it is decompressed. */
+/** The limit of a JSON body after decompression. */
 const BODY_BYTES_MAX = 1_048_576;
-/** What a coding may add to bytes that it cannot make fewer. */
+/** What compression may add to bytes that it cannot shrink. */
 const ENCODING_BYTES_MAX = 1_024;
-/** Nothing in the interface is nested deeper than a few levels; what walks a value may do so by recursion. */
+/** Nothing in the interface is nested deeper than a few levels. Code that walks a body may use recursion. */
 const DEPTH_MAX = 32;
 
 const parseJson = express.json({
@@ -16,14 +16,15 @@ const parseJson = express.json({
   strict: false,
   verify: (req, _res, bytes) => {
     if (bytes.length === 0) assertNeedsNone(req.method);
-    // The parser would put replacement characters in silence where the bytes are no text.
+    // The parser would silently put replacement characters in place of other bytes.
     if (!isUtf8(bytes)) throw new Error('not UTF-8');
   },
 });
 
 /**
- * The JSON object of a request; `{}` where it has no body. Throws `malformed_request` for what is no JSON object, a
- * PATCH without a body included, `unsupported_content_type` for another type, charset or encoding, `too_large`.
+ * Reads the JSON object of a request. Returns `{}` if it has no body. Rejects with `malformed_request` for what is no
+ * JSON object and for a PATCH without a body, with `unsupported_content_type` for another type, charset or encoding, and
+ * with `too_large`.
  */
 export async function readBody(req: Request, res: Response): Promise<JsonObject> {
   if (!hasBody(req)) {
@@ -37,7 +38,7 @@ export async function readBody(req: Request, res: Response): Promise<JsonObject>
   if (Number(req.headers['content-length'] ?? 0) > bytesMax(req)) throw tooLarge();
   await new Promise<void>((resolve, reject) => {
     parseJson(req, res, (error?: unknown) => (error ? reject(bodyFailure(error)) : resolve()));
-    // The parser tells of too much when all of it has come, which may be never.
+    // The parser rejects a body that is too large only at its end, which may never come.
     if (req.headers['content-length'] === undefined) refuseMore(req, () => reject(tooLarge()));
   });
   const body = req.body as JsonValue;
@@ -50,10 +51,7 @@ export async function readBody(req: Request, res: Response): Promise<JsonObject>
   return body;
 }
 
-/**
- * A patch says by its body alone what it is to do: without one it was cut off on its way. Of a POST the missing fields
- * tell the same.
- */
+/** A PATCH without a body has been cut off on its way. A POST without one fails on its missing fields. */
 function assertNeedsNone(method: string | undefined): void {
   if (method === 'PATCH')
     throw new CatalogError('malformed_request', { message: 'The body must be a JSON object' });
@@ -65,7 +63,7 @@ export function hasBody(req: Request): boolean {
   return Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-/** As it is sent: compressed it is hardly ever longer than what it says. */
+/** The limit before decompression. */
 function bytesMax(req: Request): number {
   return req.headers['content-encoding'] === undefined ? BODY_BYTES_MAX : BODY_BYTES_MAX + ENCODING_BYTES_MAX;
 }
@@ -84,7 +82,7 @@ function refuseMore(req: Request, refuse: () => void): void {
 const tooLarge = (cause?: unknown): CatalogError =>
   new CatalogError('too_large', { message: `The body is larger than ${BODY_BYTES_MAX} bytes`, cause });
 
-/** The parser's own failures, by their `type`; those of decompression have none. */
+/** Maps the parser's failures by their `type`. Those of decompression have none. */
 function bodyFailure(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error;
   const type = error instanceof Error && 'type' in error ? error.type : undefined;
@@ -101,7 +99,7 @@ function bodyFailure(error: unknown): CatalogError {
   }
 }
 
-/** By breadth, since a body built to be deep would exhaust the stack. */
+/** Walks by breadth: a body built to be deep would exhaust the stack. */
 function isDeeperThan(value: JsonValue, depth_max: number): boolean {
   let level: JsonValue[] = [value];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,13 +1,16 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
+import * as ipaddr from 'ipaddr.js';
+import proxyAddr from 'proxy-addr';
 import type { KeyType } from '../catalog/vocabulary';
-import type { Config } from '../kernel/config';
+import { type Config, ConfigError } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
 import type { RateLimiter, Tier, Verdict } from '../ports/rate-limiter';
-import { clientAddress } from './client-address';
-import { contextOf } from './context';
 import type { HttpMetrics } from './metrics';
+import { requestContext } from './request';
 
 const WARN_EVERY_MS = 10_000;
 
@@ -20,7 +23,7 @@ export interface KnownKey {
 export interface LimitsOptions {
   readonly config: Config;
   readonly limiter: RateLimiter;
-  /** Of this process alone, for when `limiter` cannot be asked. */
+  /** Counts in this process alone. Used when `limiter` fails; without it such requests pass unlimited. */
   readonly fallback_limiter?: RateLimiter | undefined;
   readonly system: System;
   readonly log: Logger;
@@ -28,8 +31,8 @@ export interface LimitsOptions {
 }
 
 /**
- * The rate limits of decisions §8. Each method takes one token of the right bucket, puts the headers on the response
- * and throws `rate_limited` where the bucket is empty. A limiter that fails never fails the request.
+ * The rate limits of decisions §8. Each method takes one token from the right bucket, sets the rate-limit headers and
+ * throws `rate_limited` if the bucket is empty. A limiter that fails never fails the request.
  */
 export class Limits {
   private readonly options: LimitsOptions;
@@ -47,20 +50,20 @@ export class Limits {
     this.auth = { burst, refill_per_s: per_second, limit: per_second, per_day: null };
   }
 
-  /** `/api/*`: the key's bucket, or the address's at the public tier where no valid key stands behind the request. */
+  /** `/api/*`: takes from the key's bucket, or from the address's at the public tier if the request has no valid key. */
   async admitApi(req: Request, res: Response, key: KnownKey | undefined): Promise<void> {
     const type = key?.key_type ?? 'public';
     const subject = key === undefined ? `ip:${this.addressOf(req)}` : `key:${key.api_key_id}`;
     await this.admit(res, 'api', subject, this.api[type], type);
   }
 
-  /** `/auth/*`: one bucket per endpoint and key, or address. */
+  /** `/auth/*`: takes from a bucket per endpoint and key, or address. */
   async admitAuth(req: Request, res: Response, endpoint: string, key: KnownKey | undefined): Promise<void> {
     const whose = key === undefined ? `ip:${this.addressOf(req)}` : key.api_key_id;
     await this.admit(res, 'auth', `auth:${endpoint}:${whose}`, this.auth, key?.key_type ?? 'public');
   }
 
-  /** OPTIONS, which never carries a token, has a bucket apart: refused calls do not keep a browser from asking. */
+  /** OPTIONS never carries a token. It has a bucket of its own, so that refused calls do not block preflights. */
   async admitOptions(req: Request, res: Response): Promise<void> {
     await this.admit(res, 'options', `options:ip:${this.addressOf(req)}`, this.api.public, 'public');
   }
@@ -73,7 +76,7 @@ export class Limits {
     type: KeyType,
   ): Promise<void> {
     const verdict = await this.take(subject, tier);
-    contextOf(res).tier = `${type}_key`;
+    requestContext(res).tier = `${type}_key`;
     res.setHeader('X-RateLimit-Limit', String(verdict.limit));
     res.setHeader('X-RateLimit-Remaining', String(verdict.remaining));
     res.setHeader('X-RateLimit-Reset', String(verdict.reset_s));
@@ -106,4 +109,40 @@ export class Limits {
 function apiTier(setting: Config['RATE_LIMIT_PUBLIC']): Tier {
   const { per_minute, per_day, burst } = setting;
   return { burst, refill_per_s: per_minute / 60, limit: per_minute, per_day };
+}
+
+/**
+ * Returns a function that names a client for its rate-limit bucket: by IPv4 address, or by the /64 of an IPv6 address,
+ * which is what a provider gives one customer. `X-Forwarded-For` counts only as far as `TRUST_PROXY` goes: a number of
+ * hops, or addresses (`loopback`, `10.0.0.0/8`, …) separated by commas. Throws `ConfigError` if it is neither.
+ */
+export function clientAddress(trust_proxy: string): (req: IncomingMessage) => string {
+  const trust = parseTrust(trust_proxy.trim());
+  return (req) => {
+    const address = proxyAddr(req, trust);
+    return networkOf(address) ?? networkOf(req.socket.remoteAddress ?? '') ?? 'unknown';
+  };
+}
+
+function parseTrust(setting: string): (address: string, hop: number) => boolean {
+  if (setting === '') return () => false;
+  if (/^\d+$/.test(setting)) return (_address, hop) => hop < Number(setting);
+  try {
+    return proxyAddr.compile(setting.split(',').map((address) => address.trim()));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`configuration: TRUST_PROXY: a number of hops or addresses (${reason})`);
+  }
+}
+
+/** Returns undefined for what is no address: a forwarded header may say anything. */
+function networkOf(text: string): string | undefined {
+  const address = text.replace(/%.*$/, '');
+  if (isIP(address) === 0) return undefined;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
 }

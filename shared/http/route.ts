@@ -1,60 +1,98 @@
+import type { Request, Response } from 'express';
 import type { ApiOperation, Method } from '../api/operations/operation';
 import type { JsonObject } from '../catalog/events/envelope';
 import type { Presentable } from '../catalog/json-text';
+import type { Environment } from '../catalog/realm';
 import type { Permission } from '../catalog/vocabulary';
+import type { Condition } from '../kernel/errors';
+import type { BlobStore } from '../ports/blob-store';
 import type { Operation } from '../ports/idempotency-store';
-import type { Principal } from './principal';
-import type { FileAnswer } from './send-file';
+import type { KnownKey } from './rate-limit';
+import type { Principal } from './request';
 import type { Upload } from './upload';
+import type { QueryParameters } from './validation';
 
-/** Every value of every query parameter, in order; a parameter that is not there has no entry. */
-export type QueryParameters = Readonly<Record<string, readonly string[]>>;
+/** An endpoint of `/api` that this process serves. */
+export interface Route {
+  readonly method: Method;
+  /** From the root, in Express 5 syntax: `/api/listing/:id`. Parameters named `id` must be UUIDs. */
+  readonly path: string;
+  readonly permission: Permission;
+  /** Further permissions that a query parameter or a field of a form needs, by its name. */
+  readonly field_permissions?: Readonly<Record<string, Permission>>;
+  readonly handler: (request: ApiRequest) => Promise<Answer>;
+  /** For a route that takes a file: what stores it. The handler gets its result as the body's `file`. */
+  readonly upload?: Upload;
+}
 
 /** A request to `/api/*` that has passed rate limit, authentication and the route's permission. */
 export interface ApiRequest {
-  readonly method: Route['method'] | 'HEAD';
+  readonly method: Method | 'HEAD';
   readonly principal: Principal;
-  /** Path parameters; ids are already checked to be UUIDs, in lower case. */
+  /** Path parameters. Ids are already checked to be UUIDs, in lower case. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryParameters;
-  /** The parsed JSON object of a write; `{}` where there is no body. */
+  /** The parsed JSON object of a write. `{}` if there is no body. */
   readonly body: JsonObject;
   readonly request_id: string;
-  /** Of a write with an `Idempotency-Key`: what it stands for, and whether it may be done already. */
+  /** For a write with an `Idempotency-Key`: its operation, and whether an earlier attempt may have been written. */
   readonly operation?: Operation & { readonly idempotency_key: string };
-  /** A request header, by its name in lower case. */
+  /** Returns a request header by its name in lower case. */
   header(name: string): string | undefined;
 }
 
-/** What a handler answers with; the envelope, ETag and 304 are made from it in `send.ts`. */
+/** What a handler returns. `respond.ts` makes the envelope, the ETag and the 304 of it. */
 export interface Answer {
   readonly status?: 200 | 201;
   readonly data: Presentable;
   /** For lists: `meta` beside `data` (spec, "Paginated envelope"). */
   readonly meta?: JsonObject;
-  /** The resource's own version: the part of its ETag that `If-Match` compares. Left out for lists. */
+  /** The resource's version: the part of its ETag that `If-Match` compares. Left out for lists. */
   readonly version?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a read: what is sent instead of `data`. */
+  /** For a read: what is sent instead of `data`. */
   readonly file?: FileAnswer;
 }
 
-/** An endpoint of `/api` that this process serves. */
-export interface Route {
-  readonly method: Method;
-  /** Below the root, Express 5 syntax: `/api/listing/:id`. Parameters named `id` must be UUIDs. */
-  readonly path: string;
-  readonly permission: Permission;
-  /** What a query parameter or a field of a form needs besides, by its name. */
-  readonly field_permissions?: Readonly<Record<string, Permission>>;
-  readonly handler: (request: ApiRequest) => Promise<Answer>;
-  /** Where it takes a file, which is then in the body's `file` as what `keep` has made of it. */
-  readonly upload?: Upload;
+/** Bytes of the blob store as an answer. */
+export interface FileAnswer {
+  readonly blobs: Pick<BlobStore, 'size' | 'read'>;
+  readonly hash: string;
+  readonly content_type: string;
+  /** The error if the bytes are not there. */
+  readonly missing: Condition;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The route that answers an operation of the interface. */
+/** Where pictures are read from. */
+export type Pictures = Readonly<Record<Environment, FileAnswer['blobs']>>;
+
+/** Makes the route that answers an operation of the interface. */
 export function routeOf(operation: ApiOperation, handler: Route['handler'], upload?: Upload): Route {
   const { method, path, permission, field_permissions } = operation;
-  const besides = { ...(field_permissions && { field_permissions }), ...(upload && { upload }) };
-  return { method, path, permission, handler, ...besides };
+  const optional = { ...(field_permissions && { field_permissions }), ...(upload && { upload }) };
+  return { method, path, permission, handler, ...optional };
 }
+
+/** A GET that needs no token and has no rate limit, such as `/docs` or a picture. */
+export interface PublicRoute {
+  readonly path: string;
+  readonly serve: (req: Request, res: Response) => void | Promise<void>;
+}
+
+/** A request to `/auth/*` whose key or token is valid. */
+export interface AuthExchange extends KnownKey {
+  /** Returns `data`. Throws a `CatalogError` for a body that does not fit. */
+  respond(body: JsonObject): JsonObject;
+}
+
+/** One endpoint of `/auth/*`. The rate limit depends on who asks and applies before the body is read. */
+export interface AuthEndpoint {
+  /** Part of its rate-limit buckets' names. */
+  readonly name: string;
+  /** Finds who asks from the headers alone, by their names in lower case. Rejects with the error to answer with. */
+  open(header: (name: string) => string | undefined): Promise<AuthExchange>;
+}
+
+/** By path, such as `/auth/token`. All of them take POST. */
+export type AuthEndpoints = Readonly<Record<string, AuthEndpoint>>;

@@ -1,20 +1,38 @@
-import { hash } from 'node:crypto';
+import { hash, sign, verify } from 'node:crypto';
 import jwt from 'jsonwebtoken';
+import { z } from 'zod';
+import type { JsonObject } from '../catalog/events/envelope';
+import { environmentSchema, keyTypeSchema, permissionSchema } from '../catalog/vocabulary';
+import { LRUCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
-import { generateId } from '../kernel/ids';
+import { type AccountId, type AnyId, type ApiKeyId, generateId, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
-import { signEdDsa, verifyEdDsa } from './eddsa';
-import type { KeyRing, TokenKey } from './key-ring';
-import { type TokenClaims, tokenClaimsSchema } from './token-claims';
+import { isUuid } from '../kernel/uuid';
+import type { KeyRing, TokenKey } from './token-keys';
 
-export type { KeyRing } from './key-ring';
-export type { TokenClaims } from './token-claims';
-export { loadTokenKeys } from './token-keys';
-
-/** Tokens whose signature was checked and that need no second check; about 1 KB each. */
+/** Tokens whose signature was checked and that need no second check. About 1 KB each. */
 const VERIFIED_MAX = 10_000;
 
-/** What a token grants; the rest of its claims are made when it is signed. */
+const id = <Id extends AnyId>() => z.custom<Id>((value) => typeof value === 'string' && isUuid(value));
+
+/** A token's payload (spec, "Token claims"; decisions §7). Checked after the signature: old code may have signed it. */
+const tokenClaimsSchema = z.object({
+  iss: z.string(),
+  jti: z.string(),
+  env: environmentSchema,
+  api_key_id: id<ApiKeyId>(),
+  account_id: id<AccountId>(),
+  key_type: keyTypeSchema,
+  stores: z.array(id<StoreId>()),
+  permissions: z.array(permissionSchema),
+  /** Unix seconds. */
+  iat: z.int(),
+  exp: z.int(),
+});
+
+export type TokenClaims = z.infer<typeof tokenClaimsSchema>;
+
+/** What a token grants. The rest of its claims are made when it is signed. */
 export type TokenGrant = Omit<TokenClaims, 'iss' | 'jti' | 'iat' | 'exp'>;
 
 export interface TokenCodecOptions {
@@ -24,18 +42,18 @@ export interface TokenCodecOptions {
   readonly system: System;
 }
 
-/** Signs and verifies bearer tokens (decisions §7). Knows nothing of whether a token's key still stands. */
+/** Signs and verifies bearer tokens (decisions §7). Does not check whether the token's key is still valid. */
 export class TokenCodec {
   private readonly options: TokenCodecOptions;
   private readonly keys: ReadonlyMap<string, TokenKey>;
-  private readonly verified = new Map<string, TokenClaims>();
+  private readonly verified = new LRUCache<string, TokenClaims>({ max: VERIFIED_MAX });
 
   constructor(options: TokenCodecOptions) {
     this.options = options;
     this.keys = new Map(options.ring.map((key) => [key.kid, key]));
   }
 
-  /** A token that is valid for `ttl_s` seconds from now. */
+  /** Signs a token that is valid for `ttl_s` seconds from now. */
   sign(grant: TokenGrant, ttl_s: number): string {
     const { ring, issuer, system } = this.options;
     const [key] = ring;
@@ -55,11 +73,11 @@ export class TokenCodec {
       this.verified.delete(name);
       throw new CatalogError('token_expired');
     }
-    if (known === undefined) this.remember(name, claims);
+    if (known === undefined) this.verified.set(name, claims);
     return claims;
   }
 
-  /** Signature, issuer and shape; `exp` is the caller's, so that both ways of signing meet the same check. */
+  /** Checks signature, issuer and shape. The caller checks `exp`, so that both ways of signing meet the same check. */
   private check(token: string): TokenClaims {
     const payload = this.checkSignature(token);
     const parsed = tokenClaimsSchema.safeParse(payload);
@@ -78,7 +96,7 @@ export class TokenCodec {
     }
   }
 
-  /** Of the token's `kid`, and only where the token names that key's own algorithm: no `none`, no confusion of kinds. */
+  /** Returns the key of the token's `kid` if the token names that key's own algorithm: no `none`, no algorithm confusion. */
   private keyOf(token: string): TokenKey | undefined {
     const parts = token.split('.');
     if (parts.length !== 3 || !parts.every(isCanonical)) return undefined;
@@ -87,19 +105,33 @@ export class TokenCodec {
       alg?: unknown;
       crit?: unknown;
     };
-    // An extension that must be understood and is not: RFC 7515 §4.1.11 has it refused.
+    // A token with an extension that must be understood is refused (RFC 7515 §4.1.11).
     if (typeof header.kid !== 'string' || header.crit !== undefined) return undefined;
     const key = this.keys.get(header.kid);
     return key?.alg === header.alg ? key : undefined;
   }
-
-  private remember(name: string, claims: TokenClaims): void {
-    this.verified.set(name, claims);
-    if (this.verified.size > VERIFIED_MAX) this.verified.delete(this.verified.keys().next().value!);
-  }
 }
 
-/** One spelling per token: base64url would else let the last character's unused bits differ. */
+/** Rejects other spellings of the same token: base64url ignores unused bits of the last character. */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
+}
+
+/** Signs with Ed25519 (RFC 8037), which `jsonwebtoken` does not support. */
+function signEdDsa(payload: object, key: TokenKey & { signing: NonNullable<TokenKey['signing']> }): string {
+  const input = `${encode({ alg: 'EdDSA', typ: 'JWT', kid: key.kid })}.${encode(payload)}`;
+  return `${input}.${sign(null, Buffer.from(input), key.signing).toString('base64url')}`;
+}
+
+/** Returns the payload of a validly signed token, else undefined. Does not check its claims. */
+function verifyEdDsa(token: string, key: TokenKey): JsonObject | undefined {
+  const end = token.lastIndexOf('.');
+  const signature = Buffer.from(token.slice(end + 1), 'base64url');
+  if (!verify(null, Buffer.from(token.slice(0, end)), key.verifying, signature)) return undefined;
+  const payload = token.slice(token.indexOf('.') + 1, end);
+  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as JsonObject;
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
 }

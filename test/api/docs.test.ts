@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DOCS_PATHS } from '../../shared/http/docs/files';
+import { DOCS_PATHS } from '../../services/docs/page/files';
 import { type Harness, type Reply, startHarness } from '../support/harness';
 
 let harness: Harness;
@@ -49,7 +49,7 @@ describe('/docs', () => {
   });
 
   test('every script of its folder is served', () => {
-    const folder = join(__dirname, '..', '..', 'shared', 'http', 'docs');
+    const folder = join(__dirname, '..', '..', 'services', 'docs', 'page');
     const scripts = readdirSync(folder).filter((name) => name.endsWith('.mjs'));
     expect(scripts.map((name) => `/docs/${name}`).sort()).toEqual(
       DOCS_PATHS.filter((path) => path.endsWith('.mjs')).sort(),

@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { buildCommandApp } from '../../services/boot/apps';
-import { refuseUnreadable } from '../../shared/http/unreadable-request';
+import { refuseUnreadable } from '../../shared/http/errors';
 import type { Reply } from '../support/harness';
 import { avifOfContainerBrand, boastfulPng, FORMATS, flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';

@@ -1,5 +1,5 @@
 import type { MediaDeps } from '../../services/command/route-deps';
-import type { Pictures } from '../../shared/http/pictures';
+import type { Pictures } from '../../shared/http/route';
 import type { BlobStore } from '../../shared/ports/blob-store';
 
 /** For tests that upload nothing: whatever is asked of it fails. */

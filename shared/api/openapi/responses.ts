@@ -1,14 +1,20 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../../catalog/events/envelope';
-import { type Area, areaOf } from '../../http/context';
-import { errorBody } from '../../http/send-error';
 import { CatalogError, type Condition } from '../../kernel/errors';
-import { errorCatalogue } from '../error-catalogue';
+import { authErrorBody, errorBody, errorCatalogue } from '../error-catalogue';
 import type { ResponseHeader } from '../headers';
 import type { Contents, Operation, Success } from '../operations/operation';
 import { referTo } from './json-schemas';
 
 type Names = ReadonlyMap<z.ZodType, string>;
+
+/** The error bodies and headers of an operation go by its area. */
+type Area = 'api' | 'auth' | 'other';
+
+function areaOf(path: string): Area {
+  if (path.startsWith('/api/')) return 'api';
+  return path.startsWith('/auth/') ? 'auth' : 'other';
+}
 
 /** Every answer of an operation, by status: those of success, and those of the conditions that it can end in. */
 export function responsesOf(operation: Operation, names: Names): JsonObject {
@@ -37,11 +43,8 @@ export function errorExamples(conditions: Iterable<Condition>): JsonObject {
   const examples: JsonObject = {};
   for (const condition of conditions) {
     const summary = errorCatalogue[condition].code;
-    examples[condition] = {
-      summary,
-      value: errorBody(failed(condition), { area: 'api', tier: 'public_key' }),
-    };
-    examples[`auth_${condition}`] = { summary, value: errorBody(failed(condition), { area: 'auth' }) };
+    examples[condition] = { summary, value: errorBody(failed(condition), 'public_key') };
+    examples[`auth_${condition}`] = { summary, value: authErrorBody(failed(condition)) };
   }
   return examples;
 }

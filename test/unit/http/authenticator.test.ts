@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
-import { Authenticator, payerOf } from '../../../shared/http/authenticator';
+import { Authenticator, payerOf } from '../../../shared/http/auth';
 import type { ActiveView } from '../../../shared/ports/active-view';
 import { codecAt, conditionOf, entries, grant, ring } from './token-fixtures';
 

@@ -1,4 +1,4 @@
-import { assertIfMatch, etagOf, matchesNone } from '../../../shared/http/etag';
+import { assertIfMatch, etagOf, matchesNone } from '../../../shared/http/respond';
 import { CatalogError } from '../../../shared/kernel/errors';
 
 describe('etags', () => {

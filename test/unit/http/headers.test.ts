@@ -1,4 +1,5 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { docsRoutes } from '../../../services/docs/routes';
 import { get, ITEM, startTinyApp, type TinyApp, write } from './tiny-app';
 
 const LONG = 'é'.repeat(2_000);
@@ -8,6 +9,7 @@ describe('headers', () => {
 
   beforeAll(async () => {
     app = await startTinyApp({
+      public_routes: docsRoutes(),
       routes: [
         get('/api/short', async () => ({ data: { a: 1 } })),
         get('/api/long', async () => ({ data: [LONG], meta: { page: 1 } })),

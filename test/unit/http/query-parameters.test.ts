@@ -1,4 +1,4 @@
-import { isGarbled, queryParameters } from '../../../shared/http/query-parameters';
+import { isGarbled, queryParameters } from '../../../shared/http/validation';
 
 const garbled = (search: string): string[] => {
   const query = queryParameters(`/api/store/search?${search}`);

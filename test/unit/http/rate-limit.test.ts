@@ -1,5 +1,5 @@
-import { KeyStateUnknown } from '../../../shared/http/authenticator';
-import { clientAddress } from '../../../shared/http/client-address';
+import { KeyStateUnknown } from '../../../shared/http/auth';
+import { clientAddress } from '../../../shared/http/rate-limit';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { RateLimiter } from '../../../shared/ports/rate-limiter';
 import { CountingLimiter, get, ITEM, KEY, startTinyApp, type TinyApp } from './tiny-app';

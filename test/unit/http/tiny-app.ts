@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type AppOptions, buildApp } from '../../../shared/http/app';
-import type { Principal } from '../../../shared/http/principal';
+import type { Principal } from '../../../shared/http/request';
 import type { Route } from '../../../shared/http/route';
 import { parseConfig } from '../../../shared/kernel/config';
 import { CatalogError, type Condition } from '../../../shared/kernel/errors';

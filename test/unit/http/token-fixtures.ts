@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { parseRing } from '../../../shared/http/key-ring';
-import { type KeyRing, TokenCodec, type TokenGrant } from '../../../shared/http/tokens';
+import { type KeyRing, parseRing } from '../../../shared/http/token-keys';
+import { TokenCodec, type TokenGrant } from '../../../shared/http/tokens';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AccountId } from '../../../shared/kernel/ids';
 import { realSystem } from '../../../shared/kernel/system';

@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseRing } from '../../../shared/http/key-ring';
-import { loadTokenKeys } from '../../../shared/http/tokens';
+import { loadTokenKeys, parseRing } from '../../../shared/http/token-keys';
 import { ConfigError, parseConfig } from '../../../shared/kernel/config';
 import { withTempDir } from '../../support/temp-dir';
 import { codecAt, entries, grant } from './token-fixtures';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { commaList, paginationSchema, queryId } from '../../../shared/api/requests/parameters';
-import { pageMeta } from '../../../shared/http/pagination';
-import { storeOf } from '../../../shared/http/store-scope';
-import { parseBody, parseQuery } from '../../../shared/http/validation';
+import { storeOf } from '../../../shared/http/auth';
+import { pageMeta, parseBody, parseQuery } from '../../../shared/http/validation';
 import { CatalogError, type Fault } from '../../../shared/kernel/errors';
 import { ITEM, principal, STORE } from './tiny-app';
 

@@ -6,7 +6,7 @@ import { type JsonValue, type Position, START } from '../../../shared/catalog/ev
 import { laneOf } from '../../../shared/catalog/events/lanes';
 import { writeJson } from '../../../shared/catalog/json-text';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
-import type { Principal } from '../../../shared/http/principal';
+import type { Principal } from '../../../shared/http/request';
 import type { Answer, Route } from '../../../shared/http/route';
 import { parseConfig } from '../../../shared/kernel/config';
 import { CatalogError } from '../../../shared/kernel/errors';

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PublicFile } from '../public-files';
 import { STYLE } from './style';
+
+/** A text that is the same for everybody. */
+export interface PublicFile {
+  readonly path: string;
+  readonly content_type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** Next to this file, as the compiler leaves them. */
 const SCRIPTS = [

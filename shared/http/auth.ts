@@ -1,17 +1,20 @@
+import type { RequestHandler } from 'express';
+import passport from 'passport';
+import { Strategy } from 'passport-http-bearer';
 import type { Account } from '../catalog/account/account';
 import type { ApiKey } from '../catalog/api-key/api-key';
 import { TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
-import type { AccountId, ApiKeyId } from '../kernel/ids';
+import { type AccountId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
 import type { ActiveView } from '../ports/active-view';
 import { type DocumentReader, typed } from '../ports/document-reader';
 import type { CacheObserver } from './metrics';
-import type { Principal } from './principal';
 import type { KnownKey } from './rate-limit';
+import type { Principal } from './request';
 import type { TokenClaims, TokenCodec } from './tokens';
 
-/** A revocation is to be seen within 5 s on every node (decisions §4); this leaves four for the projection. */
+/** Every node must see a revocation within 5 s (decisions §4). This leaves four for the projection. */
 const STATE_TTL_MS = 1000;
 const ENTRIES_MAX = 10_000;
 
@@ -24,8 +27,8 @@ export interface AuthenticatorOptions {
 }
 
 /**
- * The token is valid and names its key, whose state cannot be read: the request is refused as `unavailable`, and pays
- * as that key all the same.
+ * Thrown when a token is valid but the state of its key cannot be read. The request is refused as `unavailable` and
+ * still takes its token from the key's rate-limit bucket.
  */
 export class KeyStateUnknown extends CatalogError {
   readonly key: KnownKey;
@@ -36,15 +39,15 @@ export class KeyStateUnknown extends CatalogError {
   }
 }
 
-/** Whose bucket pays for a request that was refused for this; undefined: its address's. */
+/** Returns the key whose bucket pays for a request that was refused for this. Undefined: the address's bucket pays. */
 export function payerOf(refusal: unknown): KnownKey | undefined {
   return refusal instanceof KeyStateUnknown ? refusal.key : undefined;
 }
 
-/** What the edge needs of it. */
+/** What the edge needs of an `Authenticator`. */
 export type BearerCheck = Pick<Authenticator, 'authenticate'>;
 
-/** Tokens and keys against the state of the key and the account they stand for. Any number of calls may run at once. */
+/** Checks tokens and API keys against the state of the key and its account. Safe for concurrent use. */
 export class Authenticator {
   private readonly options: AuthenticatorOptions;
   private readonly keysById: TtlCache<ApiKey>;
@@ -76,7 +79,7 @@ export class Authenticator {
   }
 
   /**
-   * Who stands behind a token of `/api/*`. Throws `token_invalid`, `token_expired`, `key_revoked`, `key_invalid`,
+   * Returns who a token of `/api/*` stands for. Throws `token_invalid`, `token_expired`, `key_revoked`, `key_invalid`,
    * `account_suspended`, or `KeyStateUnknown` where the key's state cannot be read.
    */
   async authenticate(bearer: string): Promise<Principal> {
@@ -88,14 +91,14 @@ export class Authenticator {
     return { api_key_id, account_id, key_type, environment: env, stores, permissions };
   }
 
-  /** The token's claims and its key as it is now. Throws as `authenticate` does, but for the account. */
+  /** Returns the token's claims and the current state of its key. Throws as `authenticate` does, but for the account. */
   async verifyToken(bearer: string): Promise<{ claims: TokenClaims; key: ApiKey }> {
     const claims = this.options.tokens.verify(bearer);
     const key = await stateFor(claims, this.keysById.get(claims.api_key_id));
     return { claims, key: this.assertUsable(key) };
   }
 
-  /** By the SHA-256 of the whole key, in hex; also a revoked or expired one. */
+  /** Finds a key by the SHA-256 of the whole key, in hex. Also finds revoked and expired keys. */
   findKeyByHash(hash: string): Promise<ApiKey | undefined> {
     return this.keysByHash.get(hash);
   }
@@ -117,7 +120,7 @@ export class Authenticator {
     return key;
   }
 
-  /** No credential is refused because of a state that is not known: every failure to read it is `unavailable`. */
+  /** Throws `unavailable` for every failure to read: no credential is refused because its state is unknown. */
   private async read<Value>(read: (view: DocumentReader) => Promise<Value>): Promise<Value> {
     try {
       const view = await this.options.keys.current();
@@ -138,4 +141,61 @@ async function stateFor<State>(claims: TokenClaims, reading: Promise<State>): Pr
 async function findByHash(view: DocumentReader, key_hash: string): Promise<ApiKey | undefined> {
   const [found] = await view.find('api_keys', { where: { key_hash }, order: [['id', 'asc']], limit: 1 });
   return found?.document?.body;
+}
+
+type Verified = (error: unknown, principal?: Principal) => void;
+
+/**
+ * Returns a function that finds who asks from the value of an `Authorization` header. A token in the query is ignored:
+ * it would be kept in logs and histories. Rejects with `unauthenticated` if there is no bearer token, and with what
+ * `Authenticator.authenticate` throws.
+ */
+export function bearerIdentity(
+  authenticator: BearerCheck,
+): (authorization: string | undefined) => Promise<Principal> {
+  const guard = new passport.Passport();
+  guard.use(
+    new Strategy({ realm: 'catalog' }, (token: string, done: Verified) => {
+      authenticator.authenticate(token).then(
+        (principal) => done(null, principal),
+        (error: unknown) => done(error),
+      );
+    }),
+  );
+  return (authorization) =>
+    new Promise((resolve, reject) => {
+      const decide = (error: unknown, principal?: Principal | false): void => {
+        if (error) reject(error);
+        else if (principal) resolve(principal);
+        else reject(new CatalogError(bearerOf(authorization) ? 'token_invalid' : 'unauthenticated'));
+      };
+      const middleware = guard.authenticate('bearer', { session: false }, decide) as RequestHandler;
+      // Passport adds its methods to the request, which makes all later access to it slow. Give it an object of its own.
+      const request = { headers: { authorization } } as Parameters<RequestHandler>[0];
+      middleware(request, {} as Parameters<RequestHandler>[1], reject);
+    });
+}
+
+/** Returns what follows `Bearer`, well-formed or not. Undefined for another scheme or none (RFC 6750 §2.1). */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer (\S.*)$/i.exec(header ?? '')?.[1];
+}
+
+/**
+ * Returns the store a request means: the one it names, else the first of its token (decisions §2). Throws
+ * `invalid_uuid`, and `store_access_denied` for a store that is not the token's, whether it exists or not, and for a
+ * token without stores.
+ */
+export function storeOf(principal: Principal, query_store_id?: string): StoreId {
+  const store_id = query_store_id === undefined ? principal.stores[0] : parseStoreId(query_store_id);
+  if (store_id === undefined || !principal.stores.includes(store_id))
+    throw new CatalogError('store_access_denied');
+  return store_id;
+}
+
+function parseStoreId(text: string): StoreId {
+  const id = parseId<StoreId>(text);
+  if (id === undefined)
+    throw CatalogError.ofFaults([{ condition: 'invalid_uuid', field: 'store_id', constraint: 'a UUID' }]);
+  return id;
 }

@@ -1,0 +1,70 @@
+import { service } from '../../shared/api/operations/service';
+import { typeOfExtension } from '../../shared/catalog/media/media-address';
+import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/sniff';
+import { ENVIRONMENTS } from '../../shared/catalog/realm';
+import type { ImageType } from '../../shared/catalog/vocabulary';
+import { sendFile } from '../../shared/http/respond';
+import type { FileAnswer, Pictures, PublicRoute } from '../../shared/http/route';
+import { LRUCache } from '../../shared/kernel/cache';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { BlobHash } from '../../shared/ports/blob-store';
+
+type Blobs = FileAnswer['blobs'];
+
+/**
+ * The address is the hash of the content, so the content never changes. The policy keeps a browser from running the
+ * bytes as anything but a picture.
+ */
+const HEADERS = {
+  'Cache-Control': 'public, max-age=31536000, immutable',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+};
+
+/** A few megabytes at most. */
+const CACHED_TYPES_MAX = 10_000;
+
+/** Serves pictures by the hash of their content, without a token: what an `<img>` loads (decisions §6). */
+export function pictureRoute(pictures: Pictures): PublicRoute {
+  // `type` is undefined for what is no picture. The bytes under one hash never change.
+  const types = new LRUCache<BlobHash, { readonly type: ImageType | undefined }>({ max: CACHED_TYPES_MAX });
+  const typeOf = async (blobs: Blobs, hash: BlobHash): Promise<ImageType | undefined> => {
+    const known = types.get(hash);
+    if (known) return known.type;
+    const head = await readHead(blobs, hash);
+    if (head === undefined) return undefined;
+    const type = sniffImage(head);
+    types.set(hash, { type });
+    return type;
+  };
+  return {
+    path: service.getPicture.path,
+    serve: async (req, res) => {
+      const file = pictureOf(pictures, String(req.params.environment), String(req.params.file));
+      // Under another extension the same bytes would be sent as a type that they are not.
+      if ((await typeOf(file.blobs, file.hash)) !== file.content_type)
+        throw new CatalogError('path_not_found');
+      await sendFile(req, res, file);
+    },
+  };
+}
+
+function pictureOf(pictures: Pictures, environment: string, file: string): FileAnswer {
+  const [, hash, extension = ''] = /^([0-9a-f]{64})\.([a-z]+)$/.exec(file) ?? [];
+  const content_type = typeOfExtension(extension);
+  const known = ENVIRONMENTS.find((one) => one === environment);
+  if (hash === undefined || content_type === undefined || known === undefined)
+    throw new CatalogError('path_not_found');
+  return { blobs: pictures[known], hash, content_type, missing: 'path_not_found', headers: HEADERS };
+}
+
+/** Reads the bytes that tell a file's type. Returns undefined if there is no such file. */
+async function readHead(blobs: Blobs, hash: BlobHash): Promise<Buffer | undefined> {
+  const size_bytes = await blobs.size(hash);
+  if (!size_bytes) return undefined;
+  const reading = await blobs.read(hash, { first: 0, last: Math.min(SNIFF_BYTES, size_bytes) - 1 });
+  if (!reading) return undefined;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of reading.bytes) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
