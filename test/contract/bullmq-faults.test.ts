@@ -3,7 +3,8 @@ import { Redis } from 'ioredis';
 import { BullmqJobQueue } from '../../shared/adapters/bullmq/job-queue';
 import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
 import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
-import { describeOn, OwnServer } from '../support/real-servers';
+import { describeOn } from '../support/real-servers';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
 
 const LANES = 2;
@@ -22,7 +23,7 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
   let other: BullmqJobQueue;
 
   beforeEach(async () => {
-    server = await OwnServer.start('redis');
+    server = await startOwnServer('redis');
     const open = () =>
       new BullmqJobQueue({ url: server.url, realm: 'live', lane_count: LANES, backoffMs: () => 5 });
     [queue, other] = [open(), open()];
@@ -46,12 +47,12 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
 
   test('calls fail in time while Redis is silent', async () => {
     await queue.depth(0);
-    server.freeze();
+    await server.freeze();
     await Promise.all([
       expectUnavailable(() => queue.enqueue(aJob(0, 1))),
       expectUnavailable(() => queue.depth(0)),
     ]);
-    server.thaw();
+    await server.thaw();
     await waitFor(async () => (await queue.depth(0)) >= 0, { timeout_ms: BACK_MS_MAX });
   });
 
@@ -89,11 +90,11 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
       await distant.work(async ({ lane }) => void seen.add(lane));
       await waitFor(async () => (await waiting()) === LANES);
       const before = network.carried;
-      server.freeze();
+      await server.freeze();
       // Each worker gives up the connection that it waits on, and makes another.
       await waitFor(() => network.carried >= before + LANES);
       network.forget();
-      server.thaw();
+      await server.thaw();
       for (let lane = 0; lane < LANES; lane++)
         await waitFor(() => queue.enqueue(aJob(lane, 0)).then(() => true));
       await waitFor(() => seen.size === LANES, { what: 'lanes that go on' });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { BullmqMediaTasks } from '../../shared/adapters/bullmq/media-tasks';
 import type { MediaTask } from '../../shared/ports/media-tasks';
-import { aName, describeOn, OwnServer } from '../support/real-servers';
+import { aName, describeOn } from '../support/real-servers';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { waitFor } from '../support/wait-for';
 import { aTask, mediaTasksContract } from './media-tasks.contract';
 
@@ -67,7 +68,7 @@ describeOn('REDIS_URL', 'media tasks while Redis goes away and comes back', () =
   const isDone = (task: MediaTask): boolean => seen.has(task.media_id);
 
   beforeAll(async () => {
-    server = await OwnServer.start('redis');
+    server = await startOwnServer('redis');
     producer = new BullmqMediaTasks({ url: server.url });
     worker = new BullmqMediaTasks({ url: server.url, backoffMs });
     await worker.work(async (task) => void seen.add(task.media_id), 2);
@@ -88,11 +89,11 @@ describeOn('REDIS_URL', 'media tasks while Redis goes away and comes back', () =
   });
 
   test('an add is refused while it stays silent', async () => {
-    server.freeze();
+    await server.freeze();
     try {
       await expect(producer.add(aTask(3))).rejects.toMatchObject(away);
     } finally {
-      server.thaw();
+      await server.thaw();
     }
     await waitFor(() => producer.add(aTask(3)).then(() => true));
     await waitFor(() => isDone(aTask(3)));

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { GridFSBucket, MongoClient, type ObjectId } from 'mongodb';
 import { GridFsBlobStore } from '../../shared/adapters/mongodb/gridfs-blob-store';
 import { dieWhilePutting } from '../support/putter';
-import { aName, describeOn, OwnServer } from '../support/real-servers';
+import { aName, describeOn } from '../support/real-servers';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { waitFor } from '../support/wait-for';
 import { blobStoreContract, chunksOf, listed, readAll, START_MS, sha256 } from './blob-store.contract';
 
@@ -134,7 +135,7 @@ describeOn('MONGODB_URL', 'the blob store while MongoDB goes away and comes back
   let store: GridFsBlobStore;
 
   beforeAll(async () => {
-    server = await OwnServer.start('mongo');
+    server = await startOwnServer('mongo');
     store = new GridFsBlobStore({ ...WHERE, url: server.url, deadline_ms: 1_000 });
   });
   afterAll(async () => {
@@ -169,12 +170,12 @@ describeOn('MONGODB_URL', 'the blob store while MongoDB goes away and comes back
     const { hash } = await store.put(chunksOf(bytes));
     const reading = (await store.read(hash))!.bytes[Symbol.asyncIterator]();
     await reading.next();
-    server.freeze();
+    await server.freeze();
     try {
       await expect(reading.next()).rejects.toMatchObject(away);
       await expect(store.put(chunksOf(bytes))).rejects.toMatchObject(away);
     } finally {
-      server.thaw();
+      await server.thaw();
     }
     await waitFor(async () => (await readAll(store, hash))?.bytes.equals(bytes));
   });

@@ -3,7 +3,8 @@ import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { START } from '../../shared/catalog/events/envelope';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { NarrowNetwork } from '../support/narrow-network';
-import { describeOn, OwnServer } from '../support/real-servers';
+import { describeOn } from '../support/real-servers';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
 import { aBatch, aPublication, aWrite } from './some-documents';
 
@@ -20,7 +21,7 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
   };
 
   beforeEach(async () => {
-    server = await OwnServer.start('mongo');
+    server = await startOwnServer('mongo');
   });
   afterEach(async () => {
     await store?.close();
@@ -65,12 +66,12 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
   test('calls to a server that is silent fail in time', async () => {
     await open();
     const view = await store.open((await store.createVersion(1)).version);
-    server.freeze();
+    await server.freeze();
     await Promise.all([
       expectUnavailable(() => view.get('publications', 'p')),
       expectUnavailable(() => view.checkpoint(0)),
     ]);
-    server.thaw();
+    await server.thaw();
     const answered = async () => (await view.checkpoint(0)) === START;
     await waitFor(answered, { timeout_ms: BACK_MS_MAX });
   });
@@ -79,7 +80,7 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     'a large write whose way %s fails in time, and the pool has its connection back',
     async (fate) => {
       const network = new NarrowNetwork({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
-      const url = `mongodb://127.0.0.1:${await network.listen()}/?maxPoolSize=1`;
+      const url = `mongodb://127.0.0.1:${await network.listen()}/?directConnection=true&maxPoolSize=1`;
       store = await MongoViewStore.open({ url, realm: 'live' });
       try {
         const view = await store.open((await store.createVersion(1)).version);

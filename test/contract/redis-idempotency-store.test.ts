@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { RedisIdempotencyStore } from '../../shared/adapters/redis/idempotency-store';
-import { aName, describeOn, OwnServer } from '../support/real-servers';
+import { aName, describeOn } from '../support/real-servers';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { waitFor } from '../support/wait-for';
 import { idempotencyStoreContract } from './idempotency-store.contract';
 
@@ -48,7 +49,7 @@ describeOn('REDIS_URL', 'the idempotency store while Redis goes away and comes b
   let store: RedisIdempotencyStore;
 
   beforeAll(async () => {
-    server = await OwnServer.start('redis');
+    server = await startOwnServer('redis');
     store = await RedisIdempotencyStore.open({ url: server.url });
   });
   afterAll(async () => {

@@ -3,7 +3,8 @@ import { Redis } from 'ioredis';
 import { parseState, RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
 import type { RateLimiter, Tier } from '../../shared/ports/rate-limiter';
 import { type BucketState, takeToken } from '../../shared/ports/token-bucket';
-import { aName, describeOn, OwnServer } from '../support/real-servers';
+import { aName, describeOn } from '../support/real-servers';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
 import { rateLimiterContract } from './rate-limiter.contract';
 
@@ -109,7 +110,7 @@ describeOn('REDIS_URL', 'the rate limiter while Redis goes away and comes back',
   }
 
   beforeEach(async () => {
-    server = await OwnServer.start('redis');
+    server = await startOwnServer('redis');
   });
   afterEach(async () => {
     await limiter.close();
@@ -131,9 +132,9 @@ describeOn('REDIS_URL', 'the rate limiter while Redis goes away and comes back',
   test('says so in time where Redis is silent', async () => {
     limiter = await RedisRateLimiter.open({ url: server.url });
     await waitFor(() => take());
-    server.freeze();
+    await server.freeze();
     await Promise.all([expectRefusal(), expectRefusal()]);
-    server.thaw();
+    await server.thaw();
     await waitFor(() => take(), { timeout_ms: BACK_MS_MAX });
   });
 

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { Cli } from '../api/cli-run';
-import { StandInProcess } from '../support/eventstore-standin/child';
 import { Fleet } from '../support/fleet';
 import { createListing, listing, missing, more, secretKey, settled, tokenFor } from '../support/merchant';
-import { SERVER_SETTINGS } from '../support/own-servers';
+import { SERVER_SETTINGS, withDatabase } from '../support/own-servers';
 import { endAll } from '../support/processes';
-import { describeOnAll, OwnServer } from '../support/real-servers';
-import { makeTempDir, withTempDir } from '../support/temp-dir';
+import { describeOnAll } from '../support/real-servers';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
+import { withTempDir } from '../support/temp-dir';
 import { Ledger, read, type TrafficOptions, write } from '../support/traffic';
 import { waitFor } from '../support/wait-for';
 
@@ -21,23 +21,20 @@ class OwnServers {
   private constructor(
     readonly redis: OwnServer,
     readonly mongo: OwnServer,
-    readonly event_store: StandInProcess,
-    private readonly folder: { remove(): void },
+    readonly event_store: OwnServer,
   ) {}
 
   static async start(): Promise<OwnServers> {
-    const folder = makeTempDir();
-    const event_store = new StandInProcess(folder.path);
-    await event_store.start();
-    const [redis, mongo] = await Promise.all([OwnServer.start('redis'), OwnServer.start('mongo')]);
-    return new OwnServers(redis, mongo, event_store, folder);
+    const kinds = ['redis', 'mongo', 'eventstore'] as const;
+    const [redis, mongo, event_store] = await Promise.all(kinds.map(startOwnServer));
+    return new OwnServers(redis!, mongo!, event_store!);
   }
 
   get settings(): Record<string, string> {
     return {
       EVENTSTORE_URL: this.event_store.url,
       REDIS_URL: this.redis.url,
-      MONGODB_URL: `${this.mongo.url}/catalog`,
+      MONGODB_URL: withDatabase(this.mongo.url, 'catalog'),
     };
   }
 
@@ -48,9 +45,7 @@ class OwnServers {
   }
 
   async dispose(): Promise<void> {
-    await this.event_store.kill();
-    await Promise.all([this.redis.dispose(), this.mongo.dispose()]);
-    this.folder.remove();
+    await Promise.all([this.redis, this.mongo, this.event_store].map((server) => server.dispose()));
   }
 }
 

@@ -1,8 +1,8 @@
 import { Gate } from './gate';
 import { type Harness, type Reply, type Shop, startHarness } from './harness';
-import { ownNames, serversOfEnvironment } from './own-servers';
+import { ownNames, serversForTests } from './own-servers';
 
-/** The whole service on servers that the environment names, each behind a gate. */
+/** The whole service on servers that tests share, each behind a gate. */
 export interface GatedHarness {
   readonly harness: Harness;
   readonly gates: Gates;
@@ -33,7 +33,7 @@ export async function startGatedHarness(): Promise<GatedHarness> {
 
 /** Names of one's own on the servers, and addresses that lead through open gates. */
 export async function gatedServers() {
-  const names = ownNames(serversOfEnvironment());
+  const names = ownNames(serversForTests());
   const settings: Record<string, string> = { ...names.settings };
   const gates = {} as Record<keyof typeof NAMES, Gate>;
   for (const [server, name] of Object.entries(NAMES) as [keyof typeof NAMES, string][]) {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import type { Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
 /** Below the ports that a system gives to clients, and beside those of `.ci/servers`. */
 const FIRST = 10_000;
@@ -27,4 +27,14 @@ export async function listenOn(server: Server, port: number, host = '127.0.0.1')
   const listening = once(server, 'listening');
   server.listen(port, host);
   await listening;
+}
+
+/** Returns such a port for a server that is not ours to listen with. */
+export async function freeOwnPort(): Promise<number> {
+  const server = createServer();
+  const port = await listenOnOwnPort(server);
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+  return port;
 }

@@ -2,8 +2,16 @@ import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { REALMS } from '../../shared/catalog/realm';
 import { aName } from './real-servers';
+import type { ServerKind } from './servers/images';
 
 export const SERVER_SETTINGS = ['EVENTSTORE_URL', 'REDIS_URL', 'MONGODB_URL'] as const;
+
+/** Which setting names the address of which kind of server. */
+export const SERVER_VARIABLES = {
+  redis: 'REDIS_URL',
+  mongo: 'MONGODB_URL',
+  eventstore: 'EVENTSTORE_URL',
+} as const satisfies Record<ServerKind, (typeof SERVER_SETTINGS)[number]>;
 export type ServerUrls = Partial<Record<(typeof SERVER_SETTINGS)[number], string>>;
 
 /** Names of a test's own on servers that it shares with others. */
@@ -20,6 +28,22 @@ export interface OwnNames {
 export function serversOfEnvironment(): ServerUrls {
   const named = SERVER_SETTINGS.filter((name) => process.env[name]);
   return Object.fromEntries(named.map((name) => [name, process.env[name]!]));
+}
+
+/** The environment variable with the address of the container that this run started for a kind of server. */
+export const containerVariable = (kind: ServerKind): string => `TEST_${SERVER_VARIABLES[kind]}`;
+
+/**
+ * The servers of suites that need some: those that the environment names, and containers of this run for the others.
+ * Suites that need none use `serversOfEnvironment`, so a container changes nothing for them.
+ */
+export function serversForTests(): ServerUrls {
+  const urls: ServerUrls = {};
+  for (const [kind, name] of Object.entries(SERVER_VARIABLES) as [ServerKind, keyof ServerUrls][]) {
+    const url = process.env[name] || process.env[containerVariable(kind)];
+    if (url) urls[name] = url;
+  }
+  return urls;
 }
 
 /** `process.env` without the servers: a process is started on those that its test gives it, and no others. */
@@ -48,7 +72,7 @@ export function ownNames(urls: ServerUrls): OwnNames {
 }
 
 /** `mongodb://hosts/database?options` with another database; who may log in stands where it stood. */
-function withDatabase(url: string, database: string): string {
+export function withDatabase(url: string, database: string): string {
   const [, hosts, before = '', options = ''] = /^([^:]+:\/\/[^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url)!;
   const given = options.split('&').filter((option) => option !== '');
   const named = given.some((option) => option.startsWith('authSource='));

@@ -4,11 +4,12 @@ import {
   EventStoreDbEventStore,
   type EventStoreDbOptions,
 } from '../../../shared/adapters/eventstoredb/event-store';
+import { serversForTests } from '../own-servers';
 import { makeTempDir, type TempDir } from '../temp-dir';
 import { EventStoreStandIn } from './standin';
 
-/** `EVENTSTORE_URL` names a real server; the stand-in serves where it is not set. */
-export const eventStoreUrl: string | undefined = process.env.EVENTSTORE_URL || undefined;
+/** A real server: at the address in `EVENTSTORE_URL`, or in a container. If there is none, the stand-in serves. */
+export const eventStoreUrl: string | undefined = serversForTests().EVENTSTORE_URL;
 
 /** A server for a test file: the one of the environment, or a stand-in that lives as long as the file's tests. */
 export class EventStoreServer {

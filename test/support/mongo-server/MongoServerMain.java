@@ -4,7 +4,7 @@ import de.bwaldvogel.mongo.backend.h2.H2Backend;
 import java.util.List;
 import org.h2.mvstore.MVStore;
 
-/** A MongoDB-protocol server for tests: `java -cp 'lib/*' MongoServerMain.java <port> <file>`, on 127.0.0.1 alone. */
+/** A MongoDB-protocol server for tests: `java -cp 'lib/*' MongoServerMain.java <port> <file> [<host>]`, on 127.0.0.1 by default. */
 class MongoServerMain {
     /** The least that the driver speaks to, and what the server really does. */
     private static final MongoVersion VERSION = new MongoVersion() {
@@ -18,6 +18,6 @@ class MongoServerMain {
         store.setAutoCommitDelay(20);
         MongoServer server = new MongoServer(new H2Backend(store).version(VERSION));
         Runtime.getRuntime().addShutdownHook(new Thread(server::shutdownNow));
-        server.bind("127.0.0.1", Integer.parseInt(arguments[0]));
+        server.bind(arguments.length > 2 ? arguments[2] : "127.0.0.1", Integer.parseInt(arguments[0]));
     }
 }

@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { StandInProcess } from '../eventstore-standin/child';
+import { containerVariable } from '../own-servers';
+import { makeTempDir, type TempDir } from '../temp-dir';
+import { ContainerServer } from './containers';
+import type { ServerKind } from './images';
+
+/** A server of one test's own, which may be stopped, killed and started. It comes back at its address with its data. */
+export interface OwnServer {
+  readonly url: string;
+  start(): Promise<void>;
+  /** Ends it by SIGTERM. */
+  stop(): Promise<void>;
+  /** Ends it by SIGKILL. */
+  kill(): Promise<void>;
+  /** Connections stay open and nothing answers, until `thaw`. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Ends it and removes its data. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * Starts a server in a container if those that tests share run in containers. If not: a process, by `.ci/servers`, and
+ * for EventStoreDB the stand-in.
+ */
+export async function startOwnServer(kind: ServerKind): Promise<OwnServer> {
+  if (process.env[containerVariable(kind)]) return ContainerServer.start(kind);
+  return kind === 'eventstore' ? StandInServer.start() : ScriptServer.start(kind);
+}
+
+const run = promisify(execFile);
+
+/** A process that `.ci/servers` starts. */
+class ScriptServer implements OwnServer {
+  private constructor(
+    private readonly kind: 'redis' | 'mongo',
+    private readonly folder: TempDir,
+    readonly url: string,
+  ) {}
+
+  static async start(kind: 'redis' | 'mongo'): Promise<ScriptServer> {
+    const folder = makeTempDir();
+    return new ScriptServer(kind, folder, await script(folder, 'start', kind));
+  }
+
+  async start(): Promise<void> {
+    await script(this.folder, 'start', this.kind);
+  }
+
+  async stop(): Promise<void> {
+    await script(this.folder, 'stop', this.kind);
+  }
+
+  async kill(): Promise<void> {
+    await script(this.folder, 'kill', this.kind);
+  }
+
+  async freeze(): Promise<void> {
+    process.kill(this.pid(), 'SIGSTOP');
+  }
+
+  async thaw(): Promise<void> {
+    process.kill(this.pid(), 'SIGCONT');
+  }
+
+  async dispose(): Promise<void> {
+    await this.kill();
+    this.folder.remove();
+  }
+
+  private pid(): number {
+    return Number(readFileSync(join(this.folder.path, `${this.kind}.pid`), 'utf8'));
+  }
+}
+
+/** Returns the address that `start` prints. */
+async function script(folder: TempDir, action: string, kind: string): Promise<string> {
+  const env = { ...process.env, CATALOG_SERVERS_DIR: folder.path };
+  const { stdout } = await run('bash', ['.ci/servers', action, kind], { env });
+  return stdout.trim().replace(/^[A-Z_]+=/, '');
+}
+
+/** The stand-in for EventStoreDB, as a process of its own. */
+class StandInServer implements OwnServer {
+  private constructor(
+    private readonly folder: TempDir,
+    private readonly standIn: StandInProcess,
+  ) {}
+
+  static async start(): Promise<StandInServer> {
+    const folder = makeTempDir();
+    const standIn = new StandInProcess(folder.path);
+    await standIn.start();
+    return new StandInServer(folder, standIn);
+  }
+
+  get url(): string {
+    return this.standIn.url;
+  }
+
+  start(): Promise<void> {
+    return this.standIn.start();
+  }
+
+  stop(): Promise<void> {
+    return this.standIn.kill('SIGTERM');
+  }
+
+  kill(): Promise<void> {
+    return this.standIn.kill();
+  }
+
+  async freeze(): Promise<void> {
+    this.standIn.signal('SIGSTOP');
+  }
+
+  async thaw(): Promise<void> {
+    this.standIn.signal('SIGCONT');
+  }
+
+  async dispose(): Promise<void> {
+    await this.kill();
+    this.folder.remove();
+  }
+}
