@@ -7,7 +7,7 @@ import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { authEndpoints } from '../auth/endpoints';
-import { recordApiKeyUse } from '../command/api-key/service';
+import { recordApiKeyUse } from '../command/api-key';
 import { commandRoutes } from '../command/routes';
 import { docsRoutes } from '../docs/routes';
 import { pictureRoute } from '../media/public-files';

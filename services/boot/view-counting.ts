@@ -1,4 +1,4 @@
-import { recordViews } from '../command/publication/views';
+import { recordViews } from '../command/publication';
 import { type ViewBatch, ViewCounter } from '../query/view-counter';
 import type { Runtime } from './runtime';
 

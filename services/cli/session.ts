@@ -4,7 +4,7 @@ import { type Config, parseConfig } from '../../shared/kernel/config';
 import { createLogger } from '../../shared/kernel/log';
 import { realSystem } from '../../shared/kernel/system';
 import { openRuntime, type Runtime } from '../boot/runtime';
-import type { WriteContext } from '../command/context';
+import type { WriteContext } from '../command/execute';
 import type { ExitCode } from './failure';
 
 /** What a command works with: the opened stores, and where its answer goes. */

@@ -1,7 +1,7 @@
 import type { Store } from '../../shared/catalog/store/store';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Runtime } from '../boot/runtime';
-import { locateStore } from '../command/store/service';
+import { locateStore } from '../command/store';
 import { CliError } from './failure';
 
 /** The store in whichever environment it lives, from its events; a clear line where there is none. */

@@ -3,10 +3,10 @@ import { parseStreamName, type RecordedEvent, START } from '../../shared/catalog
 import { CatalogError } from '../../shared/kernel/errors';
 import type { AccountId, ListingId, MediaId, PublicationId } from '../../shared/kernel/ids';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { StoreDeps, WriteContext } from '../command/context';
-import { deleteListing } from '../command/listing/service';
-import { deleteMedia } from '../command/media/service';
-import { deletePublication } from '../command/publication/service';
+import type { StoreDeps, WriteContext } from '../command/execute';
+import { deleteListing } from '../command/listing';
+import { deleteMedia } from '../command/media';
+import { deletePublication } from '../command/publication';
 import { runPool } from '../import/pool';
 
 const CONCURRENCY = 32;

@@ -1,10 +1,9 @@
+import { listingAggregate } from '../../shared/catalog/listing/listing';
+import { type Media, mediaAggregate } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
-import { listingAggregate } from './aggregates';
-import type { StoreDeps } from './context';
-import { load } from './execute';
-import { loadMedia } from './media/service';
+import { load, type StoreDeps } from './execute';
 
 /** What a publication or listing points at; what is not given or null points at nothing. */
 export interface References {
@@ -22,7 +21,7 @@ export async function checkReferences(
   const [listing, ...media] = await Promise.all([
     listingFault(deps, environment, store_id, references.listing_id ?? null),
     ...(references.media_ids ?? []).map(async (id, index) => {
-      const known = await loadMedia(deps, environment, id as MediaId);
+      const known = await findMedia(deps, environment, id as MediaId);
       return known?.store_id === store_id
         ? undefined
         : fault(`media_ids.${index}`, 'media of the same store');
@@ -62,7 +61,7 @@ export async function existingMedia(
   environment: Environment,
   ids: readonly MediaId[],
 ): Promise<MediaId[]> {
-  const media = await Promise.all(ids.map((id) => loadMedia(deps, environment, id)));
+  const media = await Promise.all(ids.map((id) => findMedia(deps, environment, id)));
   return media.flatMap((found) => found?.id ?? []);
 }
 
@@ -78,6 +77,17 @@ export async function withMedia(
   const existing = await existingMedia(deps, environment, media_ids);
   if (existing.length >= max) throw CatalogError.ofFaults([fault('media_ids', `at most ${max}`)]);
   return [...existing, media_id];
+}
+
+/** The media as the log has it; undefined where there is none, or none any more. */
+export async function findMedia(
+  { events }: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  id: MediaId,
+): Promise<Media | undefined> {
+  const place = { aggregate: mediaAggregate, events: events[environment], realm: environment, id };
+  const { state } = await load(place);
+  return state.tag === 'present' ? state.media : undefined;
 }
 
 function fault(field: string, constraint: string): Fault {

@@ -1,12 +1,10 @@
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Route } from '../../shared/http/route';
-import { ActiveStores } from './active-stores';
-import type { StoreDeps } from './context';
-import { listingRoutes } from './listing/routes';
-import { mediaRoutes } from './media/routes';
-import { publicationRoutes } from './publication/routes';
-import type { MediaDeps, RouteDeps } from './route-deps';
-import type { SettleDeps } from './settle';
+import type { StoreDeps } from './execute';
+import { listingRoutes } from './listing';
+import { mediaRoutes } from './media';
+import { publicationRoutes } from './publication';
+import { ActiveStores, type MediaDeps, type RouteDeps, type SettleDeps } from './request';
 
 /** Every write endpoint of the interface (spec, "Write endpoints"). */
 export function commandRoutes(

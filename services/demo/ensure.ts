@@ -14,10 +14,10 @@ import {
   type StoreId,
 } from '../../shared/kernel/ids';
 import type { EventStore } from '../../shared/ports/event-store';
-import { createAccount } from '../command/account/service';
-import { createApiKey } from '../command/api-key/service';
-import type { ControlDeps, WriteContext } from '../command/context';
-import { findStore } from '../command/store/service';
+import { createAccount } from '../command/account';
+import { createApiKey } from '../command/api-key';
+import type { ControlDeps, WriteContext } from '../command/execute';
+import { findStore } from '../command/store';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem } from '../import/item';
 import type { ImportDeps } from '../import/media-writer';

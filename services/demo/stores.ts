@@ -2,9 +2,9 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { Store } from '../../shared/catalog/store/store';
 import type { AccountId, PaymentMethodId, StoreId } from '../../shared/kernel/ids';
 import { deriveId } from '../../shared/kernel/ids';
-import type { ControlDeps, WriteContext } from '../command/context';
-import type { NewPaymentMethod, NewStore } from '../command/store/body';
-import { addPaymentMethod, createStore } from '../command/store/service';
+import type { ControlDeps, WriteContext } from '../command/execute';
+import type { NewPaymentMethod, NewStore } from '../command/store';
+import { addPaymentMethod, createStore } from '../command/store';
 
 const LIVE: NewStore = {
   environment: 'live',

@@ -1,7 +1,8 @@
+import { newListingBody } from '../../shared/api/requests/writes';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId } from '../../shared/kernel/ids';
-import { type NewListing, newListingSchema } from '../command/listing/body';
+import type { NewListing } from '../command/listing';
 import { listingIdOf, listingKey, type StoreIdentity } from './identity';
 import type { Fields } from './item';
 import type { Tally } from './report';
@@ -80,7 +81,7 @@ export class Listings {
 /** Its faults are told as the row's, in which the listing is a part. */
 function newListing(fields: Fields): NewListing {
   try {
-    return parseBody(newListingSchema, fields);
+    return parseBody(newListingBody, fields);
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
     throw CatalogError.ofFaults(error.faults.map((fault) => ({ ...fault, field: `listing.${fault.field}` })));

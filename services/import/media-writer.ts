@@ -1,14 +1,14 @@
 import { ALT_MAX } from '../../shared/api/requests/writes';
+import { mediaAggregate } from '../../shared/catalog/media/media';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
 import { sameValue } from '../../shared/kernel/same-value';
-import { mediaAggregate } from '../command/aggregates';
-import type { StoreDeps, WriteContext } from '../command/context';
+import type { StoreDeps, WriteContext } from '../command/execute';
 import { load } from '../command/execute';
-import { Inspector, keepOriginal } from '../command/media/originals';
-import { uploadMedia } from '../command/media/service';
-import { findPublication, updatePublication } from '../command/publication/service';
+import { uploadMedia } from '../command/media';
+import { Inspector, keepOriginal } from '../command/originals';
+import { findPublication, updatePublication } from '../command/publication';
 import { existingMedia } from '../command/references';
-import type { MediaDeps } from '../command/route-deps';
+import type { MediaDeps } from '../command/request';
 import { arrangeMedia } from './arrange-media';
 import type { ImportTarget, Presence } from './target';
 

@@ -1,6 +1,6 @@
 import { parseBody } from '../../shared/http/validation';
 import type { PublicationId } from '../../shared/kernel/ids';
-import { newReviewSchema } from '../command/review/body';
+import { newReviewSchema } from '../command/review';
 import { wordsOf } from './identity';
 import type { ReviewRow } from './item';
 import type { Tally } from './report';

@@ -1,7 +1,7 @@
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
-import { newPublicationSchema } from '../command/publication/body';
+import { newPublicationSchema } from '../command/publication';
 import { publicationIdOf, type StoreIdentity } from './identity';
 import { type FetchImage, Images } from './images';
 import type { ImportFile, ImportItem, ListingItem, PublicationItem, ReviewItem, RowNote } from './item';

@@ -1,13 +1,14 @@
+import { listingAggregate } from '../../shared/catalog/listing/listing';
+import { publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
-import { listingAggregate, publicationAggregate } from '../command/aggregates';
-import type { WriteContext } from '../command/context';
+import type { WriteContext } from '../command/execute';
 import { load } from '../command/execute';
-import type { NewListing } from '../command/listing/body';
-import { putListing } from '../command/listing/service';
-import type { NewPublication } from '../command/publication/body';
-import { putPublication } from '../command/publication/service';
-import type { NewReview } from '../command/review/body';
-import { postReview } from '../command/review/service';
+import type { NewListing } from '../command/listing';
+import { putListing } from '../command/listing';
+import type { NewPublication } from '../command/publication';
+import { putPublication } from '../command/publication';
+import type { NewReview } from '../command/review';
+import { postReview } from '../command/review';
 import { type ImportDeps, type MediaWriter, mediaWriterTo } from './media-writer';
 import type { ImportTarget, Presence } from './target';
 

@@ -5,8 +5,9 @@ import { type Rendition, renderImage } from '../../shared/images/render';
 import { assertNever } from '../../shared/kernel/assert-never';
 import { type BlobArea, type BlobStore, readWhole } from '../../shared/ports/blob-store';
 import type { MediaTask } from '../../shared/ports/media-tasks';
-import type { StoreDeps, WriteContext } from '../command/context';
-import { loadMedia, recordFailure, recordPictures } from '../command/media/service';
+import type { StoreDeps, WriteContext } from '../command/execute';
+import { recordFailure, recordPictures } from '../command/media';
+import { findMedia } from '../command/references';
 
 export interface PictureDeps extends StoreDeps {
   readonly blobs: Readonly<Record<Environment, Readonly<Record<BlobArea, BlobStore>>>>;
@@ -22,7 +23,7 @@ export type PictureOutcome = 'ready' | 'failed' | 'nothing';
  */
 export async function makePictures(deps: PictureDeps, task: MediaTask): Promise<PictureOutcome> {
   const { environment, media_id } = task;
-  const media = await loadMedia(deps, environment, media_id);
+  const media = await findMedia(deps, environment, media_id);
   if (media?.progress.status !== 'processing') return 'nothing';
   const { originals, pictures } = deps.blobs[environment];
   const original = await readWhole(originals, media.hash);

@@ -1,6 +1,6 @@
-import { reinstateAccount, suspendAccount } from '../../services/command/account/service';
-import { createApiKey, revokeApiKey, rotateApiKey } from '../../services/command/api-key/service';
-import type { WriteContext } from '../../services/command/context';
+import { reinstateAccount, suspendAccount } from '../../services/command/account';
+import { createApiKey, revokeApiKey, rotateApiKey } from '../../services/command/api-key';
+import type { WriteContext } from '../../services/command/execute';
 import { surface } from '../../shared/api/surface';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
-import { uploadMedia } from '../../services/command/media/service';
+import { uploadMedia } from '../../services/command/media';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { laneOf } from '../../shared/catalog/events/lanes';
 import { parseConfig } from '../../shared/kernel/config';

@@ -1,4 +1,4 @@
-import { revokeApiKey } from '../../services/command/api-key/service';
+import { revokeApiKey } from '../../services/command/api-key';
 import type { CatalogClient } from '../../shared/client';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';

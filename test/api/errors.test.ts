@@ -1,5 +1,5 @@
-import type { WriteContext } from '../../services/command/context';
-import { changeStoreStatus } from '../../services/command/store/service';
+import type { WriteContext } from '../../services/command/execute';
+import { changeStoreStatus } from '../../services/command/store';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { deleteMedia } from '../../services/command/media/service';
+import { deleteMedia } from '../../services/command/media';
 import type { MediaId } from '../../shared/kernel/ids';
 import { chunks } from '../support/media';
 import { flatPicture } from '../support/pictures';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { type VerifyResult, verify } from '../../projections/maintenance/verify';
-import { recordPictures, uploadMedia } from '../../services/command/media/service';
+import { recordPictures, uploadMedia } from '../../services/command/media';
 import type { ImageType } from '../../shared/catalog/vocabulary';
 import type { MediaId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';

@@ -1,4 +1,4 @@
-import { changeStoreStatus } from '../../services/command/store/service';
+import { changeStoreStatus } from '../../services/command/store';
 import { type Harness, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 import { namesOf, type StockedShop, stockShop } from './reads-shop';

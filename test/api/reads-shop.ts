@@ -1,5 +1,5 @@
-import { postReview } from '../../services/command/review/service';
-import { addPaymentMethod } from '../../services/command/store/service';
+import { postReview } from '../../services/command/review';
+import { addPaymentMethod } from '../../services/command/store';
 import type { Environment } from '../../shared/catalog/realm';
 import type { BodyOf } from '../../shared/client';
 import type { PublicationId } from '../../shared/kernel/ids';

@@ -1,4 +1,4 @@
-import { changeStoreStatus } from '../../services/command/store/service';
+import { changeStoreStatus } from '../../services/command/store';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };

@@ -1,9 +1,8 @@
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../services/boot/runtime';
-import { createAccount } from '../../services/command/account/service';
-import { newPublicationSchema } from '../../services/command/publication/body';
-import { createPublication } from '../../services/command/publication/service';
-import { createStore } from '../../services/command/store/service';
+import { createAccount } from '../../services/command/account';
+import { createPublication, newPublicationSchema } from '../../services/command/publication';
+import { createStore } from '../../services/command/store';
 import { laneOf } from '../../shared/catalog/events/lanes';
 import { parseConfig } from '../../shared/kernel/config';
 import type { StoreId } from '../../shared/kernel/ids';

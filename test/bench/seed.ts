@@ -1,12 +1,11 @@
 import { pino } from 'pino';
 import { openRuntime } from '../../services/boot/runtime';
-import { createAccount } from '../../services/command/account/service';
-import { createApiKey } from '../../services/command/api-key/service';
-import { newListingSchema } from '../../services/command/listing/body';
-import { createListing } from '../../services/command/listing/service';
-import { newPublicationSchema } from '../../services/command/publication/body';
-import { createPublication } from '../../services/command/publication/service';
-import { createStore } from '../../services/command/store/service';
+import { createAccount } from '../../services/command/account';
+import { createApiKey } from '../../services/command/api-key';
+import { createListing } from '../../services/command/listing';
+import { createPublication, newPublicationSchema } from '../../services/command/publication';
+import { createStore } from '../../services/command/store';
+import { newListingBody } from '../../shared/api/requests/writes';
 import { parseConfig } from '../../shared/kernel/config';
 import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
@@ -49,7 +48,7 @@ export async function seed(
 
   const listing_ids: string[] = [];
   for (let i = 0; i < LISTINGS; i++) {
-    const input = newListingSchema.parse({ name: `Listing ${i}` });
+    const input = newListingBody.parse({ name: `Listing ${i}` });
     listing_ids.push((await createListing(deps, context(), target, input)).value.id);
   }
   const publication = async (i: number): Promise<string> => {

@@ -1,5 +1,5 @@
 import type { Runtime } from '../../services/boot/runtime';
-import { loadMedia } from '../../services/command/media/service';
+import { findMedia } from '../../services/command/references';
 import { startMediaWork } from '../../services/media/work';
 import { InProcessMediaTasks } from '../../shared/adapters/in-process/media-tasks';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const isReady = async (id: MediaId) => (await loadMedia(runtime, 'live', id))?.progress.status === 'ready';
+const isReady = async (id: MediaId) => (await findMedia(runtime, 'live', id))?.progress.status === 'ready';
 const small = () => flatPicture('png', { width: 30, height: 20 });
 
 /** Work on a queue of this test's own, beside the service's. */
@@ -53,7 +53,7 @@ test('media whose task was lost are made all the same, in both environments', as
   await harness.settled();
   await withWork({}, async () => {
     await waitFor(() => isReady(lost));
-    await waitFor(async () => (await loadMedia(runtime, 'test', other))?.progress.status === 'ready');
+    await waitFor(async () => (await findMedia(runtime, 'test', other))?.progress.status === 'ready');
   });
 });
 
@@ -88,7 +88,7 @@ test('a store that is away for longer than a task is tried leaves the media proc
   const blobs = { ...runtime.blobs, live: { ...runtime.blobs.live, pictures } };
   await withWork({ blobs }, async () => {
     await waitFor(() => refused >= 15, { what: 'more tries than a task is given' });
-    expect((await loadMedia(runtime, 'live', media_id))?.progress).toEqual({ status: 'processing' });
+    expect((await findMedia(runtime, 'live', media_id))?.progress).toEqual({ status: 'processing' });
     away = false;
     await waitFor(() => isReady(media_id));
   });

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { type Service, startAllInOne } from '../../services/boot/all-in-one';
-import { createAccount } from '../../services/command/account/service';
-import { createApiKey } from '../../services/command/api-key/service';
-import type { ControlDeps, WriteContext } from '../../services/command/context';
-import { createStore } from '../../services/command/store/service';
+import { createAccount } from '../../services/command/account';
+import { createApiKey } from '../../services/command/api-key';
+import type { ControlDeps, WriteContext } from '../../services/command/execute';
+import { createStore } from '../../services/command/store';
 import type { Environment } from '../../shared/catalog/realm';
 import type { KeyType, Permission } from '../../shared/catalog/vocabulary';
 import { CatalogClient, type ClientOptions } from '../../shared/client';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Runtime } from '../../services/boot/runtime';
-import { uploadMedia } from '../../services/command/media/service';
+import { uploadMedia } from '../../services/command/media';
 import type { Environment } from '../../shared/catalog/realm';
 import { inspectImage } from '../../shared/images/inspect';
 import type { MediaId, StoreId } from '../../shared/kernel/ids';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { openRuntime } from '../../services/boot/runtime';
-import { createAccount } from '../../services/command/account/service';
-import { createApiKey } from '../../services/command/api-key/service';
-import { createStore } from '../../services/command/store/service';
+import { createAccount } from '../../services/command/account';
+import { createApiKey } from '../../services/command/api-key';
+import { createStore } from '../../services/command/store';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import type { Ledger, Written } from './traffic';

@@ -1,4 +1,4 @@
-import type { MediaDeps } from '../../services/command/route-deps';
+import type { MediaDeps } from '../../services/command/request';
 import type { Pictures } from '../../shared/http/route';
 import type { BlobStore } from '../../shared/ports/blob-store';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Account } from '../../../shared/catalog/account/account';
 import type { AccountId } from '../../../shared/kernel/ids';
-import { createAccount, reinstateAccount, suspendAccount } from '../../command/account/service';
+import { createAccount, reinstateAccount, suspendAccount } from '../../command/account';
 import type { Written } from '../../command/execute';
 import { idArgument, verb } from '../options';
 import { projectBeforeRead, projectWritten } from '../projected';

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
 import type { ApiKeyId } from '../../../shared/kernel/ids';
-import { type CreatedApiKey, createApiKey, revokeApiKey, rotateApiKey } from '../../command/api-key/service';
+import { type CreatedApiKey, createApiKey, revokeApiKey, rotateApiKey } from '../../command/api-key';
 import {
   idArgument,
   idListArgument,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../shared/kernel/ids';
-import { requireAccount } from '../../command/account/service';
+import { requireAccount } from '../../command/account';
 import { CliError, EXIT, type ExitCode } from '../failure';
 import { idArgument, verb } from '../options';
 import { progressBar } from '../progress';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import type { AccountId } from '../../kernel/ids';
+import type { Aggregate } from '../events/aggregate';
 import { defineEvent, type EventOf } from '../events/event-definition';
 
 export const accountEvents = [
@@ -50,6 +51,13 @@ export function evolveAccount(
       return assertNever(event, 'account event');
   }
 }
+
+export const accountAggregate: Aggregate<AccountState, AccountEvent, AccountId> = {
+  category: 'account',
+  absent: { tag: 'absent' },
+  evolve: evolveAccount,
+  owner: (state) => (state.tag === 'absent' ? undefined : { account_id: state.account.id }),
+};
 
 export type AccountCommand =
   | { readonly type: 'CreateAccount'; readonly name: string }

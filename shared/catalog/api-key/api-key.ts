@@ -4,6 +4,7 @@ import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import type { AccountId, ApiKeyId, StoreId } from '../../kernel/ids';
 import { sameValue } from '../../kernel/same-value';
+import type { Aggregate } from '../events/aggregate';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
 
@@ -71,6 +72,13 @@ export function evolveApiKey(state: ApiKeyState, event: ApiKeyEvent, id: ApiKeyI
       return assertNever(event, 'API key event');
   }
 }
+
+export const apiKeyAggregate: Aggregate<ApiKeyState, ApiKeyEvent, ApiKeyId> = {
+  category: 'api_key',
+  absent: { tag: 'absent' },
+  evolve: evolveApiKey,
+  owner: (state) => (state.tag === 'absent' ? undefined : { account_id: state.key.account_id }),
+};
 
 /** A key's use is written down at most every five minutes: enough to find keys that nobody uses, and no load. */
 export const USE_INTERVAL_MS = 5 * 60_000;

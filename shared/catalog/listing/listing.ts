@@ -3,6 +3,7 @@ import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import type { ListingId, MediaId, StoreId } from '../../kernel/ids';
 import { sameValue } from '../../kernel/same-value';
+import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import {
@@ -72,6 +73,16 @@ export function evolveListing(
   const listing = { ...before, ...changed, version: before.version + 1, updated_at: at };
   return { tag: 'present', listing };
 }
+
+export const listingAggregate: Aggregate<ListingState, ListingEvent, ListingId> = {
+  category: 'listing',
+  absent: { tag: 'absent' },
+  evolve: evolveListing,
+  owner: (state) =>
+    state.tag === 'absent'
+      ? undefined
+      : { store_id: state.tag === 'present' ? state.listing.store_id : state.store_id },
+};
 
 /** Any subset of the fields; one that is not given stays as it is. */
 export type ListingChanges = Changes<typeof listingFields>;

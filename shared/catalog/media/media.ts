@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import type { MediaId, StoreId } from '../../kernel/ids';
+import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
@@ -91,6 +92,16 @@ export function evolveMedia(state: MediaState, event: MediaEvent, id: MediaId, a
       return assertNever(event, 'media event');
   }
 }
+
+export const mediaAggregate: Aggregate<MediaState, MediaEvent, MediaId> = {
+  category: 'media',
+  absent: { tag: 'absent' },
+  evolve: evolveMedia,
+  owner: (state) =>
+    state.tag === 'absent'
+      ? undefined
+      : { store_id: state.tag === 'present' ? state.media.store_id : state.store_id },
+};
 
 export type MediaCommand =
   | { readonly type: 'UploadMedia'; readonly upload: MediaUpload }

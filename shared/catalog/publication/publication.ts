@@ -3,6 +3,7 @@ import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../kernel/ids';
 import { sameValue } from '../../kernel/same-value';
+import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import {
@@ -87,6 +88,16 @@ export function evolvePublication(
     }
   }
 }
+
+export const publicationAggregate: Aggregate<PublicationState, PublicationEvent, PublicationId> = {
+  category: 'publication',
+  absent: { tag: 'absent' },
+  evolve: evolvePublication,
+  owner: (state) =>
+    state.tag === 'absent'
+      ? undefined
+      : { store_id: state.tag === 'present' ? state.publication.store_id : state.store_id },
+};
 
 /** Any subset of the fields; one that is not given stays as it is. */
 export type PublicationChanges = Changes<typeof publicationFields>;

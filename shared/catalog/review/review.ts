@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision } from '../../kernel/decision';
+import type { ReviewId, StoreId } from '../../kernel/ids';
+import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
@@ -29,6 +31,13 @@ export type ReviewFields = ReviewEvent['data'];
 export type ReviewState =
   | { readonly tag: 'absent' }
   | { readonly tag: 'posted'; readonly review: ReviewFields };
+
+export const reviewAggregate: Aggregate<ReviewState, ReviewEvent, ReviewId> = {
+  category: 'review',
+  absent: { tag: 'absent' },
+  evolve: (_state, event) => ({ tag: 'posted', review: event.data }),
+  owner: (state) => (state.tag === 'absent' ? undefined : { store_id: state.review.store_id as StoreId }),
+};
 
 export type ReviewCommand = { readonly type: 'PostReview'; readonly review: ReviewFields };
 

@@ -3,6 +3,7 @@ import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import type { AccountId, StoreId } from '../../kernel/ids';
 import { patched, sameValue } from '../../kernel/same-value';
+import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import {
@@ -90,6 +91,14 @@ export function evolveStore(state: StoreState, event: StoreEvent, id: StoreId, a
       return assertNever(event, 'store event');
   }
 }
+
+export const storeAggregate: Aggregate<StoreState, StoreEvent, StoreId> = {
+  category: 'store',
+  absent: { tag: 'absent' },
+  evolve: evolveStore,
+  owner: (state) =>
+    state.tag === 'absent' ? undefined : { store_id: state.store.id, account_id: state.store.account_id },
+};
 
 /** Any subset of the fields; one that is not given stays as it is. */
 export type StoreChanges = Changes<typeof storeFields>;

@@ -1,7 +1,6 @@
-import { createListing } from '../../../services/command/listing/service';
-import { attach, checkAttachments } from '../../../services/command/media/attach';
-import { uploadMedia } from '../../../services/command/media/service';
-import { createPublication, findPublication } from '../../../services/command/publication/service';
+import { createListing } from '../../../services/command/listing';
+import { attach, checkAttachments, uploadMedia } from '../../../services/command/media';
+import { createPublication, findPublication } from '../../../services/command/publication';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
 import { anUpload, faultsOf, NOW_MS, newId, refusal, World } from './support';
 

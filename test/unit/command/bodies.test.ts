@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { listingPatchSchema, newListingSchema } from '../../../services/command/listing/body';
-import { newPublicationSchema, publicationPatchSchema } from '../../../services/command/publication/body';
-import { newReviewSchema } from '../../../services/command/review/body';
-import { newPaymentMethodSchema, newStoreSchema } from '../../../services/command/store/body';
+import { newPublicationSchema, publicationPatchSchema } from '../../../services/command/publication';
+import { newReviewSchema } from '../../../services/command/review';
+import { newPaymentMethodSchema, newStoreSchema } from '../../../services/command/store';
+import { listingPatchBody, newListingBody } from '../../../shared/api/requests/writes';
 import { parseBody } from '../../../shared/http/validation';
 import type { Condition } from '../../../shared/kernel/errors';
 import { faultsOf, newId } from './support';
@@ -115,7 +115,7 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
   },
   {
     name: 'a listing',
-    schema: newListingSchema,
+    schema: newListingBody,
     base: listing,
     taken: [
       ...visibilities,
@@ -237,14 +237,14 @@ describe('what comes out of a body', () => {
   test('is only what was said', () => {
     expect(parseBody(newPublicationSchema, publication)).toEqual(publication);
     expect(parseBody(publicationPatchSchema, {})).toEqual({});
-    expect(parseBody(listingPatchSchema, {})).toEqual({});
+    expect(parseBody(listingPatchBody, {})).toEqual({});
   });
 
   test('has null cleared: no HTML, an empty description, no media', () => {
     expect(
       parseBody(publicationPatchSchema, { description: null, description_html: null, media_ids: null }),
     ).toEqual({ description: '', description_html: null, media_ids: [] });
-    expect(parseBody(listingPatchSchema, { description: null, media_ids: null })).toEqual({
+    expect(parseBody(listingPatchBody, { description: null, media_ids: null })).toEqual({
       description: null,
       media_ids: [],
     });
@@ -264,7 +264,7 @@ describe('the body of a patch', () => {
       (field) => ['publication', field, publicationPatchSchema] as const,
     ),
     ...['name', 'visibility', 'default_sort_mode'].map(
-      (field) => ['listing', field, listingPatchSchema] as const,
+      (field) => ['listing', field, listingPatchBody] as const,
     ),
   ];
 

@@ -1,10 +1,14 @@
-import { accountAggregate, apiKeyAggregate, reviewAggregate } from '../../../services/command/aggregates';
 import type { AccountEvent } from '../../../shared/catalog/account/account';
-import { decideAccount } from '../../../shared/catalog/account/account';
+import { accountAggregate, decideAccount } from '../../../shared/catalog/account/account';
 import type { ApiKeyEvent } from '../../../shared/catalog/api-key/api-key';
-import { type ApiKeyCommand, decideApiKey, USE_INTERVAL_MS } from '../../../shared/catalog/api-key/api-key';
+import {
+  type ApiKeyCommand,
+  apiKeyAggregate,
+  decideApiKey,
+  USE_INTERVAL_MS,
+} from '../../../shared/catalog/api-key/api-key';
 import type { ReviewFields } from '../../../shared/catalog/review/review';
-import { decideReview } from '../../../shared/catalog/review/review';
+import { decideReview, reviewAggregate } from '../../../shared/catalog/review/review';
 import type { AccountId, ApiKeyId, ReviewId } from '../../../shared/kernel/ids';
 import { AT, NOW_MS, newId, teller } from './support';
 

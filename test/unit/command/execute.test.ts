@@ -1,9 +1,12 @@
-import { listingAggregate } from '../../../services/command/aggregates';
-import type { WriteContext } from '../../../services/command/context';
+import type { WriteContext } from '../../../services/command/execute';
 import { execute, type Written } from '../../../services/command/execute';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import type { ListingState } from '../../../shared/catalog/listing/listing';
-import { decideListing, type ListingCommand } from '../../../shared/catalog/listing/listing';
+import {
+  decideListing,
+  type ListingCommand,
+  listingAggregate,
+} from '../../../shared/catalog/listing/listing';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { isUuid } from '../../../shared/kernel/uuid';

@@ -1,6 +1,9 @@
-import { listingAggregate } from '../../../services/command/aggregates';
 import type { ListingEvent, ListingFields } from '../../../shared/catalog/listing/listing';
-import { decideListing, type ListingChanges } from '../../../shared/catalog/listing/listing';
+import {
+  decideListing,
+  type ListingChanges,
+  listingAggregate,
+} from '../../../shared/catalog/listing/listing';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { newId, teller } from './support';
 

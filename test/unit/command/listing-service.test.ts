@@ -1,9 +1,4 @@
-import {
-  createListing,
-  deleteListing,
-  putListing,
-  updateListing,
-} from '../../../services/command/listing/service';
+import { createListing, deleteListing, putListing, updateListing } from '../../../services/command/listing';
 import type { ListingId, StoreId } from '../../../shared/kernel/ids';
 import { AT, faultsOf, newId, refusal, World } from './support';
 

@@ -1,14 +1,7 @@
-import { mediaAggregate } from '../../../services/command/aggregates';
-import {
-  deleteMedia,
-  loadMedia,
-  recordFailure,
-  recordPictures,
-  uploadMedia,
-} from '../../../services/command/media/service';
-import { existingMedia } from '../../../services/command/references';
+import { deleteMedia, recordFailure, recordPictures, uploadMedia } from '../../../services/command/media';
+import { existingMedia, findMedia } from '../../../services/command/references';
 import type { MediaEvent } from '../../../shared/catalog/media/media';
-import { decideMedia } from '../../../shared/catalog/media/media';
+import { decideMedia, mediaAggregate } from '../../../shared/catalog/media/media';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { anUpload, newId, refusal, somePictures, teller, World } from './support';
 
@@ -65,11 +58,11 @@ describe('the service', () => {
 
   test('tells its own media from those of others by the log', async () => {
     const { id } = await upload();
-    expect(await loadMedia(world, 'live', id)).toMatchObject({
+    expect(await findMedia(world, 'live', id)).toMatchObject({
       store_id,
       progress: { status: 'processing' },
     });
-    expect(await loadMedia(world, 'test', id)).toBeUndefined();
+    expect(await findMedia(world, 'test', id)).toBeUndefined();
     const gone = await upload();
     await deleteMedia(world, world.context(), { environment: 'live', id: gone.id });
     expect(await existingMedia(world, 'live', [gone.id, newId<MediaId>(), id])).toEqual([id]);
@@ -95,7 +88,7 @@ describe('the service', () => {
     const guard = () => Promise.reject(new Error('not yours'));
     const removing = deleteMedia(world, world.context(), { environment: 'live', id, guard });
     await expect(removing).rejects.toThrow('not yours');
-    expect(await loadMedia(world, 'live', id)).toBeDefined();
+    expect(await findMedia(world, 'live', id)).toBeDefined();
     const unknown = { environment: 'live', id: newId<MediaId>() } as const;
     expect((await refusal(() => deleteMedia(world, world.context(), unknown))).condition).toBe(
       'media_not_found',

@@ -1,13 +1,8 @@
-import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account/service';
-import type { NewApiKey } from '../../../services/command/api-key/grants';
-import {
-  createApiKey,
-  recordApiKeyUse,
-  revokeApiKey,
-  rotateApiKey,
-} from '../../../services/command/api-key/service';
-import { createPublication } from '../../../services/command/publication/service';
-import { postReview } from '../../../services/command/review/service';
+import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account';
+import type { NewApiKey } from '../../../services/command/api-key';
+import { createApiKey, recordApiKeyUse, revokeApiKey, rotateApiKey } from '../../../services/command/api-key';
+import { createPublication } from '../../../services/command/publication';
+import { postReview } from '../../../services/command/review';
 import {
   addPaymentMethod,
   changeStoreStatus,
@@ -15,7 +10,7 @@ import {
   describeStore,
   locateStore,
   removePaymentMethod,
-} from '../../../services/command/store/service';
+} from '../../../services/command/store';
 import { hashKey, USE_INTERVAL_MS } from '../../../shared/catalog/api-key/api-key';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { faultsOf, newId, refusal, World } from './support';

@@ -1,19 +1,17 @@
 import fc from 'fast-check';
-import {
-  accountAggregate,
-  apiKeyAggregate,
-  listingAggregate,
-  publicationAggregate,
-  storeAggregate,
-} from '../../../services/command/aggregates';
-import { type Aggregate, execute, load } from '../../../services/command/execute';
-import { decideAccount } from '../../../shared/catalog/account/account';
-import { decideApiKey } from '../../../shared/catalog/api-key/api-key';
+import { execute, load } from '../../../services/command/execute';
+import { accountAggregate, decideAccount } from '../../../shared/catalog/account/account';
+import { apiKeyAggregate, decideApiKey } from '../../../shared/catalog/api-key/api-key';
+import type { Aggregate } from '../../../shared/catalog/events/aggregate';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
-import { decideListing } from '../../../shared/catalog/listing/listing';
-import { decidePublication, type PublicationChanges } from '../../../shared/catalog/publication/publication';
-import { decideStore } from '../../../shared/catalog/store/store';
+import { decideListing, listingAggregate } from '../../../shared/catalog/listing/listing';
+import {
+  decidePublication,
+  type PublicationChanges,
+  publicationAggregate,
+} from '../../../shared/catalog/publication/publication';
+import { decideStore, storeAggregate } from '../../../shared/catalog/store/store';
 import type { Permission } from '../../../shared/catalog/vocabulary';
 import type { Decision } from '../../../shared/kernel/decision';
 import { CatalogError } from '../../../shared/kernel/errors';

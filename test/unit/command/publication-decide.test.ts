@@ -1,9 +1,9 @@
-import { publicationAggregate } from '../../../services/command/aggregates';
 import type { PublicationEvent, PublicationFields } from '../../../shared/catalog/publication/publication';
 import {
   decidePublication,
   type PublicationChanges,
   type PublicationInput,
+  publicationAggregate,
 } from '../../../shared/catalog/publication/publication';
 import type { PublicationId } from '../../../shared/kernel/ids';
 import { newId, teller } from './support';

@@ -1,12 +1,12 @@
-import { createListing, deleteListing } from '../../../services/command/listing/service';
-import { deleteMedia, uploadMedia } from '../../../services/command/media/service';
-import type { NewPublication } from '../../../services/command/publication/body';
+import { createListing, deleteListing } from '../../../services/command/listing';
+import { deleteMedia, uploadMedia } from '../../../services/command/media';
+import type { NewPublication } from '../../../services/command/publication';
 import {
   createPublication,
   deletePublication,
   putPublication,
   updatePublication,
-} from '../../../services/command/publication/service';
+} from '../../../services/command/publication';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
 import {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { createListing } from '../../../services/command/listing/service';
+import { createListing } from '../../../services/command/listing';
 import { commandRoutes } from '../../../services/command/routes';
-import { changeStoreStatus } from '../../../services/command/store/service';
+import { changeStoreStatus } from '../../../services/command/store';
 import type { JsonObject, Position } from '../../../shared/catalog/events/envelope';
 import { laneOf } from '../../../shared/catalog/events/lanes';
 import type { Store } from '../../../shared/catalog/store/store';

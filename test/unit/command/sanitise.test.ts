@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { sanitise } from '../../../services/command/publication/sanitise';
+import { sanitise } from '../../../services/command/sanitise';
 
 const ATTRIBUTE = /\s([a-z]+)="([^"]*)"/g;
 const TAG = /<((?:[a-z0-9]+)(?:\s[a-z]+="[^"]*")*\s*\/?)>/g;

@@ -1,6 +1,10 @@
-import { storeAggregate } from '../../../services/command/aggregates';
 import type { StoreEvent } from '../../../shared/catalog/store/store';
-import { decideStore, type StoreChanges, type StoreCommand } from '../../../shared/catalog/store/store';
+import {
+  decideStore,
+  type StoreChanges,
+  type StoreCommand,
+  storeAggregate,
+} from '../../../shared/catalog/store/store';
 import type { StoreId } from '../../../shared/kernel/ids';
 import { newId, teller } from './support';
 

@@ -1,4 +1,4 @@
-import { inTurn } from '../../../services/command/stream-turns';
+import { inTurn } from '../../../services/command/execute';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { MemoryEventStore } from '../../support/memory-event-store';

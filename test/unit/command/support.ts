@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createAccount } from '../../../services/command/account/service';
-import type { WriteContext } from '../../../services/command/context';
-import type { Aggregate } from '../../../services/command/execute';
-import { createStore } from '../../../services/command/store/service';
+import { createAccount } from '../../../services/command/account';
+import type { WriteContext } from '../../../services/command/execute';
+import { createStore } from '../../../services/command/store';
 import type { Account } from '../../../shared/catalog/account/account';
+import type { Aggregate } from '../../../shared/catalog/events/aggregate';
 import type { DomainEvent } from '../../../shared/catalog/events/codec';
 import type { MediaPictures, MediaUpload } from '../../../shared/catalog/media/media';
 import type { Environment } from '../../../shared/catalog/realm';

@@ -1,8 +1,7 @@
 import { openEventStore } from '../../../services/boot/open-adapters';
-import { publicationAggregate } from '../../../services/command/aggregates';
 import { execute } from '../../../services/command/execute';
 import { streamName } from '../../../shared/catalog/events/envelope';
-import { decidePublication } from '../../../shared/catalog/publication/publication';
+import { decidePublication, publicationAggregate } from '../../../shared/catalog/publication/publication';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { CatalogError } from '../../../shared/kernel/errors';
 import type { PublicationId } from '../../../shared/kernel/ids';

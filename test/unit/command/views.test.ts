@@ -1,10 +1,10 @@
-import type { WriteContext } from '../../../services/command/context';
+import type { WriteContext } from '../../../services/command/execute';
 import {
   createPublication,
   deletePublication,
+  recordViews,
   updatePublication,
-} from '../../../services/command/publication/service';
-import { recordViews } from '../../../services/command/publication/views';
+} from '../../../services/command/publication';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import type { StoreId } from '../../../shared/kernel/ids';
 import { newId, World } from './support';

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { deleteMedia, loadMedia } from '../../../services/command/media/service';
+import { deleteMedia } from '../../../services/command/media';
+import { findMedia } from '../../../services/command/references';
 import { arrangeMedia } from '../../../services/import/arrange-media';
 import { fetchImage } from '../../../services/import/fetch-image';
 import { mediaIdOf, publicationIdOf } from '../../../services/import/identity';
@@ -51,7 +52,7 @@ test('images are uploaded and shown in the order of the file; the same import ag
     expect(first).toMatchObject({ media: { created: 2, unchanged: 0, failed: 0 }, failed: [] });
     expect(first.images[0]!.images.map(({ media_id }) => media_id)).toEqual(ids);
     expect(await shownOn(shop, 'shirt')).toEqual(ids);
-    const uploaded = await loadMedia(runtime, 'live', ids[1]!);
+    const uploaded = await findMedia(runtime, 'live', ids[1]!);
     expect(uploaded).toMatchObject({
       mime_type: 'image/png',
       width: 40,

@@ -1,5 +1,5 @@
-import { createListing, deleteListing } from '../../../services/command/listing/service';
-import { deletePublication } from '../../../services/command/publication/service';
+import { createListing, deleteListing } from '../../../services/command/listing';
+import { deletePublication } from '../../../services/command/publication';
 import { DryRunLog } from '../../../services/import/dry-run';
 import { listingIdOf, publicationIdOf } from '../../../services/import/identity';
 import { takenOf } from '../../../services/import/report';

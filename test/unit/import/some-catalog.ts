@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
-import { createAccount } from '../../../services/command/account/service';
-import type { WriteContext } from '../../../services/command/context';
-import { createStore } from '../../../services/command/store/service';
+import { createAccount } from '../../../services/command/account';
+import type { WriteContext } from '../../../services/command/execute';
+import { createStore } from '../../../services/command/store';
 import type { FetchImage } from '../../../services/import/images';
 import type { ImportFile, ImportItem } from '../../../services/import/item';
 import { parseJsonLine } from '../../../services/import/jsonl';

@@ -1,5 +1,5 @@
 import type { Runtime } from '../../../services/boot/runtime';
-import { loadMedia } from '../../../services/command/media/service';
+import { findMedia } from '../../../services/command/references';
 import { makePictures } from '../../../services/media/make-pictures';
 import type { MediaPictures } from '../../../shared/catalog/media/media';
 import { CatalogError } from '../../../shared/kernel/errors';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const task = (media_id: MediaId) => ({ environment: 'live' as const, media_id });
-const progressOf = async (id: MediaId) => (await loadMedia(runtime, 'live', id))?.progress;
+const progressOf = async (id: MediaId) => (await findMedia(runtime, 'live', id))?.progress;
 const lengthOf = async (id: MediaId) =>
   (await runtime.events.live.readStream(`live.media-${id}` as never)).length;
 async function picturesOf(id: MediaId): Promise<MediaPictures> {

@@ -1,5 +1,5 @@
 import type { Runtime } from '../../../services/boot/runtime';
-import { deleteMedia } from '../../../services/command/media/service';
+import { deleteMedia } from '../../../services/command/media';
 import { makePictures } from '../../../services/media/make-pictures';
 import { type SweptArea, sweepUnusedFiles } from '../../../services/media/sweep';
 import { FileBlobStore } from '../../../shared/adapters/files/blob-store';

@@ -48,7 +48,7 @@ const PENDING =
   /^(shared\/api\/openapi\/.* → shared\/http|projections\/engine\/pipeline.* → projections\/maintenance)\//;
 
 /** Pure: kernel, catalog, and no module but zod and, for hashes, `node:crypto`. */
-const PURE = /(^|\/)decide\.ts$|^projections\/views\/|^shared\/catalog\//;
+const PURE = /^projections\/views\/|^shared\/catalog\//;
 
 interface Import {
   readonly from: string;

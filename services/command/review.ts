@@ -1,14 +1,26 @@
-import type { Publication } from '../../../shared/catalog/publication/publication';
-import type { Environment } from '../../../shared/catalog/realm';
-import type { ReviewFields } from '../../../shared/catalog/review/review';
-import { decideReview } from '../../../shared/catalog/review/review';
-import { CatalogError } from '../../../shared/kernel/errors';
-import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../../shared/kernel/ids';
-import { timestamp } from '../../../shared/kernel/system';
-import { publicationAggregate, reviewAggregate } from '../aggregates';
-import type { StoreDeps, WriteContext } from '../context';
-import { execute, load, type Written } from '../execute';
-import type { NewReview } from './body';
+import { z } from 'zod';
+import { idField, lineField, textField, timeField } from '../../shared/catalog/input-rules';
+import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
+import type { Environment } from '../../shared/catalog/realm';
+import { decideReview, type ReviewFields, reviewAggregate } from '../../shared/catalog/review/review';
+import { CatalogError } from '../../shared/kernel/errors';
+import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../shared/kernel/ids';
+import { timestamp } from '../../shared/kernel/system';
+import { execute, load, placeIn, type StoreDeps, type WriteContext, type Written } from './execute';
+
+/** A review as imported; decisions §5 name its fields, the limits are those of other texts. */
+export const newReviewSchema = z.strictObject({
+  publication_id: idField,
+  rating: z.int().min(1).max(5),
+  title: lineField(200).nullish(),
+  body: textField(10_000).nullish(),
+  author_name: lineField(120),
+  verified: z.boolean().nullish(),
+  /** When it was written; by default now. */
+  created_at: timeField.nullish(),
+});
+
+export type NewReview = z.output<typeof newReviewSchema>;
 
 /** `external_id`: the other system's id of the review; without one its own words tell it from others. */
 export interface ReviewTarget {
@@ -42,11 +54,7 @@ export async function postReview(
   };
   const id = reviewId(publication, target.external_id, review, input.created_at ?? '');
   const written = await execute({
-    system: deps.system,
-    events: deps.events[environment],
-    realm: environment,
-    aggregate: reviewAggregate,
-    id,
+    ...placeIn(deps, environment, reviewAggregate, id),
     context,
     decide: (state) => decideReview(state, { type: 'PostReview', review }),
   });
@@ -73,8 +81,7 @@ async function requirePublication(
   { environment, store_id }: ReviewTarget,
   id: PublicationId,
 ): Promise<Publication> {
-  const events = deps.events[environment];
-  const { state } = await load({ aggregate: publicationAggregate, events, realm: environment, id });
+  const { state } = await load(placeIn(deps, environment, publicationAggregate, id));
   if (state.tag === 'present' && state.publication.store_id === store_id) return state.publication;
   throw CatalogError.ofFaults([
     { condition: 'field_invalid', field: 'publication_id', constraint: 'a publication of the store' },

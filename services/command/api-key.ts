@@ -1,16 +1,46 @@
-import type { ApiKey, ApiKeyFields, ApiKeyState } from '../../../shared/catalog/api-key/api-key';
-import { type ApiKeyCommand, decideApiKey, hashKey } from '../../../shared/catalog/api-key/api-key';
-import { parseBody } from '../../../shared/http/validation';
-import { CatalogError } from '../../../shared/kernel/errors';
-import { type ApiKeyId, generateId, type StoreId } from '../../../shared/kernel/ids';
-import { timestamp } from '../../../shared/kernel/system';
-import { requireAccount } from '../account/service';
-import { apiKeyAggregate } from '../aggregates';
-import type { ControlDeps, WriteContext } from '../context';
-import { execute, load, type Written } from '../execute';
-import { locateStore } from '../store/service';
-import { assertFuture, environmentOf, grantedPermissions, type NewApiKey, newApiKeySchema } from './grants';
-import { generateKey } from './secret';
+import { z } from 'zod';
+import {
+  type ApiKey,
+  type ApiKeyCommand,
+  type ApiKeyFields,
+  type ApiKeyState,
+  apiKeyAggregate,
+  decideApiKey,
+  hashKey,
+} from '../../shared/catalog/api-key/api-key';
+import { idField, lineField, timeField } from '../../shared/catalog/input-rules';
+import type { Environment } from '../../shared/catalog/realm';
+import type { Store } from '../../shared/catalog/store/store';
+import {
+  environmentSchema,
+  type KeyType,
+  keyTypeSchema,
+  type Permission,
+  permissionSchema,
+  permissionsOf,
+} from '../../shared/catalog/vocabulary';
+import { parseBody } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
+import { type ApiKeyId, generateId, type RandomBytes, type StoreId } from '../../shared/kernel/ids';
+import { timestamp } from '../../shared/kernel/system';
+import { requireAccount } from './account';
+import { type ControlDeps, execute, load, placeIn, type WriteContext, type Written } from './execute';
+import { locateStore } from './store';
+
+/** What a key is created with. `environment` is only needed for a key without stores. */
+export const newApiKeySchema = z.strictObject({
+  account_id: idField,
+  name: lineField(120),
+  type: keyTypeSchema,
+  stores: z.array(idField).max(100),
+  environment: environmentSchema.optional(),
+  /** Every one of its type by default (decisions §7). */
+  permissions: z.array(permissionSchema).optional(),
+  expires_at: timeField.nullish(),
+});
+
+export type NewApiKey = z.input<typeof newApiKeySchema>;
+export type CheckedApiKey = z.output<typeof newApiKeySchema>;
 
 /** A key as created: `key` is the secret itself, which is told here and kept nowhere. */
 export interface CreatedApiKey extends Written<ApiKey> {
@@ -113,6 +143,53 @@ async function run(
 }
 
 function place(deps: ControlDeps, id: ApiKeyId) {
-  const { system, events } = deps;
-  return { system, events: events.control, realm: 'control', aggregate: apiKeyAggregate, id } as const;
+  return placeIn(deps, 'control', apiKeyAggregate, id);
+}
+
+/** The permissions in their usual order. Throws `field_invalid` for one that its type may not hold. */
+function grantedPermissions(key: Pick<CheckedApiKey, 'type' | 'permissions'>): Permission[] {
+  const possible = permissionsOf(key.type);
+  const refused = key.permissions?.find((permission) => !possible.includes(permission));
+  if (refused !== undefined)
+    throw refuse('permissions', `nothing that a ${key.type} key cannot hold: ${refused}`);
+  return possible.filter((permission) => key.permissions?.includes(permission) ?? true);
+}
+
+/**
+ * The one environment of a key's stores (decisions §2). Throws `field_invalid` where a store is unknown, another
+ * account's, or of another environment than the others or than the one asked for.
+ */
+function environmentOf(
+  key: Pick<CheckedApiKey, 'account_id' | 'environment' | 'stores'>,
+  stores: readonly (Store | undefined)[],
+): Environment {
+  let environment = key.environment;
+  stores.forEach((store, index) => {
+    if (store?.account_id !== key.account_id) throw refuse(`stores.${index}`, 'a store of the account');
+    environment ??= store.environment;
+    if (store.environment !== environment)
+      throw refuse(`stores.${index}`, `a ${environment} store like the others`);
+  });
+  if (environment !== undefined) return environment;
+  throw CatalogError.ofFaults([
+    { condition: 'field_required', field: 'stores', constraint: 'at least one store, or an environment' },
+  ]);
+}
+
+/** Throws `field_invalid` for an end that is past already. */
+function assertFuture(field: string, time: string | null, now_ms: number): void {
+  if (time !== null && Date.parse(time) <= now_ms) throw refuse(field, 'a time to come');
+}
+
+function refuse(field: string, constraint: string): CatalogError {
+  return CatalogError.ofFaults([{ condition: 'field_invalid', field, constraint }]);
+}
+
+const PREFIXES = { public: 'pk', secret: 'sk' } as const;
+const BODY_BYTES = 32;
+
+/** `pk_live_` and 43 base64url characters (decisions §2). */
+function generateKey(type: KeyType, environment: Environment, random: RandomBytes): string {
+  const body = Buffer.from(random(BODY_BYTES)).toString('base64url');
+  return `${PREFIXES[type]}_${environment}_${body}`;
 }

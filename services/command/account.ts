@@ -1,13 +1,16 @@
 import { z } from 'zod';
-import type { Account, AccountState } from '../../../shared/catalog/account/account';
-import { type AccountCommand, decideAccount } from '../../../shared/catalog/account/account';
-import { lineField } from '../../../shared/catalog/input-rules';
-import { parseBody } from '../../../shared/http/validation';
-import { CatalogError } from '../../../shared/kernel/errors';
-import { type AccountId, generateId } from '../../../shared/kernel/ids';
-import { accountAggregate } from '../aggregates';
-import type { ControlDeps, WriteContext } from '../context';
-import { execute, load, type Written } from '../execute';
+import {
+  type Account,
+  type AccountCommand,
+  type AccountState,
+  accountAggregate,
+  decideAccount,
+} from '../../shared/catalog/account/account';
+import { lineField } from '../../shared/catalog/input-rules';
+import { parseBody } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
+import { type AccountId, generateId } from '../../shared/kernel/ids';
+import { type ControlDeps, execute, load, placeIn, type WriteContext, type Written } from './execute';
 
 const newAccountSchema = z.strictObject({ name: lineField(120) });
 
@@ -62,6 +65,5 @@ async function run(
 }
 
 function place(deps: ControlDeps, id: AccountId) {
-  const { system, events } = deps;
-  return { system, events: events.control, realm: 'control', aggregate: accountAggregate, id } as const;
+  return placeIn(deps, 'control', accountAggregate, id);
 }

@@ -1,9 +1,9 @@
-import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/sniff';
-import { type ImageHeader, inspectImage } from '../../../shared/images/inspect';
-import { RefusedImage } from '../../../shared/images/refused';
-import { Semaphore } from '../../../shared/kernel/async';
-import { CatalogError } from '../../../shared/kernel/errors';
-import { type BlobHash, type BlobStore, readWhole } from '../../../shared/ports/blob-store';
+import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/sniff';
+import { type ImageHeader, inspectImage } from '../../shared/images/inspect';
+import { RefusedImage } from '../../shared/images/refused';
+import { Semaphore } from '../../shared/kernel/async';
+import { CatalogError } from '../../shared/kernel/errors';
+import { type BlobHash, type BlobStore, readWhole } from '../../shared/ports/blob-store';
 
 /** Files that are in memory to be inspected, whatever the number of uploads. */
 const INSPECTIONS_AT_ONCE = 2;

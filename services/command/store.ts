@@ -1,22 +1,51 @@
-import type { Environment } from '../../../shared/catalog/realm';
-import type { PaymentMethodFields, Store, StoreState } from '../../../shared/catalog/store/store';
-import { decideStore, type StoreCommand } from '../../../shared/catalog/store/store';
-import type { StoreStatus } from '../../../shared/catalog/vocabulary';
-import { parseBody } from '../../../shared/http/validation';
-import { CatalogError } from '../../../shared/kernel/errors';
-import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../../shared/kernel/ids';
-import { requireAccount } from '../account/service';
-import { storeAggregate } from '../aggregates';
-import type { ControlDeps, StoreDeps, WriteContext } from '../context';
-import { execute, load, type Written } from '../execute';
+import { z } from 'zod';
+import { newShape, patchShape } from '../../shared/catalog/fields';
+import { lineField, textField } from '../../shared/catalog/input-rules';
+import type { Environment } from '../../shared/catalog/realm';
+import { storeFields } from '../../shared/catalog/store/fields';
 import {
-  type NewPaymentMethod,
-  type NewStore,
-  newPaymentMethodSchema,
-  newStoreSchema,
-  type StorePatch,
-  storePatchSchema,
-} from './body';
+  decideStore,
+  type PaymentMethodFields,
+  type Store,
+  type StoreCommand,
+  type StoreState,
+  storeAggregate,
+} from '../../shared/catalog/store/store';
+import {
+  environmentSchema,
+  paymentMethodTypeSchema,
+  type StoreStatus,
+} from '../../shared/catalog/vocabulary';
+import { parseBody } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
+import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../shared/kernel/ids';
+import { requireAccount } from './account';
+import {
+  type ControlDeps,
+  execute,
+  load,
+  placeIn,
+  type StoreDeps,
+  type WriteContext,
+  type Written,
+} from './execute';
+
+const { name, ...profile } = newShape(storeFields);
+
+export const newStoreSchema = z.strictObject({ name, environment: environmentSchema, ...profile });
+export const storePatchSchema = z.strictObject(patchShape(storeFields));
+
+/** `position` defaults to after the last. */
+export const newPaymentMethodSchema = z.strictObject({
+  type: paymentMethodTypeSchema,
+  name: lineField(120),
+  instructions: textField(5_000).nullish(),
+  position: z.int().min(1).max(10_000).optional(),
+});
+
+export type NewStore = z.output<typeof newStoreSchema>;
+export type StorePatch = z.output<typeof storePatchSchema>;
+export type NewPaymentMethod = z.output<typeof newPaymentMethodSchema>;
 
 /** A store by id, in the environment that it lives in for good. */
 export interface StoreTarget {
@@ -114,6 +143,5 @@ async function run(
 }
 
 function place(deps: StoreDeps, { environment, id }: StoreTarget) {
-  const { system, events } = deps;
-  return { system, events: events[environment], realm: environment, aggregate: storeAggregate, id };
+  return placeIn(deps, environment, storeAggregate, id);
 }
