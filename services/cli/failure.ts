@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { CatalogError } from '../../shared/kernel/errors';
-import { describeRejection } from '../import/rejection';
+import { describeRejection } from '../import/report';
 import { printable } from './table';
 
 export const EXIT = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;

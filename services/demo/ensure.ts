@@ -20,9 +20,9 @@ import type { ControlDeps, WriteContext } from '../command/execute';
 import { findStore } from '../command/store';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem } from '../import/item';
-import type { ImportDeps } from '../import/media-writer';
+
 import { runImport } from '../import/run';
-import { writerTo } from '../import/writer';
+import { type ImportDeps, writerTo } from '../import/writer';
 import { liveItems, testItems } from './catalog';
 import { type Demo, DemoFiles, type PendingDemo } from './files';
 import { makeStore } from './stores';

@@ -12,7 +12,7 @@ import { updateListing } from '../command/listing';
 import { findStore } from '../command/store';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem, PublicationItem } from '../import/item';
-import { type ImportDeps, type MediaWriter, mediaWriterTo } from '../import/media-writer';
+import { type CatalogWriter, type ImportDeps, writerTo } from '../import/writer';
 import { DEMO_FOLDER, liveItems, testItems } from './catalog';
 import { type Demo, DemoFiles } from './files';
 
@@ -25,7 +25,7 @@ interface Upload {
   readonly context: WriteContext;
   readonly environment: Environment;
   readonly store: Store;
-  readonly writer: MediaWriter;
+  readonly writer: CatalogWriter;
 }
 
 /**
@@ -48,7 +48,7 @@ export async function uploadDemoPictures(
     const store = await findStore(deps, { environment, id: id as StoreId });
     if (!store) continue;
     const context: WriteContext = { source: 'system', request_id: randomUUID() };
-    const writer = mediaWriterTo(deps, context, { environment, store_id: store.id });
+    const writer = writerTo(deps, context, { environment, store_id: store.id });
     await uploadForStore({ deps, context, environment, store, writer }, items, signal);
   }
   if (!signal.aborted) await files.hasPictures();

@@ -3,7 +3,7 @@ import { lookup as resolveName } from 'node:dns/promises';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from './public-address';
+import ipaddr from 'ipaddr.js';
 
 export interface FetchOptions {
   /** Addresses that are not on the public internet, too: an import's file says what is asked of whom. */
@@ -133,4 +133,15 @@ async function* bytesOf(
 function describe(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return `cannot be reached (${code ?? message})`;
+}
+
+/** What is given to hosts (RFC 4291 §2.4); addresses that stand for IPv4 ones (NAT64, mapped) lie outside. */
+const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
+
+/** Returns whether an address, as text, is one on the public internet, by IANA's registries of special addresses. */
+export function isPublicAddress(text: string): boolean {
+  if (isIP(text) === 0 || text.includes('%')) return false;
+  const address = ipaddr.parse(text);
+  if (address.range() !== 'unicast') return false;
+  return address.kind() === 'ipv4' || address.match(GLOBAL_IPV6);
 }

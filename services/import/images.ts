@@ -4,8 +4,7 @@ import type { MediaId, PublicationId } from '../../shared/kernel/ids';
 import { FetchError } from './fetch-image';
 import { mediaIdOf, type StoreIdentity } from './identity';
 import type { ImageAddress, PublicationItem } from './item';
-import { rejectionReason } from './rejection';
-import type { Tally } from './report';
+import { rejectionReason, type Tally } from './report';
 import type { CatalogWriter } from './writer';
 
 /** Gets the bytes of an address and gives them to `use`; throws `FetchError` where they cannot be had. */

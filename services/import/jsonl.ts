@@ -1,6 +1,19 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { newListingBody } from '../../shared/api/requests/writes';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { isUuid } from '../../shared/kernel/uuid';
-import type { FailedRow, ImageAddress, ImportItem, ReviewRow } from './item';
+import { newPublicationSchema } from '../command/publication';
+import { newReviewSchema } from '../command/review';
+import {
+  type FailedRow,
+  fileError,
+  type ImageAddress,
+  type ImportFile,
+  ImportFileError,
+  type ImportItem,
+  type ReviewRow,
+} from './item';
 import { parsePrice } from './price';
 
 const EXTERNAL_ID_MAX = 255;
@@ -8,20 +21,12 @@ const EXTERNAL_ID_MAX = 255;
 /** One fault ends the reading of a row; its text is the reason that is reported. */
 class RowFault extends Error {}
 
-const PUBLICATION_FIELDS = [
-  ...[
-    'title',
-    'description',
-    'description_html',
-    'visibility',
-    'price_amount',
-    'price_currency',
-    'price_active',
-  ],
-  ...['free_shipping', 'quantity_available', 'featured_position'],
-];
-const LISTING_FIELDS = ['name', 'description', 'visibility', 'default_sort_mode'];
-const REVIEW_FIELDS = ['rating', 'title', 'body', 'author_name', 'verified', 'created_at'];
+/** What a line may say: what the interface takes, but for what an import finds by name or address. */
+const fieldsOf = (schema: { readonly shape: object }, ...others: readonly string[]): string[] =>
+  Object.keys(schema.shape).filter((field) => !others.includes(field));
+const PUBLICATION_FIELDS = fieldsOf(newPublicationSchema, 'store_id', 'listing_id', 'media_ids');
+const LISTING_FIELDS = fieldsOf(newListingBody, 'store_id', 'media_ids');
+const REVIEW_FIELDS = fieldsOf(newReviewSchema, 'publication_id');
 
 /**
  * One line of JSON Lines (docs/import.md): a listing where `listing` is an object, a review where there is a `rating`,
@@ -172,4 +177,72 @@ function failed(
   reason: string,
 ): FailedRow {
   return { kind: 'failed', line, external_id, about, reason };
+}
+
+/**
+ * A file of JSON Lines, or a pipe of them. A file is read once before for the number of its lines.
+ * Throws `ImportFileError` where it cannot be read or is empty.
+ */
+export async function openJsonlFile(path: string, currency: string): Promise<ImportFile> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw fileError(error, path);
+  });
+  if (!found.isFile()) return { total: null, items: () => readItems(path, currency) };
+  let total = 0;
+  for await (const _line of readLines(path)) total++;
+  if (total === 0) throw new ImportFileError(`${path} is empty`);
+  return { total, items: () => readItems(path, currency) };
+}
+
+async function* readItems(path: string, currency: string): AsyncGenerator<ImportItem[]> {
+  for await (const { line, text } of readLines(path)) {
+    yield text === undefined
+      ? [{ kind: 'failed', line, external_id: null, about: 'publication', reason: 'not UTF-8 text' }]
+      : parseJsonLine(text, line, currency);
+  }
+}
+
+/** Beyond what any row needs; keeps a file that has no lines from filling the memory. */
+const LINE_BYTES_MAX = 4_000_000;
+const NEWLINE = 0x0a;
+
+/** A line's text without its end, or undefined where it is not UTF-8. `line` counts from 1. */
+interface Line {
+  readonly line: number;
+  readonly text: string | undefined;
+}
+
+/** Every line that is not blank, in order. Throws `ImportFileError` where the file cannot be read. */
+async function* readLines(path: string): AsyncGenerator<Line> {
+  let line = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  try {
+    for await (const chunk of createReadStream(path)) {
+      rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
+      let start = 0;
+      for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, start)) {
+        yield* textOf(rest.subarray(start, end), ++line);
+        start = end + 1;
+      }
+      rest = rest.subarray(start);
+      if (rest.length > LINE_BYTES_MAX)
+        throw new ImportFileError(`${path}: line ${line + 1} is longer than ${LINE_BYTES_MAX / 1e6} MB`);
+    }
+  } catch (error) {
+    throw fileError(error, path);
+  }
+  yield* textOf(rest, line + 1);
+}
+
+function* textOf(bytes: Buffer, line: number): Generator<Line> {
+  let text: string;
+  try {
+    // Takes a byte order mark off by itself.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    yield { line, text: undefined };
+    return;
+  }
+  const trimmed = text.trim();
+  if (trimmed !== '') yield { line, text: trimmed };
 }

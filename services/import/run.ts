@@ -2,14 +2,21 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication';
-import { publicationIdOf, type StoreIdentity } from './identity';
+import { newReviewSchema } from '../command/review';
+import { publicationIdOf, type StoreIdentity, wordsOf } from './identity';
 import { type FetchImage, Images } from './images';
-import type { ImportFile, ImportItem, ListingItem, PublicationItem, ReviewItem, RowNote } from './item';
+import type {
+  ImportFile,
+  ImportItem,
+  ListingItem,
+  PublicationItem,
+  ReviewItem,
+  ReviewRow,
+  RowNote,
+} from './item';
 import { type FindListing, Listings } from './listings';
 import { runPool } from './pool';
-import { rejectionReason } from './rejection';
-import { type ImportReport, type Kind, Tally } from './report';
-import { Reviews } from './reviews';
+import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
 import type { CatalogWriter, Outcome } from './writer';
 
 /** Enough writes at once that one commit of the log serves many of them. */
@@ -31,7 +38,7 @@ export interface ImportRun {
 }
 
 /** What one run holds in common for its rows. */
-interface Session extends ImportRun {
+interface RunState extends ImportRun {
   readonly tally: Tally;
   readonly listings: Listings;
   readonly reviews: Reviews;
@@ -51,13 +58,13 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   const reviews = new Reviews(run.writer, tally);
   const fetch = run.dry_run ? undefined : run.fetch;
   const images = new Images(run.store, run.writer, fetch, tally, run.signal);
-  const session: Session = { ...run, tally, listings, reviews, images, publications: new Map() };
+  const state: RunState = { ...run, tally, listings, reviews, images, publications: new Map() };
   let done = 0;
   await runPool(
     file.items(),
     CONCURRENCY,
     async (items) => {
-      for (const item of items) await takeItem(session, item);
+      for (const item of items) await takeItem(state, item);
       run.on_progress?.(++done);
     },
     run.signal,
@@ -65,87 +72,87 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   return tally.report({ dry_run: run.dry_run, complete: run.signal?.aborted !== true });
 }
 
-async function takeItem(session: Session, item: ImportItem): Promise<void> {
-  if (item.kind === 'warning') return session.tally.warn(item);
-  if (item.kind === 'failed') return session.tally.fail(item.about && kindOf[item.about], item);
-  if (session.kinds && !session.kinds.includes(item.kind))
-    return session.tally.fail(null, noteOf(item, `a ${item.kind} is not imported by this command`));
+async function takeItem(state: RunState, item: ImportItem): Promise<void> {
+  if (item.kind === 'warning') return state.tally.warn(item);
+  if (item.kind === 'failed') return state.tally.fail(item.about && kindOf[item.about], item);
+  if (state.kinds && !state.kinds.includes(item.kind))
+    return state.tally.fail(null, noteOf(item, `a ${item.kind} is not imported by this command`));
   switch (item.kind) {
     case 'publication':
-      return takePublication(session, item);
+      return takePublication(state, item);
     case 'listing':
-      return takeListing(session, item);
+      return takeListing(state, item);
     case 'review':
-      return takeReview(session, item);
+      return takeReview(state, item);
   }
 }
 
 const kindOf = { listing: 'listings', publication: 'publications', review: 'reviews' } as const;
 
-async function takePublication(session: Session, item: PublicationItem): Promise<void> {
-  const earlier = session.publications.get(item.external_id);
+async function takePublication(state: RunState, item: PublicationItem): Promise<void> {
+  const earlier = state.publications.get(item.external_id);
   if (earlier) {
-    session.tally.fail('publications', noteOf(item, `the same as in line ${earlier.line}`));
+    state.tally.fail('publications', noteOf(item, `the same as in line ${earlier.line}`));
     return;
   }
-  const writing = attempt(session, 'publications', item, () => writePublication(session, item));
-  session.publications.set(item.external_id, { line: item.line, id: writing });
+  const writing = attempt(state, 'publications', item, () => writePublication(state, item));
+  state.publications.set(item.external_id, { line: item.line, id: writing });
   const id = await writing;
-  if (id !== undefined) await session.images.take(id, item);
+  if (id !== undefined) await state.images.take(id, item);
   for (const [index, review] of item.reviews.entries()) {
     const note = (error: unknown): RowNote => noteOf(item, `reviews[${index}]: ${reasonOf(error)}`);
-    if (id === undefined) session.tally.fail('reviews', note('its publication was not taken'));
-    else await attempt(session, 'reviews', item, () => session.reviews.post(id, review), note);
+    if (id === undefined) state.tally.fail('reviews', note('its publication was not taken'));
+    else await attempt(state, 'reviews', item, () => state.reviews.post(id, review), note);
   }
 }
 
 /** Checked before its listing is made: what is refused leaves no empty listing behind. */
-async function writePublication(session: Session, item: PublicationItem): Promise<PublicationId> {
+async function writePublication(state: RunState, item: PublicationItem): Promise<PublicationId> {
   parseBody(newPublicationSchema, item.fields);
   const listing =
     typeof item.listing === 'string'
-      ? { listing_id: await session.listings.named(item.listing) }
+      ? { listing_id: await state.listings.named(item.listing) }
       : item.listing === null
         ? { listing_id: null }
         : {};
   const input = parseBody(newPublicationSchema, { ...item.fields, ...listing });
   for (let generation = 1; ; generation++) {
-    const id = publicationIdOf(session.store, item.external_id, generation);
-    const outcome: Outcome = await session.writer.putPublication(id, input);
+    const id = publicationIdOf(state.store, item.external_id, generation);
+    const outcome: Outcome = await state.writer.putPublication(id, input);
     if (outcome === 'deleted') continue;
-    session.tally.count('publications', outcome);
+    state.tally.count('publications', outcome);
     return id;
   }
 }
 
-async function takeListing(session: Session, item: ListingItem): Promise<void> {
-  await attempt(session, 'listings', item, async () => {
+async function takeListing(state: RunState, item: ListingItem): Promise<void> {
+  await attempt(state, 'listings', item, async () => {
     const { name } = item.fields;
     if (typeof name !== 'string')
       throw CatalogError.ofFaults([
         { condition: 'field_required', field: 'listing.name', constraint: 'required' },
       ]);
-    await session.listings.describe({ ...item.fields, name });
+    await state.listings.describe({ ...item.fields, name });
   });
 }
 
-async function takeReview(session: Session, item: ReviewItem): Promise<void> {
-  await attempt(session, 'reviews', item, async () => {
-    const id = await publicationOf(session, item);
+async function takeReview(state: RunState, item: ReviewItem): Promise<void> {
+  await attempt(state, 'reviews', item, async () => {
+    const id = await publicationOf(state, item);
     if (id === undefined) throw new CatalogError('publication_not_found');
-    await session.reviews.post(id, item.review);
+    await state.reviews.post(id, item.review);
   });
 }
 
 /** By its id, or by what it was imported as: in this file, above the review, or ever before. */
-async function publicationOf(session: Session, item: ReviewItem): Promise<PublicationId | undefined> {
-  const { writer, store } = session;
+async function publicationOf(state: RunState, item: ReviewItem): Promise<PublicationId | undefined> {
+  const { writer, store } = state;
   if ('id' in item.publication) {
     const id = item.publication.id as PublicationId;
     return (await writer.publication(id)) === 'present' ? id : undefined;
   }
   const { external_id } = item.publication;
-  const ofThisFile = session.publications.get(external_id);
+  const ofThisFile = state.publications.get(external_id);
   if (ofThisFile) return ofThisFile.id;
   for (let generation = 1; ; generation++) {
     const id = publicationIdOf(store, external_id, generation);
@@ -156,7 +163,7 @@ async function publicationOf(session: Session, item: ReviewItem): Promise<Public
 
 /** What is refused is reported; any other failure is thrown and ends the run. */
 async function attempt<Result>(
-  session: Session,
+  state: RunState,
   kind: Kind,
   item: PublicationItem | ListingItem | ReviewItem,
   write: () => Promise<Result>,
@@ -166,7 +173,7 @@ async function attempt<Result>(
     return await write();
   } catch (error) {
     if (rejectionReason(error) === undefined) throw error;
-    session.tally.fail(kind, note(error));
+    state.tally.fail(kind, note(error));
     return undefined;
   }
 }
@@ -186,5 +193,34 @@ function nameOf(item: PublicationItem | ListingItem | ReviewItem): string | null
       return typeof item.fields.name === 'string' ? item.fields.name : null;
     case 'review':
       return 'id' in item.publication ? item.publication.id : item.publication.external_id;
+  }
+}
+
+/**
+ * The reviews of an import. One without an id of its own is known by its words; those of one publication that say
+ * exactly the same are told apart by their number.
+ */
+class Reviews {
+  private readonly repetitions = new Map<string, number>();
+
+  constructor(
+    private readonly writer: CatalogWriter,
+    private readonly tally: Tally,
+  ) {}
+
+  /** Throws `CatalogError` where the review is refused. */
+  async post(publication_id: PublicationId, row: ReviewRow): Promise<void> {
+    const input = parseBody(newReviewSchema, { ...row.fields, publication_id });
+    const external_id = row.external_id ?? this.repetitionOf(publication_id, row);
+    this.tally.count('reviews', await this.writer.postReview(input, external_id));
+  }
+
+  /** An id for the second and every further review of the same words; undefined for the first. */
+  private repetitionOf(publication_id: PublicationId, row: ReviewRow): string | undefined {
+    const words = wordsOf(row.fields);
+    const counted = `${publication_id} ${words}`;
+    const repetition = (this.repetitions.get(counted) ?? 0) + 1;
+    this.repetitions.set(counted, repetition);
+    return repetition === 1 ? undefined : `words ${words} ${repetition}`;
   }
 }

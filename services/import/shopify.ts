@@ -1,8 +1,62 @@
+import { stat } from 'node:fs/promises';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { htmlToText } from './html-text';
-import type { FailedRow, ImageAddress, ImportItem, PublicationItem, Warning } from './item';
+import {
+  type FailedRow,
+  fileError,
+  type ImageAddress,
+  type ImportFile,
+  ImportFileError,
+  type ImportItem,
+  type PublicationItem,
+  type Warning,
+} from './item';
 import { parsePrice } from './price';
-import type { ShopifyRow } from './shopify-columns';
+import { readRows, type ShopifyRow } from './shopify-rows';
+
+/**
+ * A Shopify product export. It is read twice, so that any size fits in memory: once for where each handle's last row
+ * is, once to give each product as soon as it is whole, wherever its rows stand.
+ * Throws `ImportFileError` where the file cannot be read, is empty, is not UTF-8 or has another header.
+ */
+export async function openShopifyFile(path: string, currency: string): Promise<ImportFile> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw fileError(error, path);
+  });
+  if (!found.isFile() && !found.isDirectory())
+    throw new ImportFileError(`${path}: must be a file, for it is read twice`);
+  const last_row = new Map<string, number>();
+  let count = 0;
+  for await (const row of readRows(path)) if (!('broken' in row)) last_row.set(keyOf(row), count++);
+  if (count === 0) throw new ImportFileError(`${path} has a header and no rows`);
+  return { total: last_row.size, items: () => foldFile(path, currency, last_row) };
+}
+
+async function* foldFile(
+  path: string,
+  currency: string,
+  last_row: ReadonlyMap<string, number>,
+): AsyncGenerator<ImportItem[]> {
+  const open = new Map<string, ShopifyRow[]>();
+  let count = 0;
+  for await (const row of readRows(path)) {
+    if ('broken' in row) {
+      const reason = row.broken;
+      yield [{ kind: 'failed', about: 'publication', line: row.line, external_id: null, reason }];
+      continue;
+    }
+    const key = keyOf(row);
+    const rows = open.get(key) ?? [];
+    rows.push(row);
+    open.set(key, rows);
+    if (last_row.get(key) !== count++) continue;
+    open.delete(key);
+    yield foldProduct(rows, currency);
+  }
+}
+
+/** A row without a handle belongs to no other. */
+const keyOf = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${row.line}` : row.handle);
 
 const QUANTITY = /^[+-]?\d{1,15}$/;
 

@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { ImportItem } from '../../../services/import/item';
-import { parseJsonLine } from '../../../services/import/jsonl';
-import { openJsonlFile } from '../../../services/import/jsonl-file';
+import { openJsonlFile, parseJsonLine } from '../../../services/import/jsonl';
 import { withTempDir } from '../../support/temp-dir';
 
 const parse = (row: unknown): ImportItem[] => parseJsonLine(JSON.stringify(row), 4, 'USD');

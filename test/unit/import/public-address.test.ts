@@ -1,4 +1,4 @@
-import { isPublicAddress } from '../../../services/import/public-address';
+import { isPublicAddress } from '../../../services/import/fetch-image';
 
 const PUBLIC = [
   '8.8.8.8',

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImportItem } from '../../../services/import/item';
-import { openShopifyFile } from '../../../services/import/shopify-csv';
+import { openShopifyFile } from '../../../services/import/shopify';
 import { withTempDir } from '../../support/temp-dir';
 
 async function read(content: string | Buffer): Promise<{ total: number | null; items: ImportItem[] }> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ImportItem, PublicationItem } from '../../../services/import/item';
 import { foldProduct } from '../../../services/import/shopify';
-import { rowReader, type ShopifyRow } from '../../../services/import/shopify-columns';
+import { rowReader, type ShopifyRow } from '../../../services/import/shopify-rows';
 
 /** Rows of one product by the export's own column names; lines count from 2. */
 function rows(...records: Record<string, string>[]): ShopifyRow[] {
