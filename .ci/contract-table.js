@@ -14,8 +14,8 @@ const [results, flag] = process.argv.slice(2);
 const PAIRS = [
   [/^(sqlite-)?event-store$/, ['event store', 'SQLite']],
   [/^eventstoredb/, ['event store', 'EventStoreDB']],
-  [/^(sqlite-)?view-store$/, ['view store', 'SQLite'], ['word search', 'SQLite']],
-  [/^mongodb-view-store$/, ['view store', 'MongoDB'], ['word search', 'MongoDB']],
+  [/^(sqlite-)?view-store$|^sqlite-changed-keys$/, ['view store', 'SQLite'], ['word search', 'SQLite']],
+  [/^mongodb-(view-store|changed-keys)$/, ['view store', 'MongoDB'], ['word search', 'MongoDB']],
   [/^mongodb-faults$/, ['view store', 'MongoDB']],
   [/^job-queue$/, ['job queue', 'one process']],
   [/^bullmq-(job-queue|faults)$/, ['job queue', 'BullMQ']],
@@ -36,6 +36,7 @@ const PORTS = {
   'view store': 'view store',
   documents: 'view store',
   pages: 'view store',
+  'changed keys': 'view store',
   search: 'word search',
   'job queue': 'job queue',
   'rate limiter': 'rate limiter',

@@ -11,7 +11,7 @@ import { RunningAlreadyError, reasonOf } from './errors';
 import { FedVersions } from './fed-versions';
 import { Feeder, type FeederTimes } from './feeder';
 import { takeLease } from './lease';
-import { fedVersions, VIEW_SCHEMA } from './view-schema';
+import { fedVersions, isCurrent, VIEW_SCHEMA } from './view-schema';
 import { Worker } from './worker';
 
 export interface PipelineParts {
@@ -105,10 +105,11 @@ async function rebuildOldSchema(parts: PipelineParts, signal: AbortSignal): Prom
   for (; !signal.aborted; await pause(REBUILD_AGAIN_MS, signal)) {
     try {
       const active = (await views.versions()).find(({ status }) => status === 'active');
-      if (!active || active.schema === VIEW_SCHEMA) return;
+      if (!active || isCurrent(active)) return;
+      const { schema, keys_differ } = active;
       log.warn(
-        { realm, schema: active.schema, wanted: VIEW_SCHEMA },
-        'documents of another schema are rebuilt',
+        { realm, schema, wanted: VIEW_SCHEMA, keys_differ },
+        'documents of another schema or with other keys are rebuilt',
       );
       await rebuild({ ...parts, signal, verify: false, on_poison: 'park' });
     } catch (error) {

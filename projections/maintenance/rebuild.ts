@@ -12,7 +12,7 @@ import { FOLLOWED_WITHIN_MS } from '../engine/fed-versions';
 import { leaseOwner, takeLease } from '../engine/lease';
 import { eventsOfLane, projectSpan } from '../engine/project';
 import { readLog } from '../engine/read-log';
-import { fedVersions, SCRATCH_SCHEMA, VIEW_SCHEMA } from '../engine/view-schema';
+import { fedVersions, isCurrent, SCRATCH_SCHEMA, VIEW_SCHEMA } from '../engine/view-schema';
 import { logParked } from '../engine/worker';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
@@ -174,7 +174,7 @@ async function rebuildLeased(
 async function candidate(views: ViewStore): Promise<VersionInfo> {
   const versions = await views.versions();
   const resumable = versions.filter(
-    ({ status, schema }) => (status === 'building' || status === 'following') && schema === VIEW_SCHEMA,
+    (info) => (info.status === 'building' || info.status === 'following') && isCurrent(info),
   );
   const kept = resumable.find(({ status }) => status === 'following') ?? resumable[0];
   for (const { version, status, schema } of versions)

@@ -3,7 +3,7 @@ import { greatest } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { ParkedStream, VersionStatus, ViewStore } from '../../shared/ports/view-store';
-import { SCRATCH_SCHEMA, VIEW_SCHEMA } from '../engine/view-schema';
+import { isCurrent, SCRATCH_SCHEMA } from '../engine/view-schema';
 
 export interface LaneStatus {
   readonly lane: number;
@@ -45,7 +45,7 @@ export async function readStatus({ realm, events, views }: StatusParts): Promise
   for (const info of await views.versions()) {
     if (info.schema === SCRATCH_SCHEMA) continue;
     const version = await views.open(info.version);
-    const fed = info.status !== 'building' && info.schema === VIEW_SCHEMA;
+    const fed = info.status !== 'building' && isCurrent(info);
     const lanes = (await version.checkpoints()).map((checkpoint, lane) => laneStatus(lane, checkpoint, head));
     versions.push({ ...info, fed, lanes, parked: await version.parked() });
   }

@@ -12,6 +12,11 @@ export interface VersionInfo {
   /** Of the code that made it: documents of another schema are rebuilt, not read. */
   readonly schema: number;
   readonly created_at: string;
+  /**
+   * Its documents are stored with other keys than `collections` declares now. It can be read, but not written to:
+   * what asks for a key or a collection that it was made without is refused with `CatalogError('unavailable')`.
+   */
+  readonly keys_differ: boolean;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { CheckpointWatch } from '../../shared/adapters/mongodb/checkpoint-watch';
+import { CheckpointWatch } from '../../shared/adapters/mongodb/lanes';
 import { waitFor } from '../support/wait-for';
 
 const LONG_MS = 120_000;

@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import Database from 'libsql';
-import { indexes } from '../../shared/adapters/sqlite/documents';
+import { indexesOf as declaredIndexes, tablesOf } from '../../shared/adapters/sqlite/tables';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { aPublication, aWrite, idsOf, put } from './some-documents';
 
-const ALL = [...indexes.map(({ name }) => name), 'publications_words'].sort();
+const ALL = [
+  ...Object.values(tablesOf()).flatMap((table) => declaredIndexes(table).map(({ name }) => name)),
+  'publications_words',
+].sort();
 
 describe('the indexes of a version on SQLite', () => {
   let folder: TempDir;

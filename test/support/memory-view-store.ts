@@ -266,6 +266,7 @@ export class MemoryViewStore implements ViewStore {
       status: 'building',
       schema,
       created_at: '2026-01-01T00:00:00.000Z',
+      keys_differ: false,
     } as const;
     this.infos = [info, ...this.infos];
     this.opened.set(

@@ -45,8 +45,17 @@ export interface TestRealm {
   close(): Promise<void>;
 }
 
-export async function openRealm({ log: elsewhere }: { log?: EventStore } = {}): Promise<TestRealm> {
-  const folder = mkdtempSync(join(tmpdir(), 'catalog-realm-'));
+export interface TestRealmOptions {
+  readonly log?: EventStore;
+  /** Default: a new one, which is removed in the end. */
+  readonly folder?: string;
+}
+
+export async function openRealm({
+  log: elsewhere,
+  folder: given,
+}: TestRealmOptions = {}): Promise<TestRealm> {
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'catalog-realm-'));
   const config = parseConfig({ DATA_DIR: folder });
   const events = elsewhere ?? (await openEventStore(config, 'live'));
   const views = await openViewStore(config, 'live');
@@ -99,7 +108,7 @@ export async function openRealm({ log: elsewhere }: { log?: EventStore } = {}): 
       for (const stop of stops) await stop();
       await events.close();
       await views.close();
-      rmSync(folder, { recursive: true, force: true });
+      if (given === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -11,7 +11,7 @@ import {
   isBlobHash,
   type StoredBlob,
 } from '../../ports/blob-store';
-import { Connection } from '../sqlite/connection';
+import { SqliteConnection } from '../sqlite/connection';
 import { onDisk, onDiskIfThere } from './errors';
 import { FileBytes } from './file-bytes';
 
@@ -36,11 +36,11 @@ export interface FileBlobStoreOptions {
  */
 export class FileBlobStore implements BlobStore {
   private readonly folder: string;
-  private readonly lock: Connection;
+  private readonly lock: SqliteConnection;
   private readonly now: () => number;
   private closed = false;
 
-  private constructor(folder: string, lock: Connection, now: () => number) {
+  private constructor(folder: string, lock: SqliteConnection, now: () => number) {
     this.folder = folder;
     this.lock = lock;
     this.now = now;
@@ -49,7 +49,7 @@ export class FileBlobStore implements BlobStore {
   /** Throws `CatalogError('unavailable')` where the folder cannot be used. */
   static async open({ folder, now = Date.now }: FileBlobStoreOptions): Promise<FileBlobStore> {
     await onDisk(() => mkdir(join(folder, INCOMING), { recursive: true, mode: FOLDER_MODE }));
-    const lock = await Connection.open(join(folder, 'lock.sqlite'), {
+    const lock = await SqliteConnection.open(join(folder, 'lock.sqlite'), {
       synchronous: 'NORMAL',
       schema: 'CREATE TABLE only_its_lock_is_used (empty TEXT) STRICT',
       format: 1,

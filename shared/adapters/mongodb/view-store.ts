@@ -1,20 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReadPreferenceMode } from 'mongodb';
-import { COLLECTION_NAMES } from '../../catalog/documents';
+import type { Collection, Document, ReadPreferenceMode } from 'mongodb';
+import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import { LANE_COUNT } from '../../catalog/events/lanes';
+import { pause, withJitter, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
-import { MongoConnection, type MongoConnectionOptions } from './connection';
+import { declaredKeys, keysDiffer, type StoredKeys, storedCollection } from '../stored-collections';
+import { isDuplicateKey, MongoConnection, type MongoConnectionOptions } from './connection';
 import { indexesOf, type MongoDocument } from './documents';
 import { Lanes, lanesName } from './lanes';
-import { Leases } from './leases';
-import { VersionList, type VersionsDocument } from './version-list';
 import { documentsName, MongoViewVersion } from './view-version';
 
 /** How long `open` waits for a server, unless told, before it goes on without. */
 const OPENING_MS = 2_500;
 const RETRY_MS = 500;
+const CLOCK_SLACK_MS = 60_000;
+const LIST_TRIES_MAX = 20;
 
 export interface MongoViewStoreOptions extends MongoConnectionOptions {
   /** Of a store that is made now; one that exists keeps its own. */
@@ -40,6 +41,7 @@ export class MongoViewStore implements ViewStore {
   private readonly now: () => number;
   private readonly read_preference: ReadPreferenceMode;
   private readonly opened = new Map<number, MongoViewVersion>();
+  private readonly keys = new Map<number, StoredKeys>();
   private lanes: number | undefined;
   private readonly closing = new AbortController();
 
@@ -58,12 +60,7 @@ export class MongoViewStore implements ViewStore {
   /** Opens at once where the server answers, after `opening_ms` where it does not; it is then looked for further on. */
   static async open(options: MongoViewStoreOptions): Promise<MongoViewStore> {
     const store = new MongoViewStore(options);
-    const enough = new AbortController();
-    const late = sleep(options.opening_ms ?? OPENING_MS, undefined, { signal: enough.signal }).catch(
-      () => undefined,
-    );
-    await Promise.race([store.ready, late]);
-    enough.abort();
+    await withTimeout(store.ready, options.opening_ms ?? OPENING_MS, () => undefined);
     return store;
   }
 
@@ -75,7 +72,13 @@ export class MongoViewStore implements ViewStore {
   }
 
   async versions(): Promise<VersionInfo[]> {
-    return [...(await this.read()).versions];
+    const { versions } = await this.read();
+    return Promise.all(
+      versions.map(async ({ keys: _, ...info }) => ({
+        ...info,
+        keys_differ: keysDiffer(await this.keysOf(info.version, versions)),
+      })),
+    );
   }
 
   async createVersion(schema: number): Promise<VersionInfo> {
@@ -83,18 +86,15 @@ export class MongoViewStore implements ViewStore {
       const { next, lane_count } = await this.read();
       // What the version holds is made before it is listed, so that a listed one is whole.
       await this.make(next, lane_count);
-      const info: VersionInfo = {
-        version: next,
-        status: 'building',
-        schema,
-        created_at: timestamp(this.now()),
-      };
+      const info = { version: next, status: 'building', schema, created_at: timestamp(this.now()) } as const;
       let listed = false;
       await this.list.change((before) => {
         listed = before.next === next;
-        return listed ? { next: next + 1, versions: [info, ...before.versions] } : {};
+        return listed
+          ? { next: next + 1, versions: [{ ...info, keys: declaredKeys }, ...before.versions] }
+          : {};
       });
-      if (listed) return info;
+      if (listed) return { ...info, keys_differ: false };
     }
   }
 
@@ -110,7 +110,7 @@ export class MongoViewStore implements ViewStore {
   async activate(version: number): Promise<void> {
     await this.list.change((before) => {
       listedIn(before, version);
-      const statusOf = (info: VersionInfo): VersionStatus => {
+      const statusOf = (info: ListedVersion): VersionStatus => {
         if (info.version === version) return 'active';
         return info.status === 'active' ? 'retired' : info.status;
       };
@@ -129,10 +129,12 @@ export class MongoViewStore implements ViewStore {
   }
 
   async open(version: number): Promise<MongoViewVersion> {
-    listedIn(await this.read(), version);
+    const { versions } = await this.read();
+    listedIn({ versions }, version);
     const opened = this.opened.get(version);
     if (opened) return opened;
-    const fresh = new MongoViewVersion(this.connection, version, this.read_preference);
+    const keys = await this.keysOf(version, versions);
+    const fresh = new MongoViewVersion(this.connection, version, keys, this.read_preference);
     this.opened.set(version, fresh);
     return fresh;
   }
@@ -156,20 +158,47 @@ export class MongoViewStore implements ViewStore {
     return found;
   }
 
+  private async keysOf(version: number, versions: readonly ListedVersion[]): Promise<StoredKeys> {
+    const known = this.keys.get(version);
+    if (known) return known;
+    const listed = versions.find((info) => info.version === version);
+    const keys = listed?.keys ?? (await this.sampleKeys(version));
+    this.keys.set(version, keys);
+    return keys;
+  }
+
+  /** Earlier releases did not list a version's keys. Its documents tell them; a collection without any has those declared. */
+  private async sampleKeys(version: number): Promise<StoredKeys> {
+    const sampled = COLLECTION_NAMES.map(async (name) => {
+      const declared = declaredKeys[name]!;
+      const found = await this.connection.run(() =>
+        this.documents(name, version).findOne({ k: { $exists: true } }, { projection: { k: 1 } }),
+      );
+      const names = Object.keys(found?.k ?? declared.keys);
+      const keys = Object.fromEntries(names.map((key) => [key, declared.keys[key] ?? 'text']));
+      return [name, { ...declared, keys }] as const;
+    });
+    return Object.fromEntries(await Promise.all(sampled));
+  }
+
+  private documents(name: CollectionName, version: number): Collection<MongoDocument> {
+    return this.connection.collection(documentsName(name, version));
+  }
+
   private async make(version: number, lane_count: number): Promise<void> {
     await new Lanes(this.connection, version).create(lane_count);
     for (const name of COLLECTION_NAMES) {
-      const indexes = indexesOf(name);
+      const indexes = indexesOf(storedCollection(name));
       if (indexes.length === 0) continue;
-      const collection = this.connection.collection<MongoDocument>(documentsName(name, version));
-      await this.connection.run(() => collection.createIndexes(indexes));
+      await this.connection.run(() => this.documents(name, version).createIndexes(indexes));
     }
   }
 
   /** Makes indexes that an older release did not, which a server builds while it serves, and drops what was left over. */
   private async tidy(): Promise<void> {
-    const { versions, lane_count } = await this.read();
-    for (const { version } of versions) await this.make(version, lane_count);
+    const { lane_count } = await this.read();
+    for (const { version, keys_differ } of await this.versions())
+      if (!keys_differ) await this.make(version, lane_count);
     await this.sweep();
   }
 
@@ -193,16 +222,141 @@ export class MongoViewStore implements ViewStore {
         return await work();
       } catch {
         // Every caller is told of the same failure by its own call.
-        await sleep(RETRY_MS, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
+        await pause(RETRY_MS, this.closing.signal, { ref: false });
       }
     }
   }
 }
 
-function listedIn({ versions }: VersionsDocument, version: number): VersionInfo {
+function listedIn({ versions }: Pick<VersionsDocument, 'versions'>, version: number): ListedVersion {
   const found = versions.find((info) => info.version === version);
   if (!found) throw new CatalogError('unavailable', { message: `there is no view version ${version}` });
   return found;
 }
 
 const isActive = (version: number): Error => new Error(`view version ${version} is the active one`);
+
+const ID = 'versions';
+
+/** Has no `keys` where an earlier release made it. */
+type ListedVersion = Omit<VersionInfo, 'keys_differ'> & { readonly keys?: StoredKeys };
+
+/** All that is said of a realm's versions, in one document: a change of any of it is one atomic step. */
+interface VersionsDocument extends Document {
+  readonly _id: typeof ID;
+  /** Counts the changes: the compare of the compare-and-set. */
+  readonly revision: number;
+  readonly lane_count: number;
+  /** The number of the version that comes next; no number is given twice. */
+  readonly next: number;
+  /** Newest first. */
+  readonly versions: readonly ListedVersion[];
+}
+
+type VersionsChange = Partial<Pick<VersionsDocument, 'next' | 'versions'>>;
+
+class VersionList {
+  private readonly connection: MongoConnection;
+  private readonly lane_count: number;
+  private readonly collection: Collection<VersionsDocument>;
+
+  /** `lane_count` is what a store made here gets. */
+  constructor(connection: MongoConnection, lane_count: number) {
+    this.connection = connection;
+    this.lane_count = lane_count;
+    this.collection = connection.collection('meta');
+  }
+
+  /** The document as it is now; made where there is none. */
+  async read(): Promise<VersionsDocument> {
+    return this.connection.run(async () => (await this.collection.findOne({ _id: ID })) ?? this.create());
+  }
+
+  /** Several processes may make it at once; the first one's counts. */
+  private async create(): Promise<VersionsDocument> {
+    const fresh: VersionsDocument = {
+      _id: ID,
+      revision: 0,
+      lane_count: this.lane_count,
+      next: 1,
+      versions: [],
+    };
+    try {
+      await this.collection.insertOne(fresh);
+      return fresh;
+    } catch (error) {
+      const others = isDuplicateKey(error) ? await this.collection.findOne({ _id: ID }) : null;
+      if (others) return others;
+      throw error;
+    }
+  }
+
+  /** Applies `decide` to the newest state, again where another came first; it may throw to refuse. */
+  async change(decide: (before: VersionsDocument) => VersionsChange): Promise<void> {
+    for (let tries = 0; tries < LIST_TRIES_MAX; tries++) {
+      const before = await this.read();
+      const after = { ...before, ...decide(before), revision: before.revision + 1 };
+      const { _id, ...replacement } = after;
+      const result = await this.connection.run(() =>
+        this.collection.replaceOne({ _id, revision: before.revision }, replacement),
+      );
+      if (result.matchedCount === 1) return;
+      await pause(withJitter(5 * (tries + 1)));
+    }
+    throw new CatalogError('lost_race', { message: 'the list of versions is changed too often' });
+  }
+}
+
+interface LeaseDocument extends Document {
+  readonly _id: string;
+  readonly owner: string;
+  /** Unix milliseconds. */
+  readonly until_ms: number;
+}
+
+/**
+ * Leases by compare-and-set. Time is that of the callers' clocks, for a plain server offers none to compare with:
+ * a clock that is ahead by d takes over d too early. That does no harm, for every write compares before it sets,
+ * but clocks that differ by more than a lease's time make two holders trade it to and fro.
+ */
+class Leases {
+  private readonly connection: MongoConnection;
+  private readonly now: () => number;
+
+  constructor(connection: MongoConnection, now: () => number) {
+    this.connection = connection;
+    this.now = now;
+  }
+
+  private get collection() {
+    return this.connection.collection<LeaseDocument>('leases');
+  }
+
+  async take(name: string, owner: string, ttl_ms: number): Promise<boolean> {
+    const now_ms = this.now();
+    const until_ms = now_ms + ttl_ms;
+    // A lease that ends later than anybody asked for was taken before the clock was set back.
+    const ended = [
+      { until_ms: { $lte: now_ms } },
+      { until_ms: { $gt: now_ms + 2 * ttl_ms + CLOCK_SLACK_MS } },
+    ];
+    return this.connection.run(async () => {
+      const renewed = await this.collection.updateOne(
+        { _id: name, $or: [{ owner }, ...ended] },
+        { $set: { owner, until_ms } },
+      );
+      if (renewed.matchedCount === 1) return true;
+      try {
+        await this.collection.insertOne({ _id: name, owner, until_ms });
+        return true;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  async release(name: string, owner: string): Promise<void> {
+    await this.connection.run(() => this.collection.deleteOne({ _id: name, owner }));
+  }
+}

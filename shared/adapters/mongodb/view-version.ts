@@ -1,10 +1,11 @@
-import type { Filter, FindOptions, ReadPreferenceMode } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection, Filter, FindOptions, ReadPreferenceMode } from 'mongodb';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
 import { Batcher } from '../../kernel/async';
 import {
   ALL_PARTS,
   type DocumentPart,
+  type DocumentWrite,
   type KnownWordsQuery,
   type LaneMove,
   type LaneState,
@@ -16,19 +17,34 @@ import {
   type WordSearch,
   type WriteBatch,
 } from '../../ports/view-store';
-import { CheckpointWatch } from './checkpoint-watch';
-import type { MongoConnection } from './connection';
-import { fromStored, type MongoDocument, projectionOf } from './documents';
-import { Lanes } from './lanes';
-import { filterOf, sortOf } from './page-query';
-import { fits, scopeFilter, termsFilter } from './word-query';
-import { writePhase } from './write-phase';
+import {
+  keysDiffer,
+  notStored,
+  type StoredCollection,
+  type StoredKeys,
+  storedCollection,
+} from '../stored-collections';
+import { duplicatesIn, type MongoConnection } from './connection';
+import {
+  filterOf,
+  fits,
+  fromStored,
+  type MongoDocument,
+  projectionOf,
+  scopeFilter,
+  sortOf,
+  termsFilter,
+  toStored,
+} from './documents';
+import { CheckpointWatch, Lanes } from './lanes';
 
 interface Get {
   readonly collection: CollectionName;
   readonly id: string;
   readonly parts: readonly DocumentPart[];
 }
+
+type Outcome = 'applied' | 'lost_race';
 
 /** Within the first batch that a server gives. */
 const GETS_MAX = 100;
@@ -38,13 +54,21 @@ export class MongoViewVersion implements ViewVersion {
   readonly version: number;
   private readonly connection: MongoConnection;
   private readonly read_preference: ReadPreferenceMode;
+  private readonly stored: StoredKeys;
+  private readonly collections = new Map<CollectionName, StoredCollection>();
   private readonly lanes: Lanes;
   private readonly watch: CheckpointWatch;
   private readonly gets = new Batcher((asked: readonly Get[]) => this.getTogether(asked), GETS_MAX);
 
-  constructor(connection: MongoConnection, version: number, read_preference: ReadPreferenceMode) {
+  constructor(
+    connection: MongoConnection,
+    version: number,
+    stored: StoredKeys,
+    read_preference: ReadPreferenceMode,
+  ) {
     this.connection = connection;
     this.version = version;
+    this.stored = stored;
     this.read_preference = read_preference;
     this.lanes = new Lanes(connection, version);
     this.watch = new CheckpointWatch(() => this.lanes.checkpoints());
@@ -110,17 +134,17 @@ export class MongoViewVersion implements ViewVersion {
     return new Map(found.map((document) => [document.id, document]));
   }
 
-  find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
-    const filter = filterOf(collection, query.where);
-    const sort = sortOf(collection, query.order);
+  async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
+    const filter = filterOf(this.collection(collection), query.where);
+    const sort = sortOf(this.collection(collection), query.order);
     // MongoDB takes a limit of 0 for none.
-    if (query.limit <= 0) return Promise.resolve([]);
+    if (query.limit <= 0) return [];
     const { skip = 0, limit } = query;
     return this.list(collection, filter, query.parts ?? [], { sort, skip, limit });
   }
 
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
-    return this.countIn(collection, filterOf(collection, where));
+    return this.countIn(collection, filterOf(this.collection(collection), where));
   }
 
   private async countIn(collection: CollectionName, filter: Filter<MongoDocument>): Promise<number> {
@@ -132,7 +156,7 @@ export class MongoViewVersion implements ViewVersion {
    * them, but where one whole word is asked for, newest first.
    */
   async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
-    const within = this.within(collection, query);
+    const within = this.filtersOf(collection, query);
     const found: StoredDocument[] = [];
     let { skip = 0 } = query;
     for (const [index, terms] of query.tiers.entries()) {
@@ -143,7 +167,7 @@ export class MongoViewVersion implements ViewVersion {
         $and: [...within, termsFilter(terms), ...(before ? [{ $nor: [termsFilter(before)] }] : [])],
       };
       const page = await this.list(collection, filter, query.parts ?? [], {
-        sort: sortOf(collection, query.order),
+        sort: sortOf(this.collection(collection), query.order),
         skip,
         limit: query.limit - found.length,
       });
@@ -155,7 +179,9 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   async countWords(collection: CollectionName, query: WordCount): Promise<number> {
-    return this.countIn(collection, { $and: [...this.within(collection, query), termsFilter(query.terms)] });
+    return this.countIn(collection, {
+      $and: [...this.filtersOf(collection, query), termsFilter(query.terms)],
+    });
   }
 
   /** Each look finds one document, and with it at least one more of the words; so there are at most `limit` and one. */
@@ -163,7 +189,7 @@ export class MongoViewVersion implements ViewVersion {
     collection: CollectionName,
     { scope, matches, limit }: KnownWordsQuery,
   ): Promise<WordMatch[]> {
-    const within = scopeFilter(collection, scope);
+    const within = scopeFilter(this.collection(collection), scope);
     const known = new Set<WordMatch>();
     let unknown = matches;
     while (unknown.length > 0) {
@@ -180,24 +206,27 @@ export class MongoViewVersion implements ViewVersion {
     return matches.filter((match) => known.has(match)).slice(0, limit);
   }
 
-  private within(collection: CollectionName, { scope, where }: Pick<WordSearch, 'scope' | 'where'>) {
-    return [scopeFilter(collection, scope), filterOf(collection, where)];
+  private filtersOf(collection: CollectionName, { scope, where }: Pick<WordSearch, 'scope' | 'where'>) {
+    const stored = this.collection(collection);
+    return [scopeFilter(stored, scope), filterOf(stored, where)];
   }
 
-  scan(
+  async scan(
     collection: CollectionName,
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },
   ): Promise<StoredDocument[]> {
     const { where = {}, after_id, limit } = options;
-    const asked = Object.keys(where).length > 0 ? filterOf(collection, where) : {};
+    const asked = Object.keys(where).length > 0 ? filterOf(this.collection(collection), where) : {};
     const filter = after_id === undefined ? asked : { $and: [asked, { _id: { $gt: after_id } }] };
-    if (limit <= 0) return Promise.resolve([]);
+    if (limit <= 0) return [];
     return this.list(collection, filter, ALL_PARTS, { sort: { _id: 1 }, limit });
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
+    if (keysDiffer(this.stored))
+      throw new Error(`view version ${this.version} was made with other keys: rebuild it`);
     for (const phase of batch.phases) {
-      const outcome = await writePhase(this.connection, (name) => this.nameOf(name), phase);
+      const outcome = await this.writePhase(phase);
       if (outcome === 'lost_race') return outcome;
     }
     if (!(await this.lanes.advance(batch))) return 'lost_race';
@@ -205,16 +234,59 @@ export class MongoViewVersion implements ViewVersion {
     return 'applied';
   }
 
+  /**
+   * Writes documents side by side, each under its own guard, and returns when all of them are durable or refused.
+   * `lost_race`: some document was not as expected, the others are written. Throws where a unique key is taken by
+   * another document, which no repetition heals.
+   */
+  private async writePhase(phase: readonly DocumentWrite[]): Promise<Outcome> {
+    const written = await Promise.allSettled(
+      [...byCollection(phase)].map(([name, writes]) => this.writeCollection(name, writes)),
+    );
+    const failed = written.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+    return written.every((result) => result.status === 'fulfilled' && result.value === 'applied')
+      ? 'applied'
+      : 'lost_race';
+  }
+
+  private async writeCollection(name: CollectionName, writes: readonly DocumentWrite[]): Promise<Outcome> {
+    const collection = this.documents(name, 'primary');
+    const operations = writes.map((write) => toOperation(this.collection(name), write));
+    const replaced = writes.filter(({ expected }) => expected !== null).length;
+    return this.connection.run(async () => {
+      try {
+        const result = await collection.bulkWrite(operations, { ordered: false });
+        return result.matchedCount === replaced ? 'applied' : 'lost_race';
+      } catch (error) {
+        const duplicates = duplicatesIn(error);
+        if (!duplicates) throw error;
+        const refused = duplicates.map((index) => writes[index]!);
+        if (await exist(collection, refused)) return 'lost_race';
+        throw error;
+      }
+    });
+  }
+
   parked(): Promise<ParkedStream[]> {
     return this.lanes.parked();
   }
 
-  private nameOf(collection: CollectionName): string {
-    return documentsName(collection, this.version);
+  /** Throws `CatalogError('unavailable')` where the version was made without the collection. */
+  private collection(name: CollectionName): StoredCollection {
+    const known = this.collections.get(name);
+    if (known) return known;
+    if (this.stored[name] === undefined) throw notStored(name);
+    const collection = storedCollection(name, this.stored);
+    this.collections.set(name, collection);
+    return collection;
   }
 
-  private documents(collection: CollectionName) {
-    return this.connection.collection<MongoDocument>(this.nameOf(collection), this.read_preference);
+  private documents(collection: CollectionName, read_preference = this.read_preference) {
+    return this.connection.collection<MongoDocument>(
+      documentsName(collection, this.version),
+      read_preference,
+    );
   }
 
   private async list(
@@ -223,6 +295,7 @@ export class MongoViewVersion implements ViewVersion {
     parts: readonly DocumentPart[],
     options: FindOptions = {},
   ): Promise<StoredDocument[]> {
+    const stored = this.collection(collection);
     // One batch where the answer fits a message: a page then costs one round trip.
     const batch_size = Math.max(options.limit ?? 0, 1_000);
     const found = await this.connection.run(() =>
@@ -231,9 +304,43 @@ export class MongoViewVersion implements ViewVersion {
         .toArray(),
     );
     const as_text = parts.includes('json');
-    return found.map((stored) => fromStored(stored, as_text));
+    return found.map((document) => fromStored(stored, document, as_text));
   }
 }
 
 export const documentsName = (collection: CollectionName, version: number): string =>
   `${collection}_v${version}`;
+
+function byCollection(phase: readonly DocumentWrite[]): Map<CollectionName, DocumentWrite[]> {
+  const groups = new Map<CollectionName, DocumentWrite[]>();
+  for (const write of phase) {
+    const group = groups.get(write.collection);
+    if (group) group.push(write);
+    else groups.set(write.collection, [write]);
+  }
+  return groups;
+}
+
+function toOperation(
+  collection: StoredCollection,
+  write: DocumentWrite,
+): AnyBulkWriteOperation<MongoDocument> {
+  const document = toStored(collection, write);
+  if (write.expected === null) return { insertOne: { document } };
+  const { _id, ...replacement } = document;
+  return { replaceOne: { filter: { _id, position: write.expected }, replacement } };
+}
+
+/**
+ * Whether every refused write was an insert of a document that is there by now. If not, another document holds
+ * its unique key. Servers word the error each in its own way, so the documents are asked, not the message.
+ */
+async function exist(
+  collection: Collection<MongoDocument>,
+  refused: readonly DocumentWrite[],
+): Promise<boolean> {
+  if (refused.some(({ expected }) => expected !== null)) return false;
+  const ids = refused.map(({ id }) => id);
+  const found = await collection.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
+  return found.length === new Set(ids).size;
+}

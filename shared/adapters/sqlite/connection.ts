@@ -1,12 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
+import { pause, withJitter } from '../../kernel/async';
+import { LRUCache } from '../../kernel/cache';
 import { CatalogError } from '../../kernel/errors';
-import { isBusy, isDamage, toCatalogError } from './errors';
-import { type SqlInput, StatementCache } from './statement-cache';
 
+export type SqlInput = string | number | bigint | null;
 export type SqlValue = string | number | null;
 /** A row's columns in the order of its SELECT. */
 export type SqlRow = readonly SqlValue[];
+/** Parameters go in as one array: the driver takes a lone `null` for an object and fails on it. */
+type Statement = Database.Statement<[readonly SqlInput[]]>;
 
 /** How long a call may block the process on another's lock; past that it waits without blocking. */
 const BLOCKING_WAIT_MS = 10;
@@ -15,8 +17,11 @@ const RETRY_MS_MAX = 20;
 const CACHE_KB = 16_000;
 /** 16 MB of write-ahead log: pages that are written again and again reach the file once. */
 const CHECKPOINT_PAGES = 4_000;
+const STATEMENTS_MAX = 256;
+/** How soon another process's commit is noticed. */
+const POLL_MS = 25;
 
-export interface ConnectionOptions {
+export interface SqliteOptions {
   /** FULL: a commit is on disk when it returns. NORMAL: a power cut may undo the newest ones, in order. */
   readonly synchronous: 'FULL' | 'NORMAL';
   /** Creates what the file holds; run once, in a transaction. */
@@ -33,10 +38,10 @@ export interface ConnectionOptions {
  * One SQLite file in WAL mode. Calls are synchronous: nothing of this process can come between the statements of
  * a transaction. Any number of processes may open the same file, also at once for the first time.
  */
-export class Connection {
+export class SqliteConnection {
   readonly file: string;
   private readonly database: Database.Database;
-  private readonly statements: StatementCache;
+  private readonly statements = new LRUCache<string, Statement>({ max: STATEMENTS_MAX });
   private readonly deadline_ms: number;
   private closed = false;
 
@@ -48,27 +53,27 @@ export class Connection {
     } catch (cause) {
       throw new CatalogError('unavailable', { message: `cannot open ${file}`, cause });
     }
-    this.statements = new StatementCache(this.database);
   }
 
   /**
    * Throws `CatalogError('unavailable')` where the file cannot be opened, a plain error where it is not ours. `isDamage`
    * tells of the first whether the file itself is to blame.
    */
-  static async open(file: string, options: ConnectionOptions): Promise<Connection> {
-    const connection = new Connection(file, options.deadline_ms ?? DEADLINE_MS);
+  static async open(file: string, options: SqliteOptions): Promise<SqliteConnection> {
+    const connection = new SqliteConnection(file, options.deadline_ms ?? DEADLINE_MS);
     try {
       // Several processes that turn a new file to WAL at once get SQLITE_BUSY without the wait of the timeout.
       await connection.attempt(() => connection.all('PRAGMA journal_mode = WAL'));
       await connection.attempt(() => connection.prepareFile(options));
     } catch (error) {
       connection.close();
-      throw isDamage(error) ? damaged(file, error) : error;
+      if (!isDamage(error)) throw error;
+      throw new CatalogError('unavailable', { message: `${file} is damaged, or no database`, cause: error });
     }
     return connection;
   }
 
-  private prepareFile({ synchronous, schema, format, upgrades = {} }: ConnectionOptions): void {
+  private prepareFile({ synchronous, schema, format, upgrades = {} }: SqliteOptions): void {
     this.database.exec(
       `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     );
@@ -84,7 +89,7 @@ export class Connection {
   }
 
   private format(): number {
-    return Number(this.all('PRAGMA user_version')[0]?.[0] ?? 0);
+    return Number(this.value('PRAGMA user_version') ?? 0);
   }
 
   /** All rows. Never a cursor: one that is not read to its end would hold back checkpoints for good. */
@@ -104,6 +109,16 @@ export class Connection {
 
   run(sql: string, parameters: readonly SqlInput[] = []): Database.RunResult {
     return this.statement(sql).run(parameters);
+  }
+
+  private statement(sql: string): Statement {
+    if (this.closed) throw new CatalogError('unavailable', { message: `${this.file} is closed` });
+    const known = this.statements.get(sql);
+    if (known) return known;
+    const prepared = this.database.prepare<[readonly SqlInput[]]>(sql);
+    const statement = prepared.reader ? prepared.raw() : prepared;
+    this.statements.set(sql, statement);
+    return statement;
   }
 
   /** Runs `work` while no other connection writes; all of it lands or none. `work` throws to undo. */
@@ -141,7 +156,7 @@ export class Connection {
       } catch (error) {
         if (!isBusy(error) || Date.now() >= deadline_ms) throw toCatalogError(error);
       }
-      await sleep(pause_ms * (0.5 + Math.random()));
+      await pause(withJitter(pause_ms));
     }
   }
 
@@ -162,13 +177,81 @@ export class Connection {
     this.statements.clear();
     this.database.close();
   }
+}
 
-  private statement(sql: string): Database.Statement<[readonly SqlInput[]]> {
-    if (this.closed) throw new CatalogError('unavailable', { message: `${this.file} is closed` });
-    return this.statements.get(sql);
+/**
+ * Calls its listeners when a file may have changed: at once after a commit of this process (`notify`), and within
+ * 25 ms after one of any other. It polls only while somebody listens. A call may be for nothing; none is missed
+ * where a listener was there before its owner last read.
+ */
+export class ChangeSignal {
+  private readonly connection: SqliteConnection;
+  private readonly listeners = new Set<() => void>();
+  private timer: NodeJS.Timeout | undefined;
+  private seen: number | undefined;
+
+  constructor(connection: SqliteConnection) {
+    this.connection = connection;
+  }
+
+  /** Returns a function that ends the listening. */
+  listen(listener: () => void): () => void {
+    this.listeners.add(listener);
+    if (this.listeners.size === 1) this.startPolling();
+    return () => {
+      this.listeners.delete(listener);
+      if (this.listeners.size === 0) clearInterval(this.timer);
+    };
+  }
+
+  notify(): void {
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  private startPolling(): void {
+    this.seen = this.read();
+    this.timer = setInterval(() => {
+      const now = this.read();
+      if (now !== undefined && now === this.seen) return;
+      this.seen = now;
+      this.notify();
+    }, POLL_MS);
+  }
+
+  /** Undefined where the file cannot be read: the listeners are woken and meet the failure themselves. */
+  private read(): number | undefined {
+    try {
+      return this.connection.dataVersion();
+    } catch {
+      return undefined;
+    }
   }
 }
 
-function damaged(file: string, cause: unknown): CatalogError {
-  return new CatalogError('unavailable', { message: `${file} is damaged, or no database`, cause });
+/** Another connection holds a lock that this one needs: the same call may succeed a moment later. */
+function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(sqliteCode(error));
+}
+
+/**
+ * What a caller may be told of a failure: locks that were held too long are `database_timeout`, a disk or file that
+ * fails is `unavailable`; anything else (a broken constraint, a mistake in a statement) stays what it is.
+ */
+function toCatalogError(error: unknown): unknown {
+  if (isBusy(error)) return new CatalogError('database_timeout', { cause: error });
+  if (/^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PERM)/.test(sqliteCode(error)))
+    return new CatalogError('unavailable', { cause: error });
+  return error;
+}
+
+/** Bytes that are no database, or no longer one. Also of what `toCatalogError` made of it. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof CatalogError) return isDamage(error.cause);
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));
+}
+
+/** Such as `SQLITE_BUSY`; empty for what is no error of SQLite's. */
+export function sqliteCode(error: unknown): string {
+  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
+  return typeof code === 'string' ? code : '';
 }

@@ -5,7 +5,7 @@ import type {
   KeptAnswer,
   OperationKey,
 } from '../../ports/idempotency-store';
-import { Connection, type SqlRow } from './connection';
+import { SqliteConnection, type SqlRow } from './connection';
 
 /** `holder` is null while nobody runs the operation, `answer` (JSON) until it has ended. */
 const SCHEMA = `
@@ -31,17 +31,17 @@ const HELD = `${THIS} AND holder = ?`;
 
 /** Operations in a SQLite file, exact across all processes that have it open. */
 export class SqliteIdempotencyStore implements IdempotencyStore {
-  private readonly connection: Connection;
+  private readonly connection: SqliteConnection;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(connection: Connection) {
+  private constructor(connection: SqliteConnection) {
     this.connection = connection;
   }
 
   static async open({ file }: { file: string }): Promise<SqliteIdempotencyStore> {
     // FULL: were a claim lost to a power cut and its write kept, the repetition would write a second time.
     const options = { synchronous: 'FULL', schema: SCHEMA, format: FORMAT } as const;
-    return new SqliteIdempotencyStore(await Connection.open(file, options));
+    return new SqliteIdempotencyStore(await SqliteConnection.open(file, options));
   }
 
   async claim(key: OperationKey, claim: Claim): Promise<Claimed> {

@@ -2,8 +2,7 @@ import { rmSync } from 'node:fs';
 import { Batcher } from '../../kernel/async';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, idleFromMs, takeToken } from '../../ports/token-bucket';
-import { Connection } from './connection';
-import { isDamage } from './errors';
+import { isDamage, SqliteConnection } from './connection';
 
 /** `idle_from_ms`: from then on the row says no more than no row. */
 const SCHEMA = `
@@ -25,11 +24,11 @@ const SWEEP_ROWS = 1_000;
 
 /** Token buckets in a SQLite file, exact across all processes that have it open. */
 export class SqliteRateLimiter implements RateLimiter {
-  private readonly connection: Connection;
+  private readonly connection: SqliteConnection;
   private readonly takes = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(connection: Connection) {
+  private constructor(connection: SqliteConnection) {
     this.connection = connection;
   }
 
@@ -41,12 +40,12 @@ export class SqliteRateLimiter implements RateLimiter {
       format: FORMAT,
     } as const;
     try {
-      return new SqliteRateLimiter(await Connection.open(file, options));
+      return new SqliteRateLimiter(await SqliteConnection.open(file, options));
     } catch (error) {
       if (!isDamage(error)) throw error;
       // Counts are all there is in it: nobody should be without a shop for them.
       for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
-      return new SqliteRateLimiter(await Connection.open(file, options));
+      return new SqliteRateLimiter(await SqliteConnection.open(file, options));
     }
   }
 

@@ -1,11 +1,10 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LANE_COUNT } from '../../catalog/events/lanes';
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
-import { Connection } from './connection';
-import { isAlive } from './processes';
-import { VersionFiles } from './version-files';
+import { SqliteConnection } from './connection';
 import { SqliteViewVersion } from './view-version';
 
 /** A version's number is never given twice, so that a reader cannot take a new version for the one it knew. */
@@ -31,16 +30,25 @@ export interface SqliteViewStoreOptions {
   readonly now?: () => number;
 }
 
+type VersionRow = Omit<VersionInfo, 'keys_differ'>;
+
 /** One realm's view store: a file that knows the versions, and a file per version. */
 export class SqliteViewStore implements ViewStore {
   readonly ready = Promise.resolve();
   readonly lane_count: number;
-  private readonly connection: Connection;
+  private readonly connection: SqliteConnection;
   private readonly files: VersionFiles;
   private readonly now: () => number;
   private readonly opened = new Map<number, Promise<SqliteViewVersion>>();
+  /** Of versions that were looked into; a version's keys never change. */
+  private readonly keys_differ = new Map<number, boolean>();
 
-  private constructor(connection: Connection, files: VersionFiles, lane_count: number, now: () => number) {
+  private constructor(
+    connection: SqliteConnection,
+    files: VersionFiles,
+    lane_count: number,
+    now: () => number,
+  ) {
     this.connection = connection;
     this.files = files;
     this.lane_count = lane_count;
@@ -54,7 +62,7 @@ export class SqliteViewStore implements ViewStore {
   }: SqliteViewStoreOptions): Promise<SqliteViewStore> {
     const schema = `${SCHEMA}; INSERT INTO settings (name, value) VALUES ('lane_count', ${lane_count})`;
     // FULL: after a power cut a flip must not be undone whose old version is deleted already.
-    const connection = await Connection.open(join(folder, 'views.sqlite'), {
+    const connection = await SqliteConnection.open(join(folder, 'views.sqlite'), {
       synchronous: 'FULL',
       schema,
       format: FORMAT,
@@ -68,10 +76,31 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async versions(): Promise<VersionInfo[]> {
-    return this.connection.attempt(() => this.readVersions());
+    const rows = await this.connection.attempt(() => this.readVersions());
+    return Promise.all(
+      rows.map(async (row) => ({
+        ...row,
+        keys_differ: this.keys_differ.get(row.version) ?? (await this.lookAtKeys(row)),
+      })),
+    );
   }
 
-  private readVersions(): VersionInfo[] {
+  /** False where it cannot be told: there is no file yet, or it is damaged, of which `open` tells. */
+  private async lookAtKeys({ version, status }: VersionRow): Promise<boolean> {
+    try {
+      const file = this.files.pathOf(version);
+      const seen = await this.connection.attempt(() => SqliteViewVersion.keysDiffer(file));
+      if (seen === undefined && status === 'building') return false;
+      const differ = seen ?? (await this.open(version)).keys_differ;
+      this.keys_differ.set(version, differ);
+      return differ;
+    } catch (error) {
+      if (error instanceof CatalogError && error.condition === 'unavailable') return false;
+      throw error;
+    }
+  }
+
+  private readVersions(): VersionRow[] {
     const rows = this.connection.all(
       'SELECT version, status, schema, created_at FROM versions ORDER BY version DESC',
     );
@@ -95,7 +124,7 @@ export class SqliteViewStore implements ViewStore {
       ),
     );
     await this.open(version);
-    return { version, ...info };
+    return { version, ...info, keys_differ: false };
   }
 
   async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
@@ -144,7 +173,8 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async open(version: number): Promise<SqliteViewVersion> {
-    const found = (await this.versions()).find((info) => info.version === version);
+    const rows = await this.connection.attempt(() => this.readVersions());
+    const found = rows.find((row) => row.version === version);
     if (!found) {
       await this.letGo(version);
       throw unknownVersion(version);
@@ -157,7 +187,7 @@ export class SqliteViewStore implements ViewStore {
     return opening;
   }
 
-  private async openFile({ version, status }: VersionInfo): Promise<SqliteViewVersion> {
+  private async openFile({ version, status }: VersionRow): Promise<SqliteViewVersion> {
     // Only a version that is being built has lost nothing with its file: its maker may have died before it was there.
     if (status !== 'building' && !this.files.exists(version))
       throw new CatalogError('unavailable', { message: `the file of view version ${version} is gone` });
@@ -227,4 +257,54 @@ export class SqliteViewStore implements ViewStore {
 
 function unknownVersion(version: number): CatalogError {
   return new CatalogError('unavailable', { message: `there is no view version ${version}` });
+}
+
+/** The files of a realm's view versions: `views-v<N>.sqlite` and what SQLite keeps beside it. */
+class VersionFiles {
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  pathOf(version: number): string {
+    return join(this.folder, `views-v${version}.sqlite`);
+  }
+
+  exists(version: number): boolean {
+    return existsSync(this.pathOf(version));
+  }
+
+  remove(version: number): void {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(this.pathOf(version) + suffix, { force: true });
+  }
+
+  /** The versions of which there is some file. */
+  list(): number[] {
+    const numbers = readdirSync(this.folder).map((name) => /^views-v(\d+)\.sqlite/.exec(name)?.[1]);
+    return [...new Set(numbers.filter((number) => number !== undefined).map(Number))];
+  }
+}
+
+/** Whether a process of this machine still runs. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it is there, and another user's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  return !hasEnded(pid);
+}
+
+/**
+ * A process that ended can still be signalled until whoever started it has asked for its end, which some never do.
+ * Linux tells by its state, the letter behind its name; elsewhere it counts as alive.
+ */
+function hasEnded(pid: number): boolean {
+  try {
+    return /^ [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'latin1').split(')').at(-1)!);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
 }

@@ -1,3 +1,4 @@
+import Database from 'libsql';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import type { SortOrder } from '../../catalog/sorting';
@@ -15,17 +16,33 @@ import {
   type WordSearch,
   type WriteBatch,
 } from '../../ports/view-store';
-import { ChangeSignal } from './change-signal';
-import { CheckpointWaiters } from './checkpoint-waiters';
-import { Connection, type SqlRow } from './connection';
-import { writeDocument } from './document-writer';
-import { DOCUMENTS_SCHEMA, documentsSchema, selected, tables, toDocuments } from './documents';
-import { countQuery, inOrder, matchesNothing, pageQuery, type Query, scanQuery } from './page-query';
-import { addIndexes, EARLY_INDEXES, earlyIndexes, isIndexed } from './version-indexes';
-import { countFitting, knownMatches, searchPage } from './word-search';
-import { searchableSchema } from './words';
+import { keysDiffer } from '../stored-collections';
+import { ChangeSignal, SqliteConnection, type SqlRow } from './connection';
+import {
+  countQuery,
+  inOrder,
+  matchesNothing,
+  pageQuery,
+  type Query,
+  scanQuery,
+  selectionOf,
+  toDocuments,
+  writeDocument,
+} from './documents';
+import {
+  addIndexes,
+  earlySchema,
+  isIndexed,
+  readStoredKeys,
+  searchableSchema,
+  type Table,
+  type Tables,
+  tableIn,
+  tablesOf,
+} from './tables';
+import { countFitting, knownMatches, searchPage } from './words';
 
-const SEARCHED = Object.values(tables).flatMap(({ name, spec }) => (spec.words ? [name] : []));
+const declared = Object.values(tablesOf());
 
 const SCHEMA = `
   CREATE TABLE checkpoints (lane INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
@@ -37,16 +54,15 @@ const SCHEMA = `
     reason TEXT NOT NULL,
     parked_at TEXT NOT NULL
   ) STRICT;
-  ${DOCUMENTS_SCHEMA};
-  ${EARLY_INDEXES}`;
+  ${earlySchema(declared)}`;
 
 /** Of the tables here; what stands in the documents is versioned by whoever projects them. */
 const FORMAT = 3;
 /**
  * Format 1 could not be searched, format 2 had no media. Their documents go on being read until they are made anew.
  */
-const MEDIA_TABLES = ['media', 'media_uses'] as const;
-const MEDIA = `${documentsSchema(MEDIA_TABLES)}; ${earlyIndexes(MEDIA_TABLES)}`;
+const SEARCHED = declared.filter(({ spec }) => spec.words).map(({ name }) => name);
+const MEDIA = earlySchema(declared.filter(({ name }) => name === 'media' || name === 'media_uses'));
 const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
 const PARKED = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
 const IDS_PER_STATEMENT = 1_000;
@@ -58,16 +74,23 @@ class LostRace extends Error {}
 /** One version of a realm's documents, in a file of its own. */
 export class SqliteViewVersion implements ViewVersion {
   readonly version: number;
-  private readonly connection: Connection;
+  /** Its documents are stored with other keys than are declared now: it is read with those it has, and not written to. */
+  readonly keys_differ: boolean;
+  private readonly connection: SqliteConnection;
+  private readonly tables: Tables;
   private readonly changes: ChangeSignal;
   private readonly waiters: CheckpointWaiters;
   /** Whether all indexes are there: a version that is being made has a few. */
-  private indexed = false;
+  private indexed: boolean;
 
-  private constructor(version: number, connection: Connection) {
+  private constructor(version: number, connection: SqliteConnection) {
     this.version = version;
     this.connection = connection;
-    this.changes = new ChangeSignal(() => connection.dataVersion());
+    const stored = readStoredKeys(connection);
+    this.keys_differ = keysDiffer(stored);
+    this.tables = tablesOf(stored);
+    this.indexed = isIndexed(connection, this.tables);
+    this.changes = new ChangeSignal(connection);
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
   }
 
@@ -76,16 +99,28 @@ export class SqliteViewVersion implements ViewVersion {
     const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${lanes.join(', ')}`;
     // A power cut may undo the newest batches, documents and checkpoint alike: the log gives them again.
     const options = { synchronous: 'NORMAL', schema, format: FORMAT, upgrades: UPGRADES } as const;
-    const connection = await Connection.open(file, options);
-    const opened = new SqliteViewVersion(version, connection);
-    opened.indexed = await connection.attempt(() => isIndexed(connection));
-    return opened;
+    const connection = await SqliteConnection.open(file, options);
+    return connection.attempt(() => new SqliteViewVersion(version, connection));
+  }
+
+  /**
+   * Whether the documents in `file` are stored with other keys than are declared. Undefined where it holds none yet, or
+   * is of a format that `open` brings up to date first. Throws what the driver throws.
+   */
+  static keysDiffer(file: string): boolean | undefined {
+    const database = new Database(file, { readonly: true });
+    try {
+      const all = (sql: string): SqlRow[] => database.prepare(sql).raw().all() as SqlRow[];
+      return all('PRAGMA user_version')[0]![0] === FORMAT ? keysDiffer(readStoredKeys({ all })) : undefined;
+    } finally {
+      database.close();
+    }
   }
 
   /** Makes ready for reads what was made without most indexes; nothing to do for a version that has them. */
   async index(): Promise<void> {
     if (this.indexed) return;
-    await addIndexes(this.connection);
+    await addIndexes(this.connection, this.tables);
     this.indexed = true;
   }
 
@@ -134,9 +169,9 @@ export class SqliteViewVersion implements ViewVersion {
     id: string,
     parts: readonly DocumentPart[] = [],
   ): Promise<StoredDocument | undefined> {
-    const table = tables[collection];
-    const sql = `SELECT ${selected(table, parts)} FROM ${table.name} AS d WHERE d.id = ?`;
-    const row = await this.connection.attempt(() => this.connection.first(sql, [id]));
+    const table = this.table(collection);
+    const { by_id } = selectionOf(table, parts);
+    const row = await this.connection.attempt(() => this.connection.first(by_id, [id]));
     return row && toDocuments(table, parts, [row])[0];
   }
 
@@ -145,62 +180,69 @@ export class SqliteViewVersion implements ViewVersion {
     ids: readonly string[],
     parts: readonly DocumentPart[] = [],
   ): Promise<StoredDocument[]> {
-    const table = tables[collection];
-    const sql = `SELECT ${selected(table, parts)}
+    const table = this.table(collection);
+    const sql = `SELECT ${selectionOf(table, parts).columns}
       FROM json_each(?) AS asked CROSS JOIN ${table.name} AS d ON d.id = asked.value`;
     const distinct = [...new Set(ids)];
     const documents: StoredDocument[] = [];
     for (let start = 0; start < distinct.length; start += IDS_PER_STATEMENT) {
       const some = JSON.stringify(distinct.slice(start, start + IDS_PER_STATEMENT));
-      documents.push(...(await this.read(collection, parts, { sql, parameters: [some] })));
+      documents.push(...(await this.read(table, parts, { sql, parameters: [some] })));
     }
     return documents;
   }
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
     if (query.limit <= 0 || matchesNothing(query.where)) return [];
-    const documents = await this.read(collection, query.parts ?? [], pageQuery(tables[collection], query));
+    const table = this.table(collection);
+    const documents = await this.read(table, query.parts ?? [], pageQuery(table, query));
     return inOrder(documents, query.order);
   }
 
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
-    const { sql, parameters } = countQuery(tables[collection], where);
+    const { sql, parameters } = countQuery(this.table(collection), where);
     return Number(await this.connection.attempt(() => this.connection.value(sql, parameters)));
   }
 
   async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
     await this.index();
-    return this.connection.attempt(() => searchPage(this.connection, collection, query));
+    return this.connection.attempt(() => searchPage(this.connection, this.table(collection), query));
   }
 
   async countWords(collection: CollectionName, query: WordCount): Promise<number> {
     await this.index();
-    return this.connection.attempt(() => countFitting(this.connection, collection, query));
+    return this.connection.attempt(() => countFitting(this.connection, this.table(collection), query));
   }
 
   async knownWords(collection: CollectionName, query: KnownWordsQuery): Promise<WordMatch[]> {
     await this.index();
-    return this.connection.attempt(() => knownMatches(this.connection, collection, query));
+    return this.connection.attempt(() => knownMatches(this.connection, this.table(collection), query));
   }
 
   async scan(
     collection: CollectionName,
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },
   ): Promise<StoredDocument[]> {
-    const query = scanQuery(tables[collection], options, ALL_PARTS);
-    return inOrder(await this.read(collection, ALL_PARTS, query), BY_ID);
+    const table = this.table(collection);
+    return inOrder(await this.read(table, ALL_PARTS, scanQuery(table, options, ALL_PARTS)), BY_ID);
+  }
+
+  private table(collection: CollectionName): Table {
+    return tableIn(this.tables, collection);
   }
 
   private async read(
-    collection: CollectionName,
+    table: Table,
     parts: readonly DocumentPart[],
     { sql, parameters }: Query,
   ): Promise<StoredDocument[]> {
     const rows = await this.connection.attempt(() => this.connection.all(sql, parameters));
-    return toDocuments(tables[collection], parts, rows);
+    return toDocuments(table, parts, rows);
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
+    if (this.keys_differ)
+      throw new Error(`view version ${this.version} was made with other keys: rebuild it`);
     try {
       await this.connection.attempt(() => this.connection.transaction(() => this.write(batch)));
     } catch (error) {
@@ -220,7 +262,8 @@ export class SqliteViewVersion implements ViewVersion {
     ]);
     if (moved.changes === 0) throw new LostRace();
     for (const write of phases.flat())
-      if (!writeDocument(this.connection, write, this.indexed)) throw new LostRace();
+      if (!writeDocument(this.connection, this.table(write.collection), write, this.indexed))
+        throw new LostRace();
     // In this order, so that a stream which got on a little can be parked again further on.
     for (const stream of unpark) this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
     for (const parked of park) this.park(parked);
@@ -254,4 +297,64 @@ function toParked([stream, lane, revision, position, reason, parked_at]: SqlRow)
     reason: String(reason),
     parked_at: String(parked_at),
   };
+}
+
+interface Waiter {
+  readonly lane: number;
+  readonly position: Position;
+  readonly settle: (reached: boolean) => void;
+}
+
+/** Those who wait for a lane to reach a position; however many, the checkpoints are read once per change. */
+class CheckpointWaiters {
+  private readonly changes: ChangeSignal;
+  private readonly readCheckpoints: () => Position[];
+  private readonly waiters = new Set<Waiter>();
+  private stopListening: (() => void) | undefined;
+
+  constructor(changes: ChangeSignal, readCheckpoints: () => Position[]) {
+    this.changes = changes;
+    this.readCheckpoints = readCheckpoints;
+  }
+
+  /** True as soon as the lane is there, false after `timeout_ms` or where the waiting is closed. */
+  wait(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => waiter.settle(false), timeout_ms);
+      const waiter: Waiter = {
+        lane,
+        position,
+        settle: (reached) => {
+          clearTimeout(timer);
+          this.remove(waiter);
+          resolve(reached);
+        },
+      };
+      this.waiters.add(waiter);
+      this.stopListening ??= this.changes.listen(() => this.look());
+      // The lane may have got there between the caller's own look and the listening.
+      this.look();
+    });
+  }
+
+  private look(): void {
+    let reached: Position[];
+    try {
+      reached = this.readCheckpoints();
+    } catch {
+      return; // The file cannot be read at the moment; the waiters' time goes on.
+    }
+    for (const waiter of [...this.waiters]) if (reached[waiter.lane]! >= waiter.position) waiter.settle(true);
+  }
+
+  private remove(waiter: Waiter): void {
+    this.waiters.delete(waiter);
+    if (this.waiters.size > 0) return;
+    this.stopListening?.();
+    this.stopListening = undefined;
+  }
+
+  close(): void {
+    for (const waiter of [...this.waiters]) waiter.settle(false);
+  }
 }

@@ -1,0 +1,56 @@
+import { MongoClient } from 'mongodb';
+import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
+import type { ViewStore } from '../../shared/ports/view-store';
+import { nextRelease } from '../support/next-release';
+import { aName, describeOn } from '../support/real-servers';
+import { changedKeysContract } from './changed-keys.contract';
+
+type Mongo = typeof import('../../shared/adapters/mongodb/view-store');
+
+describeOn('MONGODB_URL', 'on a real server', (server) => {
+  /** As an earlier release made them: it did not list the keys of its versions. */
+  const forgetKeys = async (database: string): Promise<void> => {
+    const client = new MongoClient(server);
+    const meta = client
+      .db(`${database}_live`)
+      .collection<{ _id: string; versions: { keys?: object }[] }>('meta');
+    const list = await meta.findOne({ _id: 'versions' });
+    const versions = (list?.versions ?? []).map(({ keys: _, ...info }) => info);
+    await meta.updateOne({ _id: 'versions' }, { $set: { versions } });
+    await client.close();
+  };
+
+  describe.each([
+    ['that were listed with the version', false],
+    ['that only its documents tell', true],
+  ])('%s', (_, unlisted) => {
+    changedKeysContract('MongoDB', async () => {
+      const database = aName();
+      const url = new URL(server);
+      url.pathname = database;
+      const options = { url: url.href, realm: 'live' } as const;
+      const opened: ViewStore[] = [];
+      const keep = async (opening: Promise<ViewStore>): Promise<ViewStore> => {
+        const store = await opening;
+        opened.push(store);
+        return store;
+      };
+      const next = nextRelease(() => require('../../shared/adapters/mongodb/view-store') as Mongo);
+      let aged = !unlisted;
+      return {
+        today: () => keep(MongoViewStore.open(options)),
+        next: async () => {
+          if (!aged) await forgetKeys(database);
+          aged = true;
+          return keep(next.MongoViewStore.open(options));
+        },
+        dispose: async () => {
+          for (const store of opened) await store.close();
+          const client = new MongoClient(server);
+          await client.db(`${database}_live`).dropDatabase();
+          await client.close();
+        },
+      };
+    });
+  });
+});
