@@ -1,41 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { openApiDocument } from '../../shared/api/openapi/document';
+import { service } from '../../shared/api/operations/service';
 import { etagOf, sendNotModified, sendText } from '../../shared/http/respond';
 import type { PublicRoute } from '../../shared/http/route';
-import { DOCS_PATHS, docsFiles, type PublicFile } from './page/files';
+
+/** A text that is the same for everybody. */
+interface PublicFile {
+  readonly path: string;
+  readonly content_type: string;
+  /** Called once, on the first request. */
+  readonly read: () => string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** Long enough to save the repeated reads of one visit, short enough that a new release is seen soon. */
-const CACHE_CONTROL = 'public, max-age=300';
+const SHORT_CACHE = 'public, max-age=300';
+/** For addresses that contain the version of what they serve. */
+const LONG_CACHE = 'public, max-age=31536000, immutable';
 
 /**
- * Serves `/openapi.json` and `/docs`. Every process describes the whole interface: behind a gateway it does not matter
- * which one is asked.
+ * Serves `/openapi.json` and, at `/docs`, Swagger UI from the package `swagger-ui-dist`. Every process describes the
+ * whole interface: behind a gateway it does not matter which one is asked.
  */
 export function docsRoutes(): PublicRoute[] {
-  // Made on the first request for one of them.
-  let tagged: ReadonlyMap<string, PublicFile & { readonly etag: string }> | undefined;
-  const find = (path: string) => {
-    tagged ??= new Map(
-      publicFiles().map((file) => [file.path, { ...file, etag: etagOf(undefined, file.body) }]),
-    );
-    return tagged.get(path)!;
-  };
-  return ['/openapi.json', ...DOCS_PATHS].map((path) => ({
+  return [
+    {
+      path: service.getDocument.path,
+      content_type: 'application/json; charset=utf-8',
+      read: () => JSON.stringify(openApiDocument()),
+    },
+    {
+      path: service.getDocs.path,
+      content_type: 'text/html; charset=utf-8',
+      read: () => PAGE,
+      headers: { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' },
+    },
+    { path: '/docs/page.css', content_type: 'text/css; charset=utf-8', read: () => STYLE },
+    {
+      path: '/docs/page.mjs',
+      content_type: 'text/javascript; charset=utf-8',
+      read: () => readScript(join(__dirname, 'page.mjs')),
+    },
+    {
+      path: `/${BUNDLE}/swagger-ui-bundle.js`,
+      content_type: 'text/javascript; charset=utf-8',
+      read: () => readScript(join(SWAGGER_UI, 'swagger-ui-bundle.js')),
+      headers: { 'Cache-Control': LONG_CACHE },
+    },
+    {
+      path: `/${BUNDLE}/swagger-ui.css`,
+      content_type: 'text/css; charset=utf-8',
+      read: () => readFileSync(join(SWAGGER_UI, 'swagger-ui.css'), 'utf8').replace(SOURCE_MAP, ''),
+      headers: { 'Cache-Control': LONG_CACHE },
+    },
+  ].map(publicRoute);
+}
+
+function publicRoute({ path, content_type, read, headers }: PublicFile): PublicRoute {
+  let body: string | undefined;
+  let sent: Record<string, string> = {};
+  return {
     path,
     serve: (req, res) => {
-      const { content_type, body, etag, headers } = find(path);
-      const sent = { 'Cache-Control': CACHE_CONTROL, ETag: etag, ...headers };
+      if (body === undefined) {
+        body = read();
+        sent = { 'Cache-Control': SHORT_CACHE, ETag: etagOf(undefined, body), ...headers };
+      }
       if (sendNotModified(req, res, sent)) return;
       res.set(sent);
       sendText(res, body, content_type);
     },
-  }));
+  };
 }
 
-const publicFiles = (): PublicFile[] => [
-  {
-    path: '/openapi.json',
-    content_type: 'application/json; charset=utf-8',
-    body: JSON.stringify(openApiDocument()),
-  },
-  ...docsFiles(),
-];
+const SWAGGER_UI = dirname(require.resolve('swagger-ui-dist/package.json'));
+const { version } = JSON.parse(readFileSync(join(SWAGGER_UI, 'package.json'), 'utf8')) as { version: string };
+const BUNDLE = `docs/swagger-ui-${version}`;
+
+/** The maps are not served. */
+const SOURCE_MAP = /^\/[/*]# sourceMappingURL=.*$/m;
+const readScript = (path: string): string => readFileSync(path, 'utf8').replace(SOURCE_MAP, '');
+
+/**
+ * Allows what Swagger UI needs, all from our own origin: no inline script, no `eval`, no inline style. It has its icons
+ * as `data:`, and shows a picture that an answer is as `blob:`.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Addresses are relative, so that a gateway may give the service a path of its own. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Catalog service</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${BUNDLE}/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
+<script defer src="${BUNDLE}/swagger-ui-bundle.js"></script>
+<script type="module" src="docs/page.mjs"></script>
+</head>
+<body>
+<form id="token" hidden>
+<label for="key">API key</label>
+<input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="pk_live_…" required aria-describedby="key-note">
+<button type="submit">Get a token</button>
+<p id="key-note">The key and the token stay in this tab and are gone when it is reloaded. Secret keys belong on servers.</p>
+<p id="state" role="status"></p>
+</form>
+<div id="swagger-ui"><p>This page shows <a href="openapi.json">openapi.json</a>, and needs JavaScript to do so.</p></div>
+</body>
+</html>
+`;
+
+const STYLE = `
+body { margin: 0; }
+#token { max-width: 1460px; margin: 0 auto; padding: 20px 20px 0; box-sizing: border-box; font: 14px/1.5 sans-serif; }
+#token label { font-weight: 600; }
+#token input, #token button { font: inherit; padding: 6px 10px; min-width: 22em; }
+#token button { min-width: 0; cursor: pointer; }
+#token p { margin: 6px 0; }
+`;

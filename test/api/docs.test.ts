@@ -1,39 +1,40 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { DOCS_PATHS } from '../../services/docs/page/files';
+import { docsRoutes } from '../../services/docs/routes';
 import { type Harness, type Reply, startHarness } from '../support/harness';
+
+const PATHS = docsRoutes()
+  .map(({ path }) => path)
+  .filter((path) => path.startsWith('/docs'));
+const OWN = ['/docs', '/docs/page.css', '/docs/page.mjs'];
 
 let harness: Harness;
 let files: ReadonlyMap<string, Reply>;
 
 beforeAll(async () => {
   harness = await startHarness();
-  const replies = DOCS_PATHS.map(async (path) => [path, await harness.request('GET', path)] as const);
+  const replies = PATHS.map(async (path) => [path, await harness.request('GET', path)] as const);
   files = new Map(await Promise.all(replies));
 });
 afterAll(() => harness.close());
 
 describe('/docs', () => {
-  test('is a page that takes nothing from elsewhere, and no text for HTML', () => {
+  test('is a page that takes nothing from elsewhere, and runs no script that is not a file of ours', () => {
     const page = files.get('/docs')!;
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const policy = page.headers.get('content-security-policy')!.split('; ');
-    expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "script-src 'self'"]));
-    expect(policy).toContain("require-trusted-types-for 'script'");
+    const own = ['script-src', 'style-src', 'connect-src'].map((what) => `${what} 'self'`);
+    expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", ...own, "base-uri 'none'"]));
     expect(policy.join()).not.toMatch(/unsafe|\*|http/);
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
     expect(page.text).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/i);
   });
 
-  test('everything that it and its scripts name is served, with its type and an ETag', async () => {
-    const named = [...files].flatMap(([path, { text }]) => {
-      const base = new URL(path, 'http://docs.test');
-      const addresses = text.matchAll(/(?:src|href)="(docs\/[^"]+)"|from '(\.\/[^']+)'/g);
-      return [...addresses].map(([, address, module]) => new URL((address ?? module)!, base).pathname);
-    });
-    expect(new Set(named)).toEqual(new Set(DOCS_PATHS.filter((path) => path !== '/docs')));
+  test('everything that it names is served, with its type and an ETag', async () => {
+    const addresses = files.get('/docs')!.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g);
+    const named = [...addresses].map(([, address]) => `/${address}`);
+    expect(new Set(['/docs', ...named])).toEqual(new Set(PATHS));
     for (const [path, reply] of files) {
-      const type = path.endsWith('.mjs')
+      const type = /\.m?js$/.test(path)
         ? 'text/javascript'
         : path.endsWith('.css')
           ? 'text/css'
@@ -48,21 +49,30 @@ describe('/docs', () => {
     }
   });
 
-  test('every script of its folder is served', () => {
-    const folder = join(__dirname, '..', '..', 'services', 'docs', 'page');
-    const scripts = readdirSync(folder).filter((name) => name.endsWith('.mjs'));
-    expect(scripts.map((name) => `/docs/${name}`).sort()).toEqual(
-      DOCS_PATHS.filter((path) => path.endsWith('.mjs')).sort(),
-    );
+  test("Swagger UI's files have its version in their address and may be kept for ever", () => {
+    for (const [path, { headers, text }] of files) {
+      const kept = OWN.includes(path) ? 'public, max-age=300' : 'public, max-age=31536000, immutable';
+      expect([path, headers.get('cache-control')]).toEqual([path, kept]);
+      expect(OWN.includes(path) || /^\/docs\/swagger-ui-\d+\.\d+\.\d+\//.test(path)).toBe(true);
+      expect(text).not.toContain('sourceMappingURL');
+    }
   });
 
-  test('names no other site, keeps nothing, and puts no HTML together', () => {
-    for (const [path, { text }] of files) {
-      expect([path, text.match(/https?:\/\/|\/\/[a-z]+\./i)]).toEqual([path, null]);
+  test('our files name no other site, keep nothing, and put no HTML together', () => {
+    for (const path of OWN) {
+      const { text } = files.get(path)!;
+      expect([path, text.match(/https?:\/\/|["'`]\/\/[a-z]+\./i)]).toEqual([path, null]);
       expect(text).not.toMatch(
         /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function/,
       );
       expect(text).not.toMatch(/localStorage|sessionStorage|indexedDB|document\.cookie/);
     }
+  });
+
+  test('gets its token by the names that openapi.json has for the two ways to authenticate', async () => {
+    const { components, paths } = (await harness.request('GET', '/openapi.json')).body;
+    const used = [...files.get('/docs/page.mjs')!.text.matchAll(/preauthorizeApiKey\('(\w+)'/g)];
+    expect(used.map(([, scheme]) => scheme).sort()).toEqual(Object.keys(components.securitySchemes).sort());
+    expect(paths['/auth/token'].post.security).toEqual([{ api_key: [] }]);
   });
 });

@@ -1,0 +1,61 @@
+// The page at `/docs`: shows `openapi.json` with Swagger UI and exchanges an API key for the token that requests carry.
+
+/** Swagger UI fills a form with made-up ids, which no store has. The fields of the upload start empty instead. */
+function withEmptyForm(text) {
+  const description = JSON.parse(text);
+  for (const property of Object.values(description.components.schemas.Upload.properties))
+    property.example = '';
+  return JSON.stringify(description);
+}
+
+const form = document.querySelector('#token');
+const state = document.querySelector('#state');
+
+const ui = window.SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+  // Nothing is asked of another site, and nothing of the page's address.
+  validatorUrl: null,
+  queryConfigEnabled: false,
+  responseInterceptor: (response) => {
+    if (response.url.endsWith('/openapi.json')) response.text = withEmptyForm(response.text);
+    return response;
+  },
+  onComplete: () => {
+    form.hidden = false;
+  },
+});
+
+let renewal;
+
+/** Gets a token for the key, hands both to Swagger UI, and does so again before the token expires. */
+async function exchange(key) {
+  clearTimeout(renewal);
+  const reply = await fetch('auth/token', { method: 'POST', headers: { 'X-API-Key': key } });
+  const { message, data } = await reply.json();
+  if (!reply.ok) throw new Error(`${reply.status}: ${message}`);
+  // The names of the security schemes in openapi.json.
+  ui.preauthorizeApiKey('api_key', key);
+  ui.preauthorizeApiKey('bearer', data.token);
+  renewal = setTimeout(() => authorize(key), data.expires_in * 900);
+  const until = new Date(Date.now() + data.expires_in * 1000);
+  return `Token received. It is sent with every request until ${until.toLocaleTimeString()} and renewed before that.`;
+}
+
+async function authorize(key) {
+  state.textContent = 'Asking…';
+  try {
+    state.textContent = await exchange(key);
+  } catch (error) {
+    state.textContent = `No token: ${error.message}`;
+  }
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  authorize(document.querySelector('#key').value.trim());
+});
