@@ -1,33 +1,38 @@
-import type { PriceBounds, PublicationsQuery } from '../../shared/api/requests/reads';
+import {
+  type PriceBounds,
+  type PublicationsQuery,
+  publicationFilters,
+} from '../../shared/api/requests/reads';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/money';
-import { NOT_FEATURED } from '../../shared/catalog/publication/document';
-import type { FacetFlags } from '../../shared/catalog/publication/facets';
+import { NOT_FEATURED, type PublicationKeys } from '../../shared/catalog/publication/document';
+import { FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
 import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { ViewQuery } from '../../shared/ports/view-store';
 
+type FilterName = keyof typeof publicationFilters;
+const FILTERS = Object.keys(publicationFilters) as FilterName[];
+
 /** The flags asked for, by which totals are maintained. */
 export function flagsOf(query: PublicationsQuery): Partial<FacetFlags> {
-  const { featured, free_shipping, in_stock } = query;
-  return {
-    ...(featured === undefined ? {} : { featured }),
-    ...(free_shipping === undefined ? {} : { free_shipping }),
-    ...(in_stock === undefined ? {} : { in_stock }),
-  };
+  return Object.fromEntries(FACET_FLAGS.filter(isAskedOf(query)).map((name) => [name, query[name]]));
 }
 
-/** Totals are maintained for every filter but these. */
-export const filtersByPrice = (query: PriceBounds): boolean =>
-  query.min_price !== undefined || query.max_price !== undefined;
+/** Whether the total is maintained: it is for every filter but the price and those that are no flags. */
+export function hasMaintainedTotal(query: PublicationsQuery): boolean {
+  const isFlag = (name: FilterName) => (FACET_FLAGS as readonly string[]).includes(name);
+  return !filtersByPrice(query) && FILTERS.filter(isAskedOf(query)).every(isFlag);
+}
 
 /** The filters as conditions on keys, for a list in the order of `mode`. */
 export function filterKeys(query: PublicationsQuery, mode: SortMode): ViewQuery['where'] {
-  const { featured, free_shipping, in_stock } = query;
-  return {
-    ...(featured === undefined ? {} : { featured_rank: featured ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED }),
-    ...(free_shipping === undefined ? {} : { free_shipping: Number(free_shipping) }),
-    ...(in_stock === undefined ? {} : { in_stock: Number(in_stock) }),
-    ...priceRange(query, mode),
-  };
+  const conditions = FILTERS.filter(isAskedOf(query)).map((name) => conditionOf(name, query[name]!));
+  return Object.assign({}, ...conditions, priceRange(query, mode));
+}
+
+function conditionOf(name: FilterName, value: boolean | string | number): ViewQuery['where'] {
+  if (name === 'featured') return { featured_rank: value ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED };
+  const key: keyof PublicationKeys = name;
+  return { [key]: typeof value === 'boolean' ? Number(value) : value };
 }
 
 /**
@@ -39,4 +44,12 @@ export function priceRange(query: PriceBounds, mode: SortMode): ViewQuery['where
   const { min_price, max_price } = query;
   const key = mode === 'price_desc' ? 'price_down' : 'price_up';
   return { [key]: { gte: min_price ?? 0, lte: Math.min(max_price ?? PRICE_AMOUNT_MAX, PRICE_AMOUNT_MAX) } };
+}
+
+function filtersByPrice({ min_price, max_price }: PriceBounds): boolean {
+  return min_price !== undefined || max_price !== undefined;
+}
+
+function isAskedOf(query: PublicationsQuery): (name: FilterName) => boolean {
+  return (name) => query[name] !== undefined;
 }

@@ -9,7 +9,7 @@ import type { ViewQuery } from '../../shared/ports/view-store';
 import { pageOf, sortModeOf } from './list-query';
 import { listingAskedFor } from './listing-filter';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
-import { filterKeys, filtersByPrice, flagsOf } from './publication-filters';
+import { filterKeys, flagsOf, hasMaintainedTotal } from './publication-filters';
 import { parseRead } from './read-query';
 import { assertActive, namedStore, openStore, type ReadSides } from './store-guard';
 import { visibilitiesOf, visibilityKey } from './visibility';
@@ -30,7 +30,7 @@ export async function readPublications(sides: ReadSides, request: ApiRequest): P
       parts: partsFor('publication', query),
       ...pageOf(query),
     }),
-    filtersByPrice(query) ? version.count('publications', where) : undefined,
+    hasMaintainedTotal(query) ? undefined : version.count('publications', where),
   ]);
   const { facets } = assertActive(store).state;
   if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };

@@ -55,17 +55,19 @@ function areBoundsInOrder({ min_price, max_price }: PriceBounds): boolean {
 
 const listing_id = queryId.optional().describe('Only publications of this listing.');
 
+/**
+ * The filters of `GET /api/publications`. Each but `featured` asks for the value of the document's key of its name;
+ * totals are maintained for flags and counted for any other.
+ */
+export const publicationFilters = {
+  featured: flag.describe('Only those with a `featured_position`, or only those without.'),
+  free_shipping: flag.describe('Only those with free shipping, or only those without.'),
+  in_stock: flag.describe('Only what is in stock (a quantity above 0, or none given), or only what is not.'),
+};
+
 /** The parameters of `GET /api/publications`: those of every list, and its filters (decisions §5). */
 export const publicationsSchema = listSchema
-  .extend({
-    listing_id,
-    featured: flag.describe('Only those with a `featured_position`, or only those without.'),
-    free_shipping: flag.describe('Only those with free shipping, or only those without.'),
-    in_stock: flag.describe(
-      'Only what is in stock (a quantity above 0, or none given), or only what is not.',
-    ),
-    ...priceBounds,
-  })
+  .extend({ listing_id, ...publicationFilters, ...priceBounds })
   .refine(areBoundsInOrder, BOUNDS_IN_ORDER);
 
 export type PublicationsQuery = z.infer<typeof publicationsSchema>;

@@ -7,11 +7,8 @@ import type { Visibility } from '../vocabulary';
  */
 export type Facets = Readonly<Record<string, number>>;
 
-export interface FacetFlags {
-  readonly featured: boolean;
-  readonly free_shipping: boolean;
-  readonly in_stock: boolean;
-}
+export const FACET_FLAGS = ['featured', 'free_shipping', 'in_stock'] as const;
+export type FacetFlags = Readonly<Record<(typeof FACET_FLAGS)[number], boolean>>;
 
 export function facetKey(visibility: Visibility, flags: FacetFlags): string {
   return `${visibility}:f${+flags.featured}s${+flags.free_shipping}i${+flags.in_stock}`;
@@ -29,9 +26,7 @@ export function countFacets(
   visibilities: readonly Visibility[],
   flags: Partial<FacetFlags> = {},
 ): number {
-  const asked = (['featured', 'free_shipping', 'in_stock'] as const).filter(
-    (flag) => flags[flag] !== undefined,
-  );
+  const asked = FACET_FLAGS.filter((flag) => flags[flag] !== undefined);
   const letter = { featured: 'f', free_shipping: 's', in_stock: 'i' } as const;
   let total = 0;
   for (const [key, count] of Object.entries(facets)) {
