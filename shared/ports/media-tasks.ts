@@ -34,9 +34,3 @@ export interface MediaTasksOptions {
 
 /** With the default back-off they take a minute: longer troubles are for whoever adds again what is still `processing`. */
 export const MEDIA_ATTEMPTS = 6;
-
-const BACKOFF_MS_MIN = 1_000;
-const BACKOFF_MS_MAX = 60_000;
-
-export const mediaBackoffMs = (attempt: number): number =>
-  Math.min(BACKOFF_MS_MIN * 2 ** (attempt - 1), BACKOFF_MS_MAX);

@@ -1,6 +1,6 @@
 import { NO_STREAM as SERVERS_NO_STREAM } from '@eventstore/db-client';
-import type { Append } from '../../shared/adapters/eventstoredb/append-request';
-import { type OpenedClient, openClient } from '../../shared/adapters/eventstoredb/client';
+import type { Append } from '../../shared/adapters/eventstoredb/append-stream';
+import { type OpenedClient, openClient } from '../../shared/adapters/eventstoredb/connection';
 import { toBytes, toEventData } from '../../shared/adapters/eventstoredb/events';
 import { failureOf, SilenceError } from '../../shared/adapters/eventstoredb/failures';
 import type { EncodedEvent, StreamName } from '../../shared/catalog/events/envelope';

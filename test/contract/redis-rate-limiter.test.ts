@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { parseState, RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
+import { type BucketState, takeToken } from '../../shared/adapters/token-bucket';
 import type { RateLimiter, Tier } from '../../shared/ports/rate-limiter';
-import { type BucketState, takeToken } from '../../shared/ports/token-bucket';
 import { aName, describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { type BucketState, idleFromMs, takeToken } from '../../shared/adapters/token-bucket';
 import type { Tier } from '../../shared/ports/rate-limiter';
-import { type BucketState, idleFromMs, takeToken } from '../../shared/ports/token-bucket';
 
 const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
 const NOON_S = NOON_MS / 1000;

@@ -1,13 +1,22 @@
+import { type Job, WaitingError, Worker } from 'bullmq';
+import type { RecordedEvent } from '../../catalog/events/envelope';
 import { LANE_COUNT } from '../../catalog/events/lanes';
 import type { Realm } from '../../catalog/realm';
+import { backoff, pause, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import type { JobQueue, LaneJob } from '../../ports/job-queue';
-import type { LaneSet } from './lane-names';
-import { LaneWorkers } from './lane-workers';
-import { Producer } from './producer';
+import { connectPatient, giveUp, type PatientConnection } from '../redis/connection';
+import { Queues, RunningHandlers } from './queues';
 
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 5_000;
+/** A process that dies holds its lanes for about this long, and as long again until another looks. */
+const LOCK_MS = 5_000;
+const STALLED_EVERY_MS = 2_000;
+/** How long a lane may rest whose worker died between being told of a job and taking it; each look costs two commands. */
+const LOOK_EVERY_S = 2;
+const RETRY_FETCH_MS = 500;
+/** Longer than a worker waits for a job in one command, which BullMQ lets take 10 s at most. */
+const SILENCE_MS = 12_000;
+const HAND_BACK_MS = 2_000;
 
 export interface BullmqJobQueueOptions {
   /** `redis://…` or `rediss://…`; Redis must be set to `noeviction`. */
@@ -27,7 +36,14 @@ export interface BullmqJobQueueOptions {
   readonly look_every_s?: number;
 }
 
-const doubling = (attempt: number): number => Math.min(RETRY_MS_MIN * 2 ** (attempt - 1), RETRY_MS_MAX);
+/** The lanes of one realm: a BullMQ queue each, under a prefix that all of a deployment's queues share. */
+interface LaneSet {
+  readonly realm: Realm;
+  readonly prefix: string;
+  readonly lane_count: number;
+}
+
+const queueName = ({ realm }: LaneSet, lane: number): string => `${realm}-lane-${lane}`;
 
 /**
  * One realm's lanes as BullMQ queues. Needs no server to be there when it is made. `enqueue` and `depth` throw
@@ -37,7 +53,7 @@ const doubling = (attempt: number): number => Math.min(RETRY_MS_MIN * 2 ** (atte
 export class BullmqJobQueue implements JobQueue {
   private readonly options: BullmqJobQueueOptions;
   private readonly lanes: LaneSet;
-  private readonly producer: Producer;
+  private readonly queues: Queues<StoredJob>;
   private readonly workers = new Set<LaneWorkers>();
   private closed = false;
 
@@ -45,17 +61,23 @@ export class BullmqJobQueue implements JobQueue {
     const { url, realm, lane_count = LANE_COUNT, prefix = 'catalog' } = options;
     this.options = options;
     this.lanes = { realm, lane_count, prefix };
-    this.producer = new Producer(url, this.lanes);
+    this.queues = new Queues(url, prefix, { attempts: 1 });
   }
 
   async enqueue(job: LaneJob): Promise<void> {
     this.assertOpen();
-    await this.producer.enqueue(job);
+    await this.queues.with(queueName(this.lanes, job.lane), async (queue) => {
+      // With every job, and ahead of it on the same connection: where Redis was emptied, this went with the rest.
+      const one_at_a_time = this.queues.connection.hset(queue.toKey('meta'), 'concurrency', 1);
+      await Promise.all([one_at_a_time, queue.add('events', encodeJob(job))]);
+    });
   }
 
   async depth(lane: number): Promise<number> {
     this.assertOpen();
-    return this.producer.depth(lane);
+    return this.queues.with(queueName(this.lanes, lane), (queue) =>
+      queue.getJobCountByTypes('waiting', 'active'),
+    );
   }
 
   async work(handler: (job: LaneJob) => Promise<void>): Promise<{ stop(): Promise<void> }> {
@@ -64,7 +86,7 @@ export class BullmqJobQueue implements JobQueue {
       url,
       onError = () => {},
       onTrouble = () => {},
-      backoffMs = doubling,
+      backoffMs = backoff(50, 5_000),
       look_every_s,
     } = this.options;
     const told = { onError, onTrouble, backoffMs, look_every_s };
@@ -81,10 +103,151 @@ export class BullmqJobQueue implements JobQueue {
   async close(): Promise<void> {
     this.closed = true;
     await Promise.all([...this.workers].map((workers) => workers.stop()));
-    this.producer.close();
+    this.queues.close();
   }
 
   private assertOpen(): void {
     if (this.closed) throw new CatalogError('unavailable', { message: 'the job queue is closed' });
   }
+}
+
+interface LaneWorkersOptions {
+  readonly lanes: LaneSet;
+  readonly handler: (job: LaneJob) => Promise<void>;
+  readonly onError: (error: unknown, job: LaneJob, attempt: number) => void;
+  readonly onTrouble: (error: unknown) => void;
+  readonly backoffMs: (attempt: number) => number;
+  /** 2 by default. */
+  readonly look_every_s?: number | undefined;
+}
+
+/** A BullMQ worker per lane. Global concurrency 1 sees to it that of all processes' workers on a lane one runs a job. */
+class LaneWorkers {
+  private readonly redis: PatientConnection;
+  private readonly workers: readonly Worker<StoredJob>[];
+  private readonly options: LaneWorkersOptions;
+  private readonly stopping = new AbortController();
+  private readonly running = new RunningHandlers();
+  private stopped: Promise<void> | undefined;
+
+  constructor(url: string, options: LaneWorkersOptions) {
+    this.options = options;
+    this.redis = connectPatient(url, SILENCE_MS);
+    const lanes = Array.from({ length: options.lanes.lane_count }, (_, lane) => lane);
+    this.workers = lanes.map((lane) => this.openWorker(lane));
+  }
+
+  private openWorker(lane: number): Worker<StoredJob> {
+    const worker = new Worker<StoredJob>(
+      queueName(this.options.lanes, lane),
+      (job, token) => this.running.track(this.process(job, token ?? '')),
+      {
+        connection: this.redis.connection,
+        prefix: this.options.lanes.prefix,
+        concurrency: 1,
+        lockDuration: LOCK_MS,
+        stalledInterval: STALLED_EVERY_MS,
+        // A job is never given up: what it does not get done it tries again, and a process that dies is not its fault.
+        maxStalledCount: Number.MAX_SAFE_INTEGER,
+        drainDelay: this.options.look_every_s ?? LOOK_EVERY_S,
+        runRetryDelay: RETRY_FETCH_MS,
+      },
+    );
+    worker.on('error', (error) => this.options.onTrouble(error));
+    return worker;
+  }
+
+  private async process(stored: Job<StoredJob>, token: string): Promise<void> {
+    let job: LaneJob;
+    try {
+      job = decodeJob(stored.data);
+    } catch (error) {
+      // Nobody will ever read it. Finished, it is a lost job, which the feeder makes good.
+      this.options.onTrouble(error);
+      return;
+    }
+    if (await this.runUntilDone(job)) return;
+    await this.handBack(stored, token);
+  }
+
+  /** Tries again and again, for a job that went to the queue's end would be passed by later ones; false where it is time to stop. */
+  private async runUntilDone(job: LaneJob): Promise<boolean> {
+    const { handler, onError, backoffMs } = this.options;
+    for (let attempt = 1; !this.stopping.signal.aborted; attempt++) {
+      try {
+        await handler(job);
+        return true;
+      } catch (error) {
+        onError(error, job, attempt);
+      }
+      // Cut short by a stop, which is no failure.
+      await pause(backoffMs(attempt), this.stopping.signal);
+    }
+    return false;
+  }
+
+  /** To the lane's head, for the next process. */
+  private async handBack(job: Job<StoredJob>, token: string): Promise<never> {
+    try {
+      await withTimeout(job.moveToWait(token), HAND_BACK_MS, giveUp);
+    } catch (error) {
+      // Redis is away, or gave the job to another meanwhile; else it is given out again when the lock has run out.
+      this.options.onTrouble(error);
+    }
+    throw new WaitingError();
+  }
+
+  /** Resolves when the running handlers are through and the lanes are given back, as far as Redis can be told. */
+  stop(): Promise<void> {
+    this.stopped ??= this.close();
+    return this.stopped;
+  }
+
+  private async close(): Promise<void> {
+    this.stopping.abort();
+    const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
+    await this.running.ended();
+    // Redis may be away: a lane that it was not told of is free when its lock has run out.
+    const waking = closing.then(() => this.wakeOthers());
+    await withTimeout(waking, HAND_BACK_MS, giveUp).catch(() => undefined);
+    this.redis.end();
+    await withTimeout(closing, HAND_BACK_MS, giveUp).catch((error) => this.options.onTrouble(error));
+  }
+
+  /** Jobs may wait in the lanes that are given back, and BullMQ wakes nobody for them: its marker of a job that waits is set by hand. */
+  private async wakeOthers(): Promise<void> {
+    const commands = this.redis.connection.pipeline();
+    for (const worker of this.workers) commands.zadd(worker.toKey('marker'), 0, '0');
+    await commands.exec();
+  }
+}
+
+type StoredEvent = Omit<RecordedEvent, 'position'> & { readonly position: string };
+
+/** A job as it lies in Redis: JSON, positions as decimal texts. Names here are a storage format. */
+interface StoredJob extends Pick<LaneJob, 'realm' | 'lane'> {
+  readonly prev: string;
+  readonly last: string;
+  readonly events: readonly StoredEvent[];
+}
+
+function encodeJob({ realm, lane, prev, last, events }: LaneJob): StoredJob {
+  return {
+    realm,
+    lane,
+    prev: String(prev),
+    last: String(last),
+    events: events.map((event) => ({ ...event, position: String(event.position) })),
+  };
+}
+
+/** Throws where the text is no job of ours. */
+function decodeJob({ realm, lane, prev, last, events }: StoredJob): LaneJob {
+  return {
+    realm,
+    lane,
+    prev: BigInt(prev),
+    last: BigInt(last),
+    events: events.map((event) => ({ ...event, position: BigInt(event.position) })),
+  };
 }

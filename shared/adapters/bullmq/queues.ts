@@ -1,6 +1,7 @@
 import { type DefaultJobOptions, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { connectImpatient, unavailable, untilReady, within } from '../redis/connection';
+import { withTimeout } from '../../kernel/async';
+import { connectImpatient, giveUp, unavailable, untilReady } from '../redis/connection';
 
 const COMMAND_MS = 2_000;
 const READY_MS = 1_000;
@@ -28,7 +29,7 @@ export class Queues<Stored> {
       return work(await this.queue(name));
     };
     try {
-      return await within(DEADLINE_MS, done());
+      return await withTimeout(done(), DEADLINE_MS, giveUp);
     } catch (error) {
       throw unavailable(error);
     }
@@ -59,5 +60,22 @@ export class Queues<Stored> {
 
   close(): void {
     this.connection.disconnect();
+  }
+}
+
+/** The handlers that a worker's stop waits for: BullMQ's own close waits for Redis, too. */
+export class RunningHandlers {
+  private readonly running = new Set<Promise<void>>();
+
+  track(work: Promise<void>): Promise<void> {
+    this.running.add(work);
+    const done = (): void => void this.running.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  /** Resolves when none runs, those that begin meanwhile included. */
+  async ended(): Promise<void> {
+    while (this.running.size > 0) await Promise.allSettled(this.running);
   }
 }

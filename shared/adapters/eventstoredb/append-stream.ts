@@ -1,11 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import type { AppendResult } from '@eventstore/db-client';
-import { UUID } from '@eventstore/db-client/generated/shared_pb';
+import {
+  AccessDeniedError,
+  type AppendResult,
+  MaxAppendSizeExceededError,
+  StreamDeletedError,
+  TimeoutError,
+  WrongExpectedVersionError,
+} from '@eventstore/db-client';
+import {
+  Empty,
+  MaximumAppendSizeExceeded,
+  StreamIdentifier,
+  UUID,
+  WrongExpectedVersion,
+} from '@eventstore/db-client/generated/shared_pb';
+import type { Status } from '@eventstore/db-client/generated/status_pb';
 import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb';
-import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb';
-import { outcomeOf } from './append-answer';
-import { type Append, batchRequest, bytesOf } from './append-request';
+import { BatchAppendReq, type BatchAppendResp } from '@eventstore/db-client/generated/streams_pb';
+import type { EventBytes } from './events';
 import { codeOf, SharedCallError, SilenceError, UNIMPLEMENTED } from './failures';
+
+/** An append as the server is asked for it. */
+export interface Append {
+  /** As it is called on the server. */
+  readonly stream: string;
+  readonly expected_revision: bigint | 'no_stream';
+  readonly events: readonly EventBytes[];
+}
 
 /** What is larger gains nothing by sharing a call, and holds up those behind it. */
 const SHARED_BYTES_MAX = 256 * 1024;
@@ -166,5 +187,78 @@ class SharedCall {
     for (const id of [...this.waiting.keys()]) this.take(id)?.reject(error);
     // Where the server has ended it cleanly, the client counts the call as open until this half ends too.
     this.call?.end();
+  }
+}
+
+/** Of all data and metadata together. */
+function bytesOf({ events }: Append): number {
+  return events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
+}
+
+/**
+ * The whole append in one message, but for its correlation id. Without a deadline: that is a time of day by this
+ * machine's clock, and concerns only appends of several messages.
+ */
+function batchRequest({ stream, expected_revision, events }: Append): BatchAppendReq {
+  const options = new BatchAppendReq.Options();
+  options.setStreamIdentifier(new StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8')));
+  if (expected_revision === 'no_stream') options.setNoStream(new Empty());
+  else options.setStreamPosition(expected_revision.toString());
+  return new BatchAppendReq()
+    .setOptions(options)
+    .setProposedMessagesList(events.map(proposedMessage))
+    .setIsFinal(true);
+}
+
+function proposedMessage({ id, type, data, metadata }: EventBytes): BatchAppendReq.ProposedMessage {
+  const message = new BatchAppendReq.ProposedMessage();
+  message.getMetadataMap().set('type', type).set('content-type', 'application/json');
+  return message.setId(new UUID().setString(id)).setData(data).setCustomMetadata(metadata);
+}
+
+/** What an answer to one of many appends says: resolved with, or thrown, as by the client's append in a call of its own. */
+function outcomeOf(answer: BatchAppendResp, stream: string): AppendResult {
+  const success = answer.getSuccess();
+  if (!success) throw refusal(answer.getError(), stream);
+  const place = success.getPosition();
+  return {
+    success: true,
+    nextExpectedRevision: BigInt(success.getCurrentRevision()),
+    ...(place && {
+      position: {
+        commit: BigInt(place.getCommitPosition()),
+        prepare: BigInt(place.getPreparePosition()),
+      },
+    }),
+  };
+}
+
+function refusal(status: Status | undefined, stream: string): Error {
+  const details = status?.getDetails();
+  const type = details?.getTypeName() ?? '';
+  switch (type) {
+    case 'event_store.client.WrongExpectedVersion': {
+      const versions = details?.unpack(WrongExpectedVersion.deserializeBinary, type);
+      return WrongExpectedVersionError.fromWrongExpectedVersion(
+        versions ?? new WrongExpectedVersion(),
+        stream,
+      );
+    }
+    case 'event_store.client.MaximumAppendSizeExceeded': {
+      const max_bytes = details
+        ?.unpack(MaximumAppendSizeExceeded.deserializeBinary, type)
+        ?.getMaxappendsize();
+      const error = MaxAppendSizeExceededError.fromMaxAppendSize(max_bytes ?? 0);
+      return Object.assign(error, { message: `an append above the server's ${max_bytes} bytes` });
+    }
+    case 'event_store.client.StreamDeleted':
+      return Object.assign(StreamDeletedError.fromStreamName(stream), { message: `${stream} is deleted` });
+    case 'event_store.client.AccessDenied':
+      return new AccessDeniedError(undefined, `access to ${stream} is denied`);
+    case 'event_store.client.Timeout':
+      return new TimeoutError(undefined, `an append to ${stream} timed out on the server`);
+    // Not ready, too busy, no valid request: in a call of its own the server says more clearly which.
+    default:
+      return new SharedCallError(`an append was refused: ${status?.getMessage() ?? 'for no reason given'}`);
   }
 }

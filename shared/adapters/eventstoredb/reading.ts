@@ -11,7 +11,7 @@ import {
   StreamNotFoundError,
 } from '@eventstore/db-client';
 import { type Position, type RecordedEvent, START, type StreamName } from '../../catalog/events/envelope';
-import type { Connection } from './connection';
+import type { EventStoreDbConnection } from './connection';
 import { isServersOwn, positionOf, type StreamNames, toRecordedEvent } from './events';
 import { SilenceError } from './failures';
 
@@ -20,7 +20,7 @@ const LEADER = { requiresLeader: true } as const;
 
 /** Empty where the stream does not exist, was deleted or was tombstoned. */
 export async function readStream(
-  connection: Connection,
+  connection: EventStoreDbConnection,
   names: StreamNames,
   stream: StreamName,
   from: number,
@@ -40,7 +40,7 @@ export async function readStream(
 }
 
 /** The newest event of the whole server's log, of whatever realm; `START` in an empty one. */
-export async function readHead(connection: Connection): Promise<Position> {
+export async function readHead(connection: EventStoreDbConnection): Promise<Position> {
   const [last] = await connection.call(({ client }, timeout_ms) =>
     collect(client.readAll({ ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 }), timeout_ms),
   );
@@ -49,7 +49,7 @@ export async function readHead(connection: Connection): Promise<Position> {
 
 /** The first `count` events at or after `position`, of whatever realm. */
 export async function readAllFrom(
-  connection: Connection,
+  connection: EventStoreDbConnection,
   position: Position,
   count: number,
 ): Promise<AllStreamRecordedEvent[]> {

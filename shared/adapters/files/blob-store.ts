@@ -12,15 +12,29 @@ import {
   type StoredBlob,
 } from '../../ports/blob-store';
 import { SqliteConnection } from '../sqlite/connection';
-import { onDisk, onDiskIfThere } from './errors';
-import { FileBytes } from './file-bytes';
 
 /** For the owner alone: an original tells where its picture was taken. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const INCOMING = 'incoming';
+const CHUNK_BYTES = 65_536;
 /** What nothing was written to for so long was left by a process that died. */
 const LEFT_OVER_MS = 3_600_000;
+
+/** A disk, its file system or the process' share of files that fails; ENOENT where a folder was taken away. */
+const AWAY = new Set([
+  'EACCES',
+  'EBUSY',
+  'EDQUOT',
+  'EIO',
+  'EMFILE',
+  'ENFILE',
+  'ENOENT',
+  'ENOSPC',
+  'ENOTDIR',
+  'EPERM',
+  'EROFS',
+]);
 
 export interface FileBlobStoreOptions {
   /** Made where it is not there. Any number of processes may share it. */
@@ -181,4 +195,68 @@ async function receive(bytes: AsyncIterable<Uint8Array>, file: FileHandle): Prom
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   await folder.sync().finally(() => folder.close());
+}
+
+/** What an open file holds, a chunk at a time. Closes the file at the end, and where it is returned before, also unread. */
+class FileBytes implements AsyncIterableIterator<Uint8Array> {
+  private readonly file: FileHandle;
+  private readonly end: number;
+  private next_at: number;
+  private closed: Promise<void> | undefined;
+
+  constructor(file: FileHandle, { first, last }: ByteRange) {
+    this.file = file;
+    this.next_at = first;
+    this.end = last + 1;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    if (this.closed || this.next_at >= this.end) return this.return();
+    try {
+      const wanted = Math.min(CHUNK_BYTES, this.end - this.next_at);
+      const buffer = Buffer.allocUnsafe(wanted);
+      const { bytesRead } = await onDisk(() => this.file.read(buffer, 0, wanted, this.next_at));
+      if (bytesRead === 0) throw new Error('a blob is shorter than its size');
+      this.next_at += bytesRead;
+      return { done: false, value: buffer.subarray(0, bytesRead) };
+    } catch (error) {
+      await this.return();
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.closed ??= this.file.close();
+    await this.closed;
+    return { done: true, value: undefined };
+  }
+}
+
+/** Runs `work`; throws `CatalogError('unavailable')` where the disk fails. */
+async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw AWAY.has(codeOf(error)) ? new CatalogError('unavailable', { cause: error }) : error;
+  }
+}
+
+/** The same, and undefined where there is no such file. */
+function onDiskIfThere<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  return onDisk(async () => {
+    try {
+      return await work();
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  });
+}
+
+function codeOf(error: unknown): string {
+  return String((error as NodeJS.ErrnoException | undefined)?.code);
 }

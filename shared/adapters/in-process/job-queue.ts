@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { backoff, pause } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import type { JobQueue, LaneJob } from '../../ports/job-queue';
-
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 5_000;
 
 export interface InProcessJobQueueOptions {
   /** Told of every failed attempt; `attempt` counts from 1. */
@@ -27,8 +25,6 @@ interface Worker {
   readonly running: Set<Promise<void>>;
 }
 
-const doubling = (attempt: number): number => Math.min(RETRY_MS_MIN * 2 ** (attempt - 1), RETRY_MS_MAX);
-
 /** Lanes in memory. What waits is lost with the process, and when the last worker stops. */
 export class InProcessJobQueue implements JobQueue {
   private readonly onError: NonNullable<InProcessJobQueueOptions['onError']>;
@@ -39,7 +35,7 @@ export class InProcessJobQueue implements JobQueue {
 
   constructor(options: InProcessJobQueueOptions = {}) {
     this.onError = options.onError ?? (() => {});
-    this.backoffMs = options.backoffMs ?? doubling;
+    this.backoffMs = options.backoffMs ?? backoff(50, 5_000);
   }
 
   async enqueue(job: LaneJob): Promise<void> {
@@ -118,18 +114,4 @@ export class InProcessJobQueue implements JobQueue {
     await Promise.all([...this.workers].map((worker) => this.stop(worker)));
     this.dropWaiting();
   }
-}
-
-/** Ends early where `signal` aborts. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

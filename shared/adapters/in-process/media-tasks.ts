@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { backoff } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import {
   MEDIA_ATTEMPTS,
   type MediaTask,
   type MediaTasks,
   type MediaTasksOptions,
-  mediaBackoffMs,
 } from '../../ports/media-tasks';
 
 /** Where nobody works in this process, its tasks are left to whoever adds again what is still `processing`. */
@@ -37,7 +37,7 @@ export class InProcessMediaTasks implements MediaTasks {
   private readonly workers = new Set<Worker>();
   private closed = false;
 
-  constructor({ onError = () => {}, backoffMs = mediaBackoffMs }: MediaTasksOptions = {}) {
+  constructor({ onError = () => {}, backoffMs = backoff(1_000, 60_000) }: MediaTasksOptions = {}) {
     this.onError = onError;
     this.backoffMs = backoffMs;
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from '../../kernel/cache';
 import type { RateLimiter, Tier, Verdict } from '../../ports/rate-limiter';
-import { type BucketState, takeToken } from '../../ports/token-bucket';
+import { type BucketState, takeToken } from '../token-bucket';
 
 const SUBJECTS_MAX = 100_000;
 

@@ -1,16 +1,17 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 
 const CONNECT_MS = 2_000;
 /** How long a server may take to close its end; a process that ends waits for it. */
 const DISCONNECT_MS = 500;
-const RECONNECT_MS_MAX = 500;
+/** Not the usual 2 s and more: a server that came back is to be noticed at once. */
+const reconnectMs = backoff(50, 500);
 
 const shared = {
   connectTimeout: CONNECT_MS,
   disconnectTimeout: DISCONNECT_MS,
-  // Not the usual 2 s and more: a server that came back is to be noticed at once.
-  retryStrategy: (tries: number) => Math.min(25 * 2 ** Math.min(tries, 10), RECONNECT_MS_MAX),
+  retryStrategy: reconnectMs,
   // A replica that was a primary a moment ago: the next connection finds the new one.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
@@ -43,7 +44,7 @@ export interface PatientConnection {
  */
 export function connectPatient(url: string, silence_ms: number): PatientConnection {
   let ending = false;
-  const retryStrategy = (tries: number) => (ending ? null : shared.retryStrategy(tries));
+  const retryStrategy = (tries: number) => (ending ? null : reconnectMs(tries));
   const options = { ...shared, retryStrategy, maxRetriesPerRequest: null, socketTimeout: silence_ms };
   const connection = quiet(new Redis(url, options));
   const all = [connection];
@@ -80,31 +81,17 @@ function quiet(connection: Redis): Redis {
 /** Resolves when the connection can be used; throws `CatalogError('unavailable')` where that takes more than `wait_ms`. */
 export async function untilReady(connection: Redis, wait_ms: number): Promise<void> {
   if (connection.status === 'ready') return;
-  await new Promise<void>((resolve, reject) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      connection.off('ready', done);
-      resolve();
-    };
-    const timer = setTimeout(() => {
-      connection.off('ready', done);
-      reject(unavailable());
-    }, wait_ms);
+  let done = (): void => {};
+  const ready = new Promise<void>((resolve) => {
+    done = resolve;
     connection.on('ready', done);
   });
+  await withTimeout(ready, wait_ms, giveUp).finally(() => connection.off('ready', done));
 }
 
-/** Settles as `work` does, or throws `CatalogError('unavailable')` after `deadline_ms`. */
-export async function within<Result>(deadline_ms: number, work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable()), deadline_ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** For `withTimeout`: throws `CatalogError('unavailable')`. */
+export function giveUp(): never {
+  throw unavailable();
 }
 
 export function unavailable(cause?: unknown): CatalogError {

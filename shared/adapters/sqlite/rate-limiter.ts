@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { Batcher } from '../../kernel/async';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
-import { type BucketState, idleFromMs, takeToken } from '../../ports/token-bucket';
+import { type BucketState, idleFromMs, takeToken } from '../token-bucket';
 import { isDamage, SqliteConnection } from './connection';
 
 /** `idle_from_ms`: from then on the row says no more than no row. */

@@ -1,4 +1,4 @@
-import type { Tier, Verdict } from './rate-limiter';
+import type { Tier, Verdict } from '../ports/rate-limiter';
 
 /** What is kept per subject. Both numbers only ever count what was allowed. */
 export interface BucketState {
