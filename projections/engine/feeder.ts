@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { laneOf } from '../../shared/catalog/events/lanes';
 import type { Realm } from '../../shared/catalog/realm';
+import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
-import { pause } from '../../shared/kernel/pause';
 import type { EventStore, LogBatch } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import type { ViewStore } from '../../shared/ports/view-store';

@@ -1,8 +1,8 @@
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { greatest, least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
+import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
-import { pause } from '../../shared/kernel/pause';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { reasonOf } from './errors';
 import type { LaneProgress } from './lane-progress';

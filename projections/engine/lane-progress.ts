@@ -1,5 +1,5 @@
 import type { Position } from '../../shared/catalog/events/envelope';
-import { pause } from '../../shared/kernel/pause';
+import { pause } from '../../shared/kernel/async';
 import type { LaneMove } from '../../shared/ports/view-store';
 import type { FedVersions } from './fed-versions';
 

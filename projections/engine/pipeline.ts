@@ -1,6 +1,6 @@
 import type { Realm } from '../../shared/catalog/realm';
+import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
-import { pause } from '../../shared/kernel/pause';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';

@@ -1,7 +1,7 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
+import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
-import { pause } from '../../shared/kernel/pause';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { reasonOf } from './errors';
 import type { FedVersions } from './fed-versions';

@@ -1,9 +1,9 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
+import { backoff, pause } from '../../shared/kernel/async';
 import { CatalogError, isOutage } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
-import { pause } from '../../shared/kernel/pause';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../../shared/ports/view-store';
@@ -49,8 +49,7 @@ const LEASE = 'rebuild';
 const LEASE_TTL_MS = 15_000;
 /** How often a store may be away before a rebuild gives up, some minutes in all. */
 const OUTAGES_MAX = 20;
-const PAUSE_FIRST_MS = 500;
-const PAUSE_MAX_MS = 15_000;
+const outagePauseMs = backoff(500, 15_000);
 /** Workers read what is missing of a version that begins to be fed, lane by lane: it should not be much. */
 const REST_MAX = 1_000;
 
@@ -78,7 +77,7 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
       if (!run.begun || signal.aborted || !isOutage(error) || outages === OUTAGES_MAX) throw error;
       log.warn({ realm, reason: reasonOf(error) }, 'a store is away: the rebuild goes on when it is back');
     }
-    await pause(Math.min(PAUSE_FIRST_MS * 2 ** outages, PAUSE_MAX_MS), signal);
+    await pause(outagePauseMs(outages + 1), signal);
   }
 }
 

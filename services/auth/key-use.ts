@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../shared/catalog/api-key/api-key';
+import { LRUCache } from '../../shared/kernel/cache';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import type { System } from '../../shared/kernel/system';
 
@@ -12,7 +13,7 @@ const KEYS_MAX = 10_000;
 export class KeyUse {
   private readonly system: System;
   private readonly onKeyUsed: OnKeyUsed | undefined;
-  private readonly told_at_ms = new Map<ApiKeyId, number>();
+  private readonly told_at_ms = new LRUCache<ApiKeyId, number>({ max: KEYS_MAX });
 
   constructor(options: { system: System; onKeyUsed?: OnKeyUsed }) {
     this.system = options.system;
@@ -25,9 +26,7 @@ export class KeyUse {
     const now_ms = this.system.now();
     const stored_ms = key.last_used_at === null ? 0 : Date.parse(key.last_used_at);
     if (now_ms - Math.max(stored_ms, this.told_at_ms.get(key.id) ?? 0) < INTERVAL_MS) return;
-    this.told_at_ms.delete(key.id);
     this.told_at_ms.set(key.id, now_ms);
-    if (this.told_at_ms.size > KEYS_MAX) this.told_at_ms.delete(this.told_at_ms.keys().next().value!);
     void this.tell(key.id);
   }
 

@@ -8,6 +8,7 @@ import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { Environment, Realm } from '../../shared/catalog/realm';
+import { backoff } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
 import type { BlobArea, BlobStore } from '../../shared/ports/blob-store';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -67,11 +68,8 @@ export interface JobQueueOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 1_000;
-
 /** A handler fails when a store is away: soon after that is back, so is the lane. */
-const backoffMs = (attempt: number): number => Math.min(RETRY_MS_MIN * 2 ** (attempt - 1), RETRY_MS_MAX);
+const backoffMs = backoff(50, 1_000);
 
 /** REDIS_URL chooses BullMQ. */
 export async function openJobQueue(config: Config, realm: Realm, given: JobQueueOptions): Promise<JobQueue> {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import type { ReadyCheck } from '../../shared/http/operational';
+import { withTimeout } from '../../shared/kernel/async';
 import type { Tier } from '../../shared/ports/rate-limiter';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
@@ -98,14 +99,5 @@ function describe({ checkpoints, parked }: Documents, head: bigint | undefined):
 
 /** Undefined where it fails, or comes too late. */
 async function answer<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ANSWER_MS);
-  });
-  const answered = asked.catch(() => undefined);
-  try {
-    return await Promise.race([answered, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withTimeout(asked, ANSWER_MS, () => undefined).catch(() => undefined);
 }

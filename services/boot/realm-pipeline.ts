@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pipeline, startPipeline } from '../../projections/engine/pipeline';
 import type { Realm } from '../../shared/catalog/realm';
+import { pause } from '../../shared/kernel/async';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
 import type { Runtime } from './runtime';
@@ -50,7 +50,7 @@ export class RealmPipeline {
       } catch {
         // The stores are away; their callers say so.
       }
-      await rest(RETRY_MS_MIN, either);
+      await pause(RETRY_MS_MIN, either);
     }
   }
 
@@ -72,7 +72,7 @@ export class RealmPipeline {
       } catch (error) {
         if (signal.aborted) return;
         log.warn({ realm: this.realm, err: error }, 'projections could not be started and are tried again');
-        await rest(pause_ms, signal);
+        await pause(pause_ms, signal);
       }
     }
   }
@@ -82,7 +82,7 @@ export class RealmPipeline {
     const { signal } = this.stopping;
     const { ready } = this.runtime.viewStores[this.realm];
     const enough = new AbortController();
-    const told = rest(PATIENCE_MS, AbortSignal.any([signal, enough.signal])).then(() => {
+    const told = pause(PATIENCE_MS, AbortSignal.any([signal, enough.signal])).then(() => {
       if (!signal.aborted && !enough.signal.aborted)
         this.runtime.log.warn({ realm: this.realm }, 'projections wait for the view store');
     });
@@ -112,8 +112,4 @@ export class RealmPipeline {
       throw error;
     }
   }
-}
-
-async function rest(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
+import { CachedActiveView } from '../../shared/adapters/active-view';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
 import type { System } from '../../shared/kernel/system';
-import { ActiveView } from '../../shared/ports/active-view';
 import { BLOB_AREAS, type BlobArea, type BlobStore } from '../../shared/ports/blob-store';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
 import type { MediaTasks } from '../../shared/ports/media-tasks';
 import type { RateLimiter } from '../../shared/ports/rate-limiter';
-import type { ViewStore } from '../../shared/ports/view-store';
+import type { ActiveView, ViewStore } from '../../shared/ports/view-store';
 import { CountedEventStore } from '../metrics/counted-event-store';
 import { ServiceMetrics } from '../metrics/service-metrics';
 import {
@@ -65,7 +65,7 @@ export async function openRuntime(
       async (realm) => new CountedEventStore(await keep(openEventStore(config, realm)), realm, metrics),
     );
     const viewStores = await perRealm((realm) => keep(openViewStore(config, realm, use)));
-    const views = await perRealm(async (realm) => new ActiveView(viewStores[realm], system.now));
+    const views = await perRealm(async (realm) => new CachedActiveView(viewStores[realm], system.now));
     const blobs = await perEnvironment((environment) =>
       perArea((area) => keep(openBlobStore(config, environment, area))),
     );

@@ -2,6 +2,7 @@ import { leaseOwner } from '../../projections/engine/lease';
 import { startPipeline } from '../../projections/engine/pipeline';
 import type { Position } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
+import { withTimeout } from '../../shared/kernel/async';
 import { openJobQueue } from '../boot/open-adapters';
 import type { Runtime } from '../boot/runtime';
 import { progressBar } from './progress';
@@ -37,7 +38,7 @@ async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Prom
   if (await isLevel(runtime, realm)) return true;
   const watching = watch(runtime, realm);
   try {
-    return await withPipeline(runtime, realm, (pipeline) => within(timeout_ms, pipeline.caughtUp()));
+    return await withPipeline(runtime, realm, (pipeline) => reachesHead(pipeline, timeout_ms));
   } finally {
     watching.end();
   }
@@ -101,17 +102,10 @@ async function levelOf(runtime: Runtime, realm: Realm): Promise<{ done: Position
   return { done: least, total };
 }
 
-async function within(timeout_ms: number, work: Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeout_ms);
-  });
-  // What comes after the deadline is nobody's concern, failures included.
-  const ended = work.then(() => true);
-  ended.catch(() => {});
-  try {
-    return await Promise.race([ended, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+async function reachesHead(pipeline: { caughtUp(): Promise<void> }, timeout_ms: number): Promise<boolean> {
+  return withTimeout(
+    pipeline.caughtUp().then(() => true),
+    timeout_ms,
+    () => false,
+  );
 }

@@ -13,9 +13,9 @@ import { TtlCache } from '../../shared/kernel/cache';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
-import type { ActiveView } from '../../shared/ports/active-view';
 import type { BlobStore } from '../../shared/ports/blob-store';
 import type { MediaTasks } from '../../shared/ports/media-tasks';
+import type { ActiveView } from '../../shared/ports/view-store';
 import { load, placeIn, type StoreDeps, type WriteContext } from './execute';
 
 /** What all writes of the HTTP interface have in common: whose they are, where they go, when they can be read. */

@@ -2,7 +2,7 @@ import type { MediaFailure, MediaPictures } from '../../shared/catalog/media/med
 import type { Environment } from '../../shared/catalog/realm';
 import { type RefusalReason, RefusedImage } from '../../shared/images/refused';
 import { type Rendition, renderImage } from '../../shared/images/render';
-import { assertNever } from '../../shared/kernel/assert-never';
+import { assertNever } from '../../shared/kernel/errors';
 import { type BlobArea, type BlobStore, readWhole } from '../../shared/ports/blob-store';
 import type { MediaTask } from '../../shared/ports/media-tasks';
 import type { StoreDeps, WriteContext } from '../command/execute';

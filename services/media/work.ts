@@ -5,8 +5,8 @@ import { pause, withTimeout } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
-import type { ActiveView } from '../../shared/ports/active-view';
 import type { MediaTask, MediaTasks } from '../../shared/ports/media-tasks';
+import type { ActiveView } from '../../shared/ports/view-store';
 import { makePictures, type PictureDeps, type PictureOutcome } from './make-pictures';
 import { type SweepParts, sweepOnceADay } from './sweep';
 

@@ -1,8 +1,9 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
+import { withTimeout } from '../../shared/kernel/async';
 import type { System } from '../../shared/kernel/system';
-import type { ActiveView } from '../../shared/ports/active-view';
 import type { EventStore } from '../../shared/ports/event-store';
+import type { ActiveView } from '../../shared/ports/view-store';
 
 /** How far a lane of the active documents is behind. */
 export interface LaneLag {
@@ -116,13 +117,5 @@ async function oldestAfter(events: EventStore, after: Position): Promise<number>
 
 /** Undefined where it fails, or takes too long. */
 async function unlessFailed<Value>(asking: Promise<Value>): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([asking.catch(() => undefined), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withTimeout(asking, TIMEOUT_MS, () => undefined).catch(() => undefined);
 }

@@ -3,9 +3,8 @@ import { laneOf } from '../../shared/catalog/events/lanes';
 import { least } from '../../shared/catalog/events/positions';
 import type { ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { ActiveView } from '../../shared/ports/active-view';
 import { type DocumentReader, typed } from '../../shared/ports/document-reader';
-import type { ViewVersion } from '../../shared/ports/view-store';
+import type { ActiveView, ViewVersion } from '../../shared/ports/view-store';
 
 /** How long a read waits for the state it asks for (decisions §6, "Read your writes"). */
 const MIN_POSITION_WAIT_MS = 2_000;

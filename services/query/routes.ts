@@ -5,7 +5,7 @@ import type { CacheObserver } from '../../shared/http/metrics';
 import type { Pictures } from '../../shared/http/route';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
-import type { ActiveView } from '../../shared/ports/active-view';
+import type { ActiveView } from '../../shared/ports/view-store';
 import { readListing } from './listing';
 import { readListingPublications } from './listing-publications';
 import { readListings } from './listings';

@@ -1,4 +1,5 @@
 import type { CacheObserver } from '../../shared/http/metrics';
+import { LRUCache } from '../../shared/kernel/cache';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 
 const REMEMBERED_MS = 1_000;
@@ -11,7 +12,7 @@ const STORES_REMEMBERED_MAX = 10_000;
 export class StoreStatuses {
   private readonly now: () => number;
   private readonly onCache: CacheObserver | undefined;
-  private readonly active_until_ms = new Map<string, number>();
+  private readonly active_until_ms = new LRUCache<string, number>({ max: STORES_REMEMBERED_MAX });
 
   /** `now`: Unix milliseconds. */
   constructor(now: () => number, onCache?: CacheObserver) {
@@ -27,14 +28,8 @@ export class StoreStatuses {
     const looked_at_ms = this.now();
     const store = await version.get('stores', store_id);
     const active = store?.document?.keys.status === 'active';
-    if (active) this.remember(store_id, looked_at_ms + REMEMBERED_MS);
+    if (active) this.active_until_ms.set(store_id, looked_at_ms + REMEMBERED_MS);
     else this.active_until_ms.delete(store_id);
     return active;
-  }
-
-  private remember(store_id: string, until_ms: number): void {
-    // Forgetting all of them costs one look-up each: no need for anything cleverer.
-    if (this.active_until_ms.size >= STORES_REMEMBERED_MAX) this.active_until_ms.clear();
-    this.active_until_ms.set(store_id, until_ms);
   }
 }

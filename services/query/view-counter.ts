@@ -1,4 +1,5 @@
 import type { Environment } from '../../shared/catalog/realm';
+import { withTimeout } from '../../shared/kernel/async';
 import { isOutage } from '../../shared/kernel/errors';
 import { generateId, type PublicationId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
@@ -87,11 +88,7 @@ export class ViewCounter {
   /** Counts no more on its own and hands on what is there, within `timeout_ms`. */
   async stop(timeout_ms: number): Promise<void> {
     clearInterval(this.timer);
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), timeout_ms);
-    const timedOut = new Promise<void>((resolve) => late.signal.addEventListener('abort', () => resolve()));
-    await Promise.race([timedOut, this.flushEverything()]);
-    clearTimeout(timer);
+    await withTimeout(this.flushEverything(), timeout_ms, () => undefined);
     const views = this.views;
     if (views > 0) this.options.log.warn({ views }, 'views could not be handed on before the end');
   }

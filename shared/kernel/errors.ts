@@ -75,3 +75,8 @@ export function isOutage(error: unknown): error is CatalogError {
   if (!(error instanceof CatalogError)) return false;
   return error.condition === 'unavailable' || error.condition === 'database_timeout';
 }
+
+/** The end of every switch over a tagged union: a new tag fails to compile here. */
+export function assertNever(value: never, what: string): never {
+  throw new Error(`unexpected ${what}: ${JSON.stringify(value)}`);
+}

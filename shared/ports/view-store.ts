@@ -47,6 +47,13 @@ export interface ViewStore {
   close(): Promise<void>;
 }
 
+/** A reader's hold on a view store's active version. */
+export interface ActiveView {
+  readonly lane_count: number;
+  /** The active version as of at most half a second ago; undefined in a store that was never projected to. */
+  current(): Promise<ViewVersion | undefined>;
+}
+
 export type KeyCondition =
   | Key
   | { readonly in: readonly Key[] }

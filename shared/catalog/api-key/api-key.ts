@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
+import { assertNever } from '../../kernel/errors';
 import type { AccountId, ApiKeyId, StoreId } from '../../kernel/ids';
 import { sameValue } from '../../kernel/same-value';
 import type { Aggregate } from '../events/aggregate';

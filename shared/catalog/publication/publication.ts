@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision, reject } from '../../kernel/decision';
+import { assertNever } from '../../kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../kernel/ids';
 import { sameValue } from '../../kernel/same-value';
 import type { Aggregate } from '../events/aggregate';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { assertNever } from '../../kernel/assert-never';
 import { accept, type Decision } from '../../kernel/decision';
+import { assertNever } from '../../kernel/errors';
 import type { ReviewId, StoreId } from '../../kernel/ids';
 import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';

@@ -8,7 +8,7 @@ import type { Store } from '../../../shared/catalog/store/store';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../../shared/http/route';
 import type { StoreId } from '../../../shared/kernel/ids';
-import type { ActiveView } from '../../../shared/ports/active-view';
+import type { ActiveView } from '../../../shared/ports/view-store';
 import { noMedia } from '../../support/no-media';
 import { faultsOf, newId, refusal, World } from './support';
 

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
 import { Authenticator, payerOf } from '../../../shared/http/auth';
-import type { ActiveView } from '../../../shared/ports/active-view';
+import type { ActiveView } from '../../../shared/ports/view-store';
 import { codecAt, conditionOf, entries, grant, ring } from './token-fixtures';
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12);

@@ -1,8 +1,8 @@
 import { openViewStore } from '../../../services/boot/open-adapters';
 import { queryRoutes } from '../../../services/query/routes';
+import { CachedActiveView } from '../../../shared/adapters/active-view';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { parseConfig } from '../../../shared/kernel/config';
-import { ActiveView } from '../../../shared/ports/active-view';
 import { noPictures } from '../../support/no-media';
 import { withTempDir } from '../../support/temp-dir';
 import { ReadWorld, refusal } from './read-world';
@@ -85,7 +85,7 @@ describe('reading what was written', () => {
 test('before anything was projected every read is unavailable', () =>
   withTempDir(async (folder) => {
     const views = await openViewStore(parseConfig({ DATA_DIR: folder }), 'live');
-    const view = new ActiveView(views);
+    const view = new CachedActiveView(views);
     const system = { now: Date.now, random: (size: number) => new Uint8Array(size) };
     for (const route of queryRoutes({ views: { live: view, test: view }, system, pictures: noPictures })) {
       const reading = route.handler({

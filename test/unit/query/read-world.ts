@@ -1,6 +1,7 @@
 import { openViewStore } from '../../../services/boot/open-adapters';
 import { queryRoutes } from '../../../services/query/routes';
 import type { Viewed } from '../../../services/query/view-counter';
+import { CachedActiveView } from '../../../shared/adapters/active-view';
 import type { CollectionName, ViewDocument } from '../../../shared/catalog/documents';
 import { type JsonValue, type Position, START } from '../../../shared/catalog/events/envelope';
 import { laneOf } from '../../../shared/catalog/events/lanes';
@@ -10,7 +11,6 @@ import type { Principal } from '../../../shared/http/request';
 import type { Answer, Route } from '../../../shared/http/route';
 import { parseConfig } from '../../../shared/kernel/config';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { ActiveView } from '../../../shared/ports/active-view';
 import type { ViewStore, ViewVersion } from '../../../shared/ports/view-store';
 import { noPictures } from '../../support/no-media';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
@@ -44,7 +44,7 @@ export class ReadWorld {
     private readonly principal: Principal,
   ) {
     const now = () => this.now_ms;
-    const view = new ActiveView(
+    const view = new CachedActiveView(
       patient(store, () => this.patience_ms),
       now,
     );

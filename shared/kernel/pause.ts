@@ -1,1 +1,0 @@
-export { pause } from './async';
