@@ -7,6 +7,7 @@ import {
   type PublicationBody,
   type PublicationDocument,
   type PublicationKeys,
+  publicationCollection,
   publicationKeys,
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
@@ -33,19 +34,8 @@ export interface Attachment {
 
 const NO_REVIEWS: ReviewCounts = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
 const DETACHED: Attachment = { listing_id: null, embed: null };
-const NO_KEYS: PublicationKeys = {
-  store_id: null,
-  listing_id: null,
-  visibility: null,
-  featured_rank: null,
-  created_at: null,
-  price_up: null,
-  price_down: null,
-  name_fold: null,
-  free_shipping: null,
-  in_stock: null,
-  version: null,
-};
+const KEY_NAMES = Object.keys(publicationCollection.keys);
+const NO_KEYS = Object.fromEntries(KEY_NAMES.map((name) => [name, null])) as unknown as PublicationKeys;
 
 /**
  * One event of the publication's own stream. `attach` looks up the listing that the event names, `embed` the media.

@@ -1,3 +1,5 @@
+import { dataOfNew, initialValues } from '../../../shared/catalog/fields';
+import { publicationFields } from '../../../shared/catalog/publication/fields';
 import type { PublicationEvent, PublicationFields } from '../../../shared/catalog/publication/publication';
 import {
   decidePublication,
@@ -16,7 +18,8 @@ const media_ids = [newId(), newId()];
 
 const input: PublicationInput = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 const fields: PublicationFields = {
-  ...input,
+  // Fields of a later day, with their defaults.
+  ...dataOfNew<PublicationFields>({}, initialValues(publicationFields), input),
   store_id,
   description: '',
   description_html: null,

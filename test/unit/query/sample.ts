@@ -1,5 +1,7 @@
+import { dataOfNew, initialValues } from '../../../shared/catalog/fields';
 import type { Listing } from '../../../shared/catalog/listing/listing';
-import type { Publication } from '../../../shared/catalog/publication/publication';
+import { publicationFields } from '../../../shared/catalog/publication/fields';
+import type { Publication, PublicationFields } from '../../../shared/catalog/publication/publication';
 import type { Store } from '../../../shared/catalog/store/store';
 import { type AccountId, type AnyId, deriveId, type StoreId } from '../../../shared/kernel/ids';
 import { timestamp } from '../../../shared/kernel/system';
@@ -53,6 +55,8 @@ export function samplePublication(
   given: Partial<Publication> = {},
 ): Publication {
   return {
+    // Fields of a later day, with their defaults.
+    ...dataOfNew<PublicationFields>({}, initialValues(publicationFields), {}),
     id: idOf(`${store.name}/${title}`),
     store_id: store.id,
     title,
