@@ -4,12 +4,11 @@ import type { Logger } from '../../shared/kernel/log';
 import { realSystem, type System } from '../../shared/kernel/system';
 import { type MediaWork, startMediaWork } from '../media/work';
 import type { ViewCounter } from '../query/view-counter';
-import { buildCommandApp, buildQueryApp } from './apps';
+import { buildCommandApp, buildQueryApp, startViewCounting, VIEWS_TIMEOUT_MS } from './apps';
 import { listen } from './listen';
 import { type Pipelines, startPipelines } from './pipelines';
 import { readiness, WRITES } from './readiness';
 import { openRuntime, type Runtime } from './runtime';
-import { startViewCounting, VIEWS_TIMEOUT_MS } from './view-counting';
 
 export interface Service {
   readonly url: string;

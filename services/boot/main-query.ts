@@ -1,9 +1,8 @@
 import { realSystem } from '../../shared/kernel/system';
-import { buildQueryApp } from './apps';
+import { buildQueryApp, startViewCounting, VIEWS_TIMEOUT_MS } from './apps';
 import { listen } from './listen';
 import { runProcess } from './process';
 import { openRuntime } from './runtime';
-import { startViewCounting, VIEWS_TIMEOUT_MS } from './view-counting';
 
 /** Reads as a process of its own, from the documents that `main-worker.ts` keeps; it writes nothing but views. */
 void runProcess('query', async (config, log) => {

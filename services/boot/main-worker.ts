@@ -1,7 +1,7 @@
 import { realSystem } from '../../shared/kernel/system';
 import { startMediaWork } from '../media/work';
+import { startProbe } from './apps';
 import { startPipelines } from './pipelines';
-import { startProbe } from './probe';
 import { runProcess } from './process';
 import { openRuntime } from './runtime';
 

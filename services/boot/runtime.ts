@@ -33,15 +33,13 @@ export interface Runtime {
   readonly events: Readonly<Record<Realm, EventStore>>;
   readonly viewStores: Readonly<Record<Realm, ViewStore>>;
   readonly views: Readonly<Record<Realm, ActiveView>>;
-  readonly blobs: PerEnvironment<Readonly<Record<BlobArea, BlobStore>>>;
+  readonly blobs: Readonly<Record<Environment, Readonly<Record<BlobArea, BlobStore>>>>;
   readonly mediaTasks: MediaTasks;
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
   readonly metrics: ServiceMetrics;
   close(): Promise<void>;
 }
-
-export type PerEnvironment<T> = Readonly<Record<Environment, T>>;
 
 /** Opens all realms, whether their servers are there yet or not; what was opened is closed again where one fails. */
 export async function openRuntime(
@@ -61,13 +59,14 @@ export async function openRuntime(
   };
   try {
     const metrics = new ServiceMetrics();
-    const events = await perRealm(
+    const events = await oneEach(
+      REALMS,
       async (realm) => new CountedEventStore(await keep(openEventStore(config, realm)), realm, metrics),
     );
-    const viewStores = await perRealm((realm) => keep(openViewStore(config, realm, use)));
-    const views = await perRealm(async (realm) => new CachedActiveView(viewStores[realm], system.now));
-    const blobs = await perEnvironment((environment) =>
-      perArea((area) => keep(openBlobStore(config, environment, area))),
+    const viewStores = await oneEach(REALMS, (realm) => keep(openViewStore(config, realm, use)));
+    const views = await oneEach(REALMS, async (realm) => new CachedActiveView(viewStores[realm], system.now));
+    const blobs = await oneEach(ENVIRONMENTS, (environment) =>
+      oneEach(BLOB_AREAS, (area) => keep(openBlobStore(config, environment, area))),
     );
     const mediaTasks = await keep(
       openMediaTasks(config, {
@@ -97,15 +96,7 @@ export async function openRuntime(
   }
 }
 
-/** One of each realm, made one after the other. */
-const perRealm = <T>(make: (realm: Realm) => Promise<T>): Promise<Record<Realm, T>> => oneEach(REALMS, make);
-
-const perEnvironment = <T>(make: (environment: Environment) => Promise<T>): Promise<PerEnvironment<T>> =>
-  oneEach(ENVIRONMENTS, make);
-
-const perArea = <T>(make: (area: BlobArea) => Promise<T>): Promise<Record<BlobArea, T>> =>
-  oneEach(BLOB_AREAS, make);
-
+/** Makes one for each name, one after the other. */
 async function oneEach<Name extends string, T>(
   names: readonly Name[],
   make: (name: Name) => Promise<T>,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { exitCodeOf, lineOf } from './failure';
+import { exitCodeOf, lineOf } from './invocation';
 import { buildProgram } from './program';
 
 // A reader that has seen enough (`| head`) is no failure.

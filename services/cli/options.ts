@@ -9,6 +9,24 @@ export function verb(noun: Command, usage: string, description: string): Command
   return noun.command(usage).description(description).option('--json', 'print one JSON document');
 }
 
+/** Required, `--account <id>`. */
+export const accountOption = (description = 'whose'): Option =>
+  new Option('--account <id>', description).argParser(idArgument).makeOptionMandatory();
+
+/** Required, `--store <id>`. */
+export const storeOption = (description = 'the store'): Option =>
+  new Option('--store <id>', description).argParser(idArgument).makeOptionMandatory();
+
+/** Required, one of `choices`. */
+export const choiceOption = (flags: string, description: string, choices: readonly string[]): Option =>
+  new Option(flags, description).choices(choices).makeOptionMandatory();
+
+export const realmOption = (): Option =>
+  new Option('--realm <realm>', 'one realm only; all by default').choices(REALMS as readonly Realm[]);
+
+export const realmsOf = (options: { realm?: Realm }): readonly Realm[] =>
+  options.realm === undefined ? REALMS : [options.realm];
+
 /** An id in lower case, or a usage error. */
 export function idArgument(text: string): string {
   const id = parseId(text);
@@ -18,18 +36,13 @@ export function idArgument(text: string): string {
 
 /** `--store A B --store C` and `--store A,B` alike. */
 export function idListArgument(text: string, before: readonly string[] = []): string[] {
-  return [...before, ...listed(text).map(idArgument)];
+  return [...before, ...listArgument(text).map(idArgument)];
 }
 
 export function listArgument(text: string, before: readonly string[] = []): string[] {
-  return [...before, ...listed(text)];
+  const parts = text.split(',').map((part) => part.trim());
+  return [...before, ...parts.filter((part) => part !== '')];
 }
-
-const listed = (text: string): string[] =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 
 export function wholeNumberArgument(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is no whole number.');
@@ -51,9 +64,3 @@ export function timeArgument(text: string): string {
     throw new InvalidArgumentError('It is no ISO 8601 time such as 2030-01-31 or 2030-01-31T12:00:00Z.');
   return new Date(ms).toISOString();
 }
-
-export const realmOption = (): Option =>
-  new Option('--realm <realm>', 'one realm only; all by default').choices(REALMS as readonly Realm[]);
-
-export const realmsOf = (options: { realm?: Realm }): readonly Realm[] =>
-  options.realm === undefined ? REALMS : [options.realm];

@@ -1,3 +1,6 @@
+import type { Progress as MaintenanceProgress, Phase } from '../../projections/maintenance/progress';
+import type { Realm } from '../../shared/catalog/realm';
+
 const REDRAW_MS = 100;
 const BAR_CELLS = 24;
 
@@ -64,4 +67,25 @@ function duration(seconds: number): string {
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** A bar for each phase of a rebuild or verification. The share is of the log, the rate of its events. */
+export function projectionProgress(realm: Realm): {
+  show(progress: MaintenanceProgress): void;
+  clear(): void;
+} {
+  let phase: Phase | undefined;
+  let bar: ProgressBar | undefined;
+  return {
+    show({ phase: now, position, head, rate, events_done }) {
+      if (now !== phase) {
+        bar?.clear();
+        bar = progressBar(`${realm}: ${now}`);
+        phase = now;
+      }
+      const counted = `${events_done.toLocaleString('en')} events`;
+      bar?.show({ done: Number(position), total: Number(head), rate, counted });
+    },
+    clear: () => bar?.clear(),
+  };
 }

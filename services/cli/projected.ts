@@ -1,8 +1,10 @@
 import { leaseOwner } from '../../projections/engine/lease';
 import { startPipeline } from '../../projections/engine/pipeline';
-import type { Position } from '../../shared/catalog/events/envelope';
+import type { CollectionName } from '../../shared/catalog/documents';
+import type { JsonObject, Position } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
+import type { ViewQuery } from '../../shared/ports/view-store';
 import { openJobQueue } from '../boot/open-adapters';
 import type { Runtime } from '../boot/runtime';
 import { progressBar } from './progress';
@@ -38,7 +40,10 @@ async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Prom
   if (await isLevel(runtime, realm)) return true;
   const watching = watch(runtime, realm);
   try {
-    return await withPipeline(runtime, realm, (pipeline) => reachesHead(pipeline, timeout_ms));
+    return await withPipeline(runtime, realm, (pipeline) => {
+      const level = pipeline.caughtUp().then(() => true);
+      return withTimeout(level, timeout_ms, () => false);
+    });
   } finally {
     watching.end();
   }
@@ -102,10 +107,23 @@ async function levelOf(runtime: Runtime, realm: Realm): Promise<{ done: Position
   return { done: least, total };
 }
 
-async function reachesHead(pipeline: { caughtUp(): Promise<void> }, timeout_ms: number): Promise<boolean> {
-  return withTimeout(
-    pipeline.caughtUp().then(() => true),
-    timeout_ms,
-    () => false,
-  );
+const PAGE = 500;
+
+/** The bodies of a collection's documents by id, which is by age. None in a realm that was never projected. */
+export async function scanBodies(
+  runtime: Runtime,
+  realm: Realm,
+  collection: CollectionName,
+  where: ViewQuery['where'] = {},
+): Promise<JsonObject[]> {
+  const view = await runtime.views[realm].current();
+  if (!view) return [];
+  const found: JsonObject[] = [];
+  for (let after_id: string | undefined; ; ) {
+    const from = after_id === undefined ? {} : { after_id };
+    const page = await view.scan(collection, { where, ...from, limit: PAGE });
+    for (const { document } of page) if (document) found.push(document.body);
+    if (page.length < PAGE) return found;
+    after_id = page.at(-1)!.id;
+  }
 }

@@ -2,7 +2,7 @@ import type { RebuildResult } from '../../projections/maintenance/rebuild';
 import type { PipelineStatus } from '../../projections/maintenance/status';
 import type { VerifyResult } from '../../projections/maintenance/verify';
 import type { Realm } from '../../shared/catalog/realm';
-import { type Column, table } from './table';
+import { right, table } from './table';
 
 type Of<Result> = Result & { readonly realm: Realm };
 
@@ -10,29 +10,31 @@ type Of<Result> = Result & { readonly realm: Realm };
 const DIFFERENCES_SHOWN = 50;
 const VALUE_LENGTH = 60;
 
-const right = (title: string): Column => ({ title, align: 'right' });
-
 /** A line per lane of every version, and one for a realm that was never projected. */
 export function statusTable(realms: readonly PipelineStatus[]): string {
   const rows = realms.flatMap(({ realm, head, versions }) =>
     versions.length === 0
-      ? [[realm, String(head), '-', 'not projected yet', '-', '-', '-', '-']]
+      ? [[realm, head, '-', 'not projected yet', '-', '-', '-', '-']]
       : versions.flatMap(({ version, status, lanes, parked }) =>
           lanes.map(({ lane, checkpoint, lag }) => [
-            ...[realm, String(head), `v${version}`, status, String(lane), String(checkpoint), String(lag)],
-            String(parked.filter((stream) => stream.lane === lane).length),
+            ...[realm, head, `v${version}`, status, lane, checkpoint, lag],
+            parked.filter((stream) => stream.lane === lane).length,
           ]),
         ),
   );
-  const titles = [{ title: 'realm' }, right('head'), { title: 'version' }, { title: 'status' }];
-  return table([...titles, right('lane'), right('position'), right('lag'), right('parked')], rows);
+  const numbers = ['lane', 'position', 'lag', 'parked'].map(right);
+  return table(['realm', right('head'), 'version', 'status', ...numbers], rows);
 }
 
 export function rebuildTable(realms: readonly Of<RebuildResult>[]): string {
   return table(
-    [{ title: 'realm' }, { title: 'outcome' }, { title: 'version' }, right('events'), right('seconds')],
+    ['realm', 'outcome', 'version', right('events'), right('seconds')],
     realms.map(({ realm, outcome, version, events, duration_ms }) => [
-      ...[realm, outcome, `v${version}`, String(events), (duration_ms / 1000).toFixed(1)],
+      realm,
+      outcome,
+      `v${version}`,
+      events,
+      (duration_ms / 1000).toFixed(1),
     ]),
   );
 }
@@ -40,10 +42,10 @@ export function rebuildTable(realms: readonly Of<RebuildResult>[]): string {
 /** A line per realm, and every difference below. */
 export function verifyText(realms: readonly Of<VerifyResult>[]): string {
   const summary = table(
-    [{ title: 'realm' }, { title: 'result' }, { title: 'version' }, right('events'), right('documents')],
+    ['realm', 'result', 'version', right('events'), right('documents')],
     realms.map(({ realm, clean, version, events, documents }) => [
-      ...[realm, clean ? 'clean' : 'DRIFT', `v${version}`, String(events)],
-      String(Object.values(documents).reduce((sum, count) => sum + count, 0)),
+      ...[realm, clean ? 'clean' : 'DRIFT', `v${version}`, events],
+      Object.values(documents).reduce((sum, count) => sum + count, 0),
     ]),
   );
   return [summary, ...realms.filter((realm) => !realm.clean).map(differencesText)].join('\n');
@@ -58,14 +60,7 @@ function differencesText({ realm, differences, truncated, undecided }: Of<Verify
   const hidden = differences.length - shown.length;
   const more = hidden > 0 || truncated ? `and ${hidden}${truncated ? ' or more' : ''} others (--json)\n` : '';
   const open = undecided > 0 ? `${undecided} documents changed each time they were looked at\n` : '';
-  return (
-    table(
-      titles.map((title) => ({ title })),
-      rows,
-    ) +
-    more +
-    open
-  );
+  return table(titles, rows) + more + open;
 }
 
 function valueText(value: unknown): string {

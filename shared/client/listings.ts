@@ -2,9 +2,9 @@ import type { Expandable } from '../api/requests/reads';
 import type { DeletedListing, Listing, ListingPublications, Publication } from '../api/responses/resources';
 import type { Calls } from './calls';
 import type { AnswerOf, BodyOf, Expanded, Expanding, QueryOf } from './endpoints';
-import { listOf, pagesOf } from './lists';
 import type { ListOptions, ReadOptions, WriteOptions } from './options';
 import type { Pages } from './pages';
+import { listOf, pagesOf } from './pages';
 
 /** Listings: the categories of a store. */
 export class ListingCalls {

@@ -2,9 +2,9 @@ import type { Expandable } from '../api/requests/reads';
 import type { DeletedPublication, Publication, Review } from '../api/responses/resources';
 import type { Calls } from './calls';
 import type { AnswerOf, BodyOf, Expanded, Expanding, QueryOf } from './endpoints';
-import { listOf } from './lists';
 import type { ListOptions, ReadOptions, WriteOptions } from './options';
 import type { Pages } from './pages';
+import { listOf } from './pages';
 
 /** Publications: the products of a store. */
 export class PublicationCalls {

@@ -2,9 +2,9 @@ import type { Expandable } from '../api/requests/reads';
 import type { Listing, PaymentMethod, Publication, Store } from '../api/responses/resources';
 import type { Calls } from './calls';
 import type { AnswerOf, Expanded, Expanding, QueryOf } from './endpoints';
-import { listOf } from './lists';
 import type { ListOptions, ReadOptions } from './options';
 import type { Pages } from './pages';
+import { listOf } from './pages';
 
 /** The store that the key stands for, or the one that `store_id` names. */
 export class StoreCalls {

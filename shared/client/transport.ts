@@ -5,7 +5,7 @@ import { CatalogApiError } from './errors';
 import { type Answer, type Outcome, type Send, sender } from './exchange';
 import type { ClientOptions } from './options';
 import { type Patience, patiently } from './patience';
-import { Session } from './session';
+import { TokenSource } from './token-source';
 
 /** A call of an operation, before it is a request. */
 export interface Call {
@@ -34,7 +34,7 @@ export class Transport {
   private readonly store_id: string | undefined;
   private readonly patience: Patience;
   private readonly exchange: Send;
-  private readonly session: Session;
+  private readonly tokens: TokenSource;
 
   constructor(options: ClientOptions) {
     const { baseUrl, clock = realClock, timeoutMs = 30_000 } = options;
@@ -51,12 +51,12 @@ export class Transport {
     // A browser's fetch wants the window for its `this`.
     this.exchange = sender(options.fetch ?? ((...request) => fetch(...request)), timeoutMs);
     const { ttlMinutes: ttl_minutes } = options;
-    this.session = new Session(() => this.issue(ttl_minutes === undefined ? {} : { ttl_minutes }), clock);
+    this.tokens = new TokenSource(() => this.issue(ttl_minutes === undefined ? {} : { ttl_minutes }), clock);
   }
 
   /** The token that calls are sent with just now. */
   token(signal?: AbortSignal): Promise<string> {
-    return this.session.token(signal);
+    return this.tokens.token(signal);
   }
 
   /** A call of `/api/*`, with a token and, where it is not named, the client's store. */
@@ -64,11 +64,11 @@ export class Transport {
     const query = { ...(this.store_id === undefined ? {} : { store_id: this.store_id }), ...call.query };
     let is_renewed = false;
     const attempt = async (): Promise<Outcome> => {
-      const token = await this.session.token(call.signal);
+      const token = await this.tokens.token(call.signal);
       const outcome = await this.send(operation, { ...call, query }, { authorization: `Bearer ${token}` });
       if (is_renewed || !isStale(outcome)) return outcome;
       is_renewed = true;
-      this.session.drop(token);
+      this.tokens.drop(token);
       return attempt();
     };
     return succeeded(await patiently(attempt, this.patience, call.signal));

@@ -2,12 +2,10 @@ import type { Command } from 'commander';
 import type { Account } from '../../../shared/catalog/account/account';
 import type { AccountId } from '../../../shared/kernel/ids';
 import { createAccount, reinstateAccount, suspendAccount } from '../../command/account';
-import type { Written } from '../../command/execute';
+import { withRuntime } from '../invocation';
 import { idArgument, verb } from '../options';
-import { projectBeforeRead, projectWritten } from '../projected';
-import { scanBodies } from '../scan';
-import { type Session, withSession } from '../session';
-import { fieldsTable, table } from '../table';
+import { projectBeforeRead, projectWritten, scanBodies } from '../projected';
+import { recordsTable } from '../table';
 
 export function accountCommands(program: Command): void {
   const account = program.command('account').description('merchants');
@@ -15,23 +13,18 @@ export function accountCommands(program: Command): void {
   verb(account, 'create', 'make an account')
     .requiredOption('--name <name>', 'what it is called')
     .action(
-      withSession<{ name: string }>(async ({ runtime, context, print }, { name }) => {
+      withRuntime<{ name: string }>(async ({ runtime, context, printFields }, { name }) => {
         const { value } = await createAccount(runtime, context, { name });
         await projectWritten(runtime, 'control');
-        await print(resourceOf(value), () => fieldsTable(resourceOf(value)));
+        await printFields(resourceOf(value));
       }),
     );
 
   verb(account, 'list', 'every account').action(
-    withSession(async ({ runtime, print }) => {
+    withRuntime(async ({ runtime, print }) => {
       await projectBeforeRead(runtime, 'control');
-      const accounts = (await scanBodies(runtime, 'control', 'accounts')).map(({ body }) => body);
-      await print({ accounts }, () =>
-        table(
-          ['id', 'name', 'status', 'created_at'].map((title) => ({ title })),
-          accounts.map(({ id, name, status, created_at }) => [id, name, status, created_at].map(String)),
-        ),
-      );
+      const accounts = await scanBodies(runtime, 'control', 'accounts');
+      await print({ accounts }, () => recordsTable(['id', 'name', 'status', 'created_at'], accounts));
     }),
   );
 
@@ -44,10 +37,10 @@ export function accountCommands(program: Command): void {
 }
 
 function changeStatus(change: typeof suspendAccount) {
-  return withSession(async ({ runtime, context, print }: Session, _options, [id]) => {
-    const written: Written<Account> = await change(runtime, context, id as AccountId);
+  return withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
+    const { value } = await change(runtime, context, id as AccountId);
     await projectWritten(runtime, 'control');
-    await print(resourceOf(written.value), () => fieldsTable(resourceOf(written.value)));
+    await printFields(resourceOf(value));
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { describeConfig, parseConfig } from '../../../shared/kernel/config';
-import { printAnswer } from '../session';
+import { printAnswer } from '../invocation';
 import { fieldsTable } from '../table';
 
 export function configCommand(program: Command): void {

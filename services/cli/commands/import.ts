@@ -7,19 +7,18 @@ import { DryRunLog } from '../../import/dry-run';
 import { fetchImage } from '../../import/fetch-image';
 import { listingKey } from '../../import/identity';
 import type { FetchImage } from '../../import/images';
-import type { ImportFile, ImportItem } from '../../import/item';
+import type { ImportFile, ImportItem, RowNote } from '../../import/item';
 import { openJsonlFile } from '../../import/jsonl';
-import { takenOf } from '../../import/report';
+import { type ImportReport, KINDS, takenOf } from '../../import/report';
 import { runImport } from '../../import/run';
 import { openShopifyFile } from '../../import/shopify';
 import { writerTo } from '../../import/writer';
-import { EXIT, type ExitCode } from '../failure';
-import { reportText } from '../import-report';
-import { currencyArgument, idArgument, verb } from '../options';
+import { EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
+import { choiceOption, currencyArgument, storeOption, verb } from '../options';
 import { progressBar } from '../progress';
 import { projectBeforeRead, projectWritten } from '../projected';
-import { type Session, stopSignal, withSession } from '../session';
-import { requireStore } from '../stores';
+import { right, table } from '../table';
+import { requireStore } from './store';
 
 /** No more than an upload may have, and no longer than a shop's server may take. */
 const FETCHING = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
@@ -36,10 +35,8 @@ interface ImportOptions {
 export function importCommands(program: Command): void {
   verb(program, 'import', 'take a catalog from a file; the same file again makes no doubles')
     .argument('<file>', 'Shopify product export (CSV) or JSON Lines')
-    .addOption(
-      new Option('--format <format>', 'of the file').choices(['shopify', 'jsonl']).makeOptionMandatory(),
-    )
-    .requiredOption('--store <id>', 'where to', idArgument)
+    .addOption(choiceOption('--format <format>', 'of the file', ['shopify', 'jsonl']))
+    .addOption(storeOption('where to'))
     .option('--currency <code>', 'of prices that do not say', currencyArgument, 'USD')
     .addOption(
       new Option('--images <what>', 'fetch and upload them, or only tell of them')
@@ -49,27 +46,27 @@ export function importCommands(program: Command): void {
     .option('--allow-private-images', 'fetch from addresses that are not on the public internet, too')
     .option('--dry-run', 'write nothing and fetch nothing; report what would be')
     .action(
-      withSession<ImportOptions>(async (session, options, [path]) => {
+      withRuntime<ImportOptions>(async (invocation, options, [path]) => {
         const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
-        return importInto(session, options, await open(path!, options.currency));
+        return importInto(invocation, options, await open(path!, options.currency));
       }),
     );
 
   const review = program.command('review').description('reviews of publications');
   verb(review, 'import', 'take reviews from JSON Lines')
     .argument('<file>', 'JSON Lines')
-    .requiredOption('--store <id>', 'where to', idArgument)
+    .addOption(storeOption('where to'))
     .option('--dry-run', 'write nothing; report what would be')
     .action(
-      withSession<ImportOptions>(async (session, options, [path]) =>
-        importInto(session, options, await openJsonlFile(path!, 'USD'), ['review']),
+      withRuntime<ImportOptions>(async (invocation, options, [path]) =>
+        importInto(invocation, options, await openJsonlFile(path!, 'USD'), ['review']),
       ),
     );
 }
 
 /** Failure only where nothing could be taken: rows that were refused are in the report. */
 async function importInto(
-  { runtime, context, print }: Session,
+  { runtime, context, print }: Invocation,
   options: Omit<ImportOptions, 'format' | 'currency'>,
   file: ImportFile,
   kinds?: readonly ImportItem['kind'][],
@@ -134,4 +131,34 @@ async function findListing(runtime: Runtime, store: Store, name: string): Promis
   });
   const same = found?.find(({ document }) => listingKey(String(document?.body.name)) === listingKey(name));
   return same?.id as ListingId | undefined;
+}
+
+const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
+
+/** What an import came to, for people: counts, then every row that was not taken, with line and reason. */
+function reportText(report: ImportReport): string {
+  const counts = table(
+    [report.dry_run ? 'would be' : '', ...COUNTS.map(right)],
+    KINDS.map((kind) => [kind, ...COUNTS.map((count) => report[kind][count])]),
+  );
+  return [
+    counts,
+    imagesText(report),
+    notesText('Not taken', report.failed),
+    notesText('Taken otherwise than written', report.warnings),
+    report.complete ? '' : '\nStopped before the end; the same import again completes it.\n',
+  ].join('');
+}
+
+function imagesText({ images }: ImportReport): string {
+  if (images.length === 0) return '';
+  const all = images.flatMap((kept) => kept.images);
+  const shown = all.filter(({ media_id }) => media_id !== null).length;
+  return `\n${all.length} image addresses of ${images.length} publications, ${shown} of them shown; --json lists them.\n`;
+}
+
+function notesText(title: string, notes: readonly RowNote[]): string {
+  if (notes.length === 0) return '';
+  const rows = notes.map(({ line, external_id, reason }) => [line, external_id, reason]);
+  return `\n${title}\n${table([right('line'), 'row of', 'reason'], rows)}`;
 }

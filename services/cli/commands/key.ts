@@ -1,9 +1,12 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
 import type { ApiKeyId } from '../../../shared/kernel/ids';
 import { type CreatedApiKey, createApiKey, revokeApiKey, rotateApiKey } from '../../command/api-key';
+import { type Invocation, withRuntime } from '../invocation';
 import {
+  accountOption,
+  choiceOption,
   idArgument,
   idListArgument,
   listArgument,
@@ -11,10 +14,8 @@ import {
   verb,
   wholeNumberArgument,
 } from '../options';
-import { projectBeforeRead, projectWritten } from '../projected';
-import { scanBodies } from '../scan';
-import { type Session, withSession } from '../session';
-import { fieldsTable, table } from '../table';
+import { projectBeforeRead, projectWritten, scanBodies } from '../projected';
+import { fieldsTable, recordsTable } from '../table';
 
 const MINUTE_MS = 60_000;
 
@@ -31,12 +32,8 @@ export function keyCommands(program: Command): void {
   const key = program.command('key').description('API keys of an account');
 
   verb(key, 'create', 'make a key; it is shown this once')
-    .requiredOption('--account <id>', 'whose it is', idArgument)
-    .addOption(
-      new Option('--type <type>', 'public reads, secret writes as well')
-        .choices(keyTypeSchema.options)
-        .makeOptionMandatory(),
-    )
+    .addOption(accountOption('whose it is'))
+    .addOption(choiceOption('--type <type>', 'public reads, secret writes as well', keyTypeSchema.options))
     .requiredOption('--store <ids...>', 'stores that it reaches; the first is the default', idListArgument)
     .option('--name <name>', 'what it is for')
     .option(
@@ -46,8 +43,8 @@ export function keyCommands(program: Command): void {
     )
     .option('--expires <time>', 'ISO 8601; never by default', timeArgument)
     .action(
-      withSession<CreateOptions>(async (session, options) => {
-        const { runtime, context } = session;
+      withRuntime<CreateOptions>(async (invocation, options) => {
+        const { runtime, context } = invocation;
         const created = await createApiKey(runtime, context, {
           account_id: options.account,
           name: options.name ?? `${options.type} key`,
@@ -56,36 +53,38 @@ export function keyCommands(program: Command): void {
           ...(options.permission ? { permissions: options.permission as Permission[] } : {}),
           ...(options.expires ? { expires_at: options.expires } : {}),
         });
-        await showOnce(session, created);
+        await showOnce(invocation, created);
       }),
     );
 
   verb(key, 'list', 'the keys of an account, without the keys themselves')
-    .requiredOption('--account <id>', 'whose', idArgument)
+    .addOption(accountOption())
     .action(
-      withSession<{ account: string }>(async ({ runtime, print }, { account }) => {
+      withRuntime<{ account: string }>(async ({ runtime, print }, { account }) => {
         await projectBeforeRead(runtime, 'control');
         const found = await scanBodies(runtime, 'control', 'api_keys', { account_id: account });
         const now_ms = runtime.system.now();
-        const keys = found.map(({ body }) => resourceOf(body as unknown as ApiKey, now_ms));
-        const titles = ['id', 'type', 'environment', 'status', 'name', 'last_used_at', 'expires_at'] as const;
-        await print({ keys }, () =>
-          table(
-            titles.map((title) => ({ title })),
-            keys.map((each) => titles.map((title) => each[title] ?? '-')),
-          ),
-        );
+        const keys = found.map((body) => resourceOf(body as unknown as ApiKey, now_ms));
+        const columns = [
+          'id',
+          'type',
+          'environment',
+          'status',
+          'name',
+          'last_used_at',
+          'expires_at',
+        ] as const;
+        await print({ keys }, () => recordsTable(columns, keys));
       }),
     );
 
   verb(key, 'revoke', 'end a key; its tokens are refused within seconds')
     .argument('<id>', 'the id of the key, not the key', idArgument)
     .action(
-      withSession(async ({ runtime, context, print }, _options, [id]) => {
+      withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
         const { value } = await revokeApiKey(runtime, context, id as ApiKeyId);
         await projectWritten(runtime, 'control');
-        const document = { id: value.id, status: 'revoked', revoked_at: value.revoked_at };
-        await print(document, () => fieldsTable(document));
+        await printFields({ id: value.id, status: 'revoked', revoked_at: value.revoked_at });
       }),
     );
 
@@ -93,37 +92,29 @@ export function keyCommands(program: Command): void {
     .argument('<id>', 'the id of the old key', idArgument)
     .requiredOption('--overlap <minutes>', 'how long the old key works on', wholeNumberArgument)
     .action(
-      withSession<{ overlap: number }>(async (session, { overlap }, [id]) => {
-        const { runtime, context } = session;
+      withRuntime<{ overlap: number }>(async (invocation, { overlap }, [id]) => {
+        const { runtime, context } = invocation;
         const old_valid_until = new Date(runtime.system.now() + overlap * MINUTE_MS);
         const created = await rotateApiKey(runtime, context, id as ApiKeyId, { old_valid_until });
         const old = { rotated_from: id, old_key_expires_at: old_valid_until.toISOString() };
-        await showOnce(session, created, old);
+        await showOnce(invocation, created, old);
       }),
     );
 }
 
 /** The only place where a key is printed. */
 async function showOnce(
-  session: Session,
+  invocation: Invocation,
   created: CreatedApiKey,
   more: Record<string, string | undefined> = {},
 ) {
-  const { runtime, print } = session;
+  const { runtime, print } = invocation;
   await projectWritten(runtime, 'control');
   const { id, ...rest } = resourceOf(created.value, runtime.system.now());
   await print({ id, key: created.key, ...rest, ...more }, () => {
     const { type, environment, name, expires_at, stores } = rest;
-    const shown = {
-      id,
-      key: created.key,
-      type,
-      environment,
-      name,
-      expires_at,
-      stores: stores.join(' '),
-      ...more,
-    };
+    const told = { type, environment, name, expires_at, stores: stores.join(' ') };
+    const shown = { id, key: created.key, ...told, ...more };
     return `${fieldsTable(shown)}\nKeep the key now: it is not shown again.\n`;
   });
 }

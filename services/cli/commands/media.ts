@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { ENVIRONMENTS, type Environment } from '../../../shared/catalog/realm';
 import { type SweptArea, sweepUnusedFiles } from '../../media/sweep';
+import { stopSignal, withRuntime } from '../invocation';
 import { verb } from '../options';
-import { stopSignal, withSession } from '../session';
-import { table } from '../table';
+import { right, table } from '../table';
 
 interface SweepOptions {
   readonly dryRun?: true;
@@ -17,7 +17,7 @@ export function mediaCommands(program: Command): void {
     .option('--dry-run', 'delete nothing; say what would be')
     .addOption(new Option('--environment <environment>', 'one only; both by default').choices(ENVIRONMENTS))
     .action(
-      withSession<SweepOptions>(async ({ runtime, print }, { dryRun, environment }) => {
+      withRuntime<SweepOptions>(async ({ runtime, print }, { dryRun, environment }) => {
         const dry_run = dryRun === true;
         const signal = stopSignal();
         const areas: SweptArea[] = [];
@@ -29,20 +29,9 @@ export function mediaCommands(program: Command): void {
 }
 
 function sweepText(areas: readonly SweptArea[], dry_run: boolean): string {
-  const right = { align: 'right' as const };
-  const columns = [
-    { title: 'environment' },
-    { title: 'files' },
-    { title: 'kept', ...right },
-    { title: dry_run ? 'would be deleted' : 'deleted', ...right },
-    { title: 'bytes', ...right },
-  ];
-  const rows = areas.map((swept) => [
-    swept.environment,
-    swept.area,
-    String(swept.kept),
-    String(swept.deleted),
-    String(swept.deleted_bytes),
-  ]);
-  return table(columns, rows);
+  const deleted = right(dry_run ? 'would be deleted' : 'deleted');
+  return table(
+    ['environment', 'files', right('kept'), deleted, right('bytes')],
+    areas.map((swept) => [swept.environment, swept.area, swept.kept, swept.deleted, swept.deleted_bytes]),
+  );
 }

@@ -1,15 +1,14 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { paymentMethodResource } from '../../../shared/catalog/store/store';
 import { paymentMethodTypeSchema } from '../../../shared/catalog/vocabulary';
 import type { PaymentMethodId, StoreId } from '../../../shared/kernel/ids';
 import type { NewPaymentMethod } from '../../command/store';
 import { addPaymentMethod, removePaymentMethod } from '../../command/store';
-import { CliError } from '../failure';
-import { idArgument, verb, wholeNumberArgument } from '../options';
+import { CliError, withRuntime } from '../invocation';
+import { choiceOption, idArgument, storeOption, verb, wholeNumberArgument } from '../options';
 import { projectWritten } from '../projected';
-import { withSession } from '../session';
-import { requireStore } from '../stores';
-import { fieldsTable, table } from '../table';
+import { fieldsTable, right, table } from '../table';
+import { requireStore } from './store';
 
 type AddOptions = NewPaymentMethod & { readonly store: string };
 
@@ -17,15 +16,13 @@ export function paymentMethodCommands(program: Command): void {
   const method = program.command('payment-method').description("a store's payment methods");
 
   verb(method, 'add', 'add a payment method')
-    .requiredOption('--store <id>', 'the store', idArgument)
-    .addOption(
-      new Option('--type <type>', 'what kind').choices(paymentMethodTypeSchema.options).makeOptionMandatory(),
-    )
+    .addOption(storeOption())
+    .addOption(choiceOption('--type <type>', 'what kind', paymentMethodTypeSchema.options))
     .requiredOption('--name <name>', 'what it is called')
     .option('--instructions <text>', 'how to pay')
     .option('--position <number>', 'its place; after the last by default', wholeNumberArgument)
     .action(
-      withSession<AddOptions>(async ({ runtime, context, print }, options) => {
+      withRuntime<AddOptions>(async ({ runtime, context, print }, options) => {
         const { environment } = await requireStore(runtime, options.store);
         const { type, name, instructions, position } = options;
         const target = { environment, id: options.store as StoreId };
@@ -40,15 +37,15 @@ export function paymentMethodCommands(program: Command): void {
     );
 
   verb(method, 'list', "a store's payment methods")
-    .requiredOption('--store <id>', 'the store', idArgument)
+    .addOption(storeOption())
     .action(
-      withSession<{ store: string }>(async ({ runtime, print }, { store }) => {
+      withRuntime<{ store: string }>(async ({ runtime, print }, { store }) => {
         const { payment_methods } = await requireStore(runtime, store);
         const sorted = payment_methods.toSorted((a, b) => a.position - b.position);
         await print({ payment_methods: sorted.map(paymentMethodResource) }, () =>
           table(
-            [{ title: 'id' }, { title: 'position', align: 'right' }, { title: 'type' }, { title: 'name' }],
-            sorted.map((each) => [each.payment_method_id, String(each.position), each.type, each.name]),
+            ['id', right('position'), 'type', 'name'],
+            sorted.map((each) => [each.payment_method_id, each.position, each.type, each.name]),
           ),
         );
       }),
@@ -56,15 +53,15 @@ export function paymentMethodCommands(program: Command): void {
 
   verb(method, 'remove', 'remove a payment method')
     .argument('<id>', 'the payment method', idArgument)
-    .requiredOption('--store <id>', 'the store', idArgument)
+    .addOption(storeOption())
     .action(
-      withSession<{ store: string }>(async ({ runtime, context, print }, { store }, [id]) => {
+      withRuntime<{ store: string }>(async ({ runtime, context, printFields }, { store }, [id]) => {
         const { environment } = await requireStore(runtime, store);
         const target = { environment, id: store as StoreId, payment_method_id: id as PaymentMethodId };
         const { changed } = await removePaymentMethod(runtime, context, target);
         if (!changed) throw new CliError(`store ${store} has no payment method ${id}`);
         await projectWritten(runtime, environment);
-        await print({ id, removed: true }, () => fieldsTable({ id, removed: true }));
+        await printFields({ id, removed: true });
       }),
     );
 }

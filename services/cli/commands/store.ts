@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { ENVIRONMENTS } from '../../../shared/catalog/realm';
+import type { Store } from '../../../shared/catalog/store/store';
 import { storeResource } from '../../../shared/catalog/store/store';
 import { storeStatusSchema } from '../../../shared/catalog/vocabulary';
 import type { AccountId, StoreId } from '../../../shared/kernel/ids';
+import type { Runtime } from '../../boot/runtime';
 import type { NewStore } from '../../command/store';
-import { changeStoreStatus, createStore } from '../../command/store';
-import { CliError, EXIT } from '../failure';
-import { idArgument, verb } from '../options';
-import { projectBeforeRead, projectWritten } from '../projected';
-import { scanBodies } from '../scan';
-import { withSession } from '../session';
-import { requireStore } from '../stores';
-import { fieldsTable, table } from '../table';
+import { changeStoreStatus, createStore, locateStore } from '../../command/store';
+import { CliError, EXIT, withRuntime } from '../invocation';
+import { accountOption, idArgument, verb } from '../options';
+import { projectBeforeRead, projectWritten, scanBodies } from '../projected';
+import { fieldsTable, recordsTable } from '../table';
 
 interface CreateOptions {
   readonly account: string;
@@ -33,7 +33,7 @@ export function storeCommands(program: Command): void {
   const store = program.command('store').description('stores of an account');
 
   verb(store, 'create', 'make a store, in the live environment unless --test')
-    .requiredOption('--account <id>', 'whose it is', idArgument)
+    .addOption(accountOption('whose it is'))
     .requiredOption('--name <name>', 'what it is called')
     .option('--test', 'in the test environment, for good')
     .option('--description <text>')
@@ -47,7 +47,7 @@ export function storeCommands(program: Command): void {
     .option('--hours <day=hours...>', 'business hours, such as Monday=9-18')
     .option('--profile <file>', 'a JSON object with any of the fields above as the interface names them')
     .action(
-      withSession<CreateOptions>(async ({ runtime, context, print }, options) => {
+      withRuntime<CreateOptions>(async ({ runtime, context, print }, options) => {
         const input = await newStoreOf(options);
         const { value } = await createStore(
           runtime,
@@ -66,22 +66,15 @@ export function storeCommands(program: Command): void {
   verb(store, 'list', 'every store, of one account or of all')
     .option('--account <id>', 'of this account only', idArgument)
     .action(
-      withSession<{ account?: string }>(async ({ runtime, print }, { account }) => {
+      withRuntime<{ account?: string }>(async ({ runtime, print }, { account }) => {
         await projectBeforeRead(runtime, 'live', 'test');
         const where = account === undefined ? {} : { account_id: account };
-        const of = async (environment: 'live' | 'test') =>
-          (await scanBodies(runtime, environment, 'stores', where)).map(({ body }) => ({
-            ...body,
-            environment,
-          }));
-        const stores: Record<string, unknown>[] = [...(await of('live')), ...(await of('test'))];
-        const titles = ['id', 'name', 'environment', 'status', 'created_at'];
-        await print({ stores }, () =>
-          table(
-            titles.map((title) => ({ title })),
-            stores.map((each) => titles.map((title) => String(each[title]))),
-          ),
-        );
+        const stores: Record<string, unknown>[] = [];
+        for (const environment of ENVIRONMENTS)
+          for (const body of await scanBodies(runtime, environment, 'stores', where))
+            stores.push({ ...body, environment });
+        const columns = ['id', 'name', 'environment', 'status', 'created_at'];
+        await print({ stores }, () => recordsTable(columns, stores));
       }),
     );
 
@@ -89,16 +82,22 @@ export function storeCommands(program: Command): void {
     .argument('<id>', 'the store', idArgument)
     .addArgument(program.createArgument('<status>').choices(storeStatusSchema.options))
     .action(
-      withSession(async ({ runtime, context, print }, _options, [id, given]) => {
+      withRuntime(async ({ runtime, context, printFields }, _options, [id, given]) => {
         const { environment } = await requireStore(runtime, id!);
         const status = storeStatusSchema.parse(given);
         const target = { environment, id: id as StoreId };
         const { value, changed } = await changeStoreStatus(runtime, context, target, status);
         await projectWritten(runtime, environment);
-        const document = { id: value.id, name: value.name, status: value.status, changed };
-        await print(document, () => fieldsTable(document));
+        await printFields({ id: value.id, name: value.name, status: value.status, changed });
       }),
     );
+}
+
+/** The store in whichever environment it lives, from its events; a clear line where there is none. */
+export async function requireStore(runtime: Runtime, id: string): Promise<Store> {
+  const store = await locateStore(runtime, id as StoreId);
+  if (!store) throw new CliError(`there is no store ${id}`);
+  return store;
 }
 
 /** Options win over the profile file, whose text the write side checks like any other. */

@@ -1,13 +1,20 @@
 import type { Command } from 'commander';
-import type { AccountId } from '../../../shared/kernel/ids';
+import { readLog } from '../../../projections/engine/read-log';
+import { decodeEvent } from '../../../shared/catalog/events/codec';
+import { parseStreamName, type RecordedEvent, START } from '../../../shared/catalog/events/envelope';
+import { CatalogError } from '../../../shared/kernel/errors';
+import type { AccountId, ListingId, MediaId, PublicationId } from '../../../shared/kernel/ids';
+import type { EventStore } from '../../../shared/ports/event-store';
 import { requireAccount } from '../../command/account';
-import { CliError, EXIT, type ExitCode } from '../failure';
-import { idArgument, verb } from '../options';
+import type { StoreDeps, WriteContext } from '../../command/execute';
+import { deleteListing } from '../../command/listing';
+import { deleteMedia } from '../../command/media';
+import { deletePublication } from '../../command/publication';
+import { runPool } from '../../import/pool';
+import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
+import { accountOption, verb } from '../options';
 import { progressBar } from '../progress';
 import { projectWritten } from '../projected';
-import { stopSignal, withSession } from '../session';
-import { fieldsTable } from '../table';
-import { deleteTestData, findTestData } from '../test-data';
 
 interface ResetOptions {
   readonly account: string;
@@ -18,10 +25,10 @@ export function testDataCommands(program: Command): void {
   const testData = program.command('test-data').description('what the test environment holds');
 
   verb(testData, 'reset', "delete an account's test publications, listings and media, and nothing else")
-    .requiredOption('--account <id>', 'whose', idArgument)
+    .addOption(accountOption())
     .option('--yes', 'do it; without it, only says how much there is')
     .action(
-      withSession<ResetOptions>(async ({ runtime, context, print }, options): Promise<ExitCode> => {
+      withRuntime<ResetOptions>(async ({ runtime, context, printFields }, options): Promise<ExitCode> => {
         const account = await requireAccount(runtime, options.account as AccountId);
         const found = await findTestData(runtime.events.test, account.id);
         const { publications, listings, media } = found;
@@ -40,9 +47,87 @@ export function testDataCommands(program: Command): void {
         });
         bar.clear();
         await projectWritten(runtime, 'test');
-        const document = { account_id: account.id, ...deleted };
-        await print(document, () => fieldsTable(document));
+        await printFields({ account_id: account.id, ...deleted });
         return signal.aborted ? EXIT.interrupted : EXIT.ok;
       }),
     );
+}
+
+const CONCURRENCY = 32;
+
+interface TestData {
+  readonly publications: readonly PublicationId[];
+  readonly listings: readonly ListingId[];
+  readonly media: readonly MediaId[];
+}
+
+/** What the account's test stores hold, from the log itself: complete, however far the documents are behind. */
+async function findTestData(log: EventStore, account_id: AccountId): Promise<TestData> {
+  const stores = new Set<string>();
+  const publications = new Set<PublicationId>();
+  const listings = new Set<ListingId>();
+  const media = new Set<MediaId>();
+  const to = await log.head();
+  for await (const { events } of readLog(log, { after: START, to }))
+    for (const event of events) {
+      const id = parseStreamName(event.stream)?.id ?? '';
+      if (event.type === 'StoreCreated' && isStoreOf(event, account_id)) stores.add(id);
+      if (!stores.has(event.metadata.store_id ?? '')) continue;
+      if (event.type === 'PublicationCreated') publications.add(id as PublicationId);
+      if (event.type === 'PublicationDeleted') publications.delete(id as PublicationId);
+      if (event.type === 'ListingCreated') listings.add(id as ListingId);
+      if (event.type === 'ListingDeleted') listings.delete(id as ListingId);
+      if (event.type === 'MediaUploaded') media.add(id as MediaId);
+      if (event.type === 'MediaDeleted') media.delete(id as MediaId);
+    }
+  return { publications: [...publications], listings: [...listings], media: [...media] };
+}
+
+function isStoreOf(event: RecordedEvent, account_id: AccountId): boolean {
+  const decoded = decodeEvent(event);
+  return decoded.type === 'StoreCreated' && decoded.data.account_id === account_id;
+}
+
+/** Publications first, so that none is ever without its listing. What somebody deleted meanwhile is no failure. */
+async function deleteTestData(
+  deps: StoreDeps,
+  context: WriteContext,
+  found: TestData,
+  options: { readonly on_progress: (done: number) => void; readonly signal: AbortSignal },
+): Promise<{ publications: number; listings: number; media: number }> {
+  let done = 0;
+  const deleteAll = async <Id>(
+    ids: readonly Id[],
+    deleteOne: (id: Id) => Promise<unknown>,
+  ): Promise<number> => {
+    let deleted = 0;
+    const work = async (id: Id): Promise<void> => {
+      if (await unlessGone(deleteOne(id))) deleted++;
+      options.on_progress(++done);
+    };
+    await runPool(each(ids), CONCURRENCY, work, options.signal);
+    return deleted;
+  };
+  const environment = 'test';
+  const publications = await deleteAll(found.publications, (id) =>
+    deletePublication(deps, context, { environment, id }),
+  );
+  const listings = await deleteAll(found.listings, (id) => deleteListing(deps, context, { environment, id }));
+  const media = await deleteAll(found.media, (id) => deleteMedia(deps, context, { environment, id }));
+  return { publications, listings, media };
+}
+
+async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items;
+}
+
+async function unlessGone(deleting: Promise<unknown>): Promise<boolean> {
+  try {
+    await deleting;
+    return true;
+  } catch (error) {
+    const gone = ['publication_not_found', 'listing_not_found', 'media_not_found'];
+    if (error instanceof CatalogError && gone.includes(error.condition)) return false;
+    throw error;
+  }
 }

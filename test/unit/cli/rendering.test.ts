@@ -1,9 +1,9 @@
 import { progressBar, renderProgress } from '../../../services/cli/progress';
-import { fieldsTable, table } from '../../../services/cli/table';
+import { fieldsTable, right, table } from '../../../services/cli/table';
 
 test('columns are as wide as their widest cell, numbers stand to the right', () => {
   const text = table(
-    [{ title: 'name' }, { title: 'count', align: 'right' }],
+    ['name', right('count')],
     [
       ['Cerámica', '7'],
       ['Té', '1234'],

@@ -12,7 +12,7 @@ interface Held {
 const MARGIN_MAX_MS = 30_000;
 
 /** The client's token: got when first needed, renewed before it expires, once for all calls that wait for it. */
-export class Session {
+export class TokenSource {
   private readonly issue: () => Promise<Token>;
   private readonly clock: Clock;
   private held: Held | undefined;
