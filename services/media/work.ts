@@ -111,13 +111,10 @@ const ROUND = 200;
  * event and its task. A task that was not needed costs one read of the media's stream.
  */
 class LostTasks {
-  private readonly parts: Pick<MediaWorkParts, 'views' | 'system' | 'mediaTasks'>;
   /** Where the next round continues, so that media which can never be made hold up no others. */
   private readonly reached = new Map<Environment, string>();
 
-  constructor(parts: Pick<MediaWorkParts, 'views' | 'system' | 'mediaTasks'>) {
-    this.parts = parts;
-  }
+  constructor(private readonly parts: Pick<MediaWorkParts, 'views' | 'system' | 'mediaTasks'>) {}
 
   /** Looks at some of those that were uploaded more than `older_than_ms` ago. Returns how many tasks it added. */
   async round(older_than_ms: number): Promise<number> {

@@ -8,11 +8,7 @@ import { listOf, pagesOf } from './pages';
 
 /** Listings: the categories of a store. */
 export class ListingCalls {
-  private readonly calls: Calls;
-
-  constructor(calls: Calls) {
-    this.calls = calls;
-  }
+  constructor(private readonly calls: Calls) {}
 
   /**
    * @example

@@ -13,11 +13,7 @@ const POLL_MS = 500;
 
 /** Media: the pictures of publications and listings. */
 export class MediaCalls {
-  private readonly calls: Calls;
-
-  constructor(calls: Calls) {
-    this.calls = calls;
-  }
+  constructor(private readonly calls: Calls) {}
 
   get(id: string, query: QueryOf<'getMedia'> = {}, options: ReadOptions<Media> = {}): Promise<Media> {
     return this.calls.read('getMedia', { id, query }, options);

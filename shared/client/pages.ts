@@ -13,13 +13,10 @@ export interface FetchedPage<Item, Page> {
  * const { data, meta } = await client.publications.list({ limit: 10 }).page(3);
  */
 export class Pages<Item extends { readonly id: string }, Page> implements AsyncIterable<Item> {
-  private readonly fetchPage: (page: number) => Promise<FetchedPage<Item, Page>>;
-  private readonly first: number;
-
-  constructor(fetchPage: (page: number) => Promise<FetchedPage<Item, Page>>, first = 1) {
-    this.fetchPage = fetchPage;
-    this.first = first;
-  }
+  constructor(
+    private readonly fetchPage: (page: number) => Promise<FetchedPage<Item, Page>>,
+    private readonly first = 1,
+  ) {}
 
   /** One page, from 1, with its counts; beyond the last it is empty. Default: the query's, or the first. */
   async page(page: number = this.first): Promise<Page> {

@@ -8,11 +8,7 @@ import { listOf } from './pages';
 
 /** Publications: the products of a store. */
 export class PublicationCalls {
-  private readonly calls: Calls;
-
-  constructor(calls: Calls) {
-    this.calls = calls;
-  }
+  constructor(private readonly calls: Calls) {}
 
   /**
    * @example

@@ -8,11 +8,7 @@ import { listOf } from './pages';
 
 /** The store that the key stands for, or the one that `store_id` names. */
 export class StoreCalls {
-  private readonly calls: Calls;
-
-  constructor(calls: Calls) {
-    this.calls = calls;
-  }
+  constructor(private readonly calls: Calls) {}
 
   /**
    * @example

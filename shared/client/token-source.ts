@@ -13,15 +13,13 @@ const MARGIN_MAX_MS = 30_000;
 
 /** The client's token: got when first needed, renewed before it expires, once for all calls that wait for it. */
 export class TokenSource {
-  private readonly issue: () => Promise<Token>;
-  private readonly clock: Clock;
   private held: Held | undefined;
   private renewal: Promise<Held> | undefined;
 
-  constructor(issue: () => Promise<Token>, clock: Clock) {
-    this.issue = issue;
-    this.clock = clock;
-  }
+  constructor(
+    private readonly issue: () => Promise<Token>,
+    private readonly clock: Clock,
+  ) {}
 
   /** A token that holds. An abort ends the waiting; the renewal goes on for those who wait besides. */
   async token(signal?: AbortSignal): Promise<string> {

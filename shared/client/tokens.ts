@@ -5,11 +5,7 @@ import type { CallOptions } from './options';
 
 /** Tokens, for those who need one beside the client's own: the client gets and renews that by itself. */
 export class TokenCalls {
-  private readonly calls: Calls;
-
-  constructor(calls: Calls) {
-    this.calls = calls;
-  }
+  constructor(private readonly calls: Calls) {}
 
   /** The token that the client's calls carry just now, such as for a request of one's own. */
   current(options: CallOptions = {}): Promise<string> {
