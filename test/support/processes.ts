@@ -26,7 +26,7 @@ const LINES_KEPT = 100;
 const ROOT = join(__dirname, '..', '..');
 
 /**
- * Starts a compiled main, such as `services/main.js`, and waits until it says where it listens. It uses the servers of
+ * Starts a compiled main, such as `services/boot/main.js`, and waits until it says where it listens. It uses the servers of
  * `environment` (see `ownNames`), and no others. All that it logs is read, so that it never blocks on a full pipe;
  * where `faults_watched` is false nobody looks at it, which would take its time from what is measured.
  */
