@@ -1,0 +1,41 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+const read = (path: string): string => readFileSync(path, 'utf8');
+const packages = JSON.parse(read('package.json')) as { scripts: Record<string, string>; bin: object };
+
+/** What the Dockerfile copies from the tree, not from another stage. */
+const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
+  paths!.split(' '),
+);
+
+test('all that the Dockerfile copies is there, and let in by .dockerignore; the tests are not', () => {
+  const let_in = [...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path]) => path!);
+  expect(copied).toContain('services');
+  for (const path of copied) {
+    expect([path, existsSync(path)]).toEqual([path, true]);
+    expect(let_in).toContain(path.split('/')[0]);
+  }
+  expect(let_in).not.toContain('test');
+});
+
+test.each(['Dockerfile', 'docker-compose.yml', 'package.json'])(
+  '%s starts programs that are built',
+  (file) => {
+    const programs = [...read(file).matchAll(/\bdist\/((?:services|shared|projections)[\w/-]*)\.js\b/g)];
+    expect(programs.length).toBeGreaterThan(0);
+    for (const [, path] of programs) expect([path, existsSync(`${path}.ts`)]).toEqual([path, true]);
+  },
+);
+
+test('a container starts Node as `npm start` does', () => {
+  const [, options] = /--enable-source-maps (\S+) dist/.exec(packages.scripts.start!)!;
+  expect(read('Dockerfile')).toContain(`NODE_OPTIONS=${options}`);
+});
+
+test('what the product loads at run time is no development dependency', () => {
+  const { dependencies, devDependencies } = packages as unknown as Record<string, Record<string, string>>;
+  expect(Object.keys(dependencies!)).toEqual(
+    expect.arrayContaining(['swagger-ui-dist', 'lru-cache', 'ipaddr.js']),
+  );
+  expect(Object.keys(devDependencies!)).toEqual(expect.arrayContaining(['testcontainers', 'knip']));
+});
