@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { isCurrency } from '../../shared/catalog/money';
+import { isCurrency } from '../../shared/catalog/input-rules';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { parseId } from '../../shared/kernel/ids';
 

@@ -1,4 +1,4 @@
-import { PRICE_AMOUNT_MAX } from '../../shared/catalog/money';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 
 /** A price in hundredths, or why the text is none. */
 export type ParsedPrice =

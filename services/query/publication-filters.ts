@@ -3,7 +3,7 @@ import {
   type PublicationsQuery,
   publicationFilters,
 } from '../../shared/api/requests/reads';
-import { PRICE_AMOUNT_MAX } from '../../shared/catalog/money';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import { NOT_FEATURED, type PublicationKeys } from '../../shared/catalog/publication/document';
 import { FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
 import type { SortMode } from '../../shared/catalog/vocabulary';

@@ -68,22 +68,24 @@ type AnswerShape<F extends Fields> = {
     : F[Name]['stored'];
 };
 
+/** Returns the shape of a schema of all fields, as events hold them. */
 export function storedShape<F extends Fields>(fields: F): StoredShape<F> {
   return shape(Object.entries(fields), storedSchema) as StoredShape<F>;
 }
 
-/** Required fields come first; validation reports faults in this order. */
+/** Returns the shape of a POST's body. Required fields come first; validation reports faults in this order. */
 export function newShape<F extends Fields>(fields: F): NewShape<F> {
   return shape(requiredFirst(fields), (one) =>
     isRequired(one) ? described(one.input, one) : described(one.input, one).optional(),
   ) as NewShape<F>;
 }
 
+/** Returns the shape of a PATCH's body: any subset, in the same order. */
 export function patchShape<F extends Fields>(fields: F): PatchShape<F> {
   return shape(requiredFirst(fields), (one) => described(one.input, one).optional()) as PatchShape<F>;
 }
 
-/** In the order of `names`. */
+/** Returns the shape of a resource in answers, in the order of `names`. */
 export function answerShape<F extends Fields>(fields: F, names = shownNames(fields)): AnswerShape<F> {
   return shape(
     names.map((name) => [name, fields[name]!]),
@@ -98,15 +100,15 @@ export function answerShape<F extends Fields>(fields: F, names = shownNames(fiel
   ) as AnswerShape<F>;
 }
 
-/** Names of the fields that a resource shows: those of `first`, then the others in the order of declaration. */
+/** Returns the names of the fields that a resource shows: those of `first`, then the others in the order of declaration. */
 export function shownNames<F extends Fields>(fields: F, first: readonly (keyof F & string)[] = []): string[] {
   const shown = Object.keys(fields).filter((name) => fields[name]!.answer !== false);
   return [...new Set<string>([...first, ...shown])];
 }
 
 /**
- * A resource as answers show it, with the properties of `names`. One that is null is left out. Property by property
- * takes a fifth of the time of spreads, for every document that is written.
+ * Returns the resource as answers show it, with the properties of `names`; one that is null is left out. Writes one
+ * property after the other, which takes a fifth of the time of spreads.
  */
 export function resourceOf(
   object: string,
@@ -125,13 +127,14 @@ export function resourceOf(
   return resource;
 }
 
+/** Returns the properties that are not null. */
 export function withoutNulls(resource: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const name in resource) if (resource[name] !== null) kept[name] = resource[name]!;
   return kept;
 }
 
-/** The examples of the shown fields, as a resource has them. */
+/** Returns the examples of the shown fields, as a resource has them. */
 export function exampleOf<F extends Fields>(fields: F): z.output<z.ZodObject<AnswerShape<F>>> {
   const shown = shownNames(fields).filter((name) => fields[name]!.example !== undefined);
   const examples = shown.map((name) => [name, fields[name]!.example]);
@@ -149,12 +152,14 @@ export type Input<F extends Fields> = Changes<F> & {
   >;
 };
 
-/** Initial values of all fields; undefined for those that are required. */
+/** Returns the initial values of all fields, undefined for required ones. They are frozen: all new resources share them. */
 export function initialValues(fields: Fields): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, { initial }]) => [name, Object.freeze(initial)]),
+  );
 }
 
-/** Data of a resource's first event: `own`, then what is given of each field, or its initial value. */
+/** Returns the data of a resource's first event: `own`, then what is given of each field, or its initial value. */
 export function dataOfNew<Data extends object>(
   own: Partial<Data>,
   initial: Readonly<Record<string, unknown>>,
@@ -174,7 +179,7 @@ type ChangeEvent<F extends Fields, Type extends string> = EventDefinition<
   z.ZodObject<StoredShape<F, Type>>
 >;
 
-/** One definition for each of `types`, in their order. */
+/** Defines an event for each of `types`, in their order. */
 export function changeEvents<F extends Fields, const Types extends readonly F[keyof F]['event'][]>(
   fields: F,
   types: Types,
@@ -186,7 +191,7 @@ export function changeEvents<F extends Fields, const Types extends readonly F[ke
   return types.map(definitionOf) as { readonly [Index in keyof Types]: ChangeEvent<F, Types[Index]> };
 }
 
-/** The events that turn `before` into what `changes` say: one for each definition of which a field really changes. */
+/** Returns the events that turn `before` into what `changes` say: one for each definition of which a field really changes. */
 export function changesOf<const Definitions extends readonly EventDefinition<string, z.ZodObject>[]>(
   definitions: Definitions,
   before: object,
@@ -197,14 +202,9 @@ export function changesOf<const Definitions extends readonly EventDefinition<str
   const events: { type: string; data: Record<string, unknown> }[] = [];
   for (const { type, schema } of definitions) {
     const names = Object.keys(schema.shape);
-    const isChanged = (name: string) => given[name] !== undefined && !sameValue(given[name], old[name]);
-    if (!names.some(isChanged)) continue;
-    events.push({
-      type,
-      data: Object.fromEntries(
-        names.map((name) => [name, given[name] === undefined ? old[name] : given[name]]),
-      ),
-    });
+    const after = (name: string) => (given[name] === undefined ? old[name] : given[name]);
+    if (names.every((name) => sameValue(after(name), old[name]))) continue;
+    events.push({ type, data: Object.fromEntries(names.map((name) => [name, after(name)])) });
   }
   return events as EventOf<Definitions>[];
 }

@@ -12,7 +12,7 @@ import type {
   RecordedEvent,
   StreamName,
 } from '../../catalog/events/envelope';
-import { recordedEvent } from '../../catalog/events/kept-event';
+import { recordedEvent } from '../../catalog/events/envelope';
 
 /** Above what a log can reach: the server's way to say that it does not know. */
 const NO_POSITION = 2n ** 63n;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
-import { recordedEvent } from '../../catalog/events/kept-event';
+import { recordedEvent } from '../../catalog/events/envelope';
 import { withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../ports/event-store';

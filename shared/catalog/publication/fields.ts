@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { field } from '../fields';
-import { idField, lineField, mediaIdsField, textField } from '../input-rules';
-import { amountSchema, currencySchema } from '../money';
+import { amountField, currencyField, idField, lineField, mediaIdsField, textField } from '../input-rules';
 import { visibilitySchema } from '../vocabulary';
 
 export const HTML_MAX = 50_000;
@@ -47,15 +46,15 @@ export const publicationFields = {
   }),
   price_currency: field(z.string(), {
     event: 'PublicationPriced',
-    input: currencySchema,
+    input: currencyField,
     answer: z.string().regex(/^[A-Z]{3}$/),
     doc: 'An ISO 4217 code in upper case.',
     example: 'PEN',
   }),
   price_amount: field(z.int().min(0), {
     event: 'PublicationPriced',
-    input: amountSchema,
-    answer: amountSchema,
+    input: amountField,
+    answer: amountField,
     doc: 'In hundredths: divided by 100 it is the price in the major unit.',
     example: 3400,
   }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { formatPrice, parsePrice } from '../../../services/import/price';
-import { PRICE_AMOUNT_MAX } from '../../../shared/catalog/money';
+import { PRICE_AMOUNT_MAX } from '../../../shared/catalog/input-rules';
 
 const amountOf = (text: string): number | undefined => {
   const parsed = parsePrice(text);
