@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { pageQuery, type RowCondition } from '../../shared/adapters/sqlite/documents';
-import { tableIn, tablesOf } from '../../shared/adapters/sqlite/tables';
+import { tablesOf } from '../../shared/adapters/sqlite/tables';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { CollectionName } from '../../shared/catalog/documents';
 import { featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
@@ -191,7 +191,7 @@ describe('the view store on SQLite', () => {
 
     /** How SQLite goes about the selection of a page, without the look-ups of its documents. */
     function plan(collection: CollectionName, query: ViewQuery, besides?: RowCondition): string[] {
-      const { sql, parameters } = pageQuery(tableIn(tablesOf(), collection), query, besides);
+      const { sql, parameters } = pageQuery(tablesOf()[collection]!, query, besides);
       const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([...parameters]);
       return (rows as { detail: string }[]).map(({ detail }) => detail);
     }

@@ -1,22 +1,15 @@
-import { type Job, WaitingError, Worker } from 'bullmq';
+import { type Job, WaitingError } from 'bullmq';
 import type { RecordedEvent } from '../../catalog/events/envelope';
 import { LANE_COUNT } from '../../catalog/events/lanes';
 import type { Realm } from '../../catalog/realm';
 import { backoff, pause, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import type { JobQueue, LaneJob } from '../../ports/job-queue';
-import { connectPatient, giveUp, type PatientConnection } from '../redis/connection';
-import { Queues, RunningHandlers } from './queues';
+import { giveUp } from '../redis/connection';
+import { HAND_BACK_MS, Queues, Workers, type WorkersOptions } from './queues';
 
-/** A process that dies holds its lanes for about this long, and as long again until another looks. */
-const LOCK_MS = 5_000;
-const STALLED_EVERY_MS = 2_000;
 /** How long a lane may rest whose worker died between being told of a job and taking it; each look costs two commands. */
 const LOOK_EVERY_S = 2;
-const RETRY_FETCH_MS = 500;
-/** Longer than a worker waits for a job in one command, which BullMQ lets take 10 s at most. */
-const SILENCE_MS = 12_000;
-const HAND_BACK_MS = 2_000;
 
 export interface BullmqJobQueueOptions {
   /** `redis://…` or `rediss://…`; Redis must be set to `noeviction`. */
@@ -90,7 +83,7 @@ export class BullmqJobQueue implements JobQueue {
       look_every_s,
     } = this.options;
     const told = { onError, onTrouble, backoffMs, look_every_s };
-    const workers = new LaneWorkers(url, { lanes: this.lanes, handler, ...told });
+    const workers = new LaneWorkers({ url, prefix: this.lanes.prefix, lanes: this.lanes, handler, ...told });
     this.workers.add(workers);
     return {
       stop: async () => {
@@ -111,50 +104,29 @@ export class BullmqJobQueue implements JobQueue {
   }
 }
 
-interface LaneWorkersOptions {
+interface LaneWorkersOptions extends WorkersOptions {
   readonly lanes: LaneSet;
   readonly handler: (job: LaneJob) => Promise<void>;
   readonly onError: (error: unknown, job: LaneJob, attempt: number) => void;
-  readonly onTrouble: (error: unknown) => void;
   readonly backoffMs: (attempt: number) => number;
   /** 2 by default. */
   readonly look_every_s?: number | undefined;
 }
 
 /** A BullMQ worker per lane. Global concurrency 1 sees to it that of all processes' workers on a lane one runs a job. */
-class LaneWorkers {
-  private readonly redis: PatientConnection;
-  private readonly workers: readonly Worker<StoredJob>[];
-  private readonly options: LaneWorkersOptions;
-  private readonly stopping = new AbortController();
-  private readonly running = new RunningHandlers();
-  private stopped: Promise<void> | undefined;
+class LaneWorkers extends Workers<StoredJob> {
+  private readonly settings: LaneWorkersOptions;
 
-  constructor(url: string, options: LaneWorkersOptions) {
-    this.options = options;
-    this.redis = connectPatient(url, SILENCE_MS);
-    const lanes = Array.from({ length: options.lanes.lane_count }, (_, lane) => lane);
-    this.workers = lanes.map((lane) => this.openWorker(lane));
-  }
-
-  private openWorker(lane: number): Worker<StoredJob> {
-    const worker = new Worker<StoredJob>(
-      queueName(this.options.lanes, lane),
-      (job, token) => this.running.track(this.process(job, token ?? '')),
-      {
-        connection: this.redis.connection,
-        prefix: this.options.lanes.prefix,
+  constructor(options: LaneWorkersOptions) {
+    super(options);
+    this.settings = options;
+    for (let lane = 0; lane < options.lanes.lane_count; lane++)
+      this.open(queueName(options.lanes, lane), (job, token) => this.process(job, token), {
         concurrency: 1,
-        lockDuration: LOCK_MS,
-        stalledInterval: STALLED_EVERY_MS,
         // A job is never given up: what it does not get done it tries again, and a process that dies is not its fault.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
-        drainDelay: this.options.look_every_s ?? LOOK_EVERY_S,
-        runRetryDelay: RETRY_FETCH_MS,
-      },
-    );
-    worker.on('error', (error) => this.options.onTrouble(error));
-    return worker;
+        drainDelay: options.look_every_s ?? LOOK_EVERY_S,
+      });
   }
 
   private async process(stored: Job<StoredJob>, token: string): Promise<void> {
@@ -163,7 +135,7 @@ class LaneWorkers {
       job = decodeJob(stored.data);
     } catch (error) {
       // Nobody will ever read it. Finished, it is a lost job, which the feeder makes good.
-      this.options.onTrouble(error);
+      this.settings.onTrouble(error);
       return;
     }
     if (await this.runUntilDone(job)) return;
@@ -172,7 +144,7 @@ class LaneWorkers {
 
   /** Tries again and again, for a job that went to the queue's end would be passed by later ones; false where it is time to stop. */
   private async runUntilDone(job: LaneJob): Promise<boolean> {
-    const { handler, onError, backoffMs } = this.options;
+    const { handler, onError, backoffMs } = this.settings;
     for (let attempt = 1; !this.stopping.signal.aborted; attempt++) {
       try {
         await handler(job);
@@ -180,7 +152,6 @@ class LaneWorkers {
       } catch (error) {
         onError(error, job, attempt);
       }
-      // Cut short by a stop, which is no failure.
       await pause(backoffMs(attempt), this.stopping.signal);
     }
     return false;
@@ -192,33 +163,9 @@ class LaneWorkers {
       await withTimeout(job.moveToWait(token), HAND_BACK_MS, giveUp);
     } catch (error) {
       // Redis is away, or gave the job to another meanwhile; else it is given out again when the lock has run out.
-      this.options.onTrouble(error);
+      this.settings.onTrouble(error);
     }
     throw new WaitingError();
-  }
-
-  /** Resolves when the running handlers are through and the lanes are given back, as far as Redis can be told. */
-  stop(): Promise<void> {
-    this.stopped ??= this.close();
-    return this.stopped;
-  }
-
-  private async close(): Promise<void> {
-    this.stopping.abort();
-    const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
-    await this.running.ended();
-    // Redis may be away: a lane that it was not told of is free when its lock has run out.
-    const waking = closing.then(() => this.wakeOthers());
-    await withTimeout(waking, HAND_BACK_MS, giveUp).catch(() => undefined);
-    this.redis.end();
-    await withTimeout(closing, HAND_BACK_MS, giveUp).catch((error) => this.options.onTrouble(error));
-  }
-
-  /** Jobs may wait in the lanes that are given back, and BullMQ wakes nobody for them: its marker of a job that waits is set by hand. */
-  private async wakeOthers(): Promise<void> {
-    const commands = this.redis.connection.pipeline();
-    for (const worker of this.workers) commands.zadd(worker.toKey('marker'), 0, '0');
-    await commands.exec();
   }
 }
 

@@ -1,5 +1,5 @@
-import { type Job, UnrecoverableError, Worker } from 'bullmq';
-import { backoff, withTimeout } from '../../kernel/async';
+import { type Job, UnrecoverableError } from 'bullmq';
+import { backoff } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import {
   MEDIA_ATTEMPTS,
@@ -7,8 +7,7 @@ import {
   type MediaTasks,
   type MediaTasksOptions,
 } from '../../ports/media-tasks';
-import { connectPatient, giveUp, type PatientConnection } from '../redis/connection';
-import { Queues, RunningHandlers } from './queues';
+import { Queues, Workers } from './queues';
 
 export interface BullmqMediaTasksOptions extends MediaTasksOptions {
   /** `redis://…` or `rediss://…`; Redis must be set to `noeviction`. */
@@ -18,13 +17,6 @@ export interface BullmqMediaTasksOptions extends MediaTasksOptions {
 }
 
 const QUEUE = 'media';
-/** A process that dies holds its tasks for about this long, and as long again until another looks. */
-const LOCK_MS = 5_000;
-const STALLED_EVERY_MS = 2_000;
-const RETRY_FETCH_MS = 500;
-/** Longer than a worker waits for a job in one command, which BullMQ lets take 10 s at most. */
-const SILENCE_MS = 12_000;
-const HAND_BACK_MS = 2_000;
 
 /**
  * Tasks as jobs of one BullMQ queue, each under its media's id, so that one that waits is not added a second time.
@@ -33,7 +25,7 @@ const HAND_BACK_MS = 2_000;
 export class BullmqMediaTasks implements MediaTasks {
   private readonly options: Required<BullmqMediaTasksOptions>;
   private readonly queues: Queues<MediaTask>;
-  private readonly workers = new Set<MediaWorker>();
+  private readonly workers = new Set<Workers<MediaTask>>();
   private closed = false;
 
   constructor(options: BullmqMediaTasksOptions) {
@@ -59,85 +51,42 @@ export class BullmqMediaTasks implements MediaTasks {
     at_once: number,
   ): Promise<{ stop(): Promise<void> }> {
     this.assertOpen();
-    const worker = new MediaWorker(QUEUE, { ...this.options, handler, at_once });
-    this.workers.add(worker);
+    const { onError, onTrouble, backoffMs } = this.options;
+    const workers = new Workers<MediaTask>(this.options);
+    const handle = async ({ data: task, attemptsMade }: Job<MediaTask>): Promise<void> => {
+      try {
+        await handler(task);
+      } catch (error) {
+        onError(error, task, attemptsMade + 1);
+        throw error;
+      }
+    };
+    const worker = workers.open(QUEUE, handle, {
+      concurrency: at_once,
+      // A picture that takes its process with it every time is not tried for ever.
+      maxStalledCount: MEDIA_ATTEMPTS - 1,
+      settings: { backoffStrategy: (attempts) => backoffMs(attempts) },
+    });
+    worker.on('failed', (_, error) => {
+      // Given up without another attempt, which would have told of it.
+      if (error instanceof UnrecoverableError) onTrouble(error);
+    });
+    this.workers.add(workers);
     return {
       stop: async () => {
-        await worker.stop();
-        this.workers.delete(worker);
+        await workers.stop();
+        this.workers.delete(workers);
       },
     };
   }
 
   async close(): Promise<void> {
     this.closed = true;
-    await Promise.all([...this.workers].map((worker) => worker.stop()));
+    await Promise.all([...this.workers].map((workers) => workers.stop()));
     this.queues.close();
   }
 
   private assertOpen(): void {
     if (this.closed) throw new CatalogError('unavailable', { message: 'the media tasks are closed' });
-  }
-}
-
-interface MediaWorkerOptions extends Required<MediaTasksOptions> {
-  readonly url: string;
-  readonly prefix: string;
-  readonly handler: (task: MediaTask) => Promise<void>;
-  readonly at_once: number;
-}
-
-/** A BullMQ worker on the media queue, over a connection of its own that waits for Redis for as long as it takes. */
-class MediaWorker {
-  private readonly options: MediaWorkerOptions;
-  private readonly redis: PatientConnection;
-  private readonly worker: Worker<MediaTask>;
-  private readonly running = new RunningHandlers();
-  private stopped: Promise<void> | undefined;
-
-  constructor(queue: string, options: MediaWorkerOptions) {
-    this.options = options;
-    this.redis = connectPatient(options.url, SILENCE_MS);
-    this.worker = new Worker<MediaTask>(queue, (job) => this.running.track(this.process(job)), {
-      connection: this.redis.connection,
-      prefix: options.prefix,
-      concurrency: options.at_once,
-      lockDuration: LOCK_MS,
-      stalledInterval: STALLED_EVERY_MS,
-      // A picture that takes its process with it every time is not tried for ever.
-      maxStalledCount: MEDIA_ATTEMPTS - 1,
-      runRetryDelay: RETRY_FETCH_MS,
-      settings: { backoffStrategy: (attempts) => options.backoffMs(attempts) },
-    });
-    this.worker.on('error', (error) => options.onTrouble(error));
-    this.worker.on('failed', (_, error) => {
-      // Given up without another attempt, which would have told of it.
-      if (error instanceof UnrecoverableError) options.onTrouble(error);
-    });
-  }
-
-  private async process(job: Job<MediaTask>): Promise<void> {
-    try {
-      await this.options.handler(job.data);
-    } catch (error) {
-      this.options.onError(error, job.data, job.attemptsMade + 1);
-      throw error;
-    }
-  }
-
-  /** Resolves when the running handlers are through, and Redis knows as far as it can be told. */
-  stop(): Promise<void> {
-    this.stopped ??= this.close();
-    return this.stopped;
-  }
-
-  private async close(): Promise<void> {
-    const closing = this.worker.close();
-    closing.catch(() => undefined);
-    await this.running.ended();
-    // Redis may be away: a task whose end it was not told of is run again when its lock has run out.
-    await withTimeout(closing, HAND_BACK_MS, giveUp).catch(() => undefined);
-    this.redis.end();
-    await withTimeout(closing, HAND_BACK_MS, giveUp).catch((error) => this.options.onTrouble(error));
   }
 }

@@ -1,7 +1,14 @@
-import { type DefaultJobOptions, Queue } from 'bullmq';
+import { type DefaultJobOptions, type Job, Queue, Worker, type WorkerOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { withTimeout } from '../../kernel/async';
-import { connectImpatient, giveUp, unavailable, untilReady } from '../redis/connection';
+import {
+  connectImpatient,
+  connectPatient,
+  giveUp,
+  type PatientConnection,
+  unavailable,
+  untilReady,
+} from '../redis/connection';
 
 const COMMAND_MS = 2_000;
 const READY_MS = 1_000;
@@ -63,19 +70,84 @@ export class Queues<Stored> {
   }
 }
 
-/** The handlers that a worker's stop waits for: BullMQ's own close waits for Redis, too. */
-export class RunningHandlers {
-  private readonly running = new Set<Promise<void>>();
+/** A process that dies holds its jobs for about this long, and as long again until another looks. */
+const LOCK_MS = 5_000;
+const STALLED_EVERY_MS = 2_000;
+const RETRY_FETCH_MS = 500;
+/** Longer than a worker waits for a job in one command, which BullMQ lets take 10 s at most. */
+const SILENCE_MS = 12_000;
+export const HAND_BACK_MS = 2_000;
 
-  track(work: Promise<void>): Promise<void> {
+export interface WorkersOptions {
+  readonly url: string;
+  readonly prefix: string;
+  /** Called with what goes wrong between Redis and the workers; they go on by themselves. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** BullMQ workers over one connection of their own, which waits for Redis for as long as it takes. */
+export class Workers<Stored> {
+  readonly stopping = new AbortController();
+  private readonly options: WorkersOptions;
+  private readonly redis: PatientConnection;
+  private readonly workers: Worker<Stored>[] = [];
+  private readonly running = new Set<Promise<void>>();
+  private stopped: Promise<void> | undefined;
+
+  constructor(options: WorkersOptions) {
+    this.options = options;
+    this.redis = connectPatient(options.url, SILENCE_MS);
+  }
+
+  open(
+    queue: string,
+    handle: (job: Job<Stored>, token: string) => Promise<void>,
+    options: Omit<WorkerOptions, 'connection'>,
+  ): Worker<Stored> {
+    const worker = new Worker<Stored>(queue, (job, token) => this.track(handle(job, token ?? '')), {
+      connection: this.redis.connection,
+      prefix: this.options.prefix,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_EVERY_MS,
+      runRetryDelay: RETRY_FETCH_MS,
+      ...options,
+    });
+    worker.on('error', (error) => this.options.onTrouble(error));
+    this.workers.push(worker);
+    return worker;
+  }
+
+  private track(work: Promise<void>): Promise<void> {
     this.running.add(work);
     const done = (): void => void this.running.delete(work);
     work.then(done, done);
     return work;
   }
 
-  /** Resolves when none runs, those that begin meanwhile included. */
-  async ended(): Promise<void> {
+  /**
+   * Resolves when the running handlers are through, and Redis knows as far as it can be told. Where it is away, a job
+   * whose end it was not told of is free when its lock has run out.
+   */
+  stop(): Promise<void> {
+    this.stopped ??= this.close();
+    return this.stopped;
+  }
+
+  private async close(): Promise<void> {
+    this.stopping.abort();
+    const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
+    // BullMQ's own close waits for Redis, too.
     while (this.running.size > 0) await Promise.allSettled(this.running);
+    const waking = closing.then(() => this.wakeOthers());
+    await withTimeout(waking, HAND_BACK_MS, giveUp).catch(() => undefined);
+    this.redis.end();
+    await withTimeout(closing, HAND_BACK_MS, giveUp).catch((error) => this.options.onTrouble(error));
+  }
+
+  /** Jobs may wait that were handed back, and BullMQ wakes nobody for them: its marker of a job that waits is set by hand. */
+  private async wakeOthers(): Promise<void> {
+    const commands = this.redis.connection.pipeline();
+    for (const worker of this.workers) commands.zadd(worker.toKey('marker'), 0, '0');
+    await commands.exec();
   }
 }

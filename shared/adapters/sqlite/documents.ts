@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import type { Key, StoredDocument, ViewDocument } from '../../catalog/documents';
 import type { JsonObject } from '../../catalog/events/envelope';
 import { JsonText } from '../../catalog/json-text';
 import { compareByOrder, type SortOrder } from '../../catalog/sorting';
 import { TextDocument } from '../../catalog/text-document';
+import { LRUCache } from '../../kernel/cache';
 import {
   ALL_PARTS,
   type DocumentPart,
@@ -12,7 +14,7 @@ import {
   type ViewQuery,
 } from '../../ports/view-store';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import { checkedWord, column, type Selection, type Table, tagOf } from './tables';
+import { column, type Selection, TAG_LENGTH, type Table } from './tables';
 
 /** What a SELECT of these parts reads. Made once for what is asked for again and again. */
 export function selectionOf(table: Table, parts: readonly DocumentPart[] = []): Selection {
@@ -101,7 +103,7 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
     return Object.fromEntries([...nothing, ...searched].map((name) => [name, null]));
   }
   if (document.words && !table.spec.words) throw new Error(`${table.name} is not searched by words`);
-  for (const key of Object.keys(document.keys)) column(table, key);
+  for (const key in document.keys) if (!Object.hasOwn(table.spec.keys, key)) column(table, key);
   const keys: Record<string, Key> = {};
   const values: Record<string, SqlValue> = {};
   let exact = true;
@@ -116,6 +118,30 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   values.state = JSON.stringify(document.state);
   values.expansions = JSON.stringify(document.expansions);
   return table.spec.words ? Object.assign(values, wordColumns(table.spec.words.scope, document)) : values;
+}
+
+/** Letters and digits in lower case and the marks: what the index's tokenizer takes for one token, as it is. */
+const WORD = /^[a-z0-9:=\u0080-\u{10ffff}]+$/u;
+
+/** A store's documents are all of a few scopes. */
+const tags = new LRUCache<string, string>({ max: 10_000 });
+
+/**
+ * Stands before each word in the index, a hash of the word's scope: a search walks the words of its own store and
+ * visibility, however many other stores there are.
+ */
+export function tagOf(values: readonly Key[]): string {
+  const name = JSON.stringify(values);
+  const known = tags.get(name);
+  if (known !== undefined) return known;
+  const tag = hash('sha256', name, 'hex').slice(0, TAG_LENGTH);
+  tags.set(name, tag);
+  return tag;
+}
+
+export function checkedWord(word: string): string {
+  if (WORD.test(word)) return word;
+  throw new Error('a word is letters and digits in lower case');
 }
 
 /** The columns `words_scope` and `words` of a document of a searched collection. */

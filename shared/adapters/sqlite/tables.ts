@@ -1,15 +1,8 @@
-import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { COLLECTION_NAMES, type CollectionName, type Key } from '../../catalog/documents';
+import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import { LRUCache } from '../../kernel/cache';
 import type { StoredPart } from '../../ports/view-store';
-import {
-  assertKey,
-  notStored,
-  type StoredCollection,
-  type StoredKeys,
-  storedCollection,
-} from '../stored-collections';
+import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 
 /**
@@ -43,13 +36,6 @@ export type Tables = Readonly<Partial<Record<CollectionName, Table>>>;
 export function tablesOf(stored?: StoredKeys): Tables {
   const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, toTable(storedCollection(name, stored))]));
-}
-
-/** Throws `CatalogError('unavailable')` where the version was made without the collection. */
-export function tableIn(tables: Tables, name: CollectionName): Table {
-  const table = tables[name];
-  if (!table) throw notStored(name);
-  return table;
 }
 
 function toTable(collection: StoredCollection): Table {
@@ -201,32 +187,8 @@ export async function addIndexes(connection: SqliteConnection, tables: Tables): 
   }
 }
 
-/** Hexadecimal digits of a tag. */
-const TAG_LENGTH = 20;
-
-/** Letters and digits in lower case and the marks: what the index's tokenizer takes for one token, as it is. */
-const WORD = /^[a-z0-9:=\u0080-\u{10ffff}]+$/u;
-
-/** A store's documents are all of a few scopes. */
-const tags = new LRUCache<string, string>({ max: 10_000 });
-
-/**
- * Stands before each word in the index, a hash of the word's scope: a search walks the words of its own store and
- * visibility, however many other stores there are.
- */
-export function tagOf(values: readonly Key[]): string {
-  const name = JSON.stringify(values);
-  const known = tags.get(name);
-  if (known !== undefined) return known;
-  const tag = hash('sha256', name, 'hex').slice(0, TAG_LENGTH);
-  tags.set(name, tag);
-  return tag;
-}
-
-export function checkedWord(word: string): string {
-  if (WORD.test(word)) return word;
-  throw new Error('a word is letters and digits in lower case');
-}
+/** Hexadecimal digits of a tag, which stands before each word in the index. */
+export const TAG_LENGTH = 20;
 
 export const wordsTable = (table: string): string => `${table}_words`;
 

@@ -16,7 +16,7 @@ import {
   type WordSearch,
   type WriteBatch,
 } from '../../ports/view-store';
-import { keysDiffer } from '../stored-collections';
+import { keysDiffer, notStored } from '../stored-collections';
 import { ChangeSignal, SqliteConnection, type SqlRow } from './connection';
 import {
   countQuery,
@@ -37,7 +37,6 @@ import {
   searchableSchema,
   type Table,
   type Tables,
-  tableIn,
   tablesOf,
 } from './tables';
 import { countFitting, knownMatches, searchPage } from './words';
@@ -227,8 +226,11 @@ export class SqliteViewVersion implements ViewVersion {
     return inOrder(await this.read(table, ALL_PARTS, scanQuery(table, options, ALL_PARTS)), BY_ID);
   }
 
+  /** Throws `CatalogError('unavailable')` where the version was made without the collection. */
   private table(collection: CollectionName): Table {
-    return tableIn(this.tables, collection);
+    const table = this.tables[collection];
+    if (!table) throw notStored(collection);
+    return table;
   }
 
   private async read(

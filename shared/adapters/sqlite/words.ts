@@ -10,8 +10,17 @@ import type {
 } from '../../ports/view-store';
 import { wordScope } from '../stored-collections';
 import type { SqliteConnection } from './connection';
-import { countQuery, inOrder, matchesNothing, pageQuery, type RowCondition, toDocuments } from './documents';
-import { checkedWord, type Table, tagOf, wordsTable } from './tables';
+import {
+  checkedWord,
+  countQuery,
+  inOrder,
+  matchesNothing,
+  pageQuery,
+  type RowCondition,
+  tagOf,
+  toDocuments,
+} from './documents';
+import { type Table, wordsTable } from './tables';
 
 /**
  * Up to so many rows are looked up one by one and sorted. Of more, a set of row ids is made, and the index that has
