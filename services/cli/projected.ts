@@ -2,6 +2,7 @@ import { leaseOwner } from '../../projections/engine/lease';
 import { startPipeline } from '../../projections/engine/pipeline';
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { JsonObject, Position } from '../../shared/catalog/events/envelope';
+import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
 import type { ViewQuery } from '../../shared/ports/view-store';
@@ -38,14 +39,24 @@ async function projectAll(runtime: Runtime, realms: readonly Realm[], timeout_ms
  */
 async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Promise<boolean> {
   if (await isLevel(runtime, realm)) return true;
+  const { config, events, viewStores, system, log } = runtime;
+  const views = viewStores[realm];
+  // Not `ready`, which waits for as long as it takes: where the store cannot be reached, this throws.
+  await views.versions();
+  const queue = await openJobQueue(config, realm, { lane_count: views.lane_count });
   const watching = watch(runtime, realm);
   try {
-    return await withPipeline(runtime, realm, (pipeline) => {
+    const parts = { realm, events: events[realm], views, queue, system, log, owner: leaseOwner() };
+    const pipeline = await startPipeline(parts);
+    try {
       const level = pipeline.caughtUp().then(() => true);
-      return withTimeout(level, timeout_ms, () => false);
-    });
+      return await withTimeout(level, timeout_ms, () => false);
+    } finally {
+      await pipeline.stop();
+    }
   } finally {
     watching.end();
+    await queue.close();
   }
 }
 
@@ -68,29 +79,6 @@ function watch(runtime: Runtime, realm: Realm): { end(): void } {
   };
 }
 
-/** Runs `work` while the realm is projected, by this process where no other does. */
-async function withPipeline<Result>(
-  runtime: Runtime,
-  realm: Realm,
-  work: (pipeline: { caughtUp(): Promise<void> }) => Promise<Result>,
-): Promise<Result> {
-  const { config, events, viewStores, system, log } = runtime;
-  // Not `ready`, which waits for as long as it takes: where the store cannot be reached, this throws.
-  await viewStores[realm].versions();
-  const queue = await openJobQueue(config, realm, { lane_count: viewStores[realm].lane_count });
-  try {
-    const stores = { events: events[realm], views: viewStores[realm] };
-    const pipeline = await startPipeline({ realm, ...stores, queue, system, log, owner: leaseOwner() });
-    try {
-      return await work(pipeline);
-    } finally {
-      await pipeline.stop();
-    }
-  } finally {
-    await queue.close();
-  }
-}
-
 async function isLevel(runtime: Runtime, realm: Realm): Promise<boolean> {
   const { done, total } = await levelOf(runtime, realm);
   return done !== null && done >= total;
@@ -100,11 +88,7 @@ async function isLevel(runtime: Runtime, realm: Realm): Promise<boolean> {
 async function levelOf(runtime: Runtime, realm: Realm): Promise<{ done: Position | null; total: Position }> {
   const [total, version] = await Promise.all([runtime.events[realm].head(), runtime.views[realm].current()]);
   const checkpoints = (await version?.checkpoints()) ?? [];
-  const least = checkpoints.reduce<Position | null>(
-    (least, each) => (least === null || each < least ? each : least),
-    null,
-  );
-  return { done: least, total };
+  return { done: checkpoints.length === 0 ? null : least(checkpoints), total };
 }
 
 const PAGE = 500;

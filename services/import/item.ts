@@ -1,3 +1,5 @@
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 
 /** A row, or a part of one, that was not taken, or was taken otherwise than it says. */
@@ -83,4 +85,11 @@ export function fileError(error: unknown, path: string): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   const why = { ENOENT: 'no such file', EISDIR: 'is a folder', EACCES: 'may not be read' }[code ?? ''];
   return why === undefined ? error : new ImportFileError(`${path}: ${why}`);
+}
+
+/** Returns what the system knows of the file. Throws `ImportFileError` where it cannot be read. */
+export function statFile(path: string): Promise<Stats> {
+  return stat(path).catch((error: unknown) => {
+    throw fileError(error, path);
+  });
 }

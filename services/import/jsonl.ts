@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { newListingBody } from '../../shared/api/requests/writes';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { isUuid } from '../../shared/kernel/uuid';
@@ -13,6 +12,7 @@ import {
   ImportFileError,
   type ImportItem,
   type ReviewRow,
+  statFile,
 } from './item';
 import { parsePrice } from './price';
 
@@ -184,9 +184,7 @@ function failed(
  * Throws `ImportFileError` where it cannot be read or is empty.
  */
 export async function openJsonlFile(path: string, currency: string): Promise<ImportFile> {
-  const found = await stat(path).catch((error: unknown) => {
-    throw fileError(error, path);
-  });
+  const found = await statFile(path);
   if (!found.isFile()) return { total: null, items: () => readItems(path, currency) };
   let total = 0;
   for await (const _line of readLines(path)) total++;

@@ -1,14 +1,13 @@
-import { stat } from 'node:fs/promises';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { htmlToText } from './html-text';
 import {
   type FailedRow,
-  fileError,
   type ImageAddress,
   type ImportFile,
   ImportFileError,
   type ImportItem,
   type PublicationItem,
+  statFile,
   type Warning,
 } from './item';
 import { parsePrice } from './price';
@@ -20,9 +19,7 @@ import { readRows, type ShopifyRow } from './shopify-rows';
  * Throws `ImportFileError` where the file cannot be read, is empty, is not UTF-8 or has another header.
  */
 export async function openShopifyFile(path: string, currency: string): Promise<ImportFile> {
-  const found = await stat(path).catch((error: unknown) => {
-    throw fileError(error, path);
-  });
+  const found = await statFile(path);
   if (!found.isFile() && !found.isDirectory())
     throw new ImportFileError(`${path}: must be a file, for it is read twice`);
   const last_row = new Map<string, number>();
