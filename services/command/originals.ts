@@ -1,6 +1,5 @@
 import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/sniff';
-import { type ImageHeader, inspectImage } from '../../shared/images/inspect';
-import { RefusedImage } from '../../shared/images/refused';
+import { type ImageHeader, inspectImage, RefusedImage } from '../../shared/images/inspect';
 import { Semaphore } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type BlobHash, type BlobStore, readWhole } from '../../shared/ports/blob-store';

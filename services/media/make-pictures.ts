@@ -1,6 +1,6 @@
 import type { MediaFailure, MediaPictures } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
-import { type RefusalReason, RefusedImage } from '../../shared/images/refused';
+import { type RefusalReason, RefusedImage } from '../../shared/images/inspect';
 import { type Rendition, renderImage } from '../../shared/images/render';
 import { assertNever } from '../../shared/kernel/errors';
 import { type BlobArea, type BlobStore, readWhole } from '../../shared/ports/blob-store';

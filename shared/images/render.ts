@@ -1,8 +1,7 @@
 import type { Sharp, SharpOptions } from 'sharp';
 import type { ImageType, VariantName } from '../catalog/vocabulary';
 import { gifBreaksOff } from './gif-breaks-off';
-import { type ImageHeader, inspectImage, PIXELS_MAX } from './inspect';
-import { RefusedImage } from './refused';
+import { type ImageHeader, inspectImage, PIXELS_MAX, RefusedImage } from './inspect';
 import { loadSharp } from './sharp';
 
 export interface Rendition {
@@ -79,7 +78,7 @@ async function renderPicture(bytes: Uint8Array, header: ImageHeader): Promise<Re
   // An animation has no orientation: its frames are shown as they are.
   const upright = animated ? open(bytes, { animated }) : open(bytes).autoOrient();
   const fitting =
-    side_max === undefined || animated ? upright : within(upright, { width: side_max, height: side_max });
+    side_max === undefined || animated ? upright : fitInto(upright, { width: side_max, height: side_max });
   const large = header.width * header.height > LARGE_PIXELS;
   const { data, info } = await WRITERS[mime_type](fitting, large).toBuffer({ resolveWithObject: true });
   return { bytes: data, mime_type, width: info.width, height: info.pageHeight ?? info.height };
@@ -96,7 +95,7 @@ async function renderVariants(bytes: Uint8Array, { width }: ImageHeader): Promis
       continue;
     }
     const box = { width: Math.min(width_max, width), height: WEBP_SIDE_MAX };
-    const image = within(open(bytes).autoOrient(), box).webp(WEBP);
+    const image = fitInto(open(bytes).autoOrient(), box).webp(WEBP);
     const { data, info } = await image.toBuffer({ resolveWithObject: true });
     const { width: shown_width, height } = info;
     variants.push({ name, bytes: data, mime_type: 'image/webp', width: shown_width, height });
@@ -106,7 +105,7 @@ async function renderVariants(bytes: Uint8Array, { width }: ImageHeader): Promis
 
 async function renderPlaceholder(thumb: Rendition): Promise<string> {
   const box = { width: PLACEHOLDER_SIDE, height: PLACEHOLDER_SIDE };
-  const tiny = await within(open(thumb.bytes), box).webp({ quality: 40, alphaQuality: 40 }).toBuffer();
+  const tiny = await fitInto(open(thumb.bytes), box).webp({ quality: 40, alphaQuality: 40 }).toBuffer();
   return `data:image/webp;base64,${tiny.toString('base64')}`;
 }
 
@@ -117,7 +116,7 @@ function open(bytes: Uint8Array, options: SharpOptions = {}): Sharp {
 }
 
 /** Into the box with its proportions, never enlarged. */
-const within = (image: Sharp, box: { readonly width: number; readonly height: number }): Sharp =>
+const fitInto = (image: Sharp, box: { readonly width: number; readonly height: number }): Sharp =>
   image.resize({ ...box, fit: 'inside', withoutEnlargement: true });
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.startsWith('timeout');
