@@ -39,18 +39,16 @@ export function startPipelines(runtime: Runtime): Pipelines {
 
 /** One realm's pipeline, which starts as soon as its view store is there and is tried again until it does. */
 class RealmPipeline {
-  private readonly runtime: Runtime;
-  private readonly realm: Realm;
-  private readonly owner: string;
   private readonly stopping = new AbortController();
   private readonly starting: Promise<void>;
   private running: { readonly pipeline: Pipeline; readonly queue: JobQueue } | undefined;
 
-  /** `owner`: unique to this process. */
-  constructor(runtime: Runtime, realm: Realm, owner: string) {
-    this.runtime = runtime;
-    this.realm = realm;
-    this.owner = owner;
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly realm: Realm,
+    /** Unique to this process. */
+    private readonly owner: string,
+  ) {
     this.starting = this.start();
   }
 

@@ -3,7 +3,7 @@
  * After the first failure nothing more is started; it is thrown when what runs has ended.
  */
 export async function runPool<Item>(
-  items: AsyncIterable<Item>,
+  items: AsyncIterable<Item> | Iterable<Item>,
   limit: number,
   work: (item: Item) => Promise<void>,
   signal?: AbortSignal,

@@ -105,7 +105,7 @@ async function deleteTestData(
       if (await unlessGone(deleteOne(id))) deleted++;
       options.on_progress(++done);
     };
-    await runPool(each(ids), CONCURRENCY, work, options.signal);
+    await runPool(ids, CONCURRENCY, work, options.signal);
     return deleted;
   };
   const environment = 'test';
@@ -115,10 +115,6 @@ async function deleteTestData(
   const listings = await deleteAll(found.listings, (id) => deleteListing(deps, context, { environment, id }));
   const media = await deleteAll(found.media, (id) => deleteMedia(deps, context, { environment, id }));
   return { publications, listings, media };
-}
-
-async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
-  yield* items;
 }
 
 async function unlessGone(deleting: Promise<unknown>): Promise<boolean> {
