@@ -1,129 +1,130 @@
-import type { AccountEvent } from '../../shared/catalog/account/account';
-import type { ApiKeyEvent } from '../../shared/catalog/api-key/api-key';
-import type { Category, RecordedEvent } from '../../shared/catalog/events/envelope';
-import type { ListingEvent } from '../../shared/catalog/listing/listing';
-import type { MediaEmbed } from '../../shared/catalog/media/document';
-import type { MediaEvent } from '../../shared/catalog/media/media';
-import type { PublicationEvent } from '../../shared/catalog/publication/publication';
-import type { Environment, Realm } from '../../shared/catalog/realm';
-import type { ReviewEvent } from '../../shared/catalog/review/review';
-import type { StoreEvent } from '../../shared/catalog/store/store';
-import type { AccountId, ApiKeyId, ListingId, PublicationId, StoreId } from '../../shared/kernel/ids';
-import { foldAccount } from '../views/account';
-import { foldApiKey } from '../views/api-key';
-import { foldListing, mediaIdsOfListing } from '../views/listing';
-import { embedMedia } from '../views/media';
-import { paymentMethodView } from '../views/payment-method';
-import {
-  type Attachment,
-  countReview,
-  embedListing,
-  foldPublication,
-  mediaIdsOfPublication,
-} from '../views/publication';
-import { reviewView } from '../views/review';
-import { foldStore } from '../views/store';
-import { type Occasion, unchanged } from '../views/view';
+import type { CollectionName } from '../../shared/catalog/documents';
+import type { RecordedEvent } from '../../shared/catalog/events/envelope';
+import type { EmbedsMany } from '../views/relation';
+import type { AnyDocument, Known, Occasion, View } from '../views/view';
 import type { Decoded } from './decoded';
-import { foldMediaEvent } from './fold-media';
-import { passListing, passPublication, passUses } from './pass-on';
+import { plans, viewsOf } from './plan';
+import { afterOwnEvent, idsIn, reactTo, shownOf, type Transition, withOneOfMany } from './related';
+import { useDocument, useId } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
 /**
- * Folds one event into the documents of the unit, all of which must be loaded: first the document of the event's own
- * stream, then what is made from it, each from the transition of the one before
+ * Folds one event into the documents of the unit, all of which must be loaded: first the documents of the event's own
+ * stream, then those that show them, each from the transition of the one before
  * (media → publication → listing → store, review → publication).
  */
-export function foldEvent(
-  unit: UnitOfWork,
-  recorded: RecordedEvent,
-  { category, id, realm, event }: Decoded,
-): void {
-  const occasion = { id, revision: recorded.revision, at: recorded.metadata.occurred_at };
-  const fold = folds[category];
-  if (!fold) throw new Error(`no view of ${category} events`);
-  fold(unit, event as never, occasion, realm);
-}
-
-type Fold<Event> = (unit: UnitOfWork, event: Event, occasion: Occasion, realm: Realm) => void;
-
-const folds: Partial<Record<Category, Fold<never>>> = {
-  store: foldStoreEvent,
-  listing: foldListingEvent,
-  publication: foldPublicationEvent,
-  media: (unit, event: MediaEvent, occasion, realm) =>
-    foldMediaEvent(unit, event, occasion, realm as Environment),
-  review: foldReviewEvent,
-  account: (unit, event: AccountEvent, occasion) =>
-    unit.set(
-      'accounts',
-      occasion.id,
-      foldAccount(unit.read('accounts', occasion.id), event, occasion as Occasion<AccountId>),
-    ),
-  api_key: (unit, event: ApiKeyEvent, occasion) =>
-    unit.set(
-      'api_keys',
-      occasion.id,
-      foldApiKey(unit.read('api_keys', occasion.id), event, occasion as Occasion<ApiKeyId>),
-    ),
-};
-
-function foldStoreEvent(unit: UnitOfWork, event: StoreEvent, occasion: Occasion): void {
-  const before = unit.read('stores', occasion.id);
-  unit.set('stores', occasion.id, foldStore(before, event, occasion as Occasion<StoreId>));
-  if (event.type === 'PaymentMethodAdded') {
-    const id = event.data.payment_method_id;
-    // Added once: what is there, or was removed since, comes from this very event.
-    if (unit.read('payment_methods', id) === undefined)
-      unit.set('payment_methods', id, paymentMethodView(occasion.id, event.data, occasion.at));
+export function foldEvent(unit: UnitOfWork, recorded: RecordedEvent, decoded: Decoded): void {
+  const folding = viewsOf(decoded.category);
+  if (folding.length === 0) throw new Error(`no view of ${decoded.category} events`);
+  for (const view of folding) {
+    const id = view.idOf ? view.idOf(decoded.event) : decoded.id;
+    if (id !== undefined) foldInto(unit, view, id, recorded, decoded);
   }
-  if (event.type === 'PaymentMethodRemoved') unit.set('payment_methods', event.data.payment_method_id, null);
 }
 
-function foldListingEvent(unit: UnitOfWork, event: ListingEvent, occasion: Occasion): void {
-  const before = unit.read('listings', occasion.id);
-  const { view, incomplete } = foldListing(before, event, occasion as Occasion<ListingId>, (ids, store_id) =>
-    embedsOf(unit, ids, store_id),
-  );
-  unit.set('listings', occasion.id, view, incomplete);
-  const user = { collection: 'listings', id: occasion.id, store_id: view?.keys.store_id ?? null } as const;
-  if (view !== before) passUses(unit, user, mediaIdsOfListing(before), mediaIdsOfListing(view));
-  passListing(unit, occasion.id, before, view);
+/** The document after the event, as its view alone has it; the same one where the event is part of it already. */
+export function foldedBy(
+  view: View,
+  before: Known<AnyDocument>,
+  { revision, metadata }: RecordedEvent,
+  { id, realm, event }: Decoded,
+): Known<AnyDocument> {
+  if (before === null) return null;
+  if (before && revision <= ((before.state as { revision?: number }).revision ?? -1)) return before;
+  const occasion: Occasion = { id, realm, revision, at: metadata.occurred_at };
+  return view.fold(before, event, occasion);
 }
 
-function foldPublicationEvent(unit: UnitOfWork, event: PublicationEvent, occasion: Occasion): void {
-  const { id } = occasion;
-  const before = unit.read('publications', id);
-  const after = foldPublication(
-    before,
-    event,
-    occasion as Occasion<PublicationId>,
-    (listing_id, store_id) => attachmentTo(unit, listing_id, store_id),
-    (media_ids, store_id) => embedsOf(unit, media_ids, store_id),
-  );
+function foldInto(unit: UnitOfWork, view: View, id: string, recorded: RecordedEvent, decoded: Decoded): void {
+  const { collection } = view;
+  const before = unit.read(collection, id);
+  const folded = foldedBy(view, before, recorded, decoded);
+  if (folded === before) return;
+  const { document, incomplete } = folded
+    ? afterOwnEvent(collection, before, folded, (of, other_id) => unit.read(of, other_id))
+    : { document: folded, incomplete: [] };
+  unit.set(collection, id, document, incomplete);
+  for (const relation of plans[collection].embedsMany) indexUses(unit, relation, id, before, document);
+  propagate(unit, collection, id, before, document);
+  // What too many embed was swept before.
+  if (plans[collection].embeddedMany.length > 0 && !unit.isCrowded(id))
+    for (const user of unit.usersOf(id)) embedInto(unit, user, collection, id, document);
+}
+
+/** A document that embeds others. */
+export interface User {
+  readonly collection: CollectionName;
+  readonly id: string;
+}
+
+/** Brings a document into one that embeds it; again changes nothing more, as an embed gives way only to a newer one. */
+export function embedInto(
+  unit: UnitOfWork,
+  user: User,
+  collection: CollectionName,
+  id: string,
+  other: Known<AnyDocument>,
+): void {
+  const before = unit.read(user.collection, user.id);
+  if (!before) return;
+  let after = before;
+  for (const relation of plans[collection].embeddedMany)
+    if (relation.in === user.collection) after = withOneOfMany(after, relation, id, other);
   if (after === before) return;
-  unit.set('publications', id, after);
-  const user = { collection: 'publications', id, store_id: after?.keys.store_id ?? null } as const;
-  passUses(unit, user, mediaIdsOfPublication(before), mediaIdsOfPublication(after));
-  passPublication(unit, id, before, after);
+  unit.set(user.collection, user.id, after);
+  // Others show how many it embeds, not which.
+  if (after.body !== before.body) propagate(unit, user.collection, user.id, before, after);
 }
 
-function foldReviewEvent(unit: UnitOfWork, event: ReviewEvent, { id }: Occasion): void {
-  // Written once: a review that is there was counted before, for the publication's document is written first.
-  if (unit.read('reviews', id) !== undefined) return;
-  unit.set('reviews', id, reviewView(id, event.data));
-  unit.react('publications', event.data.publication_id, (view) => unchanged(countReview(view, event.data)));
+/** Tells the documents that count or list this one of its change, and those that count or list them in turn. */
+function propagate(
+  unit: UnitOfWork,
+  collection: CollectionName,
+  id: string,
+  before: Known<AnyDocument>,
+  after: Known<AnyDocument>,
+): void {
+  const transition = { before: shownOf(collection, before), after: shownOf(collection, after) };
+  if (isShownAlike(transition)) return;
+  for (const parents of plans[collection].parents)
+    for (const parent_id of parentIds(transition, parents.by)) {
+      const parent = unit.react(parents.collection, parent_id, (known) =>
+        reactTo(parents, parent_id, known, id, transition),
+      );
+      propagate(unit, parents.collection, parent_id, parent.before, parent.after);
+    }
 }
 
-/** Where a publication is put: a deleted listing, or another store's, is none. */
-function attachmentTo(unit: UnitOfWork, listing_id: string | null, store_id: string): Attachment {
-  const view = listing_id === null ? null : unit.read('listings', listing_id);
-  const listing = view?.state.listing ?? null;
-  if (view === null || (listing && listing.store_id !== store_id)) return { listing_id: null, embed: null };
-  return { listing_id, embed: listing && embedListing(listing) };
+/** Whether others show the document as before: they see its keys and body, not what it embeds or lists. */
+function isShownAlike({ before, after }: Transition): boolean {
+  return before?.keys === after?.keys && before?.body === after?.body;
 }
 
-/** Those of the media that are there; what comes later brings itself in. */
-function embedsOf(unit: UnitOfWork, media_ids: readonly string[], store_id: string): MediaEmbed[] {
-  return media_ids.flatMap((id) => embedMedia(unit.read('media', id), store_id) ?? []);
+function parentIds({ before, after }: Transition, by: string): Set<string> {
+  const values = [before?.keys[by], after?.keys[by]];
+  return new Set(values.filter((value) => typeof value === 'string'));
+}
+
+/**
+ * Says in the reverse index what the document lists now. An entry that is beyond the event was written by a worker that
+ * folds the same events and is further on: it is left as it is.
+ */
+function indexUses(
+  unit: UnitOfWork,
+  relation: EmbedsMany,
+  id: string,
+  before: Known<AnyDocument>,
+  after: Known<AnyDocument>,
+): void {
+  const { collection } = relation.index;
+  const listed = idsIn(relation, before);
+  const lists = idsIn(relation, after);
+  if (listed === lists) return;
+  const set = (target_id: string, use: AnyDocument | null): void => {
+    const use_id = useId(target_id, id);
+    if (!unit.isBeyond(collection, use_id)) unit.set(collection, use_id, use);
+  };
+  for (const target_id of listed) if (!lists.includes(target_id)) set(target_id, null);
+  for (const target_id of lists)
+    if (!listed.includes(target_id)) set(target_id, useDocument(relation, after!, target_id, id));
 }

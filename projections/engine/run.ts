@@ -4,10 +4,9 @@ import type { ParkedStream, ViewVersion } from '../../shared/ports/view-store';
 import { decoded } from './decoded';
 import { LostRaceError, PoisonError, reasonOf } from './errors';
 import { foldEvent } from './fold';
-import { refill } from './refill';
-import { type Sweep, sweepFor, sweepPublications } from './sweep';
-import { type MediaSweep, mediaSweepFor, sweepMedia } from './sweep-media';
-import { loadTouched } from './touched';
+import { loadFor } from './load';
+import { recomputeEntries } from './recompute';
+import { type InChunk, sweep, sweepFor } from './sweep';
 import { UnitOfWork } from './unit-of-work';
 
 export interface RunOptions {
@@ -24,7 +23,7 @@ export interface RunOptions {
   readonly onParked?: (parked: ParkedStream) => void;
   /** The parked stream whose waiting events, and no others, are folded now; the checkpoint stays where it is. */
   readonly late?: StreamName;
-  /** A media that more refer to is swept; default 1,000. */
+  /** What more documents embed is swept; default 1,000. */
   readonly users_max?: number;
 }
 
@@ -111,15 +110,15 @@ export class LaneRun {
 
   /** Writes what was folded; `to` is at or beyond the last event taken, with none of the lane's in between. */
   async flush(to: Position, streams: ParkingChanges = {}): Promise<void> {
-    await refill(this.unit);
+    await recomputeEntries(this.unit);
     await this.apply(this.unit, this.stored, to, streams);
     this.stored = to;
     this.folded = to;
   }
 
-  /** Lets go of the documents in memory that are written; a long run calls it after a flush where they are too many. */
-  forgetAll(): void {
-    this.unit.forgetAll();
+  /** Evicts documents from memory. A long run calls it after a flush where they are too many. */
+  evictAll(): void {
+    this.unit.evictAll();
   }
 
   private async fold(event: RecordedEvent): Promise<void> {
@@ -148,47 +147,33 @@ export class LaneRun {
   }
 
   private load(events: readonly RecordedEvent[]): Promise<void> {
-    return loadTouched(this.unit, events, this.options.users_max ?? USERS_MAX);
+    return loadFor(this.unit, events, this.options.users_max ?? USERS_MAX);
   }
 
-  /** Sweeps what the event at `index` calls for, and gives how many events that stands for. */
+  /**
+   * Sweeps what the event at `index` calls for, and gives how many events that stands for. What came before must be
+   * stored, for a sweep reads what it changes from the store.
+   */
   private async sweepBefore(events: readonly RecordedEvent[], index: number): Promise<number> {
-    const listing = sweepFor(this.unit, events, index);
-    if (listing) await this.sweep(listing);
-    const media = listing ? undefined : mediaSweepFor(this.unit, events, index);
-    if (media) await this.sweepMedia(media);
-    return (listing ?? media)?.length ?? 0;
+    const due = sweepFor(this.unit, events, index);
+    if (!due) return 0;
+    await this.flush(this.folded);
+    await sweep(due, (guarded, fold) => this.writeChunk(guarded, fold));
+    return due.length;
   }
 
-  private async sweepMedia(sweep: MediaSweep): Promise<void> {
-    await this.flush(this.folded);
-    let at = this.stored;
-    const openUnit = async (): Promise<UnitOfWork> => {
-      if (this.options.late) at = await this.options.version.checkpoint(this.options.lane);
-      return this.openUnit({ limit: at, again: true });
-    };
-    await sweepMedia(sweep, openUnit, async (unit) => {
-      await refill(unit);
-      await this.apply(unit, at, at, {});
-    });
-    // Listings and stores were written, too.
-    this.unit.forgetAll();
-  }
-
-  /** What came before must be stored, for the publications are read from the store. */
-  private async sweep(sweep: Sweep): Promise<void> {
-    await this.flush(this.folded);
+  private async writeChunk(guarded: boolean, fold: Parameters<InChunk>[1]): ReturnType<InChunk> {
     const { version, lane, late } = this.options;
-    const seen = await sweepPublications(
-      sweep,
-      () => this.openUnit(),
-      async (unit) => {
-        // A lane moves on while a stream is retried; what a sweep writes does not depend on how far it is.
-        const at = late ? await version.checkpoint(lane) : this.stored;
-        await this.apply(unit, at, at, {});
-      },
-    );
-    this.unit.forget('publications', seen);
+    // A lane moves on while a stream is retried. What an unguarded chunk writes does not depend on how far it is.
+    const standing = async () => (late ? version.checkpoint(lane) : this.stored);
+    const limit = guarded ? await standing() : undefined;
+    const unit = this.openUnit(limit === undefined ? {} : { limit, again: true });
+    const chunk = await fold(unit);
+    await recomputeEntries(unit);
+    const at = limit ?? (await standing());
+    await this.apply(unit, at, at, {});
+    this.unit.evictThoseOf(unit);
+    return chunk;
   }
 
   private async apply(

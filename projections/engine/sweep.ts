@@ -1,26 +1,40 @@
-import type { RecordedEvent } from '../../shared/catalog/events/envelope';
-import type { Listing, ListingEvent } from '../../shared/catalog/listing/listing';
-import { evolveListing } from '../../shared/catalog/listing/listing';
-import type { ListingId } from '../../shared/kernel/ids';
-import { publicationTotals } from '../views/listing';
-import { withListing } from '../views/publication';
+import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
+import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
+import type { ViewQuery } from '../../shared/ports/view-store';
+import type { EmbedsOne, ReverseIndex } from '../views/relation';
+import type { AnyDocument, Known } from '../views/view';
 import { decodedOrNothing } from './decoded';
 import { LostRaceError } from './errors';
+import { embedInto, foldedBy } from './fold';
+import { loadUsers } from './load';
+import { plans, viewsOf } from './plan';
+import { shownOf, withOne } from './related';
+import { userOf, whereUsed } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
-/** A change of a listing that each of its publications shows. */
+/**
+ * A change of a document that is brought into all that embed it before the document itself changes, chunk by chunk.
+ * Doing it again, or a part of it, changes nothing more: an embed gives way only to a newer one.
+ */
 export interface Sweep {
-  readonly listing_id: string;
+  readonly collection: CollectionName;
+  readonly id: string;
   /** As the events leave it; null where they delete it. */
-  readonly listing: Listing | null;
-  readonly position: RecordedEvent['position'];
+  readonly document: Known<AnyDocument>;
+  /** Positions of the first and the last event that it stands for. */
+  readonly first: Position;
+  readonly last: Position;
   /** How many events at the head of those looked at it stands for: a patch writes several at once. */
   readonly length: number;
+  readonly embeddedOnce: readonly EmbedsOne[];
+  /** Where it is crowded: the reverse indexes that say what embeds it. */
+  readonly indexes: readonly ReverseIndex[];
+  readonly store_id: string | null;
 }
 
 const CHUNK = 500;
 
-/** A patch gives a few events; a longer run of one listing's events is swept in parts. */
+/** A patch gives a few events; a longer run of one document's events is swept in parts. */
 const LENGTH_MAX = 16;
 
 /** The sweep that the event at `index` calls for, taken together with those of the same stream right behind it. */
@@ -29,65 +43,93 @@ export function sweepFor(
   events: readonly RecordedEvent[],
   index: number,
 ): Sweep | undefined {
-  const first = listingEvent(events[index]);
-  if (!first) return undefined;
-  const view = unit.read('listings', first.id);
-  if (!view) return undefined;
-  const totals = publicationTotals(view.state.facets);
-  if (totals.public + totals.private === 0) return undefined;
+  const decoded = decodedOrNothing(events[index]!);
+  const view = decoded && viewsOf(decoded.category)[0];
+  if (!decoded || !view) return undefined;
+  const { category, id } = decoded;
+  const { collection } = view;
+  const before = unit.read(collection, id);
+  const embeddedOnce = before
+    ? plans[collection].embeddedOnce.filter((relation) => relation.embeddedIn(before) > 0)
+    : [];
+  const indexes = unit.isCrowded(id)
+    ? [...new Set(plans[collection].embeddedMany.map((relation) => relation.index))]
+    : [];
+  if (embeddedOnce.length === 0 && indexes.length === 0) return undefined;
 
-  const before = view.state.listing;
-  let state: ReturnType<typeof evolveListing> = before
-    ? { tag: 'present', listing: before }
-    : { tag: 'absent' };
-  let position = events[index]!.position;
+  let document = before;
   let length = 0;
   for (const recorded of events.slice(index, index + LENGTH_MAX)) {
-    const next = listingEvent(recorded);
-    if (next?.id !== first.id) break;
-    if (recorded.revision > view.state.revision)
-      state = evolveListing(state, next.event, first.id, recorded.metadata.occurred_at);
-    position = recorded.position;
+    const next = decodedOrNothing(recorded);
+    if (next?.category !== category || next.id !== id) break;
+    document = foldedBy(view, document, recorded, next);
     length++;
   }
-  const listing = state.tag === 'present' ? state.listing : null;
-  const nothingNew = listing === before || state.tag === 'absent';
-  return nothingNew ? undefined : { listing_id: first.id, listing, position, length };
+  if (document === before) return undefined;
+  const store_id = (document ?? before)?.keys.store_id ?? null;
+  return {
+    ...{ collection, id, document, length, embeddedOnce, indexes },
+    first: events[index]!.position,
+    last: events[index + length - 1]!.position,
+    store_id: store_id === null ? null : String(store_id),
+  };
 }
 
-/**
- * Brings a listing's change into its publications, chunk by chunk; `openUnit` gives a fresh unit and `write` applies
- * one. Doing it again, or a part of it, changes nothing more: an embed gives way only to a newer one.
- * Gives the ids of the publications that were looked at.
- */
-export async function sweepPublications(
-  { listing_id, listing, position }: Sweep,
-  openUnit: () => UnitOfWork,
-  write: (unit: UnitOfWork) => Promise<void>,
-): Promise<string[]> {
-  const seen: string[] = [];
+/** Folds a chunk in a fresh unit and writes it; `guarded` where parents of what is changed take part. */
+export type InChunk = (
+  guarded: boolean,
+  fold: (unit: UnitOfWork) => Promise<StoredDocument[]>,
+) => Promise<StoredDocument[]>;
+
+export async function sweep(swept: Sweep, inChunk: InChunk): Promise<void> {
+  for (const relation of swept.embeddedOnce)
+    await inChunks(async (page) => inChunk(false, (unit) => embedOnce(unit, relation, swept, page)));
+  for (const index of swept.indexes)
+    await inChunks(async (page) => inChunk(true, (unit) => embedInUsers(unit, index, swept, page)));
+}
+
+type Page = { readonly after_id?: string; readonly limit: number };
+
+async function inChunks(next: (page: Page) => Promise<StoredDocument[]>): Promise<void> {
   for (let after_id: string | undefined; ; ) {
-    const unit = openUnit();
-    const page = { where: { listing_id }, limit: CHUNK, ...(after_id === undefined ? {} : { after_id }) };
-    const chunk = await unit.version.scan('publications', page);
-    unit.begin({ position });
-    for (const stored of chunk) {
-      unit.adopt('publications', stored);
-      const view = unit.read('publications', stored.id);
-      if (!view) throw new LostRaceError(`publication ${stored.id} was deleted meanwhile`);
-      unit.set('publications', stored.id, withListing(view, listing_id, listing));
-      seen.push(stored.id);
-    }
-    await write(unit);
+    const chunk = await next({ limit: CHUNK, ...(after_id === undefined ? {} : { after_id }) });
     after_id = chunk.at(-1)?.id;
-    if (chunk.length < CHUNK || after_id === undefined) return seen;
+    if (chunk.length < CHUNK || after_id === undefined) return;
   }
 }
 
-function listingEvent(
-  recorded: RecordedEvent | undefined,
-): { readonly id: ListingId; readonly event: ListingEvent } | undefined {
-  const known = recorded && decodedOrNothing(recorded);
-  if (known?.category !== 'listing') return undefined;
-  return { id: known.id as ListingId, event: known.event as ListingEvent };
+async function embedOnce(
+  unit: UnitOfWork,
+  relation: EmbedsOne,
+  { collection, id, document, last }: Sweep,
+  page: Page,
+): Promise<StoredDocument[]> {
+  const where: ViewQuery['where'] = { [relation.by]: id };
+  const chunk = await unit.version.scan(relation.in, { where, ...page });
+  unit.begin({ position: last });
+  for (const stored of chunk) {
+    unit.adopt(relation.in, stored);
+    const before = unit.read(relation.in, stored.id);
+    if (!before) throw new LostRaceError(`${relation.in} ${stored.id} was deleted meanwhile`);
+    unit.set(relation.in, stored.id, withOne(before, relation, id, shownOf(collection, document)));
+  }
+  return chunk;
+}
+
+async function embedInUsers(
+  unit: UnitOfWork,
+  index: ReverseIndex,
+  { collection, id, document, first, store_id }: Sweep,
+  page: Page,
+): Promise<StoredDocument[]> {
+  const uses = await unit.version.scan(index.collection, {
+    where: whereUsed(index, id, store_id ?? ''),
+    ...page,
+  });
+  const users = uses.flatMap((use) => (use.document ? [userOf(use.document)] : []));
+  await loadUsers(unit, users);
+  // Before the event itself, which is still to reach the store that all these are in.
+  unit.begin({ position: first - 1n });
+  for (const user of users) embedInto(unit, user, collection, id, document);
+  return uses;
 }

@@ -1,4 +1,4 @@
-import type { CollectionName, DocumentOf, StoredDocument } from '../../shared/catalog/documents';
+import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
 import {
   type Position,
   type RecordedEvent,
@@ -6,36 +6,25 @@ import {
   type StreamName,
 } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
-import type { MediaUser } from '../../shared/catalog/media/use-document';
 import type { DocumentWrite, ViewVersion } from '../../shared/ports/view-store';
 import { ALL_PARTS } from '../../shared/ports/view-store';
-import { mediaOfUse } from '../views/media-use';
-import type { EntryList, Known, Reaction, View } from '../views/view';
+import type { AnyDocument, Known } from '../views/view';
 import { LostRaceError } from './errors';
+import type { User } from './fold';
+import { type List, PHASES, plans, reverseIndexes } from './plan';
+import type { Reaction } from './related';
 import { type LatePositions, standingOf, withoutRepair } from './repair';
+import { targetOfUse, userOf } from './reverse-index';
 import {
   absent,
   asWritten,
   COMPLETE,
-  ENTRY_LISTS,
   incompleteAfter,
   keyOf,
   textOf,
   toWrite,
   type WorkingDocument,
 } from './working-document';
-
-/**
- * Aggregates first, what they are made of last: while a publication's document is not written, its old state is
- * there to tell again what an event did to the aggregates; and once it is written, they are too. A repeat after a
- * crash between two phases therefore finds, for every event, either the transition or no need for it.
- */
-const PHASES: readonly (readonly CollectionName[])[] = [
-  ['stores', 'media_uses'],
-  ['listings'],
-  ['publications'],
-  ['media', 'reviews', 'payment_methods', 'accounts', 'api_keys'],
-];
 
 export interface UnitOptions {
   /** Streams that are parked: what documents carry about them is kept. */
@@ -53,11 +42,11 @@ export class UnitOfWork {
   private readonly documents = new Map<CollectionName, Map<string, WorkingDocument>>();
   /** What the event at hand has changed, as it was before it. */
   private readonly journal = new Map<string, WorkingDocument>();
-  /** The ids of the uses that are here, by media. */
-  private readonly uses = new Map<string, Set<string>>();
+  /** The ids of the reverse indexes' documents that are here, by what they say is used. */
+  private readonly uses = new Map<string, Map<string, CollectionName>>();
   private readonly crowded = new Set<string>();
   /** Lists that a retry which broke off may know more of than the documents that they are of: not done with one write. */
-  private readonly unsettled = new Map<string, ReadonlySet<EntryList>>();
+  private readonly unsettled = new Map<string, ReadonlySet<List>>();
   private event: Pick<RecordedEvent, 'position'> = { position: START };
   private text = 0;
 
@@ -80,14 +69,15 @@ export class UnitOfWork {
   adopt(collection: CollectionName, stored: StoredDocument): void {
     const { position, late } = standingOf(stored);
     const { late: repair } = this.options;
-    const { document, id } = stored;
+    const { id } = stored;
     // A batch beyond the checkpoint is half written: entries could not be completed from the stored documents. What is
     // deleted stays so, whoever sees it first, and has no state to keep its place in that a retry ran ahead of.
-    if (document && repair?.limit !== undefined && position > repair.limit)
+    if (stored.document && repair?.limit !== undefined && position > repair.limit)
       throw new LostRaceError('the lane is ahead of its checkpoint');
-    const view = document && { ...document, state: withoutRepair(document.state) };
-    this.text += textOf(view);
-    const lists = repair !== undefined && late.has(repair.stream) ? ENTRY_LISTS[collection] : undefined;
+    const document = stored.document && { ...stored.document, state: withoutRepair(stored.document.state) };
+    this.text += textOf(document);
+    const again = repair !== undefined && late.has(repair.stream) && plans[collection].lists.length > 0;
+    const lists = again ? new Set(plans[collection].lists) : undefined;
     if (lists) this.unsettled.set(`${collection}/${id}`, lists);
     this.admit({
       collection,
@@ -95,8 +85,8 @@ export class UnitOfWork {
       expected: stored.position,
       position,
       late: this.keptLate(late),
-      view,
-      stored: view,
+      document,
+      stored: document,
       dirty: lists !== undefined,
       // Since the retry that broke off here, others may have completed its entries from documents not yet retried.
       incomplete: lists ?? COMPLETE,
@@ -119,7 +109,7 @@ export class UnitOfWork {
   noteIncluded({ stream, position }: Pick<RecordedEvent, 'stream' | 'position'>): void {
     for (const documents of this.documents.values())
       for (const [id, working] of documents) {
-        if (working.position < position || !working.view || working.late.has(stream)) continue;
+        if (working.position < position || !working.document || working.late.has(stream)) continue;
         const late = new Map([...working.late, [stream, working.position]]);
         documents.set(id, { ...working, late, dirty: true });
       }
@@ -129,24 +119,25 @@ export class UnitOfWork {
     return this.collection(collection).has(id);
   }
 
-  /** Whether more refer to the media than are taken into memory at once. */
-  isCrowded(media_id: string): boolean {
-    return this.crowded.has(media_id);
+  /** Whether more documents embed this one than are taken into memory at once. */
+  isCrowded(id: string): boolean {
+    return this.crowded.has(id);
   }
 
-  markCrowded(media_id: string): void {
-    this.crowded.add(media_id);
+  markCrowded(id: string): void {
+    this.crowded.add(id);
   }
 
-  /** What refers to the media, as far as the uses are here. */
-  usersOf(media_id: string): MediaUser[] {
-    return [...(this.uses.get(media_id) ?? [])].flatMap(
-      (id) => this.read('media_uses', id)?.state.used_by ?? [],
-    );
+  /** What embeds the document, as far as the reverse index is here. */
+  usersOf(id: string): User[] {
+    return [...(this.uses.get(id) ?? [])].flatMap(([use_id, collection]) => {
+      const use = this.read(collection, use_id);
+      return use ? [userOf(use)] : [];
+    });
   }
 
-  read<Name extends CollectionName>(collection: Name, id: string): Known<DocumentOf<Name>> {
-    return this.working(collection, id).view as Known<DocumentOf<Name>>;
+  read(collection: CollectionName, id: string): Known<AnyDocument> {
+    return this.working(collection, id).document;
   }
 
   /** Whether the document knows more than the event at hand. */
@@ -154,32 +145,32 @@ export class UnitOfWork {
     return this.working(collection, id).position > this.event.position;
   }
 
-  /** A change that the view itself guards, by its own stream's revision. */
+  /** A change that can be made again: by an event of the document's own stream, or of one that it embeds. */
   set(
     collection: CollectionName,
     id: string,
-    view: Known<View>,
-    incomplete: readonly EntryList[] = [],
+    document: Known<AnyDocument>,
+    incomplete: readonly List[] = [],
   ): void {
     const before = this.working(collection, id);
-    this.change(before, view, incomplete, before.late);
+    this.change(before, { document, incomplete }, before.late);
   }
 
   /**
-   * A change that another stream's event makes to an aggregate, once: not where the event is part of it already.
-   * Gives the view before and after.
+   * A change that another stream's event makes to a parent, once: not where the event is part of it already.
+   * Gives the document before and after.
    */
-  react<Name extends CollectionName>(
-    collection: Name,
+  react(
+    collection: CollectionName,
     id: string,
-    change: (view: Known<DocumentOf<Name>>) => Reaction<Known<DocumentOf<Name>>>,
-  ): { readonly before: Known<DocumentOf<Name>>; readonly after: Known<DocumentOf<Name>> } {
+    change: (document: Known<AnyDocument>) => Reaction,
+  ): { readonly before: Known<AnyDocument>; readonly after: Known<AnyDocument> } {
     const working = this.working(collection, id);
-    const before = this.read(collection, id);
+    const before = working.document;
     if (!this.admits(working)) return { before, after: before };
-    const { view, incomplete } = change(before);
-    this.change(working, view, incomplete, this.lateAfter(working));
-    return { before, after: view };
+    const reaction = change(before);
+    this.change(working, reaction, this.lateAfter(working));
+    return { before, after: reaction.document };
   }
 
   /** All that are to be written. */
@@ -206,8 +197,8 @@ export class UnitOfWork {
   }
 
   /** The completed list of entries, which ends the need for it. */
-  complete(collection: CollectionName, id: string, view: View): void {
-    this.collection(collection).set(id, { ...this.working(collection, id), view, incomplete: COMPLETE });
+  complete(collection: CollectionName, id: string, document: AnyDocument): void {
+    this.collection(collection).set(id, { ...this.working(collection, id), document, incomplete: COMPLETE });
   }
 
   /** Every changed document, in the order in which they must land. */
@@ -224,20 +215,24 @@ export class UnitOfWork {
         if (working.dirty) documents.set(id, asWritten(working, this.unsettled.get(keyOf(working))));
   }
 
-  /** Lets go of documents; those that are not written yet stay. */
-  forget(collection: CollectionName, ids: Iterable<string>): void {
+  /** Evicts from memory what the other unit has read, for that may have written it. Keeps unsaved changes. */
+  evictThoseOf(other: UnitOfWork): void {
+    for (const [collection, documents] of other.documents) this.evict(collection, documents.keys());
+  }
+
+  /** Evicts all documents from memory but those with unsaved changes. */
+  evictAll(): void {
+    for (const [collection, documents] of this.documents) this.evict(collection, [...documents.keys()]);
+    this.text = 0;
+  }
+
+  private evict(collection: CollectionName, ids: Iterable<string>): void {
     const documents = this.collection(collection);
     for (const id of ids) {
       if (documents.get(id)?.dirty) continue;
       documents.delete(id);
-      if (collection === 'media_uses') this.uses.get(mediaOfUse(id))?.delete(id);
+      if (reverseIndexes.has(collection)) this.uses.get(targetOfUse(id))?.delete(id);
     }
-  }
-
-  /** Lets go of all that is written. */
-  forgetAll(): void {
-    for (const [name, documents] of this.documents) this.forget(name, [...documents.keys()]);
-    this.text = 0;
   }
 
   private admits(working: WorkingDocument): boolean {
@@ -253,25 +248,20 @@ export class UnitOfWork {
     return late ? new Map([...working.late, [late.stream, this.event.position]]) : working.late;
   }
 
-  private change(
-    before: WorkingDocument,
-    view: Known<View>,
-    incomplete: readonly EntryList[],
-    late: LatePositions,
-  ): void {
+  private change(before: WorkingDocument, { document, incomplete }: Reaction, late: LatePositions): void {
     // Entries that are to be completed take in whatever happens until then, so the position must too.
-    const untouched = view === before.view && incomplete.length === 0 && before.incomplete.size === 0;
-    if (untouched || (view === undefined && before.view === undefined)) return;
-    if (before.view === undefined) this.text += textOf(view);
+    const untouched = document === before.document && incomplete.length === 0 && before.incomplete.size === 0;
+    if (untouched || (document === undefined && before.document === undefined)) return;
+    if (before.document === undefined) this.text += textOf(document);
     const key = keyOf(before);
     if (!this.journal.has(key)) this.journal.set(key, before);
     this.collection(before.collection).set(before.id, {
       ...before,
-      view,
+      document,
       late,
       position: greatest([this.event.position, before.position]),
       dirty: true,
-      incomplete: incompleteAfter(before, view, incomplete),
+      incomplete: incompleteAfter(before, document, incomplete),
     });
   }
 
@@ -280,12 +270,12 @@ export class UnitOfWork {
     return new Map([...late].filter(([stream]) => this.options.parked.has(stream)));
   }
 
-  private admit(document: WorkingDocument): void {
-    const { collection, id } = document;
-    this.collection(collection).set(id, document);
-    if (collection !== 'media_uses') return;
-    const media_id = mediaOfUse(id);
-    this.uses.set(media_id, (this.uses.get(media_id) ?? new Set()).add(id));
+  private admit(working: WorkingDocument): void {
+    const { collection, id } = working;
+    this.collection(collection).set(id, working);
+    if (!reverseIndexes.has(collection)) return;
+    const target_id = targetOfUse(id);
+    this.uses.set(target_id, (this.uses.get(target_id) ?? new Map()).set(id, collection));
   }
 
   private working(collection: CollectionName, id: string): WorkingDocument {

@@ -1,7 +1,8 @@
 import type { CollectionName, ViewDocument } from '../../shared/catalog/documents';
 import { type JsonObject, type Position, START } from '../../shared/catalog/events/envelope';
 import type { DocumentWrite } from '../../shared/ports/view-store';
-import type { EntryList, Known, View } from '../views/view';
+import type { AnyDocument, Known } from '../views/view';
+import type { List } from './plan';
 import { type LatePositions, withRepair } from './repair';
 
 /** One document of a unit of work, in memory. */
@@ -13,60 +14,61 @@ export interface WorkingDocument {
   /** Of the newest event that is part of it; an event at or before is not applied to it again. */
   readonly position: Position;
   readonly late: LatePositions;
-  readonly view: Known<View>;
+  readonly document: Known<AnyDocument>;
   /** As it is stored. */
-  readonly stored: Known<View>;
+  readonly stored: Known<AnyDocument>;
   readonly dirty: boolean;
   /** Lists of entries that must be completed from the stored documents before it is written. */
-  readonly incomplete: ReadonlySet<EntryList>;
+  readonly incomplete: ReadonlySet<List>;
 }
 
-export const COMPLETE: ReadonlySet<EntryList> = new Set();
-
-/** The lists of entries of the documents that have some. */
-export const ENTRY_LISTS: Partial<Record<CollectionName, ReadonlySet<EntryList>>> = {
-  stores: new Set(['public', 'private', 'media']),
-  listings: new Set(['public', 'private']),
-};
+export const COMPLETE: ReadonlySet<List> = new Set();
 
 export const keyOf = ({ collection, id }: WorkingDocument): string => `${collection}/${id}`;
 
 /** One that is not stored. */
 export function absent(collection: CollectionName, id: string): WorkingDocument {
-  const nothing = { expected: null, position: START, late: new Map(), view: undefined, stored: undefined };
+  const nothing = {
+    expected: null,
+    position: START,
+    late: new Map(),
+    document: undefined,
+    stored: undefined,
+  };
   return { collection, id, ...nothing, dirty: false, incomplete: COMPLETE };
 }
 
 export function incompleteAfter(
   before: WorkingDocument,
-  view: Known<View>,
-  more: readonly EntryList[],
-): ReadonlySet<EntryList> {
-  if (view === null) return COMPLETE;
+  document: Known<AnyDocument>,
+  more: readonly List[],
+): ReadonlySet<List> {
+  if (document === null) return COMPLETE;
   return more.length === 0 ? before.incomplete : new Set([...before.incomplete, ...more]);
 }
 
 /** About how much memory the document takes, in characters: a few texts make up nearly all of it. */
-export function textOf(view: Known<View>): number {
+export function textOf(document: Known<AnyDocument>): number {
   let length = 0;
-  for (const value of Object.values(view?.body ?? {})) if (typeof value === 'string') length += value.length;
+  for (const value of Object.values(document?.body ?? {}))
+    if (typeof value === 'string') length += value.length;
   return length;
 }
 
 export function toWrite(working: WorkingDocument): DocumentWrite {
-  const { collection, id, expected, view } = working;
+  const { collection, id, expected, document } = working;
   const position = storedPosition(working);
-  if (!view) return { collection, id, expected, position, document: null };
-  const state = withRepair(view.state as JsonObject, working, position);
-  return { collection, id, expected, position, document: { ...view, state } as ViewDocument };
+  if (!document) return { collection, id, expected, position, document: null };
+  const state = withRepair(document.state as JsonObject, working, position);
+  return { collection, id, expected, position, document: { ...document, state } as ViewDocument };
 }
 
 /** As it is once its `toWrite` has landed; `unsettled` lists of entries are to be completed with the next write again. */
 export function asWritten(
   working: WorkingDocument,
-  unsettled: ReadonlySet<EntryList> = COMPLETE,
+  unsettled: ReadonlySet<List> = COMPLETE,
 ): WorkingDocument {
-  const { view: stored } = working;
+  const { document: stored } = working;
   const again = { dirty: unsettled.size > 0, incomplete: unsettled };
   return { ...working, expected: storedPosition(working), stored, ...again };
 }

@@ -84,7 +84,7 @@ export class LogFold {
       if (end > run.checkpoint) await run.flush(end);
     }
     if (this.sum('size') > KEPT_MAX || this.sum('textLength') >= TEXT_MAX)
-      for (const run of this.runs) run.forgetAll();
+      for (const run of this.runs) run.evictAll();
   }
 
   private isFull(): boolean {

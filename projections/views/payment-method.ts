@@ -2,19 +2,26 @@ import {
   type PaymentMethodDocument,
   paymentMethodKeys,
 } from '../../shared/catalog/store/payment-method-document';
-import type { PaymentMethodFields } from '../../shared/catalog/store/store';
-import { paymentMethodResource } from '../../shared/catalog/store/store';
+import { paymentMethodResource, type StoreEvent } from '../../shared/catalog/store/store';
+import type { View } from './view';
 
-/** A payment method is added once and may be removed; it does not change in between. */
-export function paymentMethodView(
-  store_id: string,
-  method: PaymentMethodFields,
-  at: string,
-): PaymentMethodDocument {
-  return {
-    keys: paymentMethodKeys(store_id, method, at),
-    body: paymentMethodResource(method),
-    state: {},
-    expansions: {},
-  };
-}
+/** A payment method is part of its store's stream. It is added once and may be removed; it never changes. */
+export const paymentMethodView: View<PaymentMethodDocument, StoreEvent> = {
+  collection: 'payment_methods',
+  category: 'store',
+  idOf: (event) =>
+    event.type === 'PaymentMethodAdded' || event.type === 'PaymentMethodRemoved'
+      ? event.data.payment_method_id
+      : undefined,
+  fold: (before, event, { id: store_id, at }) => {
+    if (event.type === 'PaymentMethodRemoved') return null;
+    // What is there comes from this very event.
+    if (event.type !== 'PaymentMethodAdded' || before) return before;
+    return {
+      keys: paymentMethodKeys(store_id, event.data, at),
+      body: paymentMethodResource(event.data),
+      state: {},
+      expansions: {},
+    };
+  },
+};

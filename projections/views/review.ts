@@ -1,8 +1,11 @@
 import { type ReviewDocument, reviewKeys } from '../../shared/catalog/review/document';
-import type { ReviewFields } from '../../shared/catalog/review/review';
-import { reviewResource } from '../../shared/catalog/review/review';
+import { type ReviewEvent, reviewResource } from '../../shared/catalog/review/review';
+import type { View } from './view';
 
 /** A review is written once. */
-export function reviewView(id: string, review: ReviewFields): ReviewDocument {
-  return { keys: reviewKeys(review), body: reviewResource(id, review), state: {}, expansions: {} };
-}
+export const reviewView: View<ReviewDocument, ReviewEvent> = {
+  collection: 'reviews',
+  category: 'review',
+  fold: (before, { data }, { id }) =>
+    before ?? { keys: reviewKeys(data), body: reviewResource(id, data), state: {}, expansions: {} },
+};

@@ -32,10 +32,14 @@ const BY_MODE: Record<SortMode, SortOrder> = {
   ],
 };
 
+const FEATURED_FIRST = Object.fromEntries(
+  Object.entries(BY_MODE).map(([mode, order]) => [mode, [['featured_rank', 'asc'], ...order]]),
+) as unknown as Record<SortMode, SortOrder>;
+
 export const orderOf = (mode: SortMode): SortOrder => BY_MODE[mode];
 
 /** The one sequence of a listing's publications: featured ones first, then the others, each by `mode`. */
-export const featuredFirst = (mode: SortMode): SortOrder => [['featured_rank', 'asc'], ...BY_MODE[mode]];
+export const featuredFirst = (mode: SortMode): SortOrder => FEATURED_FIRST[mode];
 
 /** The comparison that every view store's sort agrees with; nulls first, texts by code point. */
 export function compareByOrder(

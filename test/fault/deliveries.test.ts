@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { LostRaceError } from '../../projections/engine/errors';
-import { useId } from '../../projections/views/media-use';
+import { useId } from '../../projections/engine/reverse-index';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { laneOf } from '../../shared/catalog/events/lanes';
 import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../support/folding';

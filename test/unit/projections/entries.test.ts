@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { placeEntry } from '../../../projections/views/entries';
+import { placeEntry } from '../../../projections/engine/entries';
 import { compareByOrder, orderOf } from '../../../shared/catalog/sorting';
 import { type Entry, EXPANDED_MAX } from '../../../shared/catalog/stored-document';
 
@@ -18,7 +18,7 @@ describe('the first twenty entries', () => {
           const after = price === null ? null : entry(n, price);
           if (after) all.set(after.id, after);
           else all.delete(`e${n}`);
-          const placed = placeEntry(list, `e${n}`, after, all.size, order);
+          const placed = placeEntry(list, `e${n}`, after, { max: EXPANDED_MAX, total: all.size, order });
           const right = [...all.values()].sort((a, b) => compareByOrder(order, a, b)).slice(0, EXPANDED_MAX);
           if (!placed.incomplete) expect(placed.list).toEqual(right);
           list = right;
@@ -30,7 +30,11 @@ describe('the first twenty entries', () => {
   test('are read anew only where an unknown one may come in', () => {
     const full = Array.from({ length: EXPANDED_MAX }, (_, n) => entry(n, n));
     const place = (n: number, price: number | null, total: number) =>
-      placeEntry(full, `e${n}`, price === null ? null : entry(n, price), total, order).incomplete;
+      placeEntry(full, `e${n}`, price === null ? null : entry(n, price), {
+        max: EXPANDED_MAX,
+        total,
+        order,
+      }).incomplete;
     expect(place(99, 5, 25)).toBe(false);
     expect(place(99, 50, 25)).toBe(false);
     expect(place(3, 0, 25)).toBe(false);

@@ -1,0 +1,49 @@
+import { compareByOrder } from '../../shared/catalog/sorting';
+import type { Entry, Key } from '../../shared/catalog/stored-document';
+import type { AnyDocument, Known } from '../views/view';
+import { type List, PHASES } from './plan';
+import { withEntries } from './related';
+import type { UnitOfWork } from './unit-of-work';
+
+/**
+ * Recomputes the lists of entries that lost one to something beyond those that are kept: an indexed read of the stored
+ * documents, corrected by those in memory.
+ */
+export async function recomputeEntries(unit: UnitOfWork): Promise<void> {
+  for (const collection of PHASES.flat().reverse())
+    for (const { id, document, incomplete } of [...unit.changed(collection)]) {
+      if (!document || incomplete.size === 0) continue;
+      let complete = document;
+      for (const list of incomplete)
+        complete = withEntries(complete, list, await firstEntries(unit, list, id, document));
+      unit.complete(collection, id, complete);
+    }
+}
+
+async function firstEntries(
+  unit: UnitOfWork,
+  { relation, part }: List,
+  id: string,
+  document: AnyDocument,
+): Promise<Entry[]> {
+  const { of, by, max } = relation;
+  const order = relation.order(document);
+  const where: Record<string, Key> = { [by]: id, ...(part === null ? {} : { visibility: part }) };
+  const belongs = (item: Known<AnyDocument>): boolean =>
+    !!item && Object.entries(where).every(([key, value]) => item.keys[key] === value);
+  const changed = [...unit.changed(of)];
+  // As many more as may turn out to have changed since they were stored.
+  const limit = max + changed.filter(({ stored }) => belongs(stored)).length;
+  const stored = await unit.version.find(of, { where, order, limit });
+  const stale = new Set(changed.map((item) => item.id));
+  const entries = stored
+    .filter((item) => !stale.has(item.id))
+    .flatMap((item) => toEntry(item.id, item.document) ?? []);
+  for (const item of changed)
+    if (belongs(item.document)) entries.push(...(toEntry(item.id, item.document) ?? []));
+  return entries.sort((a, b) => compareByOrder(order, a, b)).slice(0, max);
+}
+
+function toEntry(id: string, item: Known<AnyDocument>): Entry[] | undefined {
+  return item ? [{ id, keys: item.keys, body: item.body as Entry['body'] }] : undefined;
+}
