@@ -16,20 +16,19 @@ export interface Placement {
 }
 
 /**
- * Puts the item in its place, or takes it out where `after` is null. Gives the same list back where it neither was nor
+ * Puts the item in its place, or takes it out where there is no `entry`. Gives the same list back where it neither was nor
  * is in it.
  */
 export function placeEntry(
   list: readonly Entry[],
   id: string,
-  after: Pick<Entry, 'keys' | 'body'> | null,
+  entry: Entry | null,
   { max, total, order }: ListShape,
 ): Placement {
   const expected = Math.min(max, total);
   const before = list.find((entry) => entry.id === id);
   const others = before ? list.filter((entry) => entry !== before) : list;
-  if (!after) return { list: others, incomplete: others.length < expected };
-  const entry: Entry = { id, keys: after.keys, body: after.body };
+  if (!entry) return { list: others, incomplete: others.length < expected };
   const index = placeOf(entry, others, order);
   if (index >= max) return { list: others, incomplete: false };
   const placed = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, max);

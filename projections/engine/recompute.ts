@@ -1,8 +1,9 @@
 import { compareByOrder } from '../../shared/catalog/sorting';
 import type { Entry, Key } from '../../shared/catalog/stored-document';
+import { ALL_PARTS } from '../../shared/ports/view-store';
 import type { AnyDocument, Known } from '../views/view';
 import { type List, PHASES } from './plan';
-import { withEntries } from './related';
+import { entryOf, withEntries } from './related';
 import type { UnitOfWork } from './unit-of-work';
 
 /**
@@ -22,28 +23,24 @@ export async function recomputeEntries(unit: UnitOfWork): Promise<void> {
 
 async function firstEntries(
   unit: UnitOfWork,
-  { relation, part }: List,
+  list: List,
   id: string,
   document: AnyDocument,
 ): Promise<Entry[]> {
-  const { of, by, max } = relation;
-  const order = relation.order(document);
-  const where: Record<string, Key> = { [by]: id, ...(part === null ? {} : { visibility: part }) };
-  const belongs = (item: Known<AnyDocument>): boolean =>
+  const { of, by, max, as } = list.relation;
+  const order = list.relation.order(document);
+  const where: Record<string, Key> = { [by]: id, ...(list.part === null ? {} : { visibility: list.part }) };
+  const belongs = (item: Known<AnyDocument>): item is AnyDocument =>
     !!item && Object.entries(where).every(([key, value]) => item.keys[key] === value);
   const changed = [...unit.changed(of)];
   // As many more as may turn out to have changed since they were stored.
   const limit = max + changed.filter(({ stored }) => belongs(stored)).length;
-  const stored = await unit.version.find(of, { where, order, limit });
+  const parts = as ? ALL_PARTS : [];
+  const found = await unit.version.find(of, { where, order, limit, parts });
   const stale = new Set(changed.map((item) => item.id));
-  const entries = stored
-    .filter((item) => !stale.has(item.id))
-    .flatMap((item) => toEntry(item.id, item.document) ?? []);
-  for (const item of changed)
-    if (belongs(item.document)) entries.push(...(toEntry(item.id, item.document) ?? []));
-  return entries.sort((a, b) => compareByOrder(order, a, b)).slice(0, max);
-}
-
-function toEntry(id: string, item: Known<AnyDocument>): Entry[] | undefined {
-  return item ? [{ id, keys: item.keys, body: item.body as Entry['body'] }] : undefined;
+  const items = [...found.filter((item) => !stale.has(item.id)), ...changed];
+  return items
+    .flatMap((item) => (belongs(item.document) ? [entryOf(list, item.id, item.document)] : []))
+    .sort((a, b) => compareByOrder(order, a, b))
+    .slice(0, max);
 }

@@ -177,17 +177,17 @@ export function reactTo(
     const isIn = is !== null && (part === null || is.keys.visibility === part);
     if (!wasIn && !isIn) continue;
     const entries = entriesOf(document, list);
-    const placed = placeEntry(
-      entries,
-      id,
-      isIn ? (is as Pick<Entry, 'keys' | 'body'>) : null,
-      shapeOf(document, list),
-    );
+    const placed = placeEntry(entries, id, isIn ? entryOf(list, id, is) : null, shapeOf(document, list));
     if (placed.list !== entries) document = withEntries(document, list, placed.list);
     if (placed.incomplete) incomplete.push(list);
   }
   if (document === start) return { document: before, incomplete };
   return { document: view?.derive?.(document) ?? document, incomplete };
+}
+
+/** The document as an entry of the list. */
+export function entryOf({ relation }: List, id: string, document: AnyDocument): Entry {
+  return { id, keys: document.keys, body: relation.as?.(document) ?? (document.body as Entry['body']) };
 }
 
 function shapeOf(document: AnyDocument, { relation, part }: List) {

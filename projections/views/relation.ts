@@ -54,8 +54,8 @@ export interface ReverseIndex {
 }
 
 /**
- * `expansions[name]` are the keys and bodies of the first `max` documents of collection `of` whose key `by` is the
- * document's id: one list, or one of each visibility.
+ * `expansions[name]` are the first `max` documents of collection `of` whose key `by` is the document's id: one list, or
+ * one of each visibility. An entry is made anew when the keys or the body of what it shows change.
  */
 export interface ListsFirst {
   readonly kind: 'listsFirst';
@@ -68,6 +68,8 @@ export interface ListsFirst {
   order(document: AnyDocument): SortOrder;
   /** How many documents the list of this part is the first of. */
   total(document: AnyDocument, part: ListPart): number;
+  /** What an entry shows of a document besides its keys; its body by default. */
+  as?(listed: AnyDocument): JsonObject;
 }
 
 /** The items of a visibility, or null: all of them. */
@@ -130,6 +132,7 @@ export function listsFirst<In extends CollectionName, Of extends CollectionName>
     readonly per?: 'visibility';
     order(document: DocumentOf<In>): SortOrder;
     total(document: DocumentOf<In>, part: ListPart): number;
+    as?(listed: DocumentOf<Of>): JsonObject;
   },
 ): Relation {
   const { per, ...rest } = options;
