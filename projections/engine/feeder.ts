@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../shared/catalog/events/envelope';
+import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { laneOf } from '../../shared/catalog/events/lanes';
 import type { Realm } from '../../shared/catalog/realm';
 import { pause } from '../../shared/kernel/async';
@@ -7,11 +7,9 @@ import type { EventStore, LogBatch } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import type { ViewStore } from '../../shared/ports/view-store';
 import { reasonOf } from './errors';
-import type { FedVersions } from './fed-versions';
 import { LaneFeed } from './lane-feed';
-import { LaneProgress } from './lane-progress';
 import { takeLease } from './lease';
-import { watchForWedges } from './wedge';
+import type { FedVersions } from './versions';
 
 export interface FeederParts {
   readonly realm: Realm;
@@ -100,13 +98,12 @@ export class Feeder {
   }
 
   private async feed(until: AbortSignal): Promise<void> {
-    const { realm, queue, events, fed, log } = this.parts;
+    const { realm, queue, events, fed: lanes, log } = this.parts;
     const ended = new AbortController();
     const signal = AbortSignal.any([until, ended.signal]);
-    const lanes = new LaneProgress(fed);
     const from = await this.startingPoints();
     const feed = new LaneFeed({ realm, queue, lanes, log, signal, fed: from, ...this.times });
-    const watching = watchForWedges({ ...this.parts, feed, signal, every_ms: this.times.watch_ms });
+    const watching = this.watch(feed, signal);
     try {
       const after = feed.fedEverywhere();
       for await (const batch of events.subscribe({ after, signal, batch_size: BATCH_SIZE }))
@@ -115,6 +112,42 @@ export class Feeder {
       ended.abort();
       await Promise.all([watching, feed.ended()]);
     }
+  }
+
+  /**
+   * A queue may lose what it holds. Feeds a lane again, until `signal` aborts, when its queue is empty and its
+   * checkpoint has stood behind what was fed for two looks in a row.
+   */
+  private async watch(feed: LaneFeed, signal: AbortSignal): Promise<void> {
+    const { log, realm } = this.parts;
+    let behind: ReadonlyMap<number, Position> = new Map();
+    while (!signal.aborted) {
+      await pause(this.times.watch_ms, signal);
+      if (signal.aborted) return;
+      try {
+        behind = await this.nudgeStuckLanes(feed, behind);
+      } catch (error) {
+        log.warn({ realm, reason: reasonOf(error) }, 'the lanes could not be looked at');
+      }
+    }
+  }
+
+  /** `before`: the checkpoints at which lanes stood behind at the last look. Returns those of this look. */
+  private async nudgeStuckLanes(
+    feed: LaneFeed,
+    before: ReadonlyMap<number, Position>,
+  ): Promise<ReadonlyMap<number, Position>> {
+    const { fed, queue, log, realm } = this.parts;
+    const behind = new Map<number, Position>();
+    const active = (await fed.list()).at(-1);
+    for (const [lane, checkpoint] of ((await active?.version.checkpoints()) ?? []).entries()) {
+      if (checkpoint >= feed.fedTo(lane) || (await queue.depth(lane)) > 0) continue;
+      behind.set(lane, checkpoint);
+      if (before.get(lane) !== checkpoint) continue;
+      log.warn({ realm, lane, checkpoint: String(checkpoint) }, 'a lane lost its jobs and is fed again');
+      await feed.nudge(lane);
+    }
+    return behind;
   }
 
   /** Each lane's checkpoint in the active version; the others read the log themselves where they are behind. */

@@ -5,7 +5,7 @@ import type { AnyDocument, Known, Occasion, View } from '../views/view';
 import type { Decoded } from './decoded';
 import { plans, viewsOf } from './plan';
 import { afterOwnEvent, idsIn, reactTo, shownOf, type Transition, withOneOfMany } from './related';
-import { useDocument, useId } from './reverse-index';
+import { type User, useDocument, useId } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
 /**
@@ -49,12 +49,6 @@ function foldInto(unit: UnitOfWork, view: View, id: string, recorded: RecordedEv
   // What too many embed was swept before.
   if (plans[collection].embeddedMany.length > 0 && !unit.isCrowded(id))
     for (const user of unit.usersOf(id)) embedInto(unit, user, collection, id, document);
-}
-
-/** A document that embeds others. */
-export interface User {
-  readonly collection: CollectionName;
-  readonly id: string;
 }
 
 /** Brings a document into one that embeds it; again changes nothing more, as an embed gives way only to a newer one. */

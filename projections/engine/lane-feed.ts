@@ -5,12 +5,12 @@ import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { reasonOf } from './errors';
-import type { LaneProgress } from './lane-progress';
+import type { FedVersions } from './versions';
 
 export interface LaneFeedOptions {
   readonly realm: Realm;
   readonly queue: JobQueue;
-  readonly lanes: Pick<LaneProgress, 'reached' | 'moveOn'>;
+  readonly lanes: Pick<FedVersions, 'reached' | 'moveOn'>;
   readonly log: Logger;
   /** How far each lane was projected when the feeder began. */
   readonly fed: readonly Position[];

@@ -1,10 +1,9 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { type Decoded, decodedOrNothing } from './decoded';
-import type { User } from './fold';
 import { plans, viewsOf } from './plan';
 import { idsIn } from './related';
-import { useId, whereUsed } from './reverse-index';
+import { type User, useId, whereUsed } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
 type Ids = Map<CollectionName, Set<string>>;

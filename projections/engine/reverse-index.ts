@@ -1,11 +1,17 @@
+import type { CollectionName } from '../../shared/catalog/documents';
 import type { EmbedsMany, ReverseIndex } from '../views/relation';
 import type { AnyDocument } from '../views/view';
-import type { User } from './fold';
 
 /*
  * The reverse index of `embedsMany`: a document of its own for each use, for the same picture may be on any number of
  * publications. By these, what embeds a document is found when that changes.
  */
+
+/** A document that embeds others. */
+export interface User {
+  readonly collection: CollectionName;
+  readonly id: string;
+}
 
 export const useId = (target_id: string, user_id: string): string => `${target_id}.${user_id}`;
 export const targetOfUse = (use_id: string): string => use_id.slice(0, use_id.indexOf('.'));

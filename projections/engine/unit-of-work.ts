@@ -10,11 +10,10 @@ import type { DocumentWrite, ViewVersion } from '../../shared/ports/view-store';
 import { ALL_PARTS } from '../../shared/ports/view-store';
 import type { AnyDocument, Known } from '../views/view';
 import { LostRaceError } from './errors';
-import type { User } from './fold';
 import { type List, PHASES, plans, reverseIndexes } from './plan';
 import type { Reaction } from './related';
 import { type LatePositions, standingOf, withoutRepair } from './repair';
-import { targetOfUse, userOf } from './reverse-index';
+import { targetOfUse, type User, userOf } from './reverse-index';
 import {
   absent,
   asWritten,

@@ -4,8 +4,8 @@ import type { EventStore } from '../../shared/ports/event-store';
 import type { LaneJob } from '../../shared/ports/job-queue';
 import type { ParkedStream, ViewStore, ViewVersion } from '../../shared/ports/view-store';
 import { reasonOf } from './errors';
-import type { FedVersions } from './fed-versions';
 import { projectSpan } from './project';
+import type { FedVersions } from './versions';
 
 export interface WorkerParts {
   readonly events: EventStore;

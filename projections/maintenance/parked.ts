@@ -7,7 +7,7 @@ import type { ParkedStream, ViewStore, ViewVersion } from '../../shared/ports/vi
 import { LostRaceError, PoisonError } from '../engine/errors';
 import { projectSpan } from '../engine/project';
 import { LaneRun, parkedAt } from '../engine/run';
-import { fedVersions } from '../engine/view-schema';
+import { fedVersions } from '../engine/versions';
 import { logParked } from '../engine/worker';
 
 export interface ParkedOptions {

@@ -3,7 +3,7 @@ import { greatest } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { ParkedStream, VersionStatus, ViewStore } from '../../shared/ports/view-store';
-import { isCurrent, SCRATCH_SCHEMA } from '../engine/view-schema';
+import { isCurrent, SCRATCH_SCHEMA } from '../engine/versions';
 
 export interface LaneStatus {
   readonly lane: number;

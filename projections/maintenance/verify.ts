@@ -7,7 +7,7 @@ import type { EventStore } from '../../shared/ports/event-store';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
 import { RunningAlreadyError } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
-import { fedVersions, SCRATCH_SCHEMA } from '../engine/view-schema';
+import { fedVersions, SCRATCH_SCHEMA } from '../engine/versions';
 import { type Difference, differencesOf } from './differences';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { leaseOwner } from '../../projections/engine/lease';
-import { type Pipeline, startPipeline } from '../../projections/engine/pipeline';
+import { type Pipeline, startPipeline } from '../../projections/pipeline';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
 import type { JobQueue } from '../../shared/ports/job-queue';

@@ -1,5 +1,5 @@
 import { leaseOwner } from '../../projections/engine/lease';
-import { startPipeline } from '../../projections/engine/pipeline';
+import { startPipeline } from '../../projections/pipeline';
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { JsonObject, Position } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VIEW_SCHEMA } from '../../projections/engine/view-schema';
+import { VIEW_SCHEMA } from '../../projections/engine/versions';
 import { parked, retry, skip } from '../../projections/maintenance/parked';
 import { verify } from '../../projections/maintenance/verify';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';

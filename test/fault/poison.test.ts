@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pino from 'pino';
 import { LostRaceError } from '../../projections/engine/errors';
 import { projectSpan } from '../../projections/engine/project';
-import { VIEW_SCHEMA } from '../../projections/engine/view-schema';
+import { VIEW_SCHEMA } from '../../projections/engine/versions';
 import { projectWaiting, retry } from '../../projections/maintenance/parked';
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { laneOf } from '../../shared/catalog/events/lanes';

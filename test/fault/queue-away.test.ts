@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { startPipeline } from '../../projections/engine/pipeline';
+import { startPipeline } from '../../projections/pipeline';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';

@@ -1,6 +1,5 @@
 import { PoisonError } from '../../projections/engine/errors';
-import { FOLLOWED_WITHIN_MS } from '../../projections/engine/fed-versions';
-import { VIEW_SCHEMA } from '../../projections/engine/view-schema';
+import { FOLLOWED_WITHIN_MS, VIEW_SCHEMA } from '../../projections/engine/versions';
 import { parked } from '../../projections/maintenance/parked';
 import type { Progress } from '../../projections/maintenance/progress';
 import { rebuild, rollback } from '../../projections/maintenance/rebuild';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import type { FeederTimes } from '../../projections/engine/feeder';
-import { type Pipeline, startPipeline } from '../../projections/engine/pipeline';
+import { type Pipeline, startPipeline } from '../../projections/pipeline';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import {

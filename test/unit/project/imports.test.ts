@@ -22,6 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'projections/views': DOMAIN,
   'projections/engine': [...DOMAIN, 'shared/ports', 'projections/views'],
   'projections/maintenance': [...DOMAIN, 'shared/ports', 'projections/views', 'projections/engine'],
+  'projections/pipeline': [...DOMAIN, ...['shared/ports', 'projections/engine', 'projections/maintenance']],
   'services/command': [...SHARED, 'shared/images'],
   'services/query': SHARED,
   'services/auth': SHARED,
@@ -33,19 +34,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/boot': [
     ...SHARED,
     'shared/adapters',
-    'projections/engine',
+    ...['projections/engine', 'projections/pipeline'],
     ...['auth', 'command', 'demo', 'docs', 'media', 'metrics', 'query'].map((name) => `services/${name}`),
   ],
   'services/cli': [
     ...SHARED,
-    ...['projections/engine', 'projections/maintenance'],
+    ...['projections/engine', 'projections/maintenance', 'projections/pipeline'],
     ...['boot', 'command', 'import', 'media'].map((name) => `services/${name}`),
   ],
 };
 
 /** Imports against the rules that are still to go. */
-const PENDING =
-  /^(shared\/api\/openapi\/.* → shared\/http|projections\/engine\/pipeline.* → projections\/maintenance)\//;
+const PENDING = /^(shared\/api\/openapi\/.* → shared\/http)\//;
 
 /** Pure: kernel, catalog, and no module but zod and, for hashes, `node:crypto`. */
 const PURE = /^projections\/views\/|^shared\/catalog\//;
@@ -72,7 +72,7 @@ function importsOf(file: string): Import[] {
 
 const files = ['services', 'shared', 'projections'].flatMap(sources);
 const imports = files.flatMap(importsOf);
-const folderOf = (path: string): string => path.split('/').slice(0, 2).join('/');
+const folderOf = (path: string): string => path.replace(/\.ts$/, '').split('/').slice(0, 2).join('/');
 const isOurs = (path: string): boolean => /^(services|shared|projections)\//.test(path);
 const show = ({ from, to }: Import): string => `${from} → ${to}`;
 

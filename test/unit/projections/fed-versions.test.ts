@@ -1,5 +1,4 @@
-import { FedVersions } from '../../../projections/engine/fed-versions';
-import { VIEW_SCHEMA } from '../../../projections/engine/view-schema';
+import { FedVersions, VIEW_SCHEMA } from '../../../projections/engine/versions';
 import { MemoryViewStore } from '../../support/memory-view-store';
 import { waitFor } from '../../support/wait-for';
 

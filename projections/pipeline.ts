@@ -1,18 +1,17 @@
-import type { Realm } from '../../shared/catalog/realm';
-import { pause } from '../../shared/kernel/async';
-import type { Logger } from '../../shared/kernel/log';
-import type { System } from '../../shared/kernel/system';
-import type { EventStore } from '../../shared/ports/event-store';
-import type { JobQueue } from '../../shared/ports/job-queue';
-import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
-import { rebuild } from '../maintenance/rebuild';
-import { type PipelineStatus, readStatus } from '../maintenance/status';
-import { RunningAlreadyError, reasonOf } from './errors';
-import { FedVersions } from './fed-versions';
-import { Feeder, type FeederTimes } from './feeder';
-import { takeLease } from './lease';
-import { fedVersions, isCurrent, VIEW_SCHEMA } from './view-schema';
-import { Worker } from './worker';
+import type { Realm } from '../shared/catalog/realm';
+import { pause } from '../shared/kernel/async';
+import type { Logger } from '../shared/kernel/log';
+import type { System } from '../shared/kernel/system';
+import type { EventStore } from '../shared/ports/event-store';
+import type { JobQueue } from '../shared/ports/job-queue';
+import type { ViewStore, ViewVersion } from '../shared/ports/view-store';
+import { RunningAlreadyError, reasonOf } from './engine/errors';
+import { Feeder, type FeederTimes } from './engine/feeder';
+import { takeLease } from './engine/lease';
+import { FedVersions, fedVersions, isCurrent, VIEW_SCHEMA } from './engine/versions';
+import { Worker } from './engine/worker';
+import { rebuild } from './maintenance/rebuild';
+import { type PipelineStatus, readStatus } from './maintenance/status';
 
 export interface PipelineParts {
   readonly realm: Realm;
