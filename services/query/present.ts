@@ -7,14 +7,13 @@ import type { PublicationDocument } from '../../shared/catalog/publication/docum
 import { countFacets } from '../../shared/catalog/publication/facets';
 import { featuredFirst } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
+import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { DocumentPart } from '../../shared/ports/view-store';
-import { collectionOf, entriesShown, urlOf } from './collection';
-import type { ReadQuery } from './read-query';
-import { showsContainer, visibilitiesOf } from './visibility';
+import { entriesShown, type ReadQuery, showsContainer, visibilitiesOf } from './read';
 
 /**
- * Documents as answers. A body is stored as the storefront's view shows it; another `visibility` changes its
- * counts, and `expand` adds to it. What an expansion holds is never expanded further.
+ * Makes answers of documents. A body is stored as the storefront sees it. Another `visibility` changes its counts, and
+ * `expand` adds to it. What an expansion holds is never expanded further.
  */
 
 /** What `expand` adds to each resource (decisions §5). */
@@ -27,7 +26,7 @@ export const EXPANSIONS = {
 type Resource = keyof typeof EXPANSIONS;
 export type Presented = JsonObject | JsonText;
 
-/** The parts of a document that `present*` needs for this query. */
+/** Returns the parts of a document that `present*` needs for this query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
   const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
   const counted = resource === 'store' && query.expand.includes('media');
@@ -36,7 +35,7 @@ export function partsFor(resource: Resource, query: ReadQuery): readonly Documen
   return [...(recounted ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
-/** Nothing is added to the body: it goes out as it is stored. */
+/** Nothing is added to the body: it is sent as it is stored. */
 const TEXT_ALONE: readonly DocumentPart[] = ['json'];
 
 const EXPAND_MEDIA = { expand: 'media' };
@@ -122,4 +121,17 @@ function mediaCollection(
 ): JsonObject {
   const bodies = (media ?? []).map(({ body }) => body);
   return collectionOf(bodies, total_count ?? 0, address);
+}
+
+/** Makes an expanded collection. `url` is the read that returns all of it. */
+function collectionOf(items: readonly JsonObject[], total_count: number, url: string): JsonObject {
+  const data = items.slice(0, EXPANDED_MAX);
+  return { object: 'collection', data, total_count, has_more: total_count > data.length, url };
+}
+
+/** Returns a path below `/api` with the parameters that show the same items as the read that names it. */
+function urlOf(path: string, filter: VisibilityFilter, parameters: Record<string, string> = {}): string {
+  const query = new URLSearchParams(parameters);
+  if (filter !== 'public') query.set('visibility', filter);
+  return query.size === 0 ? path : `${path}?${query}`;
 }

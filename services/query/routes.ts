@@ -2,24 +2,19 @@ import type { ApiOperation } from '../../shared/api/operations/operation';
 import { reads } from '../../shared/api/operations/reads';
 import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
-import type { Pictures } from '../../shared/http/route';
-import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Pictures, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/view-store';
-import { readListing } from './listing';
-import { readListingPublications } from './listing-publications';
-import { readListings } from './listings';
-import { readMedia } from './media';
-import { readPaymentMethods } from './payment-methods';
-import { readPublication } from './publication';
-import { readPublications } from './publications';
-import { readRelated } from './related';
-import { readReviews } from './reviews';
-import { readSearch } from './search';
-import { readStore } from './store';
-import type { ReadSide, ReadSides } from './store-guard';
-import { readStoreListings } from './store-listings';
-import { StoreStatuses } from './store-statuses';
+import {
+  readListingPublications,
+  readListings,
+  readPaymentMethods,
+  readPublications,
+  readReviews,
+} from './lists';
+import { type ReadSide, type ReadSides, StoreStatuses } from './read';
+import { readListing, readMedia, readPublication, readStore } from './resources';
+import { readRelated, readSearch } from './search';
 import type { RecordView } from './view-counter';
 
 export interface QueryOptions {
@@ -37,7 +32,7 @@ type Read = (sides: ReadSides, request: ApiRequest) => Promise<Answer>;
 const READS: readonly (readonly [operation: ApiOperation, read: Read])[] = [
   [reads.getStore, readStore],
   [reads.searchStore, readSearch],
-  [reads.listStoreListings, readStoreListings],
+  [reads.listStoreListings, readListings],
   [reads.listPaymentMethods, readPaymentMethods],
   [reads.listListings, readListings],
   [reads.getListing, readListing],
@@ -59,5 +54,5 @@ export function queryRoutes({
 }: QueryOptions): Route[] {
   const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now, onCache) });
   const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView, pictures };
-  return READS.map(([operation, read]) => routeOf(operation, (request) => read(sides, request)));
+  return READS.map(([operation, read]) => routeOf(operation, read.bind(undefined, sides)));
 }

@@ -157,9 +157,9 @@ const replayed = (answer: KeptAnswer): KeptAnswer => ({
   headers: { ...answer.headers, 'Idempotent-Replayed': 'true' },
 });
 
-/** The request's `Idempotency-Key`; throws `malformed_request` for one of a wrong length. */
-export function idempotencyKeyOf(header: string | undefined): string | undefined {
-  if (header === undefined || (header.length >= 1 && header.length <= KEY_LENGTH_MAX)) return header;
+/** Throws `malformed_request` for an `Idempotency-Key` of a wrong length. */
+export function assertIdempotencyKey(key: string): void {
+  if (key.length >= 1 && key.length <= KEY_LENGTH_MAX) return;
   throw new CatalogError('malformed_request', {
     message: `The Idempotency-Key must have 1 to ${KEY_LENGTH_MAX} characters`,
   });

@@ -7,7 +7,7 @@ import type { KeptAnswer } from '../ports/idempotency-store';
 import { type BearerCheck, bearerIdentity, payerOf } from './auth';
 import { readBody } from './body';
 import { renderError } from './errors';
-import { fingerprintOf, type Idempotency, idempotencyKeyOf } from './idempotency';
+import { assertIdempotencyKey, fingerprintOf, type Idempotency } from './idempotency';
 import type { Limits } from './rate-limit';
 import { type Principal, requestContext } from './request';
 import { renderAnswer, sendAnswer, sendRendered } from './respond';
@@ -88,7 +88,8 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
     const request: ApiRequest = { method, principal, params, query, body, request_id, header };
-    const key = route.method === 'GET' ? undefined : idempotencyKeyOf(header('idempotency-key'));
+    const key = route.method === 'GET' ? undefined : header('idempotency-key');
+    if (key !== undefined) assertIdempotencyKey(key);
     if (key !== undefined && idempotency !== undefined)
       sendRendered(res, await answerOnce(idempotency, key, route, request, res));
     else await sendAnswer(req, res, await route.handler(request));

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
-import { relatedTiers } from '../../../services/query/related-terms';
-import { atLeast, searchTiers, wantedWords, writtenTogether } from '../../../services/query/search-terms';
-import { oneEditAway } from '../../../services/query/typos';
+import {
+  atLeast,
+  oneEditAway,
+  relatedTiers,
+  searchTiers,
+  wantedWords,
+  writtenTogether,
+} from '../../../services/query/search-terms';
 import { publicationWords, typedWords } from '../../../shared/catalog/search/words';
 import type { WordTerms } from '../../../shared/ports/view-store';
 
