@@ -1,34 +1,40 @@
 import { tokens as operations } from '../../shared/api/operations/tokens';
-import type { ApiKey } from '../../shared/catalog/api-key/api-key';
-import { hashKey } from '../../shared/catalog/api-key/api-key';
+import { type ApiKey, hashKey } from '../../shared/catalog/api-key/api-key';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import type { Authenticator } from '../../shared/http/auth';
-import { bearerOf } from '../../shared/http/auth';
+import { type Authenticator, bearerOf } from '../../shared/http/auth';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/route';
 import type { TokenClaims, TokenCodec } from '../../shared/http/tokens';
 import { parseBody } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
+import { LRUCache } from '../../shared/kernel/cache';
+import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import type { ApiKeyId } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
-import { KeyUse, type OnKeyUsed } from './key-use';
-import { BEARER_REQUIRED, KEY_INVALID, KEY_REQUIRED, type Messages, TOKEN_INVALID, worded } from './messages';
 
 export interface AuthOptions {
   readonly authenticator: Authenticator;
   readonly tokens: TokenCodec;
   readonly system: System;
-  /** Told that a key was used, at most once per key and interval; not waited for. */
+  /** Called when a key was used, at most once per key and interval. Not waited for. */
   readonly onKeyUsed?: OnKeyUsed;
 }
 
-/** `<prefix><43 base64url characters>` (decisions §2): anything else is not looked up. */
+/** `<prefix><43 base64url characters>` (decisions §2). Anything else is not looked up. */
 const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;
+
+/** The exact texts of the specification ("Authentication errors on the /auth endpoints"). */
+const KEY_REQUIRED = 'X-API-Key header required';
+const KEY_INVALID = 'Invalid API key';
+const TOKEN_INVALID = 'Invalid or expired token';
+const BEARER_REQUIRED = 'Bearer token required in Authorization header';
+
+type Messages = Partial<Record<Condition, string>>;
 
 const BAD_KEY: Messages = { key_revoked: KEY_INVALID, key_invalid: KEY_INVALID };
 const BAD_TOKEN: Messages = { token_invalid: TOKEN_INVALID, token_expired: TOKEN_INVALID };
 
 /**
- * The endpoints of `/auth` (spec, "Authentication endpoints"). A suspended account gets tokens all the same: it is
- * `/api/*` that refuses them (decisions §3).
+ * Makes the endpoints of `/auth` (spec, "Authentication endpoints"). A suspended account gets tokens all the same:
+ * `/api/*` refuses them (decisions §3).
  */
 export function authEndpoints(options: AuthOptions): AuthEndpoints {
   const use = new KeyUse(options);
@@ -39,7 +45,7 @@ export function authEndpoints(options: AuthOptions): AuthEndpoints {
   };
 }
 
-/** An API key for a token. */
+/** Exchanges an API key for a token. */
 function tokenEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
   const open: AuthEndpoint['open'] = async (header) => {
     const given = header('x-api-key') ?? '';
@@ -54,7 +60,7 @@ function tokenEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
   return { name: 'token', open };
 }
 
-/** A token for a new one of the same lifetime; the key is checked anew (decisions §7). */
+/** Exchanges a token for a new one of the same lifetime. Checks the key again (decisions §7). */
 function refreshEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
   const open: AuthEndpoint['open'] = async (header) => {
     const bearer = requireBearer(header('authorization'));
@@ -69,7 +75,7 @@ function refreshEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
   return { name: 'refresh', open };
 }
 
-/** A token's claims; that its key is gone makes it invalid too. */
+/** Returns a token's claims. A token whose key is gone is invalid too. */
 function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
   const messages: Messages = { ...BAD_TOKEN, key_revoked: TOKEN_INVALID, key_invalid: TOKEN_INVALID };
   const open: AuthEndpoint['open'] = async (header) => {
@@ -112,4 +118,54 @@ function describeClaims(claims: TokenClaims): JsonObject {
   const { api_key_id, account_id, key_type, stores, permissions, exp } = claims;
   const expires_at = timestamp(exp * 1000);
   return { valid: true, api_key_id, account_id, key_type, stores, permissions, expires_at };
+}
+
+/** Runs `check`. Replaces the message of a refusal under one of these conditions, and passes other failures on. */
+async function worded<Result>(messages: Messages, check: () => Promise<Result>): Promise<Result> {
+  try {
+    return await check();
+  } catch (error) {
+    const message = error instanceof CatalogError ? messages[error.condition] : undefined;
+    if (message === undefined) throw error;
+    throw new CatalogError((error as CatalogError).condition, { message, cause: error });
+  }
+}
+
+// --- A key's last use ---
+
+type OnKeyUsed = (api_key_id: ApiKeyId) => void | Promise<void>;
+
+/** The precision of a key's `last_used_at`. A busy key costs one write per interval. */
+const INTERVAL_MS = 5 * 60_000;
+const KEYS_MAX = 10_000;
+
+/** Calls `onKeyUsed` at most once per key and interval, going by this process's memory and by the key's own record. */
+class KeyUse {
+  private readonly system: System;
+  private readonly onKeyUsed: OnKeyUsed | undefined;
+  private readonly recorded_at_ms = new LRUCache<ApiKeyId, number>({ max: KEYS_MAX });
+
+  constructor(options: { system: System; onKeyUsed?: OnKeyUsed }) {
+    this.system = options.system;
+    this.onKeyUsed = options.onKeyUsed;
+  }
+
+  /** Records the key's last use in the background. Never throws: issuing a token must not depend on it. */
+  record(key: ApiKey): void {
+    if (this.onKeyUsed === undefined) return;
+    const now_ms = this.system.now();
+    const stored_ms = key.last_used_at === null ? 0 : Date.parse(key.last_used_at);
+    if (now_ms - Math.max(stored_ms, this.recorded_at_ms.get(key.id) ?? 0) < INTERVAL_MS) return;
+    this.recorded_at_ms.set(key.id, now_ms);
+    void this.tell(key.id);
+  }
+
+  private async tell(id: ApiKeyId): Promise<void> {
+    try {
+      await this.onKeyUsed?.(id);
+    } catch {
+      // Tried again with the key's next use.
+      this.recorded_at_ms.delete(id);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openApiDocument } from '../../shared/api/openapi/document';
+import { openApiDocument } from '../../shared/api/openapi';
 import { service } from '../../shared/api/operations/service';
 import { etagOf, sendNotModified, sendText } from '../../shared/http/respond';
 import type { PublicRoute } from '../../shared/http/route';

@@ -13,7 +13,7 @@ import type { Permission, Visibility } from '../../shared/catalog/vocabulary';
 import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { ApiRequest, Pictures } from '../../shared/http/route';
-import { parseQueryOnce } from '../../shared/http/validation';
+import { parseQuery } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
@@ -48,7 +48,7 @@ export function parseRead<Query extends ReadQuery>(
   request: ApiRequest,
   adds: readonly Expandable[],
 ): Query {
-  const query = parseQueryOnce(operation.query, request.query);
+  const query = parseQuery(operation.query, request.query);
   const { key_type, permissions } = request.principal;
   if (query.visibility !== 'public' && key_type === 'public')
     throw new CatalogError('insufficient_permissions', {

@@ -1,6 +1,6 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { methodsOfPaths } from '../api/operations';
 import type { Method } from '../api/operations/operation';
-import { surface } from '../api/surface';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
 import type { KeptAnswer } from '../ports/idempotency-store';
@@ -30,12 +30,12 @@ interface ApiOptions {
 /** Registers everything below `/api`: find the token's key → rate limit → 401 → path → permission → handler. */
 export function addApi(app: Express, { routes, authenticator, limits, idempotency }: ApiOptions): void {
   app.use(admitApi(authenticator, limits));
-  const known = Object.keys(surface).filter((path) => path.startsWith('/api/'));
+  const known = Object.keys(methodsOfPaths).filter((path) => path.startsWith('/api/'));
   for (const path of new Set([...known, ...routes.map((route) => route.path)])) {
     const entry = app.route(path);
     const served = routes.filter((route) => route.path === path);
     for (const route of served) entry[verbOf(route.method)](serveRoute(route, idempotency));
-    const methods = new Set([...(surface[path] ?? []), ...served.map((route) => route.method)]);
+    const methods = new Set([...(methodsOfPaths[path] ?? []), ...served.map((route) => route.method)]);
     entry.all(answerOtherMethods(path, [...methods]));
   }
 }

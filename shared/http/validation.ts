@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { z } from 'zod';
-import { isCommaList, type Pagination } from '../api/requests/parameters';
+import type { z } from 'zod';
+import { isCommaList, type Pagination, shapeOf } from '../api/requests/parameters';
 import type { JsonObject } from '../catalog/events/envelope';
 import { LRUCache } from '../kernel/cache';
 import { CatalogError, type Condition, type Fault } from '../kernel/errors';
@@ -81,27 +81,25 @@ function bytesOf(pair: string): Buffer {
   return Buffer.from(decoded, 'latin1');
 }
 
-/** By schema, for as long as the parameters themselves are cached. */
+/** Results by schema, for as long as the parameters themselves are cached. */
 const parsedQueries = new WeakMap<z.ZodType, WeakMap<QueryParameters, unknown>>();
-
-/** Like `parseQuery`, but parses the same parameters once: they are frozen, and schemas are pure. */
-export function parseQueryOnce<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
-  if (!Object.isFrozen(query)) return parseQuery(schema, query);
-  const parsed = parsedQueries.get(schema) ?? new WeakMap<QueryParameters, unknown>();
-  parsedQueries.set(schema, parsed);
-  const known = parsed.get(query) as Output | undefined;
-  if (known !== undefined) return known;
-  const output = parseQuery(schema, query);
-  parsed.set(query, Object.freeze(output));
-  return output;
-}
 
 /**
  * Parses a query by its schema, which gets the values as strings. Ignores parameters that the schema does not name.
  * Every fault is `invalid_query` unless a check says otherwise, also a repeated parameter that is no list and one whose
- * bytes are not UTF-8.
+ * bytes are not UTF-8. Parses the same parameters once: they are frozen, and schemas are pure. The result is frozen.
  */
 export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
+  const parsed = parsedQueries.get(schema) ?? new WeakMap<QueryParameters, unknown>();
+  parsedQueries.set(schema, parsed);
+  const known = parsed.get(query) as Output | undefined;
+  if (known !== undefined) return known;
+  const output = parseAnew(schema, query);
+  if (Object.isFrozen(query)) parsed.set(query, Object.freeze(output));
+  return output;
+}
+
+function parseAnew<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
   const input: Record<string, string> = {};
   for (const [name, parameter] of Object.entries(shapeOf(schema))) {
     const values = query[name];
@@ -119,13 +117,6 @@ export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParame
   const parsed = schema.safeParse(input, { error: describeConstraint });
   if (parsed.success) return parsed.data;
   throw faultsOf(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
-}
-
-/** Returns the fields of an object schema, under what `.refine` and `.transform` wrap around it. */
-export function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
-  if (schema instanceof z.ZodObject) return schema.shape;
-  if (schema instanceof z.ZodPipe) return shapeOf(schema.in as z.ZodType);
-  throw new TypeError('a query is checked by an object schema');
 }
 
 /** Returns `meta` of the paginated envelope. An empty list has no pages. */

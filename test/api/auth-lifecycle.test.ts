@@ -1,7 +1,7 @@
 import { reinstateAccount, suspendAccount } from '../../services/command/account';
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../services/command/api-key';
 import type { WriteContext } from '../../services/command/execute';
-import { surface } from '../../shared/api/surface';
+import { methodsOfPaths } from '../../shared/api/operations';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
@@ -43,7 +43,9 @@ describe('what becomes of keys and tokens', () => {
 
   test('without a token every endpoint of /api is 401', async () => {
     const id = shop.store_id;
-    for (const [path, methods] of Object.entries(surface).filter(([known]) => known.startsWith('/api/')))
+    for (const [path, methods] of Object.entries(methodsOfPaths).filter(([known]) =>
+      known.startsWith('/api/'),
+    ))
       for (const method of methods) {
         const reply = await harness.request(method, path.replace(':id', id));
         expect([method, path, reply.status, reply.body.error.code]).toEqual([

@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../shared/api/openapi/document';
+import { openApiDocument } from '../../shared/api/openapi';
 import { type Harness, type Reply, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';

@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../shared/api/openapi/document';
+import { openApiDocument } from '../../shared/api/openapi';
 import { type Document, Documented } from './documented';
 
 let document: Documented | undefined;

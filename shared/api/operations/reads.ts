@@ -14,8 +14,8 @@ import {
   exampleReviewsMeta,
   exampleStore,
 } from '../responses/examples';
-import { ALWAYS, AUTHENTICATION, PARAMETERS } from './conditions';
 import type { ApiOperation, Tag } from './operation';
+import { ALWAYS, AUTHENTICATION, PARAMETERS } from './operation';
 
 interface Read<Id extends string, Path extends string, Query extends z.ZodType, Answer extends z.ZodType> {
   readonly id: Id;

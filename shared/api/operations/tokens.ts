@@ -4,8 +4,8 @@ import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import { noBody, tokenBody } from '../requests/tokens';
 import { exampleIds, exampleToken } from '../responses/examples';
-import { ALWAYS, BODY } from './conditions';
 import type { Operation } from './operation';
+import { ALWAYS, BODY } from './operation';
 
 interface Exchange<Path extends string, Body extends z.ZodType, Answer extends z.ZodType> {
   readonly id: string;

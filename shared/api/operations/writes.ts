@@ -12,8 +12,8 @@ import {
   writeQuerySchema,
 } from '../requests/writes';
 import { exampleIds, exampleListing, exampleMedia, examplePublication } from '../responses/examples';
-import { ALWAYS, AUTHENTICATION, BODY, FIELDS, PARAMETERS, WRITING } from './conditions';
 import type { ApiOperation, Tag } from './operation';
+import { ALWAYS, AUTHENTICATION, BODY, FIELDS, PARAMETERS, WRITING } from './operation';
 
 interface Write<Path extends string, Answer extends z.ZodType> {
   readonly id: string;

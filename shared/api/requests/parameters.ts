@@ -64,6 +64,13 @@ export function isCommaList(parameter: z.core.$ZodType): boolean {
   return 'innerType' in def && isCommaList(def.innerType as z.core.$ZodType);
 }
 
+/** Returns the fields of an object schema, under what `.refine` and `.transform` wrap around it. */
+export function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
+  if (schema instanceof z.ZodObject) return schema.shape;
+  if (schema instanceof z.ZodPipe) return shapeOf(schema.in as z.ZodType);
+  throw new TypeError('a query is checked by an object schema');
+}
+
 /** A query parameter that is an id, in lower case; a fault of it is `invalid_uuid` (decisions §1). */
 export const queryId = z
   .string()

@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../../shared/api/openapi/document';
+import { openApiDocument } from '../../../shared/api/openapi';
 import { examplePublication } from '../../../shared/api/responses/examples';
 import { type Document, Documented, type Exchange } from '../../support/documented';
 
