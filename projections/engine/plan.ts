@@ -77,9 +77,12 @@ export const plans = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, pl
   Record<CollectionName, CollectionPlan>
 >;
 
-export function viewsOf(category: Category): readonly View[] {
-  return views.filter((view) => view.category === category);
-}
+/** The views that fold the streams of a category. */
+export const viewsOf = (category: Category): readonly View[] => viewsByCategory.get(category) ?? [];
+
+const viewsByCategory = new Map(
+  views.map(({ category }) => [category, views.filter((view) => view.category === category)]),
+);
 
 /**
  * The order in which changed documents must land: what counts, lists or embeds a document before that document, and
