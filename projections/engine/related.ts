@@ -67,9 +67,10 @@ export function afterOwnEvent(
   }
   for (const relation of plan.embedsMany) {
     if (says?.[relation.by] === said?.[relation.by]) continue;
-    const embeds = idsIn(relation, document).flatMap(
-      (id) => embedFor(document, relation, find(relation.of, id)) ?? [],
-    );
+    const ids = idsIn(relation, document);
+    // Most new documents embed nothing, and their views start with an empty list.
+    if (ids.length === 0 && !before) continue;
+    const embeds = ids.flatMap((id) => embedFor(document, relation, find(relation.of, id)) ?? []);
     document = withExpansion(document, relation.name, embeds);
   }
   const incomplete: List[] = [];
@@ -117,7 +118,7 @@ function withEmbed(
   embed: Embed | null,
 ): AnyDocument {
   if (document.keys[by] === id && (document.expansions as Fields)[name] === embed) return document;
-  return withExpansion({ ...document, keys: { ...document.keys, [by]: id } }, name, embed);
+  return withExpansion({ ...document, keys: withField(document.keys, by, id) }, name, embed);
 }
 
 /** The embedding document after one of those that it lists came, changed, or was deleted. */
@@ -168,7 +169,7 @@ export function reactTo(
     let counted = (document.state as Fields)[name];
     if (left !== null) counted = add(counted, left, -1);
     if (joined !== null) counted = add(counted, joined, 1);
-    document = { ...document, state: { ...document.state, [name]: counted } };
+    document = { ...document, state: withField(document.state as Fields, name, counted) };
   }
   const incomplete: List[] = [];
   for (const list of lists) {
@@ -205,12 +206,24 @@ export function withEntries(
   entries: readonly Entry[],
 ): AnyDocument {
   if (part === null) return withExpansion(document, name, entries);
-  return withExpansion(document, name, {
-    ...((document.expansions as Fields)[name] as Fields),
-    [part]: entries,
-  });
+  return withExpansion(
+    document,
+    name,
+    withField((document.expansions as Fields)[name] as Fields, part, entries),
+  );
 }
 
 function withExpansion(document: AnyDocument, name: string, expansion: unknown): AnyDocument {
-  return { ...document, expansions: { ...document.expansions, [name]: expansion } };
+  return { ...document, expansions: withField(document.expansions as Fields, name, expansion) };
+}
+
+/** A copy with one field set. An assignment takes a fraction of the time of a computed name in the literal. */
+function withField<Value>(
+  fields: Readonly<Record<string, Value>>,
+  name: string,
+  value: Value,
+): Record<string, Value> {
+  const copy = { ...fields };
+  copy[name] = value;
+  return copy;
 }
