@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { laneOf } from '../../shared/catalog/events/lanes';
+import { pause } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { LaneState, ParkedStream, ViewVersion } from '../../shared/ports/view-store';
@@ -46,7 +46,7 @@ export async function projectSpan(target: LaneTarget, span: LaneSpan): Promise<v
       return;
     } catch (error) {
       if (!(error instanceof LostRaceError) || race === LOST_RACES_MAX) throw error;
-      await sleep(Math.random() * race);
+      await pause(Math.random() * race);
     }
   }
 }
@@ -92,7 +92,7 @@ async function projectEvents(
     } catch (error) {
       if (!mayBePoison(error)) throw error;
       if (pause_ms === undefined) return isolate(target, from, to, events, error);
-      await sleep(pause_ms);
+      await pause(pause_ms);
       // What was swept on the way moved the checkpoint.
       state = await stateAt(target, from);
     }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamName } from '../../shared/catalog/events/envelope';
+import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -81,12 +81,12 @@ async function free(
       const result = await projectWaiting(options, version, entry, skipped);
       projected += result.projected;
       if (result.parked) return { version: version.version, projected, parked: result.parked };
-      await sleep(AFTERMATH_MS);
+      await pause(AFTERMATH_MS);
     } catch (error) {
       if (!(error instanceof LostRaceError) || attempt === ATTEMPTS_MAX) throw error;
       // Perhaps a worker died half-way through a batch, and none runs that would do it again.
       if (attempt % ATTEMPTS_BEFORE_HELP === 0) await bringLaneToHead(options, version, entry.lane);
-      await sleep(Math.random() * Math.min(attempt, PAUSE_MS_MAX));
+      await pause(Math.random() * Math.min(attempt, PAUSE_MS_MAX));
     }
   }
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { COLLECTION_NAMES, type CollectionName, type StoredDocument } from '../../shared/catalog/documents';
 import type { Realm } from '../../shared/catalog/realm';
+import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -158,7 +158,7 @@ class Verification {
     let suspects = given;
     for (let round = 0; round < ROUNDS_MAX && suspects.length > 0; round++) {
       if (this.options.signal?.aborted) break;
-      if (round > 0) await sleep(Math.min(round, PAUSE_MS_MAX));
+      if (round > 0) await pause(Math.min(round, PAUSE_MS_MAX));
       await this.level(fold, meter);
       const expected = await read(this.scratch, suspects);
       const actual = await read(this.options.version, suspects);
