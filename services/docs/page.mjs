@@ -30,6 +30,9 @@ const ui = window.SwaggerUIBundle({
   },
 });
 
+/** Until a token that could not be had is asked for again. */
+const RETRY_MS = 5_000;
+
 let renewal;
 
 /** Gets a token for the key, hands both to Swagger UI, and does so again before the token expires. */
@@ -37,7 +40,8 @@ async function exchange(key) {
   clearTimeout(renewal);
   const reply = await fetch('auth/token', { method: 'POST', headers: { 'X-API-Key': key } });
   const { message, data } = await reply.json();
-  if (!reply.ok) throw new Error(`${reply.status}: ${message}`);
+  if (!reply.ok)
+    throw Object.assign(new Error(`${reply.status}: ${message}`), { is_wrong_key: reply.status === 401 });
   // The names of the security schemes in openapi.json.
   ui.preauthorizeApiKey('api_key', key);
   ui.preauthorizeApiKey('bearer', data.token);
@@ -52,6 +56,8 @@ async function authorize(key) {
     state.textContent = await exchange(key);
   } catch (error) {
     state.textContent = `No token: ${error.message}`;
+    // A wrong key stays wrong. A restart or an outage passes.
+    if (!error.is_wrong_key) renewal = setTimeout(() => authorize(key), RETRY_MS);
   }
 }
 
