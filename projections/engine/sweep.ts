@@ -75,7 +75,7 @@ export function sweepFor(
   };
 }
 
-/** Folds a chunk in a fresh unit and writes it; `guarded` where parents of what is changed take part. */
+/** Folds a chunk in a fresh unit of work and writes it. `guarded`: the chunk also changes parents. */
 export type InChunk = (
   guarded: boolean,
   fold: (unit: UnitOfWork) => Promise<StoredDocument[]>,

@@ -15,7 +15,7 @@ export const paymentMethodView: View<PaymentMethodDocument, StoreEvent> = {
       : undefined,
   fold: (before, event, { id: store_id, at }) => {
     if (event.type === 'PaymentMethodRemoved') return null;
-    // What is there comes from this very event.
+    // A stored document was made from this event: it is added once.
     if (event.type !== 'PaymentMethodAdded' || before) return before;
     return {
       keys: paymentMethodKeys(store_id, event.data, at),

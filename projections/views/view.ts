@@ -47,7 +47,7 @@ export interface View<Shape extends AnyDocument = AnyDocument, Event extends Dom
   derive?(document: Shape): Shape;
 }
 
-/** The keys of a shell: no read finds it. */
+/** Returns the keys of a shell, all null, so that no query finds it. */
 export function noKeys<Keys extends AnyDocument['keys']>(
   columns: { readonly [Name in keyof Keys]: unknown },
 ): Keys {

@@ -63,7 +63,7 @@ export async function buildCommandApp(
   });
 }
 
-/** Reads: `services/query`. `recordView` is told of every view. */
+/** Reads: `services/query`. `recordView` is called for every view. */
 export async function buildQueryApp(
   runtime: Runtime,
   recordView: RecordView,

@@ -179,7 +179,7 @@ export function addAuth(app: Express, endpoints: AuthEndpoints, limits: Limits):
 }
 
 async function exchange(req: Request, res: Response, endpoint: AuthEndpoint, limits: Limits): Promise<void> {
-  // A valid key or token pays with its key's bucket. An empty bucket is told of before any other refusal.
+  // A valid key or token pays with its key's bucket. A 429 takes precedence over other refusals.
   const [opened, refusal] = await settle(endpoint.open((name) => req.get(name)));
   await limits.admitAuth(req, res, endpoint.name, opened ?? payerOf(refusal));
   if (opened === undefined) throw refusal;

@@ -21,7 +21,7 @@ const IDLE_MAX_MS = 250;
 const GATHER_MS = 10;
 /** Batches without events, for others' traffic, come no faster than this. */
 const EMPTY_BATCH_EVERY_MS = 50;
-/** An event stands in the log and has not arrived for this long: the subscription is dead. */
+/** A subscription is dead if an event in the log has not arrived for this long. */
 const OVERDUE_MS = 2_000;
 /**
  * The server reports how far its filter has come after this many times 32 events: as often as it can, for one report
