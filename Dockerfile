@@ -1,5 +1,8 @@
 # One image for every process: what it is, command, query or worker, says the command it is started with.
 #   docker build -t catalog-service .
+#   docker run --name catalog -p 127.0.0.1:8080:8080 -v catalog:/data catalog-service
+# The second command starts everything in one process. In an empty volume it creates a demo store and prints its keys;
+# `-e DEMO=off` creates none.
 ARG NODE_IMAGE=node:22.20.0-bookworm-slim
 
 # What runs needs: a layer that changes only with the lock file.
@@ -40,7 +43,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 WORKER_PORT=8080 DATA_DIR=/data M
 USER node
 VOLUME /data
 EXPOSE 8080
-# SIGTERM: takes no new request, finishes those running, hands back leases and lanes; at most 15 s.
+# SIGTERM: takes no new request, finishes those running, hands back leases and partitions; at most 15 s.
 STOPSIGNAL SIGTERM
 # Live, not ready: a process that waits for a server must not be replaced, and a replacement would wait as well.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=40s --start-interval=1s --retries=3 \

@@ -1,12 +1,13 @@
 const { appendFileSync } = require('node:fs');
 const { basename } = require('node:path');
 
-/** Of the reports in one file the one that began last counts. */
+/** If a test file ran several times, the report of the latest run counts. */
 const began_ms = Date.now();
 
 /**
- * Writes what became of each test in test/contract to the file that CONTRACT_RESULTS names, a JSON line each:
- * `{began_ms, file, suites, test, status}`. Several runs may write to one file; `contract-table.js` reads it.
+ * Appends the outcome of each test in test/contract to the file that CONTRACT_RESULTS names, one JSON object per
+ * line: `{began_ms, file, suites, test, status}`. Several runs may write to one file, which `contract-table.js`
+ * reads.
  */
 module.exports = class ContractReporter {
   onTestResult(_test, { testFilePath, testResults }) {

@@ -3,14 +3,14 @@ const { readFileSync } = require('node:fs');
 /*
  * node .ci/contract-table.js RESULTS [--stand-in]
  *
- * Prints port by adapter what became of the contract suites, from what `contract-reporter.js` wrote: `contract` counts
- * what passed of that which every adapter of the port has to pass, `own` what passed of this adapter's own tests. Names what was skipped, and
- * says `not run` of a pair that no line tells of. A file's last run is the one that counts. With --stand-in the server
- * behind EVENTSTORE_URL was not a real one.
+ * Prints a table of the contract suites by port and adapter, from the file that `contract-reporter.js` wrote.
+ * `contract` counts the passed tests that every adapter of the port must pass, `own` the passed tests of this adapter
+ * alone. Lists the skipped tests. Prints `not run` for a pair without results. If a file ran several times, its last
+ * run counts. --stand-in says that the server behind EVENTSTORE_URL was not a real one.
  */
 const [results, flag] = process.argv.slice(2);
 
-/** Which files test which pairs; the first is the one whose own tests they hold. */
+/** Test files and the pairs of port and adapter that they test. A file's own tests belong to its first pair. */
 const PAIRS = [
   [/^(sqlite-)?event-store$/, ['event store', 'SQLite']],
   [/^eventstoredb/, ['event store', 'EventStoreDB']],
@@ -29,7 +29,7 @@ const PAIRS = [
   [/^bullmq-media-tasks$/, ['media tasks', 'BullMQ']],
 ];
 
-/** What the contract suites are called → their port. */
+/** Names of the contract suites and their ports. */
 const PORTS = {
   'event store': 'event store',
   'subscriptions to the event store': 'event store',
@@ -68,7 +68,7 @@ function rowOf(port, adapter) {
   return rows.get(name);
 }
 
-/** The contract that a test belongs to, if any: the nearest suite of that name. */
+/** Returns the pair of the contract that a test belongs to, if any: that of the innermost suite with such a name. */
 function pairOf({ suites }) {
   const found = suites.map((suite) => SUITE.exec(suite)).findLast(Boolean);
   return found ? [PORTS[found[1]], adapterOf(found[2])] : undefined;
@@ -86,7 +86,7 @@ function count({ file, suites, test, status }) {
     else row[contract ? 'contract' : 'own']++;
     return;
   }
-  // A suite without its server is one test that stands for all of them.
+  // A suite without its server is reported as one skipped test.
   for (const pair of contract ? [contract] : own)
     rowOf(...pair).skipped.push(`${file}: ${[...suites, test].join(' › ')}`);
 }

@@ -1,14 +1,15 @@
 import type { Realm } from '../shared/catalog/realm';
 import { pause } from '../shared/kernel/async';
+import { DamagedFileError } from '../shared/kernel/errors';
 import type { Logger } from '../shared/kernel/log';
 import type { System } from '../shared/kernel/system';
 import type { EventStore } from '../shared/ports/event-store';
 import type { JobQueue } from '../shared/ports/job-queue';
 import type { ViewStore, ViewVersion } from '../shared/ports/view-store';
-import { RunningAlreadyError, reasonOf } from './engine/errors';
-import { Feeder, type FeederTimes } from './engine/feeder';
+import { Dispatcher, type DispatcherTimes } from './engine/dispatcher';
+import { AlreadyRunningError, reasonOf } from './engine/errors';
 import { takeLease } from './engine/lease';
-import { FedVersions, fedVersions, isCurrent, VIEW_SCHEMA } from './engine/versions';
+import { dispatchedVersions, isProjectable, VersionCache, VIEW_SCHEMA } from './engine/versions';
 import { Worker } from './engine/worker';
 import { rebuild } from './maintenance/rebuild';
 import { type PipelineStatus, readStatus } from './maintenance/status';
@@ -20,20 +21,21 @@ export interface PipelineParts {
   readonly queue: JobQueue;
   readonly system: System;
   readonly log: Logger;
-  /** Unique to this process: the holder of leases. */
+  /** The owner of this process's leases. Unique to this process. */
   readonly owner: string;
-  /** Aborts to give up a start that has to wait. */
+  /** Aborts `startPipeline` while it waits. */
   readonly signal?: AbortSignal;
-  readonly times?: Partial<FeederTimes>;
+  readonly times?: Partial<DispatcherTimes>;
 }
 
 export interface Pipeline {
   readonly realm: Realm;
-  /** Lets what runs finish; resolves when nothing of the pipeline runs any more. The stores stay open. */
+  /** Finishes running jobs, then stops. Resolves when all background work has ended. Does not close the stores. */
   stop(): Promise<void>;
   /**
-   * Resolves when every lane of the active version has reached the log's head as it is at the call, or when `signal`
-   * aborts. Throws what the stores throw.
+   * Resolves when every partition of the active version has reached the position that the log's head had at the call,
+   * or when `signal` aborts. Throws what the stores throw, and `DamagedFileError` if a damaged file stops a partition
+   * or the dispatcher.
    */
   caughtUp(signal?: AbortSignal): Promise<void>;
   status(): Promise<PipelineStatus>;
@@ -43,37 +45,56 @@ const SETUP_LEASE = 'setup';
 const SETUP_TTL_MS = 10_000;
 const POLL_MS = 50;
 const WAIT_MS = 500;
-const REBUILD_AGAIN_MS = 5_000;
+const REBUILD_RETRY_MS = 5_000;
 
 /**
- * One realm's projections in this process: a worker for every lane, and a feeder that works while no other process's
- * does. On an empty view store it makes the first version; documents of another schema are rebuilt in the background.
+ * Starts one realm's projections in this process: a worker for all partitions, and a dispatcher that dispatches events
+ * while it holds the lease. Creates the first version in an empty view store. Rebuilds documents of another schema in
+ * the background.
  */
 export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const { realm, events, views, queue, log, system } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   await ensureActiveVersion(parts);
-  const fed = new FedVersions(views);
-  const worker = new Worker({ events, views, fed, system, log });
-  const working = await queue.work((job) => worker.handle(job));
-  const feeder = new Feeder({ ...parts, fed }, parts.times);
-  feeder.start();
+  const versions = new VersionCache(views);
+  const worker = new Worker({ events, views, versions, system, log });
+  // The damaged file that last stopped each partition or the dispatcher.
+  const damage = new Map<number | 'dispatcher', DamagedFileError>();
+  const recordDamage = (source: number | 'dispatcher', error: unknown): void => {
+    if (error instanceof DamagedFileError) damage.set(source, error);
+  };
+  const working = await queue.work(async (job) => {
+    try {
+      await worker.handle(job);
+      damage.delete(job.partition);
+    } catch (error) {
+      recordDamage(job.partition, error);
+      throw error;
+    }
+  });
+  const onFailure = (error: unknown): void => recordDamage('dispatcher', error);
+  const dispatcher = new Dispatcher({ ...parts, versions, onFailure }, parts.times);
+  dispatcher.start();
   const rebuilding = rebuildOldSchema(parts, signal);
   return {
     realm,
     status: () => readStatus(parts),
-    caughtUp: (given) => waitForHead(parts, given ? AbortSignal.any([signal, given]) : signal),
+    caughtUp: (caller_signal) =>
+      waitForHead(parts, damage, caller_signal ? AbortSignal.any([signal, caller_signal]) : signal),
     stop: async () => {
       stopping.abort();
-      await feeder.stop();
+      await dispatcher.stop();
       await working.stop();
       await rebuilding;
     },
   };
 }
 
-/** Several processes may start at once on one empty store: one of them makes the first version. */
+/**
+ * Creates and activates a version if none is active. If several processes start at once, a lease makes sure that only
+ * one of them does so.
+ */
 async function ensureActiveVersion({ views, owner, log, signal }: PipelineParts): Promise<void> {
   const { signal: never } = new AbortController();
   for (;;) {
@@ -96,38 +117,47 @@ async function ensureActiveVersion({ views, owner, log, signal }: PipelineParts)
 }
 
 /**
- * The storefront goes on reading the old documents until the new ones are there. They get no news meanwhile, so one
- * event that cannot be projected parks its stream and does not hold up the rest.
+ * Rebuilds the documents if this code cannot project into the active version, because the version has another schema or
+ * other keys. Until the rebuild ends, readers see the old documents, and these receive no events. The rebuild should
+ * therefore end soon: it does not stop at a poison event but uses the dead-letter list, and it does not verify.
  */
 async function rebuildOldSchema(parts: PipelineParts, signal: AbortSignal): Promise<void> {
   const { views, log, realm } = parts;
-  for (; !signal.aborted; await pause(REBUILD_AGAIN_MS, signal)) {
+  for (; !signal.aborted; await pause(REBUILD_RETRY_MS, signal)) {
     try {
       const active = (await views.versions()).find(({ status }) => status === 'active');
-      if (!active || isCurrent(active)) return;
+      if (!active || isProjectable(active)) return;
       const { schema, keys_differ } = active;
       log.warn(
         { realm, schema, wanted: VIEW_SCHEMA, keys_differ },
-        'documents of another schema or with other keys are rebuilt',
+        'active version has another schema or other keys; rebuilding',
       );
-      await rebuild({ ...parts, signal, verify: false, on_poison: 'park' });
+      await rebuild({ ...parts, signal, verify: false, on_poison: 'dead_letter' });
     } catch (error) {
-      if (!(error instanceof RunningAlreadyError))
-        log.error({ realm, reason: reasonOf(error) }, 'documents of another schema could not be rebuilt');
+      if (!(error instanceof AlreadyRunningError))
+        log.error({ realm, reason: reasonOf(error) }, 'rebuild failed; retrying');
     }
   }
 }
 
-async function waitForHead({ events, views }: PipelineParts, signal: AbortSignal): Promise<void> {
+async function waitForHead(
+  { events, views }: PipelineParts,
+  damage: ReadonlyMap<unknown, DamagedFileError>,
+  signal: AbortSignal,
+): Promise<void> {
   const head = await events.head();
   while (!signal.aborted) {
-    const active = fedVersions(await views.versions()).find(({ status }) => status === 'active');
-    if (active && (await reached(await views.open(active.version), views.lane_count, head))) return;
+    const active = dispatchedVersions(await views.versions()).find(({ status }) => status === 'active');
+    if (active && (await reached(await views.open(active.version), views.partition_count, head))) return;
+    const [damaged] = damage.values();
+    if (damaged) throw damaged;
     if (!active) await pause(POLL_MS, signal);
   }
 }
 
-async function reached(version: ViewVersion, lane_count: number, head: bigint): Promise<boolean> {
-  const lanes = Array.from({ length: lane_count }, (_, lane) => version.waitFor(lane, head, WAIT_MS));
-  return (await Promise.all(lanes)).every((arrived) => arrived);
+async function reached(version: ViewVersion, partition_count: number, head: bigint): Promise<boolean> {
+  const partitions = Array.from({ length: partition_count }, (_, partition) =>
+    version.waitFor(partition, head, WAIT_MS),
+  );
+  return (await Promise.all(partitions)).every((arrived) => arrived);
 }

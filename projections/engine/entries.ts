@@ -1,46 +1,51 @@
 import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
 import type { Entry } from '../../shared/catalog/stored-document';
 
-/** What a list of entries is: the first `max` of `total` items by `order`. */
-export interface ListShape {
+/** A list contains the first `max` of `total` items in `order`. */
+export interface ListLimits {
   readonly max: number;
-  /** After the change at hand. */
+  /** Number of items after the change. */
   readonly total: number;
   readonly order: SortOrder;
 }
 
+/** A list after a change. */
 export interface Placement {
-  readonly list: readonly Entry[];
-  /** An item beyond those that are kept may belong into the list: it must be read anew. */
-  readonly incomplete: boolean;
+  readonly entries: readonly Entry[];
+  /** Whether an item that is not in the list may now belong in it, so that it must be recomputed from the store. */
+  readonly must_recompute: boolean;
 }
 
 /**
- * Puts the item in its place, or takes it out where there is no `entry`. Gives the same list back where it neither was nor
- * is in it.
+ * Inserts or moves the item, or removes it if `entry` is null. Returns the same list if the item is in it neither
+ * before nor after the change.
  */
 export function placeEntry(
   list: readonly Entry[],
   id: string,
   entry: Entry | null,
-  { max, total, order }: ListShape,
+  { max, total, order }: ListLimits,
 ): Placement {
   const expected = Math.min(max, total);
   const before = list.find((entry) => entry.id === id);
   const others = before ? list.filter((entry) => entry !== before) : list;
-  if (!entry) return { list: others, incomplete: others.length < expected };
-  const index = placeOf(entry, others, order);
-  if (index >= max) return { list: others, incomplete: false };
-  const placed = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, max);
-  // One that was kept and fell to the end may now belong behind one that is not kept.
-  const fell = before !== undefined && index === others.length && compareByOrder(order, entry, before) > 0;
-  return { list: placed, incomplete: placed.length < expected || (fell && total > placed.length) };
+  if (!entry) return { entries: others, must_recompute: others.length < expected };
+  const index = insertionIndex(entry, others, order);
+  if (index >= max) return { entries: others, must_recompute: false };
+  const entries_after = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, max);
+  // An item that moved to the end of the list may now come after an item that is not in the list.
+  const moved_to_end =
+    before !== undefined && index === others.length && compareByOrder(order, entry, before) > 0;
+  return {
+    entries: entries_after,
+    must_recompute: entries_after.length < expected || (moved_to_end && total > entries_after.length),
+  };
 }
 
-/** How many of the others come before it. */
-function placeOf(entry: Entry, others: readonly Entry[], order: SortOrder): number {
+/** Returns the number of `others` that come before the entry, by binary search. */
+function insertionIndex(entry: Entry, others: readonly Entry[], order: SortOrder): number {
   let low = 0;
-  // Most changes are of items beyond those that are kept: behind the last one, so that is looked at first.
+  // Compare with the last entry first: most changed items come after it and are not in the list.
   let middle = others.length - 1;
   for (let high = others.length; low < high; middle = (low + high) >> 1)
     if (compareByOrder(order, entry, others[middle]!) < 0) high = middle;
@@ -48,8 +53,8 @@ function placeOf(entry: Entry, others: readonly Entry[], order: SortOrder): numb
   return low;
 }
 
-/** The same items by another order; incomplete unless they are all there are. */
-export function reorderEntries(list: readonly Entry[], { total, order }: ListShape): Placement {
+/** Sorts the entries by another order. The list must be recomputed unless it contains all items. */
+export function reorderEntries(list: readonly Entry[], { total, order }: ListLimits): Placement {
   const sorted = [...list].sort((a, b) => compareByOrder(order, a, b));
-  return { list: sorted, incomplete: list.length < total };
+  return { entries: sorted, must_recompute: list.length < total };
 }

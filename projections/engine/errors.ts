@@ -1,12 +1,19 @@
 import type { Position, StreamName } from '../../shared/catalog/events/envelope';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, DamagedFileError } from '../../shared/kernel/errors';
+import type { Logger } from '../../shared/kernel/log';
 
-/** The checkpoint or a document was not as it was read: another one works on the lane. Do it again from fresh reads. */
+/**
+ * A compare-and-set failed: another worker has changed a document or the partition's checkpoint since they were read.
+ * Retry from fresh reads.
+ */
 export class LostRaceError extends Error {
   override readonly name = 'LostRaceError';
 }
 
-/** An event that cannot be projected: it parks its stream in a live version and ends a rebuild. */
+/**
+ * An event that cannot be projected (poison event). Workers do not throw this error: they move the stream of the event
+ * to the dead-letter list. A rebuild with `on_poison: 'fail'` ends with it. See `docs/architecture.md#dead-letters`.
+ */
 export class PoisonError extends Error {
   override readonly name = 'PoisonError';
   readonly stream: StreamName;
@@ -19,17 +26,31 @@ export class PoisonError extends Error {
   }
 }
 
-/** Another process holds the lease of what was asked for. */
-export class RunningAlreadyError extends Error {
-  override readonly name = 'RunningAlreadyError';
+/** Another process holds the lease of this operation. */
+export class AlreadyRunningError extends Error {
+  override readonly name = 'AlreadyRunningError';
 
-  /** `ttl_ms`: for how long the lease of a process that was killed still holds, where the store cannot tell. */
-  constructor(what: string, ttl_ms: number) {
-    super(`${what} is running already; if it was killed, its claim ends by itself within ${ttl_ms / 1000} s`);
+  /** `ttl_ms`: time after which the lease of a killed process expires. */
+  constructor(operation: string, ttl_ms: number) {
+    super(
+      `${operation} is already running. If its process was killed, its lease expires within ${ttl_ms / 1000} s; try again then.`,
+    );
   }
 }
 
-/** One line for an operator; a failure without words of its own is told by its condition and what caused it. */
+/**
+ * Logs a failure of background work that is retried. Uses level `debug` for a damaged file: the process logs each
+ * damaged file once, and retries do not repair it.
+ */
+export function logRetried(log: Logger, error: unknown, fields: object, message: string): void {
+  const level = error instanceof DamagedFileError ? 'debug' : 'warn';
+  log[level]({ ...fields, reason: reasonOf(error) }, message);
+}
+
+/**
+ * Returns the error as one line for an operator, at most 500 characters. If the error has no message, returns its
+ * condition (or else its name), followed by its cause.
+ */
 export function reasonOf(error: unknown): string {
   return textOf(error).replace(/\s+/g, ' ').slice(0, 500);
 }
@@ -37,6 +58,6 @@ export function reasonOf(error: unknown): string {
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '') return error.message;
-  const what = error instanceof CatalogError ? error.condition : error.name;
-  return error.cause === undefined ? what : `${what}: ${textOf(error.cause)}`;
+  const name = error instanceof CatalogError ? error.condition : error.name;
+  return error.cause === undefined ? name : `${name}: ${textOf(error.cause)}`;
 }

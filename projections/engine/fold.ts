@@ -1,124 +1,143 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { EmbedsMany } from '../views/relation';
-import type { AnyDocument, Known, Occasion, View } from '../views/view';
+import type { AnyDocument, EventContext, MaybeDocument, View } from '../views/view';
 import type { Decoded } from './decoded';
 import { plans, viewsOf } from './plan';
-import { afterOwnEvent, idsIn, reactTo, shownOf, type Transition, withOneOfMany } from './related';
-import { type User, useDocument, useId } from './reverse-index';
+import {
+  afterChildChange,
+  afterOwnEvent,
+  embeddedIds,
+  existingOrNull,
+  type Transition,
+  updateEmbedsMany,
+} from './related';
+import { type EmbeddingAddress, referenceId, toReference } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
 /**
- * Folds one event into the documents of the unit, all of which must be loaded: first the documents of the event's own
- * stream, then those that show them, each from the transition of the one before
- * (media → publication → listing → store, review → publication).
+ * Folds one event into the documents of the unit. Every document that the event changes must have been loaded. Folds
+ * the documents of the event's own stream first. Then propagates each change to the documents that embed, list or count
+ * them (media → publication → listing → store, review → publication).
+ *
+ * Folding is a pure function of the documents and the event: the same log gives the same documents.
  */
 export function foldEvent(unit: UnitOfWork, recorded: RecordedEvent, decoded: Decoded): void {
-  const folding = viewsOf(decoded.category);
-  if (folding.length === 0) throw new Error(`no view of ${decoded.category} events`);
-  for (const view of folding) {
+  const views = viewsOf(decoded.category);
+  if (views.length === 0) throw new Error(`no view of ${decoded.category} events`);
+  for (const view of views) {
     const id = view.idOf ? view.idOf(decoded.event) : decoded.id;
     if (id !== undefined) foldInto(unit, view, id, recorded, decoded);
   }
 }
 
-/** The document after the event, as its view alone has it; the same one where the event is part of it already. */
-export function foldedBy(
+/**
+ * Applies an event of the document's own stream by its view alone. Embeds, lists and counts stay as they are. Returns `before` if the document is at or after the event's revision, so a redelivered event changes nothing.
+ */
+export function applyOwnEvent(
   view: View,
-  before: Known<AnyDocument>,
+  before: MaybeDocument<AnyDocument>,
   { revision, metadata }: RecordedEvent,
   { id, realm, event }: Decoded,
-): Known<AnyDocument> {
+): MaybeDocument<AnyDocument> {
   if (before === null) return null;
   if (before && revision <= ((before.state as { revision?: number }).revision ?? -1)) return before;
-  const occasion: Occasion = { id, realm, revision, at: metadata.occurred_at };
-  return view.fold(before, event, occasion);
+  const context: EventContext = { id, realm, revision, occurred_at: metadata.occurred_at };
+  return view.fold(before, event, context);
 }
 
 function foldInto(unit: UnitOfWork, view: View, id: string, recorded: RecordedEvent, decoded: Decoded): void {
   const { collection } = view;
   const before = unit.read(collection, id);
-  const folded = foldedBy(view, before, recorded, decoded);
+  const folded = applyOwnEvent(view, before, recorded, decoded);
   if (folded === before) return;
-  const { document, incomplete } = folded
-    ? afterOwnEvent(collection, before, folded, (of, other_id) => unit.read(of, other_id))
-    : { document: folded, incomplete: [] };
-  unit.set(collection, id, document, incomplete);
-  for (const relation of plans[collection].embedsMany) indexUses(unit, relation, id, before, document);
-  propagate(unit, collection, id, before, document);
-  // What too many embed was swept before.
-  if (plans[collection].embeddedMany.length > 0 && !unit.isCrowded(id))
-    for (const user of unit.usersOf(id)) embedInto(unit, user, collection, id, document);
+  const { document, made_stale } = folded
+    ? afterOwnEvent(collection, before, folded, (other, other_id) => unit.read(other, other_id))
+    : { document: folded, made_stale: [] };
+  unit.set(collection, id, document, made_stale);
+  for (const relation of plans[collection].embedsMany)
+    updateReverseIndex(unit, relation, id, before, document);
+  propagateToParents(unit, collection, id, before, document);
+  // The copies of a crowded document are not updated here: a sweep has updated them before this event.
+  if (plans[collection].incomingEmbedsMany.length > 0 && !unit.isCrowded(id))
+    for (const embedding of unit.embeddingDocumentsOf(id))
+      updateEmbedIn(unit, embedding, collection, id, document);
 }
 
-/** Brings a document into one that embeds it; again changes nothing more, as an embed gives way only to a newer one. */
-export function embedInto(
+/**
+ * Updates the copy of document `id` that the document at `embedding` contains. `target` is document `id` after its change.
+ * Repeating the call changes nothing, because only a newer version replaces a copy.
+ */
+export function updateEmbedIn(
   unit: UnitOfWork,
-  user: User,
+  embedding: EmbeddingAddress,
   collection: CollectionName,
   id: string,
-  other: Known<AnyDocument>,
+  target: MaybeDocument<AnyDocument>,
 ): void {
-  const before = unit.read(user.collection, user.id);
+  const before = unit.read(embedding.collection, embedding.id);
   if (!before) return;
   let after = before;
-  for (const relation of plans[collection].embeddedMany)
-    if (relation.in === user.collection) after = withOneOfMany(after, relation, id, other);
+  for (const relation of plans[collection].incomingEmbedsMany)
+    if (relation.collection === embedding.collection) after = updateEmbedsMany(after, relation, id, target);
   if (after === before) return;
-  unit.set(user.collection, user.id, after);
-  // Others show how many it embeds, not which.
-  if (after.body !== before.body) propagate(unit, user.collection, user.id, before, after);
+  unit.set(embedding.collection, embedding.id, after);
+  // The parents of the embedding document depend on its keys and its body. An embed changes no key. Of its embeds, the
+  // body may contain only their number. If the body is the same, there is nothing to propagate.
+  if (after.body !== before.body) propagateToParents(unit, embedding.collection, embedding.id, before, after);
 }
 
-/** Tells the documents that count or list this one of its change, and those that count or list them in turn. */
-function propagate(
+/** Propagates a document's change to its parents (the documents that count or list it) and to their own parents. */
+function propagateToParents(
   unit: UnitOfWork,
   collection: CollectionName,
   id: string,
-  before: Known<AnyDocument>,
-  after: Known<AnyDocument>,
+  before: MaybeDocument<AnyDocument>,
+  after: MaybeDocument<AnyDocument>,
 ): void {
-  const transition = { before: shownOf(collection, before), after: shownOf(collection, after) };
-  if (isShownAlike(transition)) return;
-  for (const parents of plans[collection].parents)
-    for (const parent_id of parentIds(transition, parents.by)) {
-      const parent = unit.react(parents.collection, parent_id, (known) =>
-        reactTo(parents, parent_id, known, id, transition),
+  const transition = { before: existingOrNull(collection, before), after: existingOrNull(collection, after) };
+  if (hasSameKeysAndBody(transition)) return;
+  for (const relation of plans[collection].parents)
+    for (const parent_id of parentIds(transition, relation.key)) {
+      const parent = unit.updateParent(relation.collection, parent_id, (document) =>
+        afterChildChange(relation, parent_id, document, id, transition),
       );
-      propagate(unit, parents.collection, parent_id, parent.before, parent.after);
+      propagateToParents(unit, relation.collection, parent_id, parent.before, parent.after);
     }
 }
 
-/** Whether others show the document as before: they see its keys and body, not what it embeds or lists. */
-function isShownAlike({ before, after }: Transition): boolean {
+/** If it returns true, the parents need no change: they depend only on the keys and the body of a child. */
+function hasSameKeysAndBody({ before, after }: Transition): boolean {
   return before?.keys === after?.keys && before?.body === after?.body;
 }
 
-function parentIds({ before, after }: Transition, by: string): Set<string> {
-  const values = [before?.keys[by], after?.keys[by]];
+/** Returns the ids of the parents before and after the change. They differ if the child was moved. */
+function parentIds({ before, after }: Transition, key: string): Set<string> {
+  const values = [before?.keys[key], after?.keys[key]];
   return new Set(values.filter((value) => typeof value === 'string'));
 }
 
 /**
- * Says in the reverse index what the document lists now. An entry that is beyond the event was written by a worker that
- * folds the same events and is further on: it is left as it is.
+ * Adds references to the documents that the document now embeds, and deletes those to documents that it no longer
+ * embeds. Skips a reference whose position is after the event: another worker that folds the same events has written
+ * it.
  */
-function indexUses(
+function updateReverseIndex(
   unit: UnitOfWork,
   relation: EmbedsMany,
   id: string,
-  before: Known<AnyDocument>,
-  after: Known<AnyDocument>,
+  before: MaybeDocument<AnyDocument>,
+  after: MaybeDocument<AnyDocument>,
 ): void {
   const { collection } = relation.index;
-  const listed = idsIn(relation, before);
-  const lists = idsIn(relation, after);
-  if (listed === lists) return;
-  const set = (target_id: string, use: AnyDocument | null): void => {
-    const use_id = useId(target_id, id);
-    if (!unit.isBeyond(collection, use_id)) unit.set(collection, use_id, use);
+  const old_ids = embeddedIds(relation, before);
+  const new_ids = embeddedIds(relation, after);
+  if (old_ids === new_ids) return;
+  const set = (target_id: string, reference: AnyDocument | null): void => {
+    const reference_id = referenceId(target_id, id);
+    if (!unit.isAfterEvent(collection, reference_id)) unit.set(collection, reference_id, reference);
   };
-  for (const target_id of listed) if (!lists.includes(target_id)) set(target_id, null);
-  for (const target_id of lists)
-    if (!listed.includes(target_id)) set(target_id, useDocument(relation, after!, target_id, id));
+  for (const target_id of old_ids) if (!new_ids.includes(target_id)) set(target_id, null);
+  for (const target_id of new_ids)
+    if (!old_ids.includes(target_id)) set(target_id, toReference(relation, after!, target_id, id));
 }

@@ -1,23 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../shared/kernel/log';
 import type { ViewStore } from '../../shared/ports/view-store';
-import { reasonOf } from './errors';
+import { logRetried } from './errors';
 
-/** A name for this process as a lease's owner, by which a store on the same machine can tell that it is gone. */
+/**
+ * Returns a unique name of this process as the owner of a lease. It contains the process id, so that an embedded store
+ * can release the lease of a process that has ended.
+ */
 export function leaseOwner(): string {
   return `pid:${process.pid}:${randomUUID()}`;
 }
 
-/** Renewed four times within its time to live, so that one slow call does not lose it. */
+/** Number of renewals within the time to live of a lease. With four, one slow call does not lose the lease. */
 const RENEWALS_PER_TTL = 4;
 
 export interface HeldLease {
-  /** Aborted when another holds the lease, or it could not be renewed in time. */
+  /** Aborts when another owner has the lease, or when it could not be renewed within its time to live. */
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }
 
-/** Takes the lease and keeps it until `release`; undefined while another's holds. */
+/** Takes the lease and renews it until `release` is called. Returns undefined if another owner has it. */
 export async function takeLease(
   views: ViewStore,
   name: string,
@@ -34,7 +37,7 @@ export async function takeLease(
       if (await views.lease(name, owner, ttl_ms)) renewed_at_ms = performance.now();
       else lost.abort();
     } catch (error) {
-      log.warn({ lease: name, reason: reasonOf(error) }, 'a lease could not be renewed');
+      logRetried(log, error, { lease: name }, 'renewing a lease failed; retrying');
       if (performance.now() - renewed_at_ms > ttl_ms) lost.abort();
     }
   };
@@ -46,7 +49,7 @@ export async function takeLease(
     release: async () => {
       clearInterval(timer);
       await renewing;
-      // A store that cannot be reached lets the lease run out by itself.
+      // If the store cannot be reached, the lease expires after its time to live.
       await views.release(name, owner).catch(() => undefined);
     },
   };

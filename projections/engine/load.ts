@@ -1,127 +1,144 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
-import { type Decoded, decodedOrNothing } from './decoded';
+import { type Decoded, decodedOrUndefined } from './decoded';
 import { plans, viewsOf } from './plan';
-import { idsIn } from './related';
-import { type User, useId, whereUsed } from './reverse-index';
+import { embeddedIds } from './related';
+import { type EmbeddingAddress, referenceId, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
 type Ids = Map<CollectionName, Set<string>>;
 
-/** A document that changes and that others embed, with the store that the events name, where they do. */
-interface Embedded {
+/**
+ * A document of an event's own stream that other documents may embed. `store_id` is set if the events name the store.
+ */
+interface Embeddable {
   readonly collection: CollectionName;
   readonly id: string;
   readonly store_id: string | undefined;
 }
 
-/** What a run of events names. */
-interface Named {
+/** The ids of the documents that a batch of events names. */
+interface NamedIds {
   readonly all: Ids;
-  /** Documents that the events may change. The others are only looked at: they may be another partition's. */
-  readonly touched: Ids;
-  /** Those of the events' own streams. */
+  /**
+   * Documents that the events may change: the own documents and their parents. The remaining documents in `all` are
+   * only read, because they may belong to another partition.
+   */
+  readonly changing: Ids;
+  /** Documents of the events' own streams. */
   readonly own: Ids;
-  readonly embedded: Map<string, Embedded>;
+  /** Own documents that other documents may embed, by id. */
+  readonly embeddable: Map<string, Embeddable>;
 }
 
 /**
- * Reads every document that folding these events may ask for, round by round: what the events name, what embeds the
- * documents that change, then the parents of what was found. One that more than `users_max` embed is marked as crowded
- * instead. Events that cannot be read name nothing.
+ * Loads every document that folding these events may read, in three rounds: the documents that the events name, the
+ * documents that embed these, and the parents of both. If more than `embedding_max` documents embed a document, marks
+ * that document as crowded and does not load the embedding documents. Skips events that cannot be decoded.
  */
-export async function loadFor(
+export async function loadDocumentsOf(
   unit: UnitOfWork,
   events: readonly RecordedEvent[],
-  users_max: number,
+  embedding_max: number,
 ): Promise<void> {
-  const named: Named = { all: new Map(), touched: new Map(), own: new Map(), embedded: new Map() };
+  const named: NamedIds = { all: new Map(), changing: new Map(), own: new Map(), embeddable: new Map() };
   for (const event of events) {
-    const decoded = decodedOrNothing(event);
-    if (decoded) addNamed(decoded, named);
+    const decoded = decodedOrUndefined(event);
+    if (decoded) addIdsOf(decoded, named);
   }
-  const { all, touched, own, embedded } = named;
+  const { all, changing, own, embeddable } = named;
   await loadAll(unit, all);
-  const users = await findUsers(unit, [...embedded.values()], users_max);
-  for (const user of users) add(touched, user.collection, user.id);
-  await Promise.all([loadAll(unit, touched), loadAll(unit, usesOf(unit, own))]);
-  await loadParents(unit, touched);
+  const embedding = await findEmbeddingDocuments(unit, [...embeddable.values()], embedding_max);
+  for (const { collection, id } of embedding) addId(changing, collection, id);
+  await Promise.all([loadAll(unit, changing), loadAll(unit, referencesFrom(unit, own))]);
+  await loadParents(unit, changing);
 }
 
-/** Reads documents that embed one which changes, and their parents. */
-export async function loadUsers(unit: UnitOfWork, users: readonly User[]): Promise<void> {
-  const touched: Ids = new Map();
-  for (const { collection, id } of users) add(touched, collection, id);
-  await loadAll(unit, touched);
-  await loadParents(unit, touched);
+/** Loads the embedding documents and their parents. */
+export async function loadWithParents(
+  unit: UnitOfWork,
+  embedding: readonly EmbeddingAddress[],
+): Promise<void> {
+  const changing: Ids = new Map();
+  for (const { collection, id } of embedding) addId(changing, collection, id);
+  await loadAll(unit, changing);
+  await loadParents(unit, changing);
 }
 
-/** An event names other documents in the fields by which they are related. */
-function addNamed({ category, id: stream_id, event }: Decoded, named: Named): void {
-  const { all, touched, own, embedded } = named;
+/**
+ * Adds the documents that the event names: the documents of its own stream, and the documents whose ids are in the
+ * fields of the declared relations.
+ */
+function addIdsOf({ category, id: stream_id, event }: Decoded, named: NamedIds): void {
+  const { all, changing, own, embeddable } = named;
   const data = event.data as Readonly<Record<string, unknown>>;
   for (const { collection, idOf } of viewsOf(category)) {
     const id = idOf ? idOf(event) : stream_id;
     if (id === undefined) continue;
     const plan = plans[collection];
-    for (const ids of [all, touched, own]) add(ids, collection, id);
-    for (const parents of plan.parents)
-      for (const ids of [all, touched]) add(ids, parents.collection, data[parents.by]);
-    for (const { of, by } of plan.embedsOne) add(all, of, data[by]);
-    for (const { of, by, index } of plan.embedsMany)
-      for (const target_id of Array.isArray(data[by]) ? data[by] : []) {
-        add(all, of, target_id);
-        add(all, index.collection, useId(String(target_id), id));
+    for (const ids of [all, changing, own]) addId(ids, collection, id);
+    for (const parent of plan.parents)
+      for (const ids of [all, changing]) addId(ids, parent.collection, data[parent.key]);
+    for (const { target, key } of plan.embedsOne) addId(all, target, data[key]);
+    for (const { target, field, index } of plan.embedsMany)
+      for (const target_id of Array.isArray(data[field]) ? data[field] : []) {
+        addId(all, target, target_id);
+        addId(all, index.collection, referenceId(String(target_id), id));
       }
-    if (plan.embeddedMany.length === 0) continue;
-    const store_id = typeof data.store_id === 'string' ? data.store_id : embedded.get(id)?.store_id;
-    embedded.set(id, { collection, id, store_id });
+    if (plan.incomingEmbedsMany.length === 0) continue;
+    const store_id = typeof data.store_id === 'string' ? data.store_id : embeddable.get(id)?.store_id;
+    embeddable.set(id, { collection, id, store_id });
   }
 }
 
-/** The uses that these documents have made so far. */
-function usesOf(unit: UnitOfWork, own: Ids): Ids {
-  const uses: Ids = new Map();
+/** Returns the ids of the references from these documents to the documents that they embed before the events. */
+function referencesFrom(unit: UnitOfWork, own: Ids): Ids {
+  const references: Ids = new Map();
   for (const [collection, ids] of own)
     for (const relation of plans[collection].embedsMany)
       for (const id of ids)
-        for (const target_id of idsIn(relation, unit.read(collection, id)))
-          add(uses, relation.index.collection, useId(target_id, id));
-  return uses;
+        for (const target_id of embeddedIds(relation, unit.read(collection, id)))
+          addId(references, relation.index.collection, referenceId(target_id, id));
+  return references;
 }
 
-/** What embeds these; nothing for those that are crowded. Uses in memory may have changed since they were stored. */
-async function findUsers(
+/**
+ * Returns the documents that embed these. Returns none for a crowded document. Uses a reference in memory rather than
+ * the stored one, because the one in memory may have unsaved changes.
+ */
+async function findEmbeddingDocuments(
   unit: UnitOfWork,
-  embedded: readonly Embedded[],
-  users_max: number,
-): Promise<User[]> {
+  embeddable: readonly Embeddable[],
+  embedding_max: number,
+): Promise<EmbeddingAddress[]> {
   const found = await Promise.all(
-    embedded.map(async ({ collection, id, store_id: named }) => {
-      const store_id = unit.read(collection, id)?.keys.store_id ?? named;
+    embeddable.map(async ({ collection, id, store_id: store_id_of_event }) => {
+      const store_id = unit.read(collection, id)?.keys.store_id ?? store_id_of_event;
       if (typeof store_id !== 'string') return [];
-      for (const index of new Set(plans[collection].embeddedMany.map((relation) => relation.index))) {
-        const where = whereUsed(index, id, store_id);
-        const uses = await unit.version.scan(index.collection, { where, limit: users_max + 1 });
-        if (uses.length > users_max) unit.markCrowded(id);
+      for (const index of new Set(plans[collection].incomingEmbedsMany.map((relation) => relation.index))) {
+        const where = referencesTo(index, id, store_id);
+        const references = await unit.version.scan(index.collection, { where, limit: embedding_max + 1 });
+        if (references.length > embedding_max) unit.markCrowded(id);
         else
-          for (const use of uses) if (!unit.has(index.collection, use.id)) unit.adopt(index.collection, use);
+          for (const reference of references)
+            if (!unit.isLoaded(index.collection, reference.id)) unit.addStored(index.collection, reference);
       }
-      return unit.isCrowded(id) ? [] : unit.usersOf(id);
+      return unit.isCrowded(id) ? [] : unit.embeddingDocumentsOf(id);
     }),
   );
   return found.flat();
 }
 
-/** Reads the documents that count or list these, those that count or list them, and so on. */
+/** Loads the parents of the documents, then the parents of these parents, and so on. */
 async function loadParents(unit: UnitOfWork, children: Ids): Promise<void> {
   for (let round = children; round.size > 0; ) {
     const next: Ids = new Map();
     for (const [collection, ids] of round)
-      for (const { collection: parent, by } of plans[collection].parents)
+      for (const { collection: parent, key } of plans[collection].parents)
         for (const id of ids) {
-          const parent_id = unit.read(collection, id)?.keys[by];
-          if (typeof parent_id === 'string' && !unit.has(parent, parent_id)) add(next, parent, parent_id);
+          const parent_id = unit.read(collection, id)?.keys[key];
+          if (typeof parent_id === 'string' && !unit.isLoaded(parent, parent_id))
+            addId(next, parent, parent_id);
         }
     await loadAll(unit, next);
     round = next;
@@ -129,10 +146,13 @@ async function loadParents(unit: UnitOfWork, children: Ids): Promise<void> {
 }
 
 async function loadAll(unit: UnitOfWork, ids: Ids): Promise<void> {
-  await Promise.all([...ids].map(([collection, some]) => unit.load(collection, some)));
+  await Promise.all(
+    [...ids].map(([collection, ids_of_collection]) => unit.load(collection, ids_of_collection)),
+  );
 }
 
-function add(ids: Ids, collection: CollectionName, id: unknown): void {
+/** Adds the id. Ignores a value that is not a string, such as an empty field of an event. */
+function addId(ids: Ids, collection: CollectionName, id: unknown): void {
   if (typeof id !== 'string') return;
   const set = ids.get(collection);
   if (set) set.add(id);

@@ -1,48 +1,49 @@
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
-import { laneOf } from '../../shared/catalog/events/lanes';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import { pause } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { LaneState, ParkedStream, ViewVersion } from '../../shared/ports/view-store';
+import type { PartitionJob } from '../../shared/ports/job-queue';
+import type { DeadLetter, PartitionState, ViewVersion } from '../../shared/ports/view-store';
 import { LostRaceError, reasonOf } from './errors';
 import { readLog } from './read-log';
-import { LaneRun } from './run';
+import { PartitionRun } from './run';
 
-/** One lane of one live version, and what is needed to go on with it. */
-export interface LaneTarget {
+/** One partition of one version that events are dispatched to, and what is needed to project it. */
+export interface PartitionTarget {
   readonly version: ViewVersion;
-  readonly lane: number;
-  readonly lane_count: number;
+  readonly partition: number;
+  readonly partition_count: number;
   readonly events: EventStore;
   readonly now: () => number;
-  readonly onParked?: (parked: ParkedStream) => void;
+  readonly onDeadLetter?: (dead_letter: DeadLetter) => void;
 }
 
-/** The lane's events in (prev, last]. */
-export interface LaneSpan {
-  readonly prev: Position;
-  readonly last: Position;
-  readonly events: readonly RecordedEvent[];
-}
+/** The events of a job, without its address. */
+export type JobEvents = Pick<PartitionJob, 'prev' | 'last' | 'events'>;
 
 const LOST_RACES_MAX = 20;
 const RETRY_PAUSES_MS = [20, 100, 400] as const;
 
 /**
- * Brings the lane's checkpoint to `span.last` or beyond. The lane's state is read before every document: a document
- * that is only looked at, such as a picture that is brought in, is guarded by nothing but that the checkpoint, which
- * was read before it, still stands when the batch ends, and an event of a stream that was retried since must not be
- * folded into what the stream was before. Where the checkpoint is before `prev`, a job was lost, and
- * the events from the checkpoint on are read from the log instead. Throws what the stores throw, and
- * `LostRaceError` where another keeps working on the lane.
+ * Projects the partition up to `job.last`. Does nothing if the checkpoint has already reached `job.last`: the job was
+ * delivered again. If the checkpoint is before `job.prev`, an earlier job was lost. Then ignores the events of the job
+ * and reads the partition's events from the log.
+ *
+ * Reads the partition's checkpoint and dead letters before any document. Reason: some documents are only read, for
+ * example a media document that a publication begins to embed. They are not written, so no compare-and-set notices if
+ * another worker changes them meanwhile. But that worker would also move the checkpoint, and the compare-and-set of the
+ * checkpoint then fails.
+ *
+ * Throws what the stores throw, and `LostRaceError` if another worker wins 20 times in a row.
  */
-export async function projectSpan(target: LaneTarget, span: LaneSpan): Promise<void> {
+export async function projectJob(target: PartitionTarget, job: JobEvents): Promise<void> {
   for (let race = 1; ; race++) {
     try {
-      const state = await target.version.lane(target.lane);
-      if (state.checkpoint >= span.last) return;
-      if (state.checkpoint >= span.prev) await projectEvents(target, state, span.last, span.events);
-      else await projectFromLog(target, state, span.last);
+      const state = await target.version.partition(target.partition);
+      if (state.checkpoint >= job.last) return;
+      if (state.checkpoint >= job.prev) await projectEvents(target, state, job.last, job.events);
+      else await projectFromLog(target, state, job.last);
       return;
     } catch (error) {
       if (!(error instanceof LostRaceError) || race === LOST_RACES_MAX) throw error;
@@ -51,39 +52,44 @@ export async function projectSpan(target: LaneTarget, span: LaneSpan): Promise<v
   }
 }
 
-async function projectFromLog(target: LaneTarget, before: LaneState, to: Position): Promise<void> {
+async function projectFromLog(target: PartitionTarget, before: PartitionState, to: Position): Promise<void> {
   let { checkpoint } = before;
   for await (const batch of readLog(target.events, { after: checkpoint, to })) {
-    const events = eventsOfLane(batch.events, target.lane, target.lane_count);
+    const events = eventsOfPartition(batch.events, target.partition, target.partition_count);
     const state = checkpoint === before.checkpoint ? before : await stateAt(target, checkpoint);
     await projectEvents(target, state, batch.position, events);
     checkpoint = batch.position;
   }
 }
 
-/** The lane's state now; it must stand where it was left. */
-async function stateAt({ version, lane }: LaneTarget, checkpoint: Position): Promise<LaneState> {
-  const state = await version.lane(lane);
-  if (state.checkpoint !== checkpoint) throw new LostRaceError(`lane ${lane} moved meanwhile`);
+/** Reads the partition's state. Throws `LostRaceError` if its checkpoint is not `checkpoint`. */
+async function stateAt(
+  { version, partition }: PartitionTarget,
+  checkpoint: Position,
+): Promise<PartitionState> {
+  const state = await version.partition(partition);
+  if (state.checkpoint !== checkpoint)
+    throw new LostRaceError(`another worker has advanced partition ${partition}`);
   return state;
 }
 
-export function eventsOfLane(
+export function eventsOfPartition(
   events: readonly RecordedEvent[],
-  lane: number,
-  lane_count: number,
+  partition: number,
+  partition_count: number,
 ): RecordedEvent[] {
-  return events.filter(({ metadata }) => laneOf(metadata.partition_key, lane_count) === lane);
+  return events.filter(({ metadata }) => partitionOf(metadata.partition_key, partition_count) === partition);
 }
 
 async function projectEvents(
-  target: LaneTarget,
-  before: LaneState,
+  target: PartitionTarget,
+  before: PartitionState,
   to: Position,
-  given: readonly RecordedEvent[],
+  batch: readonly RecordedEvent[],
 ): Promise<void> {
   const { checkpoint: from } = before;
-  const events = given.filter(({ position }) => position > from);
+  // Events at or before the checkpoint are redelivered: they are already in the documents.
+  const events = batch.filter(({ position }) => position > from);
   let state = before;
   for (const pause_ms of [...RETRY_PAUSES_MS, undefined]) {
     try {
@@ -93,20 +99,22 @@ async function projectEvents(
       if (!mayBePoison(error)) throw error;
       if (pause_ms === undefined) return isolate(target, from, to, events, error);
       await pause(pause_ms);
-      // What was swept on the way moved the checkpoint.
+      // Throws if the checkpoint has moved: a sweep of the failed attempt may have flushed some of the events.
       state = await stateAt(target, from);
     }
   }
 }
 
-/** A store that cannot be reached, or another at work, says nothing about the events. */
+/** Returns false for an outage and for a lost race, because these are not the fault of an event. */
 function mayBePoison(error: unknown): boolean {
   return !(error instanceof LostRaceError || error instanceof CatalogError);
 }
 
-/** The documents could not be written: one event after the other, to find the one that is to blame and park it. */
+/**
+ * Projects the events one by one to find the event that cannot be written. Moves its stream to the dead-letter list.
+ */
 async function isolate(
-  target: LaneTarget,
+  target: PartitionTarget,
   from: Position,
   to: Position,
   events: readonly RecordedEvent[],
@@ -114,7 +122,7 @@ async function isolate(
 ): Promise<void> {
   const [event, ...rest] = events;
   if (!event) throw error;
-  if (rest.length === 0) return parkAt(target, from, to, event, error);
+  if (rest.length === 0) return deadLetterFrom(target, from, to, event, error);
   let checkpoint = from;
   for (const next of events) {
     await projectEvents(target, await stateAt(target, checkpoint), next.position, [next]);
@@ -123,21 +131,21 @@ async function isolate(
   await runOnce(target, await stateAt(target, checkpoint), to, []);
 }
 
-async function parkAt(
-  target: LaneTarget,
+async function deadLetterFrom(
+  target: PartitionTarget,
   from: Position,
   to: Position,
   event: RecordedEvent,
   error: unknown,
 ): Promise<void> {
   const run = openRun(target, await stateAt(target, from));
-  await run.park(event, new Error(`cannot be written: ${reasonOf(error)}`));
+  await run.moveToDeadLetters(event, new Error(`cannot be written: ${reasonOf(error)}`));
   await run.flush(to);
 }
 
 async function runOnce(
-  target: LaneTarget,
-  state: LaneState,
+  target: PartitionTarget,
+  state: PartitionState,
   to: Position,
   events: readonly RecordedEvent[],
 ): Promise<void> {
@@ -146,7 +154,17 @@ async function runOnce(
   await run.flush(to);
 }
 
-function openRun({ version, lane, now, onParked }: LaneTarget, { checkpoint, parked }: LaneState): LaneRun {
-  const options = { version, lane, checkpoint, parked, now, ...(onParked && { onParked }) };
-  return new LaneRun({ ...options, poison: 'park' });
+function openRun(
+  { version, partition, now, onDeadLetter }: PartitionTarget,
+  { checkpoint, dead_letters }: PartitionState,
+): PartitionRun {
+  const options = {
+    version,
+    partition,
+    checkpoint,
+    dead_letters,
+    now,
+    ...(onDeadLetter && { onDeadLetter }),
+  };
+  return new PartitionRun({ ...options, poison: 'dead_letter' });
 }

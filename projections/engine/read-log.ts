@@ -1,20 +1,20 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import type { EventStore, LogBatch } from '../../shared/ports/event-store';
 
-export interface LogSpan {
+export interface LogRange {
   readonly after: Position;
-  /** The end; a position that the log has reached already. */
+  /** Last position, inclusive. The log must already have reached it. */
   readonly to: Position;
   readonly batch_size?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The part of the log in (after, to], in batches whose positions grow up to `to` exactly. Ends early, without an
- * error, when `signal` aborts.
+ * Yields the events in (after, to] in batches. The last batch has exactly the position `to`. Ends early, without an
+ * error, if `signal` aborts.
  */
-export async function* readLog(events: EventStore, span: LogSpan): AsyncGenerator<LogBatch, void, void> {
-  const { after, to, batch_size, signal } = span;
+export async function* readLog(events: EventStore, range: LogRange): AsyncGenerator<LogBatch, void, void> {
+  const { after, to, batch_size, signal } = range;
   if (after >= to) return;
   const ended = new AbortController();
   const stop = (): void => ended.abort();
@@ -27,8 +27,8 @@ export async function* readLog(events: EventStore, span: LogSpan): AsyncGenerato
         yield batch;
         continue;
       }
-      const within = batch.events.filter(({ position }) => position <= to);
-      yield { events: within, position: to, caught_up: batch.caught_up };
+      const last_events = batch.events.filter(({ position }) => position <= to);
+      yield { events: last_events, position: to, caught_up: batch.caught_up };
       return;
     }
   } finally {

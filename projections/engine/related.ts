@@ -1,215 +1,253 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { Entry, Key } from '../../shared/catalog/stored-document';
 import type { Embed, EmbedsMany, EmbedsOne } from '../views/relation';
-import type { AnyDocument, Known } from '../views/view';
-import { placeEntry, reorderEntries } from './entries';
-import { type List, type Parents, plans } from './plan';
+import type { AnyDocument, MaybeDocument } from '../views/view';
+import { type ListLimits, placeEntry, reorderEntries } from './entries';
+import { type List, type ParentRelation, plans } from './plan';
 
 /*
- * What a document shows of others, as pure changes of it.
+ * Pure functions that update the embeds, lists and counts of a document.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What an event did to a document that others show; null where there is nothing to show. */
+/** A child document before and after an event. Null if it is absent, deleted or a placeholder. */
 export interface Transition {
   readonly before: AnyDocument | null;
   readonly after: AnyDocument | null;
 }
 
-/** A document after a change, and the lists in it that only the stored documents can complete. */
-export interface Reaction {
-  readonly document: Known<AnyDocument>;
-  readonly incomplete: readonly List[];
+/** A document after a change. */
+export interface ChangeResult {
+  readonly document: MaybeDocument<AnyDocument>;
+  /** The lists of the document that must be recomputed from the store because of the change. */
+  readonly made_stale: readonly List[];
 }
 
-const unchanged = (document: Known<AnyDocument>): Reaction => ({ document, incomplete: [] });
-
-/** What the document's own stream says; undefined in a shell, and where there is no document. */
-function aggregateOf(collection: CollectionName, document: Known<AnyDocument>): Fields | undefined {
+/**
+ * Returns the state of the document's own aggregate. Returns undefined for a placeholder and if there is no document.
+ */
+function aggregateOf(collection: CollectionName, document: MaybeDocument<AnyDocument>): Fields | undefined {
   const { view } = plans[collection];
   if (!document || !view?.aggregate) return undefined;
   return ((document.state as Fields)[view.aggregate] as Fields | null) ?? undefined;
 }
 
-/** What others see of the document: null where it is deleted or a shell. */
-export function shownOf(collection: CollectionName, document: Known<AnyDocument>): AnyDocument | null {
+/**
+ * Returns the document, or null if it is absent, deleted or a placeholder. Other documents neither embed, list nor
+ * count it then.
+ */
+export function existingOrNull(
+  collection: CollectionName,
+  document: MaybeDocument<AnyDocument>,
+): AnyDocument | null {
   if (!document) return null;
-  const shell = plans[collection].view?.shell !== undefined && !aggregateOf(collection, document);
-  return shell ? null : document;
+  const is_placeholder =
+    plans[collection].view?.placeholder !== undefined && !aggregateOf(collection, document);
+  return is_placeholder ? null : document;
 }
 
-/** The ids that the document lists of those it embeds, whether they exist or not. */
-export function idsIn({ in: collection, by }: EmbedsMany, document: Known<AnyDocument>): readonly string[] {
-  return (aggregateOf(collection, document)?.[by] as readonly string[] | undefined) ?? NO_IDS;
+/** Returns the ids of the documents that the document embeds. Documents with these ids may not exist. */
+export function embeddedIds(
+  { collection, field }: EmbedsMany,
+  document: MaybeDocument<AnyDocument>,
+): readonly string[] {
+  return (aggregateOf(collection, document)?.[field] as readonly string[] | undefined) ?? NO_IDS;
 }
 
 const NO_IDS: readonly string[] = [];
 
 /**
- * The document after an event of its own stream. `before` is what it was, `folded` what its view made of it; `find` looks
- * up those that it begins to embed.
+ * Returns the document after an event of its own stream, with its embeds and lists updated.
+ *
+ * @param before The document before the event.
+ * @param folded The document that the view returned for the event.
+ * @param find Looks up a document that `folded` embeds and `before` does not. It must have been loaded.
  */
 export function afterOwnEvent(
   collection: CollectionName,
-  before: Known<AnyDocument>,
+  before: MaybeDocument<AnyDocument>,
   folded: AnyDocument,
-  find: (collection: CollectionName, id: string) => Known<AnyDocument>,
-): Reaction {
+  find: (collection: CollectionName, id: string) => MaybeDocument<AnyDocument>,
+): ChangeResult {
   const plan = plans[collection];
-  const said = aggregateOf(collection, before);
-  const says = aggregateOf(collection, folded);
+  const old_aggregate = aggregateOf(collection, before);
+  const new_aggregate = aggregateOf(collection, folded);
   let document = folded;
   for (const relation of plan.embedsOne) {
-    const id = (says?.[relation.by] as string | null | undefined) ?? null;
-    if (said && said[relation.by] === id) continue;
-    document = attach(document, relation, id, id === null ? null : find(relation.of, id));
+    const id = (new_aggregate?.[relation.key] as string | null | undefined) ?? null;
+    if (old_aggregate && old_aggregate[relation.key] === id) continue;
+    document = setTarget(document, relation, id, id === null ? null : find(relation.target, id));
   }
   for (const relation of plan.embedsMany) {
-    if (says?.[relation.by] === said?.[relation.by]) continue;
-    const ids = idsIn(relation, document);
-    // Most new documents embed nothing, and their views start with an empty list.
+    if (new_aggregate?.[relation.field] === old_aggregate?.[relation.field]) continue;
+    const ids = embeddedIds(relation, document);
+    // A new document's list is already empty. This saves a copy for most new documents.
     if (ids.length === 0 && !before) continue;
-    const embeds = ids.flatMap((id) => embedFor(document, relation, find(relation.of, id)) ?? []);
+    const embeds = ids.flatMap((id) => toEmbedOrNull(document, relation, find(relation.target, id)) ?? []);
     document = withExpansion(document, relation.name, embeds);
   }
-  const incomplete: List[] = [];
+  const made_stale: List[] = [];
   if (before)
     for (const list of plan.lists) {
-      const order = list.relation.order(document);
-      if (order === list.relation.order(before)) continue;
-      const placed = reorderEntries(entriesOf(document, list), shapeOf(document, list));
-      document = withEntries(document, list, placed.list);
-      if (placed.incomplete) incomplete.push(list);
+      const order = list.relation.orderOf(document);
+      if (order === list.relation.orderOf(before)) continue;
+      const reordered = reorderEntries(entriesOf(document, list), limitsOf(document, list));
+      document = withEntries(document, list, reordered.entries);
+      if (reordered.must_recompute) made_stale.push(list);
     }
-  return { document: plan.view?.derive?.(document) ?? document, incomplete };
+  return { document: plan.view?.derive?.(document) ?? document, made_stale };
 }
 
-/** One that was deleted, or is another store's, is none. One that has not come yet brings itself in when it comes. */
-function attach(
+/**
+ * Sets which document `document` embeds: the document `target` with this id. If `target` is deleted or belongs to
+ * another store, the key and the embed become null. If `target` does not exist yet, only the embed becomes null. The
+ * key is set, so that `target` can be embedded when it is created.
+ */
+function setTarget(
   document: AnyDocument,
   relation: EmbedsOne,
   id: string | null,
-  other: Known<AnyDocument>,
+  target: MaybeDocument<AnyDocument>,
 ): AnyDocument {
-  const shown = shownOf(relation.of, other);
-  const none = other === null || (shown && !sameStore(shown, document));
-  return withEmbed(document, relation, none ? null : id, none || !shown ? null : relation.as(shown));
+  if (target === null) return withEmbed(document, relation, null, null);
+  const existing = existingOrNull(relation.target, target);
+  if (!existing) return withEmbed(document, relation, id, null);
+  if (!isSameStore(existing, document)) return withEmbed(document, relation, null, null);
+  return withEmbed(document, relation, id, relation.toEmbed(existing));
 }
 
-/** The embedding document after the one that it embeds changed, or was deleted (null). */
-export function withOne(
+/**
+ * Returns the embedding document after the document `target` with this id changed or was deleted (null). Keeps an embed
+ * of the same or a newer version, so that a repeated sweep changes nothing.
+ */
+export function updateEmbedsOne(
   document: AnyDocument,
   relation: EmbedsOne,
   id: string,
-  other: AnyDocument | null,
+  target: AnyDocument | null,
 ): AnyDocument {
-  if (document.keys[relation.by] !== id) return document;
-  if (!other) return withEmbed(document, relation, null, null);
-  const embed = relation.as(other);
-  const known = (document.expansions as Fields)[relation.name] as Embed | null;
-  return known && known.version >= embed.version ? document : withEmbed(document, relation, id, embed);
+  if (document.keys[relation.key] !== id) return document;
+  if (!target) return withEmbed(document, relation, null, null);
+  const embed = relation.toEmbed(target);
+  const current = (document.expansions as Fields)[relation.name] as Embed | null;
+  return current && current.version >= embed.version ? document : withEmbed(document, relation, id, embed);
 }
 
 function withEmbed(
   document: AnyDocument,
-  { name, by }: EmbedsOne,
+  { name, key }: EmbedsOne,
   id: Key,
   embed: Embed | null,
 ): AnyDocument {
-  if (document.keys[by] === id && (document.expansions as Fields)[name] === embed) return document;
-  return withExpansion({ ...document, keys: withField(document.keys, by, id) }, name, embed);
+  if (document.keys[key] === id && (document.expansions as Fields)[name] === embed) return document;
+  return withExpansion({ ...document, keys: withField(document.keys, key, id) }, name, embed);
 }
 
-/** The embedding document after one of those that it lists came, changed, or was deleted. */
-export function withOneOfMany(
+/**
+ * Returns the embedding document after the document `target` with this id was created, changed or deleted. Keeps an
+ * embed of the same or a newer version.
+ */
+export function updateEmbedsMany(
   document: AnyDocument,
   relation: EmbedsMany,
   id: string,
-  other: Known<AnyDocument>,
+  target: MaybeDocument<AnyDocument>,
 ): AnyDocument {
-  const ids = idsIn(relation, document);
+  const ids = embeddedIds(relation, document);
   const embeds = (document.expansions as Fields)[relation.name] as readonly Embed[];
-  const known = embeds.find((embed) => embed.id === id);
-  const after = embedFor(document, relation, other);
-  if (!ids.includes(id) || (after ? known && known.version >= after.version : !known)) return document;
-  const next = ids.flatMap((one) =>
-    one === id ? (after ?? []) : embeds.filter((embed) => embed.id === one),
+  const current = embeds.find((embed) => embed.id === id);
+  const after = toEmbedOrNull(document, relation, target);
+  if (!ids.includes(id) || (after ? current && current.version >= after.version : !current)) return document;
+  const next = ids.flatMap((embedded_id) =>
+    embedded_id === id ? (after ?? []) : embeds.filter((embed) => embed.id === embedded_id),
   );
   const changed = withExpansion(document, relation.name, next);
-  return plans[relation.in].view?.derive?.(changed) ?? changed;
+  return plans[relation.collection].view?.derive?.(changed) ?? changed;
 }
 
-/** Null where the other does not exist or is another store's. */
-function embedFor(document: AnyDocument, relation: EmbedsMany, other: Known<AnyDocument>): Embed | null {
-  const shown = shownOf(relation.of, other);
-  return shown && sameStore(shown, document) ? relation.as(shown) : null;
+/** Returns null if `target` does not exist or belongs to another store. */
+function toEmbedOrNull(
+  document: AnyDocument,
+  relation: EmbedsMany,
+  target: MaybeDocument<AnyDocument>,
+): Embed | null {
+  const existing = existingOrNull(relation.target, target);
+  return existing && isSameStore(existing, document) ? relation.toEmbed(existing) : null;
 }
 
-const sameStore = (a: AnyDocument, b: AnyDocument): boolean => a.keys.store_id === b.keys.store_id;
+const isSameStore = (a: AnyDocument, b: AnyDocument): boolean => a.keys.store_id === b.keys.store_id;
 
-/** The parent after one of the documents that it counts or lists came, changed, moved or went. A deleted one stays so. */
-export function reactTo(
-  { collection, by, counts, lists }: Parents,
+/**
+ * Returns the parent after a child was created, changed, moved or deleted. A deleted parent stays deleted. An absent
+ * parent becomes a placeholder.
+ */
+export function afterChildChange(
+  { collection, key, counts, lists }: ParentRelation,
   parent_id: string,
-  before: Known<AnyDocument>,
-  id: string,
-  transition: Transition,
-): Reaction {
+  before: MaybeDocument<AnyDocument>,
+  child_id: string,
+  child: Transition,
+): ChangeResult {
   const { view } = plans[collection];
-  const start = before ?? view?.shell;
-  if (before === null || !start) return unchanged(before);
-  const was = transition.before?.keys[by] === parent_id ? transition.before : null;
-  const is = transition.after?.keys[by] === parent_id ? transition.after : null;
+  const start = before ?? view?.placeholder;
+  if (before === null || !start) return { document: before, made_stale: [] };
+  const old_child = child.before?.keys[key] === parent_id ? child.before : null;
+  const new_child = child.after?.keys[key] === parent_id ? child.after : null;
   let document = start;
-  for (const { name, facet, add } of counts) {
-    const left = was && facet(was);
-    const joined = is && facet(is);
-    if (left === joined) continue;
+  for (const { name, facetOf, add } of counts) {
+    const old_facet = old_child && facetOf(old_child);
+    const new_facet = new_child && facetOf(new_child);
+    if (old_facet === new_facet) continue;
     let counted = (document.state as Fields)[name];
-    if (left !== null) counted = add(counted, left, -1);
-    if (joined !== null) counted = add(counted, joined, 1);
+    if (old_facet !== null) counted = add(counted, old_facet, -1);
+    if (new_facet !== null) counted = add(counted, new_facet, 1);
     document = { ...document, state: withField(document.state as Fields, name, counted) };
   }
-  const incomplete: List[] = [];
+  const made_stale: List[] = [];
   for (const list of lists) {
-    const { part } = list;
-    const wasIn = was !== null && (part === null || was.keys.visibility === part);
-    const isIn = is !== null && (part === null || is.keys.visibility === part);
-    if (!wasIn && !isIn) continue;
+    const was_listed = old_child !== null && isItemOf(list, old_child);
+    const is_listed = new_child !== null && isItemOf(list, new_child);
+    if (!was_listed && !is_listed) continue;
     const entries = entriesOf(document, list);
-    const placed = placeEntry(entries, id, isIn ? entryOf(list, id, is) : null, shapeOf(document, list));
-    if (placed.list !== entries) document = withEntries(document, list, placed.list);
-    if (placed.incomplete) incomplete.push(list);
+    const entry = is_listed ? entryOf(child_id, new_child) : null;
+    const changed = placeEntry(entries, child_id, entry, limitsOf(document, list));
+    if (changed.entries !== entries) document = withEntries(document, list, changed.entries);
+    if (changed.must_recompute) made_stale.push(list);
   }
-  if (document === start) return { document: before, incomplete };
-  return { document: view?.derive?.(document) ?? document, incomplete };
+  if (document === start) return { document: before, made_stale };
+  return { document: view?.derive?.(document) ?? document, made_stale };
 }
 
-/** The document as an entry of the list. */
-export function entryOf({ relation }: List, id: string, document: AnyDocument): Entry {
-  return { id, keys: document.keys, body: relation.as?.(document) ?? (document.body as Entry['body']) };
+const isItemOf = ({ visibility }: List, child: AnyDocument): boolean =>
+  visibility === null || child.keys.visibility === visibility;
+
+/** Returns the document as an entry of a list. */
+export function entryOf(id: string, document: AnyDocument): Entry {
+  const body = document.body as Entry['body'];
+  return { id, keys: document.keys, body };
 }
 
-function shapeOf(document: AnyDocument, { relation, part }: List) {
-  return { max: relation.max, total: relation.total(document, part), order: relation.order(document) };
+function limitsOf(document: AnyDocument, { relation, visibility }: List): ListLimits {
+  const total = relation.totalOf(document, visibility);
+  return { max: relation.max, total, order: relation.orderOf(document) };
 }
 
-function entriesOf({ expansions }: AnyDocument, { relation: { name }, part }: List): readonly Entry[] {
+function entriesOf({ expansions }: AnyDocument, { relation: { name }, visibility }: List): readonly Entry[] {
   const expansion = (expansions as Fields)[name];
-  return (part === null ? expansion : (expansion as Fields)[part]) as readonly Entry[];
+  return (visibility === null ? expansion : (expansion as Fields)[visibility]) as readonly Entry[];
 }
 
 export function withEntries(
   document: AnyDocument,
-  { relation: { name }, part }: List,
+  { relation: { name }, visibility }: List,
   entries: readonly Entry[],
 ): AnyDocument {
-  if (part === null) return withExpansion(document, name, entries);
+  if (visibility === null) return withExpansion(document, name, entries);
   return withExpansion(
     document,
     name,
-    withField((document.expansions as Fields)[name] as Fields, part, entries),
+    withField((document.expansions as Fields)[name] as Fields, visibility, entries),
   );
 }
 
@@ -217,7 +255,7 @@ function withExpansion(document: AnyDocument, name: string, expansion: unknown):
   return { ...document, expansions: withField(document.expansions as Fields, name, expansion) };
 }
 
-/** A copy with one field set. An assignment takes a fraction of the time of a computed name in the literal. */
+/** Returns a copy with one field set. Assigning to a copy is much faster than `{ ...fields, [name]: value }`. */
 function withField<Value>(
   fields: Readonly<Record<string, Value>>,
   name: string,

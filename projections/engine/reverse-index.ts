@@ -3,27 +3,32 @@ import type { EmbedsMany, ReverseIndex } from '../views/relation';
 import type { AnyDocument } from '../views/view';
 
 /*
- * The reverse index of `embedsMany`: a document of its own for each use, for the same picture may be on any number of
- * publications. By these, what embeds a document is found when that changes.
+ * The reverse indexes of `embedsMany` relations. A reverse index has one document, called a reference, for each pair of
+ * an embedding document and a target document: publication P embeds media M. When M changes, the engine looks up the
+ * references of M to find the documents that embed it. There is no limit to their number. Therefore each reference is a
+ * document of its own instead of an entry in the document of M.
  */
 
-/** A document that embeds others. */
-export interface User {
+/** The address of a document that embeds another document. */
+export interface EmbeddingAddress {
   readonly collection: CollectionName;
   readonly id: string;
 }
 
-export const useId = (target_id: string, user_id: string): string => `${target_id}.${user_id}`;
-export const targetOfUse = (use_id: string): string => use_id.slice(0, use_id.indexOf('.'));
+export const referenceId = (target_id: string, embedding_id: string): string =>
+  `${target_id}.${embedding_id}`;
 
-export function useDocument(
+export const targetIdOf = (reference_id: string): string => reference_id.slice(0, reference_id.indexOf('.'));
+
+/** Returns the reference from `embedding` to the target document. */
+export function toReference(
   relation: EmbedsMany,
-  user: AnyDocument,
+  embedding: AnyDocument,
   target_id: string,
-  user_id: string,
+  embedding_id: string,
 ): AnyDocument {
-  const used_by: User = { collection: relation.in, id: user_id };
-  const { store_id = null } = user.keys;
+  const used_by: EmbeddingAddress = { collection: relation.collection, id: embedding_id };
+  const { store_id = null } = embedding.keys;
   return {
     keys: { store_id, [relation.index.key]: target_id },
     body: {},
@@ -32,13 +37,15 @@ export function useDocument(
   };
 }
 
-export const userOf = ({ state }: AnyDocument): User => (state as { used_by: User }).used_by;
+/** Returns the embedding document of a reference. */
+export const embeddingAddressOf = ({ state }: AnyDocument): EmbeddingAddress =>
+  (state as { used_by: EmbeddingAddress }).used_by;
 
 /**
- * Finds the uses of a document by documents of its own store: no other shows it, and another store's documents are
- * another partition's.
+ * Returns the filter for all references to the document `target_id`. `store_id` is the store of that document: documents
+ * of another store do not embed it (see `relation.ts`), and they may belong to another partition.
  */
-export const whereUsed = ({ key }: ReverseIndex, target_id: string, store_id: string) => ({
+export const referencesTo = ({ key }: ReverseIndex, target_id: string, store_id: string) => ({
   store_id,
   [key]: target_id,
 });

@@ -1,212 +1,262 @@
 import type { Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { timestamp } from '../../shared/kernel/system';
-import type { ParkedStream, ViewVersion } from '../../shared/ports/view-store';
+import type { DeadLetter, ViewVersion } from '../../shared/ports/view-store';
 import { decoded } from './decoded';
 import { LostRaceError, PoisonError, reasonOf } from './errors';
 import { foldEvent } from './fold';
-import { loadFor } from './load';
+import { loadDocumentsOf } from './load';
 import { recomputeEntries } from './recompute';
-import { type InChunk, sweep, sweepFor } from './sweep';
+import { runSweep, sweepFor, type WriteChunk } from './sweep';
 import { UnitOfWork } from './unit-of-work';
 
 export interface RunOptions {
   readonly version: ViewVersion;
-  readonly lane: number;
-  /** The lane's, as just read. */
+  readonly partition: number;
+  /** The partition's checkpoint, just read. */
   readonly checkpoint: Position;
-  /** The lane's parked streams, read with its checkpoint: their events wait. */
-  readonly parked: readonly ParkedStream[];
-  /** What becomes of an event that cannot be folded: its stream is parked, or `PoisonError` is thrown. */
-  readonly poison: 'park' | 'throw';
-  /** Unix milliseconds, for `parked_at`. */
+  /**
+   * The partition's dead letters, read together with its checkpoint. Events of their streams are left out.
+   */
+  readonly dead_letters: readonly DeadLetter[];
+  /** On an event that cannot be folded: move its stream to the dead-letter list, or throw `PoisonError`. */
+  readonly poison: 'dead_letter' | 'throw';
+  /** Unix milliseconds, for `failed_at`. */
   readonly now: () => number;
-  readonly onParked?: (parked: ParkedStream) => void;
-  /** The parked stream whose waiting events, and no others, are folded now; the checkpoint stays where it is. */
-  readonly late?: StreamName;
-  /** What more documents embed is swept; default 1,000. */
-  readonly users_max?: number;
+  readonly onDeadLetter?: (dead_letter: DeadLetter) => void;
+  /** Dead-letter stream to retry: only its waiting events are folded, and the checkpoint does not move. */
+  readonly retried_stream?: StreamName;
+  /** A document is crowded if more documents than this embed it. Default: 1,000. */
+  readonly embedding_max?: number;
 }
 
-/** What becomes of the late stream with a flush. */
-export interface ParkingChanges {
-  readonly park?: readonly ParkedStream[];
-  readonly unpark?: readonly StreamName[];
+/** Changes to the dead-letter list that a flush writes together with the documents. */
+export interface DeadLetterChanges {
+  readonly add_dead_letters?: readonly DeadLetter[];
+  readonly remove_dead_letters?: readonly StreamName[];
 }
 
 /**
- * The only loop that folds and applies. One lane of one version: `take` folds the lane's next events in memory,
- * `flush` writes every changed document once and then moves the checkpoint. Whatever throws in between leaves a
- * run that is to be thrown away; a new one from the checkpoint ends in the same documents.
- * Throws `LostRaceError` where another one works on the lane, and what the view store throws.
+ * Projects one partition of one version. `take` folds the partition's next events in memory. `flush` writes each
+ * changed document once and moves the checkpoint last. Workers, rebuilds, verification and retries all use this class.
+ *
+ * Invariant: a checkpoint at position p means that every event of the partition up to p is in the documents or on the
+ * dead-letter list. Therefore the checkpoint is written last. See `docs/architecture.md#invariants`.
+ *
+ * After an error, discard the run. A new run from the stored checkpoint produces the same documents.
+ *
+ * Throws `LostRaceError` if another worker has advanced this partition's checkpoint or changed a document, and what the
+ * view store throws.
  */
-export class LaneRun {
+export class PartitionRun {
   private readonly options: RunOptions;
-  private readonly parked: Map<StreamName, ParkedStream>;
+  private readonly dead_letters: Map<StreamName, DeadLetter>;
   private readonly unit: UnitOfWork;
-  /** Streams of the events that were left out since the last flush. */
-  private readonly parking = new Map<StreamName, ParkedStream>();
+  /** Dead letters of the events that were left out since the last flush. */
+  private readonly new_dead_letters = new Map<StreamName, DeadLetter>();
+  /** The partition's checkpoint in the store. */
   private stored: Position;
+  /** Position up to which the partition's events have been folded or left out. */
   private folded: Position;
 
   constructor(options: RunOptions) {
     this.options = options;
-    this.parked = new Map(options.parked.map((entry) => [entry.stream, entry]));
+    this.dead_letters = new Map(options.dead_letters.map((entry) => [entry.stream, entry]));
     this.stored = options.checkpoint;
     this.folded = options.checkpoint;
     this.unit = this.openUnit({ limit: options.checkpoint });
   }
 
-  /** The lane's checkpoint as this run has left it. */
+  /** The partition's checkpoint after the last flush. */
   get checkpoint(): Position {
     return this.stored;
   }
 
-  /** Documents that wait to be written. */
+  /** Number of documents with unsaved changes. */
   get dirtyCount(): number {
     return this.unit.dirtyCount;
   }
 
-  /** Documents in memory. */
+  /** Number of documents in memory. */
   get size(): number {
     return this.unit.size;
   }
 
-  /** Of the documents in memory, in characters. */
+  /** Approximate size of the documents in memory, in characters. */
   get textLength(): number {
     return this.unit.textLength;
   }
 
-  /** The lane's next events, all of them, in order; those taken already are skipped. */
-  async take(given: readonly RecordedEvent[]): Promise<void> {
-    const { late } = this.options;
-    const events = late ? given : given.filter(({ position }) => position > this.folded);
+  /**
+   * Folds the partition's next events. `batch` must have no gaps and be in log order. Skips events that an earlier call
+   * has taken.
+   */
+  async take(batch: readonly RecordedEvent[]): Promise<void> {
+    const { retried_stream } = this.options;
+    const events = retried_stream ? batch : batch.filter(({ position }) => position > this.folded);
     await this.load(events);
-    for (let i = 0, swept = 0; i < events.length; i++) {
+    for (let i = 0, swept_to = 0; i < events.length; i++) {
       const event = events[i]!;
-      const parked = this.parked.get(event.stream);
-      if (parked && late !== event.stream) {
-        this.leaveOut(event, parked);
+      const dead_letter = this.dead_letters.get(event.stream);
+      if (dead_letter && event.stream !== retried_stream) {
+        this.leaveOut(event, dead_letter);
         continue;
       }
-      if (this.parking.size > 0) await this.flush(this.folded);
-      const length = i < swept ? 0 : await this.sweepBefore(events, i);
-      if (length > 0) {
+      if (this.new_dead_letters.size > 0) await this.flush(this.folded);
+      const swept_count = i < swept_to ? 0 : await this.sweepBefore(events, i);
+      if (swept_count > 0) {
         await this.load(events.slice(i));
-        swept = i + length;
+        swept_to = i + swept_count;
       }
       await this.fold(event);
     }
   }
 
-  /** Parks the event's stream, as it cannot be written although it can be folded. */
-  async park(event: RecordedEvent, error: unknown): Promise<void> {
+  /** Moves the event's stream to the dead-letter list and leaves the event out. */
+  async moveToDeadLetters(event: RecordedEvent, error: unknown): Promise<void> {
     await this.load([event]);
-    // An aggregate that was written with it before its own document failed must not count it again in a retry.
-    this.unit.noteIncluded(event);
-    const parked = parkedAt(event, this.options.lane, error, this.options.now());
-    this.leaveOut(event, parked);
-    this.options.onParked?.(parked);
+    // An earlier attempt may have written a parent with this event, and then failed to write the event's own document.
+    // A retry must not count the event in that parent again.
+    this.unit.recordIncluded(event);
+    const dead_letter = deadLetterAt(event, this.options.partition, error, this.options.now());
+    this.leaveOut(event, dead_letter);
+    this.options.onDeadLetter?.(dead_letter);
   }
 
-  /** Writes what was folded; `to` is at or beyond the last event taken, with none of the lane's in between. */
-  async flush(to: Position, streams: ParkingChanges = {}): Promise<void> {
+  /**
+   * Writes all changed documents, then moves the checkpoint to `to`. The partition must have no events between the last
+   * event that was taken and `to`.
+   */
+  async flush(to: Position, changes: DeadLetterChanges = {}): Promise<void> {
     await recomputeEntries(this.unit);
-    await this.apply(this.unit, this.stored, to, streams);
+    await this.apply(this.unit, this.stored, to, changes);
     this.stored = to;
     this.folded = to;
   }
 
-  /** Evicts documents from memory. A long run calls it after a flush where they are too many. */
+  /** Evicts documents without unsaved changes from memory. */
   evictAll(): void {
     this.unit.evictAll();
   }
 
   private async fold(event: RecordedEvent): Promise<void> {
-    this.unit.begin(event);
+    this.unit.setCurrentEvent(event);
     try {
       foldEvent(this.unit, event, decoded(event));
     } catch (error) {
       this.unit.rollback();
-      // Folding is pure: what fails once fails again, so there is nothing to wait for.
+      // Do not try again: folding is pure, so it would fail in the same way.
       if (this.options.poison === 'throw') throw new PoisonError(event, error);
-      await this.park(event, error);
+      await this.moveToDeadLetters(event, error);
     }
-    if (!this.options.late) this.folded = event.position;
+    if (!this.options.retried_stream) this.folded = event.position;
   }
 
   /**
-   * A batch ends with an event that is left out (`take` flushes before it folds another). No document is then ever
-   * ahead of the checkpoint without that event, so a batch that broke off half-way means the same whether the stream
-   * is still parked at its repeat or not. The parking is told again with each event that waits, so that a retry at
-   * the same time cannot lose it.
+   * Leaves out an event of a dead-letter stream. The next flush writes the dead letter again for each event that was
+   * left out: a retry may run at the same time and remove the dead letter, although this event still waits.
+   *
+   * Invariant: a document that is ahead of the checkpoint includes every event between the checkpoint and its position.
+   * To keep it, `take` flushes after it has left out an event, before it folds the next one. The checkpoint is then at
+   * the left-out event.
+   *
+   * Without this flush, a crash could leave a document after the left-out event, with the checkpoint still before the
+   * event. The repeated batch might fold the event, because the stream may have left the dead-letter list meanwhile.
+   * But the document would ignore the event because of its position. See `docs/architecture.md#dead-letters`.
    */
-  private leaveOut(event: RecordedEvent, parked: ParkedStream): void {
-    this.parked.set(event.stream, parked);
-    this.parking.set(event.stream, parked);
+  private leaveOut(event: RecordedEvent, dead_letter: DeadLetter): void {
+    this.dead_letters.set(event.stream, dead_letter);
+    this.new_dead_letters.set(event.stream, dead_letter);
     this.folded = event.position;
   }
 
   private load(events: readonly RecordedEvent[]): Promise<void> {
-    return loadFor(this.unit, events, this.options.users_max ?? USERS_MAX);
+    return loadDocumentsOf(this.unit, events, this.options.embedding_max ?? EMBEDDING_MAX);
   }
 
   /**
-   * Sweeps what the event at `index` calls for, and gives how many events that stands for. What came before must be
-   * stored, for a sweep reads what it changes from the store.
+   * Runs a sweep if the event at `index` needs one. Returns the number of events that the sweep covers, or 0. Flushes
+   * before the sweep, because a sweep reads the documents that it changes from the store.
    */
   private async sweepBefore(events: readonly RecordedEvent[], index: number): Promise<number> {
-    const due = sweepFor(this.unit, events, index);
-    if (!due) return 0;
+    const sweep = sweepFor(this.unit, events, index);
+    if (!sweep) return 0;
     await this.flush(this.folded);
-    await sweep(due, (guarded, fold) => this.writeChunk(guarded, fold));
-    return due.length;
+    await runSweep(sweep, (options, fold) => this.writeChunk(options, fold));
+    return sweep.length;
   }
 
-  private async writeChunk(guarded: boolean, fold: Parameters<InChunk>[1]): ReturnType<InChunk> {
-    const { version, lane, late } = this.options;
-    // A lane moves on while a stream is retried. What an unguarded chunk writes does not depend on how far it is.
-    const standing = async () => (late ? version.checkpoint(lane) : this.stored);
-    const limit = guarded ? await standing() : undefined;
-    const unit = this.openUnit(limit === undefined ? {} : { limit, again: true });
-    const chunk = await fold(unit);
+  private async writeChunk(...[options, fold]: Parameters<WriteChunk>): ReturnType<WriteChunk> {
+    const { version, partition, retried_stream } = this.options;
+    // During a retry, workers may advance the checkpoint. `at_same_checkpoint`: read the checkpoint before folding, so
+    // that the write fails if it has moved since. Otherwise read it after folding, so that the write succeeds.
+    const readCheckpoint = async () => (retried_stream ? version.checkpoint(partition) : this.stored);
+    const limit = options.at_same_checkpoint ? await readCheckpoint() : undefined;
+    const unit = this.openUnit(limit === undefined ? {} : { limit, apply_at_equal_position: true });
+    const page = await fold(unit);
     await recomputeEntries(unit);
-    const at = limit ?? (await standing());
-    await this.apply(unit, at, at, {});
-    this.unit.evictThoseOf(unit);
-    return chunk;
+    const checkpoint = limit ?? (await readCheckpoint());
+    await this.apply(unit, checkpoint, checkpoint, {});
+    this.unit.evictDocumentsOf(unit);
+    return page;
   }
 
   private async apply(
     unit: UnitOfWork,
     from: Position,
     to: Position,
-    streams: ParkingChanges,
+    changes: DeadLetterChanges,
   ): Promise<void> {
-    const { version, lane } = this.options;
-    const phases = unit.phases();
-    const park = [...this.parking.values(), ...(streams.park ?? [])];
-    const unpark = streams.unpark ?? [];
-    if (phases.length === 0 && park.length === 0 && unpark.length === 0 && to === from) return;
-    const outcome = await version.apply({ lane, from, to, phases, park, unpark });
-    if (outcome === 'lost_race') throw new LostRaceError(`lane ${lane} of version ${version.version}`);
-    unit.written();
-    this.parking.clear();
+    const { version, partition } = this.options;
+    const phases = unit.writesByPhase();
+    const add_dead_letters = [...this.new_dead_letters.values(), ...(changes.add_dead_letters ?? [])];
+    const remove_dead_letters = changes.remove_dead_letters ?? [];
+    if (
+      phases.length === 0 &&
+      add_dead_letters.length === 0 &&
+      remove_dead_letters.length === 0 &&
+      to === from
+    )
+      return;
+    const outcome = await version.apply({
+      partition,
+      from,
+      to,
+      phases,
+      add_dead_letters,
+      remove_dead_letters,
+    });
+    if (outcome === 'lost_race')
+      throw new LostRaceError(`partition ${partition} of version ${version.version}`);
+    unit.markWritten();
+    this.new_dead_letters.clear();
   }
 
-  private openUnit({ limit, again = false }: { limit?: Position; again?: boolean } = {}): UnitOfWork {
-    const { version, late: stream } = this.options;
-    const common = { parked: this.parked, again };
+  private openUnit({
+    limit,
+    apply_at_equal_position = false,
+  }: {
+    limit?: Position;
+    apply_at_equal_position?: boolean;
+  } = {}): UnitOfWork {
+    const { version, retried_stream: stream } = this.options;
+    const common = { dead_letters: this.dead_letters, apply_at_equal_position };
     if (stream === undefined) return new UnitOfWork(version, common);
     return new UnitOfWork(version, {
       ...common,
-      late: { stream, ...(limit === undefined ? {} : { limit }) },
+      retry: { stream, ...(limit === undefined ? {} : { limit }) },
     });
   }
 }
 
-const USERS_MAX = 1_000;
+const EMBEDDING_MAX = 1_000;
 
-export function parkedAt(event: RecordedEvent, lane: number, error: unknown, now_ms: number): ParkedStream {
+/** Returns the dead letter of an event. */
+export function deadLetterAt(
+  event: RecordedEvent,
+  partition: number,
+  error: unknown,
+  now_ms: number,
+): DeadLetter {
   const { stream, revision, position } = event;
-  return { stream, lane, revision, position, reason: reasonOf(error), parked_at: timestamp(now_ms) };
+  return { stream, partition, revision, position, reason: reasonOf(error), failed_at: timestamp(now_ms) };
 }

@@ -2,134 +2,163 @@ import type { CollectionName, StoredDocument } from '../../shared/catalog/docume
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import type { EmbedsOne, ReverseIndex } from '../views/relation';
-import type { AnyDocument, Known } from '../views/view';
-import { decodedOrNothing } from './decoded';
+import type { AnyDocument, MaybeDocument } from '../views/view';
+import { decodedOrUndefined } from './decoded';
 import { LostRaceError } from './errors';
-import { embedInto, foldedBy } from './fold';
-import { loadUsers } from './load';
+import { applyOwnEvent, updateEmbedIn } from './fold';
+import { loadWithParents } from './load';
 import { plans, viewsOf } from './plan';
-import { shownOf, withOne } from './related';
-import { userOf, whereUsed } from './reverse-index';
+import { existingOrNull, updateEmbedsOne } from './related';
+import { embeddingAddressOf, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
 /**
- * A change of a document that is brought into all that embed it before the document itself changes, chunk by chunk.
- * Doing it again, or a part of it, changes nothing more: an embed gives way only to a newer one.
+ * A change of one document (the target) that must be copied into many embedding documents. The engine updates the
+ * embedding documents first, chunk by chunk, and only then the target. Repeating a sweep, or some of its chunks,
+ * changes nothing, because only a newer version replaces an embed.
  */
 export interface Sweep {
   readonly collection: CollectionName;
   readonly id: string;
-  /** As the events leave it; null where they delete it. */
-  readonly document: Known<AnyDocument>;
-  /** Positions of the first and the last event that it stands for. */
+  /** The target after the events. Null if the events delete it. */
+  readonly document: MaybeDocument<AnyDocument>;
+  /** Positions of the first and the last event that the sweep covers. */
   readonly first: Position;
   readonly last: Position;
-  /** How many events at the head of those looked at it stands for: a patch writes several at once. */
+  /** Number of events that the sweep covers. A PATCH request may append several events at once. */
   readonly length: number;
-  readonly embeddedOnce: readonly EmbedsOne[];
-  /** Where it is crowded: the reverse indexes that say what embeds it. */
+  /** The `embedsOne` relations through which at least one document embeds the target. */
+  readonly embedsOne: readonly EmbedsOne[];
+  /** If the target is crowded: the reverse indexes that contain references to it. */
   readonly indexes: readonly ReverseIndex[];
+  /** The store of the target. Null for a target without a store. */
   readonly store_id: string | null;
 }
 
-const CHUNK = 500;
+/** Number of documents per chunk. */
+const CHUNK_SIZE = 500;
 
-/** A patch gives a few events; a longer run of one document's events is swept in parts. */
+/** Maximum number of events that one sweep covers. */
 const LENGTH_MAX = 16;
 
-/** The sweep that the event at `index` calls for, taken together with those of the same stream right behind it. */
+/**
+ * Returns the sweep that the event at `index` needs, or undefined. The sweep also covers the events of the same stream
+ * that directly follow.
+ */
 export function sweepFor(
   unit: UnitOfWork,
   events: readonly RecordedEvent[],
   index: number,
 ): Sweep | undefined {
-  const decoded = decodedOrNothing(events[index]!);
+  const decoded = decodedOrUndefined(events[index]!);
   const view = decoded && viewsOf(decoded.category)[0];
   if (!decoded || !view) return undefined;
   const { category, id } = decoded;
   const { collection } = view;
   const before = unit.read(collection, id);
-  const embeddedOnce = before
-    ? plans[collection].embeddedOnce.filter((relation) => relation.embeddedIn(before) > 0)
+  const embedsOne = before
+    ? plans[collection].incomingEmbedsOne.filter((relation) => relation.countEmbeddingDocuments(before) > 0)
     : [];
   const indexes = unit.isCrowded(id)
-    ? [...new Set(plans[collection].embeddedMany.map((relation) => relation.index))]
+    ? [...new Set(plans[collection].incomingEmbedsMany.map((relation) => relation.index))]
     : [];
-  if (embeddedOnce.length === 0 && indexes.length === 0) return undefined;
+  if (embedsOne.length === 0 && indexes.length === 0) return undefined;
 
   let document = before;
   let length = 0;
   for (const recorded of events.slice(index, index + LENGTH_MAX)) {
-    const next = decodedOrNothing(recorded);
+    const next = decodedOrUndefined(recorded);
     if (next?.category !== category || next.id !== id) break;
-    document = foldedBy(view, document, recorded, next);
+    document = applyOwnEvent(view, document, recorded, next);
     length++;
   }
   if (document === before) return undefined;
   const store_id = (document ?? before)?.keys.store_id ?? null;
   return {
-    ...{ collection, id, document, length, embeddedOnce, indexes },
+    ...{ collection, id, document, length, embedsOne, indexes },
     first: events[index]!.position,
     last: events[index + length - 1]!.position,
     store_id: store_id === null ? null : String(store_id),
   };
 }
 
-/** Folds a chunk in a fresh unit of work and writes it. `guarded`: the chunk also changes parents. */
-export type InChunk = (
-  guarded: boolean,
+export interface ChunkOptions {
+  /**
+   * Whether to write the chunk only if the checkpoint has not moved since the chunk was folded. Necessary if the chunk
+   * also changes parents.
+   */
+  readonly at_same_checkpoint: boolean;
+}
+
+/** Calls `fold` with a new unit of work, writes the documents that `fold` changed, and returns what `fold` returned. */
+export type WriteChunk = (
+  options: ChunkOptions,
   fold: (unit: UnitOfWork) => Promise<StoredDocument[]>,
 ) => Promise<StoredDocument[]>;
 
-export async function sweep(swept: Sweep, inChunk: InChunk): Promise<void> {
-  for (const relation of swept.embeddedOnce)
-    await inChunks(async (page) => inChunk(false, (unit) => embedOnce(unit, relation, swept, page)));
-  for (const index of swept.indexes)
-    await inChunks(async (page) => inChunk(true, (unit) => embedInUsers(unit, index, swept, page)));
+/** Copies the change into all embedding documents. */
+export async function runSweep(sweep: Sweep, writeChunk: WriteChunk): Promise<void> {
+  for (const relation of sweep.embedsOne)
+    await forEachPage((page) =>
+      writeChunk({ at_same_checkpoint: false }, (unit) => sweepEmbedsOne(unit, relation, sweep, page)),
+    );
+  for (const index of sweep.indexes)
+    await forEachPage((page) =>
+      writeChunk({ at_same_checkpoint: true }, (unit) => sweepEmbedsMany(unit, index, sweep, page)),
+    );
 }
 
 type Page = { readonly after_id?: string; readonly limit: number };
 
-async function inChunks(next: (page: Page) => Promise<StoredDocument[]>): Promise<void> {
+/** Calls `handle` for each page of documents, in order of id. `handle` returns the documents of the page. */
+async function forEachPage(handle: (page: Page) => Promise<StoredDocument[]>): Promise<void> {
   for (let after_id: string | undefined; ; ) {
-    const chunk = await next({ limit: CHUNK, ...(after_id === undefined ? {} : { after_id }) });
-    after_id = chunk.at(-1)?.id;
-    if (chunk.length < CHUNK || after_id === undefined) return;
+    const documents = await handle({ limit: CHUNK_SIZE, ...(after_id === undefined ? {} : { after_id }) });
+    after_id = documents.at(-1)?.id;
+    if (documents.length < CHUNK_SIZE || after_id === undefined) return;
   }
 }
 
-async function embedOnce(
+/** Updates one page of the documents that embed the target through the relation. Returns the page. */
+async function sweepEmbedsOne(
   unit: UnitOfWork,
   relation: EmbedsOne,
   { collection, id, document, last }: Sweep,
   page: Page,
 ): Promise<StoredDocument[]> {
-  const where: ViewQuery['where'] = { [relation.by]: id };
-  const chunk = await unit.version.scan(relation.in, { where, ...page });
-  unit.begin({ position: last });
-  for (const stored of chunk) {
-    unit.adopt(relation.in, stored);
-    const before = unit.read(relation.in, stored.id);
-    if (!before) throw new LostRaceError(`${relation.in} ${stored.id} was deleted meanwhile`);
-    unit.set(relation.in, stored.id, withOne(before, relation, id, shownOf(collection, document)));
+  const where: ViewQuery['where'] = { [relation.key]: id };
+  const embedding = await unit.version.scan(relation.collection, { where, ...page });
+  const target = existingOrNull(collection, document);
+  unit.setCurrentEvent({ position: last });
+  for (const stored of embedding) {
+    unit.addStored(relation.collection, stored);
+    const before = unit.read(relation.collection, stored.id);
+    if (!before) throw new LostRaceError(`${relation.collection} ${stored.id} was deleted by another worker`);
+    unit.set(relation.collection, stored.id, updateEmbedsOne(before, relation, id, target));
   }
-  return chunk;
+  return embedding;
 }
 
-async function embedInUsers(
+/** Updates the documents that embed the target according to one page of references. Returns the page. */
+async function sweepEmbedsMany(
   unit: UnitOfWork,
   index: ReverseIndex,
   { collection, id, document, first, store_id }: Sweep,
   page: Page,
 ): Promise<StoredDocument[]> {
-  const uses = await unit.version.scan(index.collection, {
-    where: whereUsed(index, id, store_id ?? ''),
+  const references = await unit.version.scan(index.collection, {
+    where: referencesTo(index, id, store_id ?? ''),
     ...page,
   });
-  const users = uses.flatMap((use) => (use.document ? [userOf(use.document)] : []));
-  await loadUsers(unit, users);
-  // Before the event itself, which is still to reach the store that all these are in.
-  unit.begin({ position: first - 1n });
-  for (const user of users) embedInto(unit, user, collection, id, document);
-  return uses;
+  const embedding = references.flatMap((reference) =>
+    reference.document ? [embeddingAddressOf(reference.document)] : [],
+  );
+  await loadWithParents(unit, embedding);
+  // Write the chunk at a position before the event. The chunk may change the store document, which is a parent of the
+  // embedding documents and of the target. At the position of the event, the store document would look as if it already
+  // included the event, and the event itself would no longer change it.
+  unit.setCurrentEvent({ position: first - 1n });
+  for (const embedding_document of embedding)
+    updateEmbedIn(unit, embedding_document, collection, id, document);
+  return references;
 }

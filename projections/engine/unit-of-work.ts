@@ -8,117 +8,153 @@ import {
 import { greatest } from '../../shared/catalog/events/positions';
 import type { DocumentWrite, ViewVersion } from '../../shared/ports/view-store';
 import { ALL_PARTS } from '../../shared/ports/view-store';
-import type { AnyDocument, Known } from '../views/view';
+import type { AnyDocument, MaybeDocument } from '../views/view';
 import { LostRaceError } from './errors';
+import { appliedPositionsOf, type LatePositions, withoutAppliedPositions } from './late-events';
 import { type List, PHASES, plans, reverseIndexes } from './plan';
-import type { Reaction } from './related';
-import { type LatePositions, standingOf, withoutRepair } from './repair';
-import { targetOfUse, type User, userOf } from './reverse-index';
+import type { ChangeResult } from './related';
+import { type EmbeddingAddress, embeddingAddressOf, targetIdOf } from './reverse-index';
 import {
   absent,
-  asWritten,
-  COMPLETE,
-  incompleteAfter,
+  afterWrite,
   keyOf,
-  textOf,
+  NO_LISTS,
+  staleListsAfter,
+  textLengthOf,
   toWrite,
   type WorkingDocument,
 } from './working-document';
 
 export interface UnitOptions {
-  /** Streams that are parked: what documents carry about them is kept. */
-  readonly parked: ReadonlyMap<StreamName, unknown>;
-  /** The parked stream whose waiting events are folded, and the place that no document may be beyond. */
-  readonly late?: { readonly stream: StreamName; readonly limit?: Position };
-  /** An aggregate at the very event is told again what that did, for it may know a part; one beyond it was told all. */
-  readonly again?: boolean;
+  /** Streams on the dead-letter list. The late positions of other streams are removed when a document is loaded. */
+  readonly dead_letters: ReadonlyMap<StreamName, unknown>;
+  /**
+   * Set during a retry. `stream` is the dead-letter stream that is retried. Loading a document with a log position
+   * after `limit` throws `LostRaceError`.
+   */
+  readonly retry?: { readonly stream: StreamName; readonly limit?: Position };
+  /**
+   * Whether to change a parent whose log position equals the position of the event. Set for sweeps: all chunks of a
+   * sweep change the same parent at the same position, so a parent at this position may lack the later chunks.
+   */
+  readonly apply_at_equal_position?: boolean;
 }
 
-/** The documents that a run of events touches: each is read once, folded in memory, and written once. */
+/**
+ * The documents that folding a batch of events reads or changes. Each document is read once, changed in memory, and
+ * written once.
+ */
 export class UnitOfWork {
   readonly version: ViewVersion;
   private readonly options: UnitOptions;
   private readonly documents = new Map<CollectionName, Map<string, WorkingDocument>>();
-  /** What the event at hand has changed, as it was before it. */
+  /** The documents that the current event has changed, as they were before this event. */
   private readonly journal = new Map<string, WorkingDocument>();
-  /** The ids of the reverse indexes' documents that are here, by what they say is used. */
-  private readonly uses = new Map<string, Map<string, CollectionName>>();
+  /**
+   * The loaded references: the id of the target document → the id of the reference → the collection of the
+   * reference.
+   */
+  private readonly references = new Map<string, Map<string, CollectionName>>();
   private readonly crowded = new Set<string>();
-  /** Lists that a retry which broke off may know more of than the documents that they are of: not done with one write. */
-  private readonly unsettled = new Map<string, ReadonlySet<List>>();
+  /**
+   * Lists that a retry must recompute at each of its flushes, by document. They are the lists of documents that an
+   * earlier, interrupted retry of the same stream has written.
+   *
+   * The interrupted retry wrote these documents with their new entries, before the items themselves (see `PHASES`).
+   * Since then, a worker may have recomputed a list from the store and so have removed entries of items that are not
+   * stored. This retry does not place these entries again, because the document's late position shows that it includes
+   * the events. It recomputes the list instead. It does so at each flush, because an item may be created only by an
+   * event that this retry folds after an earlier flush.
+   */
+  private readonly always_stale_lists = new Map<string, ReadonlySet<List>>();
   private event: Pick<RecordedEvent, 'position'> = { position: START };
-  private text = 0;
+  private text_length = 0;
 
   constructor(version: ViewVersion, options: UnitOptions) {
     this.version = version;
     this.options = options;
   }
 
-  /** Reads those that are not here yet. */
+  /** Reads the documents that are not in memory yet. */
   async load(collection: CollectionName, ids: Iterable<string>): Promise<void> {
-    const here = this.collection(collection);
-    const missing = [...new Set(ids)].filter((id) => !here.has(id));
+    const loaded = this.loadedDocuments(collection);
+    const missing = [...new Set(ids)].filter((id) => !loaded.has(id));
     if (missing.length === 0) return;
     for (const stored of await this.version.getMany(collection, missing, ALL_PARTS))
-      this.adopt(collection, stored);
-    for (const id of missing) if (!here.has(id)) this.admit(absent(collection, id));
+      this.addStored(collection, stored);
+    for (const id of missing) if (!loaded.has(id)) this.add(absent(collection, id));
   }
 
-  /** Takes in a document as it was just read. */
-  adopt(collection: CollectionName, stored: StoredDocument): void {
-    const { position, late } = standingOf(stored);
-    const { late: repair } = this.options;
+  /** Adds a document that was just read from the store. */
+  addStored(collection: CollectionName, stored: StoredDocument): void {
+    const { log_position, late_positions } = appliedPositionsOf(stored);
+    const { retry } = this.options;
     const { id } = stored;
-    // A batch beyond the checkpoint is half written: entries could not be completed from the stored documents. What is
-    // deleted stays so, whoever sees it first, and has no state to keep its place in that a retry ran ahead of.
-    if (stored.document && repair?.limit !== undefined && position > repair.limit)
-      throw new LostRaceError('the lane is ahead of its checkpoint');
-    const document = stored.document && { ...stored.document, state: withoutRepair(stored.document.state) };
-    this.text += textOf(document);
-    const again = repair !== undefined && late.has(repair.stream) && plans[collection].lists.length > 0;
-    const lists = again ? new Set(plans[collection].lists) : undefined;
-    if (lists) this.unsettled.set(`${collection}/${id}`, lists);
-    this.admit({
+    // If a document is after the limit, a worker is writing a batch or has crashed while it wrote one. The store then
+    // contains old and new documents, so lists that are recomputed from the store would be wrong.
+    // Tombstones are not checked. A tombstone has no state, so its log position is unknown. Its stored position cannot
+    // replace it: when a retry deletes a document, it may store a position after the limit. Using a tombstone is safe,
+    // because it never changes.
+    if (stored.document && retry?.limit !== undefined && log_position > retry.limit)
+      throw new LostRaceError('a document is ahead of the checkpoint');
+    const document = stored.document && {
+      ...stored.document,
+      state: withoutAppliedPositions(stored.document.state),
+    };
+    this.text_length += textLengthOf(document);
+    const written_by_retry =
+      retry !== undefined && late_positions.has(retry.stream) && plans[collection].lists.length > 0;
+    const lists = written_by_retry ? new Set(plans[collection].lists) : undefined;
+    if (lists) this.always_stale_lists.set(`${collection}/${id}`, lists);
+    this.add({
       collection,
       id,
       expected: stored.position,
-      position,
-      late: this.keptLate(late),
+      log_position,
+      late_positions: this.onlyDeadLetterStreams(late_positions),
       document,
       stored: document,
       dirty: lists !== undefined,
-      // Since the retry that broke off here, others may have completed its entries from documents not yet retried.
-      incomplete: lists ?? COMPLETE,
+      stale_lists: lists ?? NO_LISTS,
     });
   }
 
-  /** From here on, changes belong to this event. */
-  begin(event: Pick<RecordedEvent, 'position'>): void {
+  /** Sets the current event. The changes that follow are changes by this event. */
+  setCurrentEvent(event: Pick<RecordedEvent, 'position'>): void {
     this.event = event;
     this.journal.clear();
   }
 
-  /** Undoes what the event at hand has changed. */
+  /** Undoes the changes of the current event. */
   rollback(): void {
-    for (const before of this.journal.values()) this.collection(before.collection).set(before.id, before);
+    for (const before of this.journal.values())
+      this.loadedDocuments(before.collection).set(before.id, before);
     this.journal.clear();
   }
 
-  /** Every document here that is at or beyond the event has it, for none is written ahead without it. */
-  noteIncluded({ stream, position }: Pick<RecordedEvent, 'stream' | 'position'>): void {
+  /**
+   * Records, in each loaded document at or after the event's position, that the document includes the event. Call it
+   * before the event is left out.
+   *
+   * Why these documents include the event: the event is after the checkpoint, so an earlier, interrupted attempt has
+   * written them. That attempt had folded the event. If it had left the event out, it would have flushed and moved the
+   * checkpoint before it folded a later event.
+   */
+  recordIncluded({ stream, position }: Pick<RecordedEvent, 'stream' | 'position'>): void {
     for (const documents of this.documents.values())
       for (const [id, working] of documents) {
-        if (working.position < position || !working.document || working.late.has(stream)) continue;
-        const late = new Map([...working.late, [stream, working.position]]);
-        documents.set(id, { ...working, late, dirty: true });
+        const { log_position } = working;
+        if (log_position < position || !working.document || working.late_positions.has(stream)) continue;
+        const late_positions = new Map([...working.late_positions, [stream, log_position]]);
+        documents.set(id, { ...working, late_positions, dirty: true });
       }
   }
 
-  has(collection: CollectionName, id: string): boolean {
-    return this.collection(collection).has(id);
+  isLoaded(collection: CollectionName, id: string): boolean {
+    return this.loadedDocuments(collection).has(id);
   }
 
-  /** Whether more documents embed this one than are taken into memory at once. */
+  /** Returns whether too many documents embed this one to load them. They are swept instead (see `sweep.ts`). */
   isCrowded(id: string): boolean {
     return this.crowded.has(id);
   }
@@ -127,163 +163,185 @@ export class UnitOfWork {
     this.crowded.add(id);
   }
 
-  /** What embeds the document, as far as the reverse index is here. */
-  usersOf(id: string): User[] {
-    return [...(this.uses.get(id) ?? [])].flatMap(([use_id, collection]) => {
-      const use = this.read(collection, use_id);
-      return use ? [userOf(use)] : [];
+  /** Returns the documents that embed the document `target_id`, from the references in memory. */
+  embeddingDocumentsOf(target_id: string): EmbeddingAddress[] {
+    return [...(this.references.get(target_id) ?? [])].flatMap(([reference_id, collection]) => {
+      const reference = this.read(collection, reference_id);
+      return reference ? [embeddingAddressOf(reference)] : [];
     });
   }
 
-  read(collection: CollectionName, id: string): Known<AnyDocument> {
-    return this.working(collection, id).document;
+  read(collection: CollectionName, id: string): MaybeDocument<AnyDocument> {
+    return this.workingDocument(collection, id).document;
   }
 
-  /** Whether the document knows more than the event at hand. */
-  isBeyond(collection: CollectionName, id: string): boolean {
-    return this.working(collection, id).position > this.event.position;
-  }
-
-  /** A change that can be made again: by an event of the document's own stream, or of one that it embeds. */
-  set(
-    collection: CollectionName,
-    id: string,
-    document: Known<AnyDocument>,
-    incomplete: readonly List[] = [],
-  ): void {
-    const before = this.working(collection, id);
-    this.change(before, { document, incomplete }, before.late);
+  /** Returns whether the document's log position is after the current event. */
+  isAfterEvent(collection: CollectionName, id: string): boolean {
+    return this.workingDocument(collection, id).log_position > this.event.position;
   }
 
   /**
-   * A change that another stream's event makes to a parent, once: not where the event is part of it already.
-   * Gives the document before and after.
+   * Sets a document. Use it only for a change that has no effect if it is repeated: by an event of the document's own
+   * stream (the revision shows a repetition), or of an embed (the version shows it). For a change by an event of
+   * another stream use `updateParent`.
    */
-  react(
+  set(
     collection: CollectionName,
     id: string,
-    change: (document: Known<AnyDocument>) => Reaction,
-  ): { readonly before: Known<AnyDocument>; readonly after: Known<AnyDocument> } {
-    const working = this.working(collection, id);
+    document: MaybeDocument<AnyDocument>,
+    made_stale: readonly List[] = [],
+  ): void {
+    const before = this.workingDocument(collection, id);
+    this.change(before, { document, made_stale }, before.late_positions);
+  }
+
+  /**
+   * Changes a parent by an event of a child. Does nothing if the parent already includes the event: otherwise a
+   * redelivered event would be counted twice. Returns the parent before and after the change.
+   */
+  updateParent(
+    collection: CollectionName,
+    id: string,
+    change: (parent: MaybeDocument<AnyDocument>) => ChangeResult,
+  ): { readonly before: MaybeDocument<AnyDocument>; readonly after: MaybeDocument<AnyDocument> } {
+    const working = this.workingDocument(collection, id);
     const before = working.document;
-    if (!this.admits(working)) return { before, after: before };
-    const reaction = change(before);
-    this.change(working, reaction, this.lateAfter(working));
-    return { before, after: reaction.document };
+    if (this.includesCurrentEvent(working)) return { before, after: before };
+    const result = change(before);
+    this.change(working, result, this.latePositionsAfter(working));
+    return { before, after: result.document };
   }
 
-  /** All that are to be written. */
-  *changed(collection: CollectionName): Iterable<WorkingDocument> {
-    for (const working of this.collection(collection).values()) if (working.dirty) yield working;
+  /** Yields the documents with unsaved changes. */
+  *changedDocuments(collection: CollectionName): Iterable<WorkingDocument> {
+    for (const working of this.loadedDocuments(collection).values()) if (working.dirty) yield working;
   }
 
+  /** Number of documents with unsaved changes. */
   get dirtyCount(): number {
     let count = 0;
     for (const phase of PHASES)
-      for (const collection of phase) for (const _ of this.changed(collection)) count++;
+      for (const collection of phase) for (const _ of this.changedDocuments(collection)) count++;
     return count;
   }
 
+  /** Number of documents in memory. */
   get size(): number {
     let size = 0;
     for (const documents of this.documents.values()) size += documents.size;
     return size;
   }
 
-  /** About how much memory the documents take, in characters: a few texts make up nearly all of it. */
+  /** Approximate size of the documents in memory, in characters. Long texts make up nearly all of it. */
   get textLength(): number {
-    return this.text;
+    return this.text_length;
   }
 
-  /** The completed list of entries, which ends the need for it. */
-  complete(collection: CollectionName, id: string, document: AnyDocument): void {
-    this.collection(collection).set(id, { ...this.working(collection, id), document, incomplete: COMPLETE });
-  }
-
-  /** Every changed document, in the order in which they must land. */
-  phases(): DocumentWrite[][] {
-    return PHASES.map((phase) => phase.flatMap((name) => [...this.changed(name)].map(toWrite))).filter(
-      (writes) => writes.length > 0,
-    );
-  }
-
-  /** The writes of `phases` have landed. */
-  written(): void {
-    for (const documents of this.documents.values())
-      for (const [id, working] of documents)
-        if (working.dirty) documents.set(id, asWritten(working, this.unsettled.get(keyOf(working))));
-  }
-
-  /** Evicts from memory what the other unit has read, for that may have written it. Keeps unsaved changes. */
-  evictThoseOf(other: UnitOfWork): void {
-    for (const [collection, documents] of other.documents) this.evict(collection, documents.keys());
-  }
-
-  /** Evicts all documents from memory but those with unsaved changes. */
-  evictAll(): void {
-    for (const [collection, documents] of this.documents) this.evict(collection, [...documents.keys()]);
-    this.text = 0;
-  }
-
-  private evict(collection: CollectionName, ids: Iterable<string>): void {
-    const documents = this.collection(collection);
-    for (const id of ids) {
-      if (documents.get(id)?.dirty) continue;
-      documents.delete(id);
-      if (reverseIndexes.has(collection)) this.uses.get(targetOfUse(id))?.delete(id);
-    }
-  }
-
-  private admits(working: WorkingDocument): boolean {
-    // An event may reach a store's document twice: as its publication's and as its listing's transition.
-    if (this.journal.has(keyOf(working))) return true;
-    const { late, again } = this.options;
-    const known = late ? (working.late.get(late.stream) ?? START) : working.position;
-    return this.event.position > known || (again === true && this.event.position === known);
-  }
-
-  private lateAfter(working: WorkingDocument): LatePositions {
-    const { late } = this.options;
-    return late ? new Map([...working.late, [late.stream, this.event.position]]) : working.late;
-  }
-
-  private change(before: WorkingDocument, { document, incomplete }: Reaction, late: LatePositions): void {
-    // Entries that are to be completed take in whatever happens until then, so the position must too.
-    const untouched = document === before.document && incomplete.length === 0 && before.incomplete.size === 0;
-    if (untouched || (document === undefined && before.document === undefined)) return;
-    if (before.document === undefined) this.text += textOf(document);
-    const key = keyOf(before);
-    if (!this.journal.has(key)) this.journal.set(key, before);
-    this.collection(before.collection).set(before.id, {
-      ...before,
+  /** Sets a document whose stale lists have been recomputed. */
+  setRecomputed(collection: CollectionName, id: string, document: AnyDocument): void {
+    this.loadedDocuments(collection).set(id, {
+      ...this.workingDocument(collection, id),
       document,
-      late,
-      position: greatest([this.event.position, before.position]),
-      dirty: true,
-      incomplete: incompleteAfter(before, document, incomplete),
+      stale_lists: NO_LISTS,
     });
   }
 
-  private keptLate(late: LatePositions): LatePositions {
-    if (late.size === 0) return late;
-    return new Map([...late].filter(([stream]) => this.options.parked.has(stream)));
+  /** Returns a write for every changed document, grouped by phase in the order of `PHASES`. */
+  writesByPhase(): DocumentWrite[][] {
+    return PHASES.map((phase) =>
+      phase.flatMap((name) => [...this.changedDocuments(name)].map(toWrite)),
+    ).filter((writes) => writes.length > 0);
   }
 
-  private admit(working: WorkingDocument): void {
+  /** Marks all documents as stored. Call it after the writes of `writesByPhase` are durable. */
+  markWritten(): void {
+    for (const documents of this.documents.values())
+      for (const [id, working] of documents)
+        if (working.dirty)
+          documents.set(id, afterWrite(working, this.always_stale_lists.get(keyOf(working))));
+  }
+
+  /**
+   * Evicts the documents that `other` has loaded, because `other` may have written them. Keeps documents with unsaved
+   * changes.
+   */
+  evictDocumentsOf(other: UnitOfWork): void {
+    for (const [collection, documents] of other.documents) this.evict(collection, documents.keys());
+  }
+
+  /** Evicts all documents without unsaved changes from memory. */
+  evictAll(): void {
+    for (const [collection, documents] of this.documents) this.evict(collection, [...documents.keys()]);
+    this.text_length = 0;
+  }
+
+  private evict(collection: CollectionName, ids: Iterable<string>): void {
+    const documents = this.loadedDocuments(collection);
+    for (const id of ids) {
+      if (documents.get(id)?.dirty) continue;
+      documents.delete(id);
+      if (reverseIndexes.has(collection)) this.references.get(targetIdOf(id))?.delete(id);
+    }
+  }
+
+  private includesCurrentEvent(working: WorkingDocument): boolean {
+    // One event may change the document of a store twice: through a publication and through its listing. The second
+    // change must be applied although the first one has moved the document to the position of the event.
+    if (this.journal.has(keyOf(working))) return false;
+    const { retry, apply_at_equal_position } = this.options;
+    const included_to = retry ? (working.late_positions.get(retry.stream) ?? START) : working.log_position;
+    const { position } = this.event;
+    return position < included_to || (position === included_to && apply_at_equal_position !== true);
+  }
+
+  private latePositionsAfter({ late_positions }: WorkingDocument): LatePositions {
+    const { retry } = this.options;
+    return retry ? new Map([...late_positions, [retry.stream, this.event.position]]) : late_positions;
+  }
+
+  private change(
+    before: WorkingDocument,
+    { document, made_stale }: ChangeResult,
+    late_positions: LatePositions,
+  ): void {
+    // A stale list is recomputed at the flush and then reflects every event of the batch. So each of these events must
+    // advance the log position of the document, even an event that changes nothing else in the document.
+    const is_unchanged =
+      document === before.document && made_stale.length === 0 && before.stale_lists.size === 0;
+    if (is_unchanged || (document === undefined && before.document === undefined)) return;
+    if (before.document === undefined) this.text_length += textLengthOf(document);
+    const key = keyOf(before);
+    if (!this.journal.has(key)) this.journal.set(key, before);
+    this.loadedDocuments(before.collection).set(before.id, {
+      ...before,
+      document,
+      late_positions,
+      log_position: greatest([this.event.position, before.log_position]),
+      dirty: true,
+      stale_lists: staleListsAfter(before, document, made_stale),
+    });
+  }
+
+  private onlyDeadLetterStreams(late_positions: LatePositions): LatePositions {
+    if (late_positions.size === 0) return late_positions;
+    return new Map([...late_positions].filter(([stream]) => this.options.dead_letters.has(stream)));
+  }
+
+  private add(working: WorkingDocument): void {
     const { collection, id } = working;
-    this.collection(collection).set(id, working);
+    this.loadedDocuments(collection).set(id, working);
     if (!reverseIndexes.has(collection)) return;
-    const target_id = targetOfUse(id);
-    this.uses.set(target_id, (this.uses.get(target_id) ?? new Map()).set(id, collection));
+    const target_id = targetIdOf(id);
+    this.references.set(target_id, (this.references.get(target_id) ?? new Map()).set(id, collection));
   }
 
-  private working(collection: CollectionName, id: string): WorkingDocument {
-    const working = this.collection(collection).get(id);
+  private workingDocument(collection: CollectionName, id: string): WorkingDocument {
+    const working = this.loadedDocuments(collection).get(id);
     if (!working) throw new Error(`${collection} ${id} was not loaded`);
     return working;
   }
 
-  private collection(name: CollectionName): Map<string, WorkingDocument> {
+  private loadedDocuments(name: CollectionName): Map<string, WorkingDocument> {
     let documents = this.documents.get(name);
     if (!documents) {
       documents = new Map();

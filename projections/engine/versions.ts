@@ -1,110 +1,151 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import { pause } from '../../shared/kernel/async';
+import { DamagedFileError } from '../../shared/kernel/errors';
 import type {
-  LaneMove,
+  CheckpointMove,
   VersionInfo,
   VersionStatus,
   ViewStore,
   ViewVersion,
 } from '../../shared/ports/view-store';
 
-/** Of the documents that this code makes. Raise it with every change of what a fold gives: they are made anew then. */
+/**
+ * Schema number of the documents that this code makes. Increase it whenever a fold produces different documents: a
+ * worker then rebuilds all documents.
+ */
 export const VIEW_SCHEMA = 4;
 
-/** Of the scratch versions that `verify` folds into: never read, never fed, dropped when it ends. */
+/**
+ * Schema number of the scratch versions of `verify`. No events are dispatched to them. `verify` drops them at its end.
+ */
 export const SCRATCH_SCHEMA = 0;
 
-/** Whether events can be folded on into the version's documents. Others stay as they are, and are read, until rebuilt. */
-export function isCurrent({ schema, keys_differ }: Pick<VersionInfo, 'schema' | 'keys_differ'>): boolean {
+/**
+ * Returns whether this code can project events into the version. If not, because other code has created the version,
+ * the version can only be read.
+ */
+export function isProjectable({ schema, keys_differ }: Pick<VersionInfo, 'schema' | 'keys_differ'>): boolean {
   return schema === VIEW_SCHEMA && !keys_differ;
 }
 
 /**
- * The versions that new events go to, the active one last: a reader that changes over to a version just activated
- * never finds it behind.
+ * Returns the versions that new events are dispatched to, with the active version last. Project in this order: the
+ * active version is then never ahead of a version that is about to replace it, so a reader that switches never sees an
+ * older state. See `docs/architecture.md#invariants`.
  */
-export function fedVersions(versions: readonly VersionInfo[]): VersionInfo[] {
-  const fed = versions.filter((info) => info.status !== 'building' && isCurrent(info));
-  return fed.sort((a, b) => Number(a.status === 'active') - Number(b.status === 'active'));
+export function dispatchedVersions(versions: readonly VersionInfo[]): VersionInfo[] {
+  const dispatched = versions.filter((info) => info.status !== 'building' && isProjectable(info));
+  return dispatched.sort((a, b) => Number(a.status === 'active') - Number(b.status === 'active'));
 }
 
-/** How old the list may be that events are given out by. */
-const KEPT_MS = 100;
+/** Maximum age of the cached list of versions. */
+const CACHED_MS = 100;
 
-/** Within so long after a version has begun to follow, every process gives it what it gives to the active one. */
-export const FOLLOWED_WITHIN_MS = 2 * KEPT_MS;
+/** Time within which every process begins to project events into a version that has become `following`. */
+export const FOLLOWING_WITHIN_MS = 2 * CACHED_MS;
 
-export interface FedVersion {
+/** A version that new events are dispatched to, opened. */
+export interface OpenVersion {
   readonly version: ViewVersion;
   readonly status: VersionStatus;
 }
 
 /**
- * The versions that new events go to, the active one last. Looked up once for all who ask within a while, which a
- * version that begins to follow waits for before it may become the active one.
+ * Opens the versions that new events are dispatched to, and caches their list for 100 ms. Because of the cache, a
+ * process may still not project into a version that has just become `following`. A rebuild therefore waits
+ * `FOLLOWING_WITHIN_MS` before it activates the version.
  */
-export class FedVersions {
+export class VersionCache {
   private readonly views: ViewStore;
   private readonly opened = new Map<number, ViewVersion>();
-  private found: Promise<readonly FedVersion[]> | undefined;
-  private asked_at_ms = Number.NEGATIVE_INFINITY;
+  private cached: Promise<readonly OpenVersion[]> | undefined;
+  private read_at_ms = Number.NEGATIVE_INFINITY;
 
   constructor(views: ViewStore) {
     this.views = views;
   }
 
-  list(): Promise<readonly FedVersion[]> {
-    if (this.found && performance.now() - this.asked_at_ms < KEPT_MS) return this.found;
-    this.asked_at_ms = performance.now();
-    const looking = this.look();
-    this.found = looking;
-    looking.catch(() => this.forget());
-    return looking;
+  /**
+   * Returns the versions, with the active version last. Leaves out a version that cannot be opened because a file is
+   * damaged, so that events are still dispatched to the other versions.
+   */
+  list(): Promise<readonly OpenVersion[]> {
+    if (this.cached && performance.now() - this.read_at_ms < CACHED_MS) return this.cached;
+    this.read_at_ms = performance.now();
+    const reading = this.read();
+    this.cached = reading;
+    reading.catch(() => this.invalidate());
+    return reading;
   }
 
-  /** The active one; undefined while there is none that is fed. */
+  /** Returns the active version. Undefined if there is none, or if this code cannot project events into it. */
   async active(): Promise<ViewVersion | undefined> {
     return (await this.list()).find(({ status }) => status === 'active')?.version;
   }
 
-  /** True as soon as the lane of the active version is at or past `position`, false after `timeout_ms`. */
-  async reached(lane: number, position: Position, timeout_ms: number, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Waits until the partition's checkpoint in the active version has reached `position`. Returns false if it has not
+   * within `timeout_ms`.
+   */
+  async waitFor(
+    partition: number,
+    position: Position,
+    timeout_ms: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const active = await this.active();
-    if (active) return active.waitFor(lane, position, timeout_ms);
+    if (active) return active.waitFor(partition, position, timeout_ms);
     await pause(timeout_ms, signal);
     return false;
   }
 
   /**
-   * Moves on lanes that have no events in between, in every fed version, the active one last; gives those that are
-   * there in all of them. It needs no turn of the lane's: that the lane has no events there is so whoever works on it,
-   * and one that has a job before it is not moved. A batch that is under way all the same loses its race for the
-   * checkpoint and is done again.
+   * Advances the checkpoint of each idle partition from `from` to `to`, in every version that events are dispatched to.
+   * Returns the partitions that are at or after `to` in all versions.
+   *
+   * This needs no job. If a partition has unfinished jobs, its checkpoint is still before `from` and is not advanced.
+   * If a worker is writing a batch of the partition, its compare-and-set of the checkpoint fails and the worker retries
+   * the batch.
    */
-  async moveOn(moves: readonly LaneMove[]): Promise<ReadonlySet<number>> {
-    const everywhere = new Set(moves.map(({ lane }) => lane));
-    for (const { version } of await this.list()) {
-      const there = await version.moveOn(moves);
-      for (const lane of everywhere) if (!there.includes(lane)) everywhere.delete(lane);
+  async advanceIdle(moves: readonly CheckpointMove[]): Promise<ReadonlySet<number>> {
+    const advanced = new Set(moves.map(({ partition }) => partition));
+    for (const { version, status } of await this.list()) {
+      const advanced_here = await version.advanceIdle(moves).catch((error: unknown) => {
+        // Ignore a damaged file of a version that is not active, because readers do not wait for its checkpoints.
+        if (status === 'active' || !(error instanceof DamagedFileError)) throw error;
+        return moves.map(({ partition }) => partition);
+      });
+      for (const partition of advanced) if (!advanced_here.includes(partition)) advanced.delete(partition);
     }
-    return everywhere;
+    return advanced;
   }
 
-  /** Makes the next call look anew. */
-  forget(): void {
-    this.found = undefined;
+  /** Discards the cached list. */
+  invalidate(): void {
+    this.cached = undefined;
   }
 
-  private async look(): Promise<readonly FedVersion[]> {
-    const infos = fedVersions(await this.views.versions());
+  private async read(): Promise<readonly OpenVersion[]> {
+    const infos = dispatchedVersions(await this.views.versions());
     for (const number of this.opened.keys())
       if (!infos.some(({ version }) => version === number)) this.opened.delete(number);
-    const fed: FedVersion[] = [];
+    const versions: OpenVersion[] = [];
     for (const { version: number, status } of infos) {
-      const version = this.opened.get(number) ?? (await this.views.open(number));
+      const version = this.opened.get(number) ?? (await unlessDamaged(this.views.open(number)));
+      if (!version) continue;
       this.opened.set(number, version);
-      fed.push({ version, status });
+      versions.push({ version, status });
     }
-    return fed;
+    return versions;
+  }
+}
+
+/** Resolves to undefined if a file is damaged. Rejects with any other error. */
+export async function unlessDamaged<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof DamagedFileError) return undefined;
+    throw error;
   }
 }

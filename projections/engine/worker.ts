@@ -1,21 +1,21 @@
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { LaneJob } from '../../shared/ports/job-queue';
-import type { ParkedStream, ViewStore, ViewVersion } from '../../shared/ports/view-store';
-import { reasonOf } from './errors';
-import { projectSpan } from './project';
-import type { FedVersions } from './versions';
+import type { PartitionJob } from '../../shared/ports/job-queue';
+import type { DeadLetter, ViewStore, ViewVersion } from '../../shared/ports/view-store';
+import { logRetried } from './errors';
+import { type PartitionTarget, projectJob } from './project';
+import type { VersionCache } from './versions';
 
 export interface WorkerParts {
   readonly events: EventStore;
   readonly views: ViewStore;
-  readonly fed: FedVersions;
+  readonly versions: VersionCache;
   readonly system: System;
   readonly log: Logger;
 }
 
-/** The job handler: brings one lane of every fed version to the job's end. */
+/** Job handler: projects one partition's job into every version that events are dispatched to. */
 export class Worker {
   private readonly parts: WorkerParts;
 
@@ -24,39 +24,54 @@ export class Worker {
   }
 
   /**
-   * Throws where the active version could not be brought on, so that the queue tries the job again. Another version
-   * that fails is logged: the gap heals with its next job, and the storefront does not wait for it.
+   * Projects the job. If it fails for the active version, throws, so that the queue retries the job. If it fails for
+   * another version, logs the error and continues: readers do not use that version, and its next job detects the gap.
    */
-  async handle(job: LaneJob): Promise<void> {
-    const { log, fed } = this.parts;
-    for (const { version, status } of await fed.list()) {
+  async handle(job: PartitionJob): Promise<void> {
+    const { log, versions } = this.parts;
+    for (const { version, status } of await versions.list()) {
       try {
         await this.project(version, job);
       } catch (error) {
-        // Perhaps it was dropped, or another is the active one by now.
-        fed.forget();
+        // The cached list may be outdated: the version may have been dropped, or another version may be active now.
+        versions.invalidate();
         if (status === 'active') throw error;
-        log.warn(
-          { version: version.version, status, lane: job.lane, reason: reasonOf(error) },
-          'a version in waiting fell behind',
+        logRetried(
+          log,
+          error,
+          { version: version.version, status, partition: job.partition },
+          'projecting into an inactive version failed; its next job reads the gap from the log',
         );
       }
     }
   }
 
-  private project(version: ViewVersion, job: LaneJob): Promise<void> {
-    const { events, views, system, log } = this.parts;
-    const { lane } = job;
-    const onParked = (parked: ParkedStream): void => logParked(log, version.version, parked);
-    const target = { version, lane, lane_count: views.lane_count, events, now: system.now, onParked };
-    return projectSpan(target, job);
+  private project(version: ViewVersion, job: PartitionJob): Promise<void> {
+    return projectJob(targetIn(this.parts, version, job.partition), job);
   }
 }
 
-export function logParked(log: Logger, version: number, parked: ParkedStream): void {
-  const { stream, revision, position, reason } = parked;
+/** Returns one partition of a version as `projectJob` needs it. Logs every stream that moves to the dead-letter list. */
+export function targetIn(
+  { events, views, system, log }: Pick<WorkerParts, 'events' | 'views' | 'system' | 'log'>,
+  version: ViewVersion,
+  partition: number,
+): PartitionTarget {
+  return {
+    version,
+    partition,
+    partition_count: views.partition_count,
+    events,
+    now: system.now,
+    onDeadLetter: (dead_letter) => logDeadLetter(log, version.version, dead_letter),
+  };
+}
+
+/** Logs that a stream was moved to the dead-letter list. */
+export function logDeadLetter(log: Logger, version: number, dead_letter: DeadLetter): void {
+  const { stream, revision, position, reason } = dead_letter;
   log.error(
     { version, stream, revision, position: String(position), reason },
-    'parked a stream: an event of it cannot be projected; "projections retry" or "projections skip" frees it',
+    'event failed to project; stream moved to the dead-letter list (use "projections retry" or "projections skip")',
   );
 }

@@ -1,54 +1,56 @@
 import type { CollectionName, ViewDocument } from '../../shared/catalog/documents';
 import { type JsonObject, type Position, START } from '../../shared/catalog/events/envelope';
 import type { DocumentWrite } from '../../shared/ports/view-store';
-import type { AnyDocument, Known } from '../views/view';
+import type { AnyDocument, MaybeDocument } from '../views/view';
+import { type LatePositions, withAppliedPositions } from './late-events';
 import type { List } from './plan';
-import { type LatePositions, withRepair } from './repair';
 
-/** One document of a unit of work, in memory. */
+/** A document of a unit of work, in memory. */
 export interface WorkingDocument {
   readonly collection: CollectionName;
   readonly id: string;
-  /** The position that it is stored with: the compare of the compare-and-set. Null where it is not stored. */
+  /** Stored position, which the compare-and-set compares. Null if the document is not stored. */
   readonly expected: Position | null;
-  /** Of the newest event that is part of it; an event at or before is not applied to it again. */
-  readonly position: Position;
-  readonly late: LatePositions;
-  readonly document: Known<AnyDocument>;
-  /** As it is stored. */
-  readonly stored: Known<AnyDocument>;
+  /** Position of the last event that was applied in log order (see `late-events.ts`). */
+  readonly log_position: Position;
+  readonly late_positions: LatePositions;
+  readonly document: MaybeDocument<AnyDocument>;
+  /** The document as it is in the store. */
+  readonly stored: MaybeDocument<AnyDocument>;
+  /** Whether the document has unsaved changes. */
   readonly dirty: boolean;
-  /** Lists of entries that must be completed from the stored documents before it is written. */
-  readonly incomplete: ReadonlySet<List>;
+  /** Lists of entries that must be recomputed from the store before the document is written. */
+  readonly stale_lists: ReadonlySet<List>;
 }
 
-export const COMPLETE: ReadonlySet<List> = new Set();
+export const NO_LISTS: ReadonlySet<List> = new Set();
 
 export const keyOf = ({ collection, id }: WorkingDocument): string => `${collection}/${id}`;
 
-/** One that is not stored. */
+/** Returns the working document of an id that is not stored. */
 export function absent(collection: CollectionName, id: string): WorkingDocument {
   const nothing = {
     expected: null,
-    position: START,
-    late: new Map(),
+    log_position: START,
+    late_positions: new Map(),
     document: undefined,
     stored: undefined,
   };
-  return { collection, id, ...nothing, dirty: false, incomplete: COMPLETE };
+  return { collection, id, ...nothing, dirty: false, stale_lists: NO_LISTS };
 }
 
-export function incompleteAfter(
+/** Returns the stale lists of `document`: those from before the change, and those that the change made stale. */
+export function staleListsAfter(
   before: WorkingDocument,
-  document: Known<AnyDocument>,
-  more: readonly List[],
+  document: MaybeDocument<AnyDocument>,
+  made_stale: readonly List[],
 ): ReadonlySet<List> {
-  if (document === null) return COMPLETE;
-  return more.length === 0 ? before.incomplete : new Set([...before.incomplete, ...more]);
+  if (document === null) return NO_LISTS;
+  return made_stale.length === 0 ? before.stale_lists : new Set([...before.stale_lists, ...made_stale]);
 }
 
-/** About how much memory the document takes, in characters: a few texts make up nearly all of it. */
-export function textOf(document: Known<AnyDocument>): number {
+/** Returns the approximate size of the document in memory, in characters. Long texts make up nearly all of it. */
+export function textLengthOf(document: MaybeDocument<AnyDocument>): number {
   let length = 0;
   for (const value of Object.values(document?.body ?? {}))
     if (typeof value === 'string') length += value.length;
@@ -57,23 +59,34 @@ export function textOf(document: Known<AnyDocument>): number {
 
 export function toWrite(working: WorkingDocument): DocumentWrite {
   const { collection, id, expected, document } = working;
-  const position = storedPosition(working);
+  const position = nextStoredPosition(working);
   if (!document) return { collection, id, expected, position, document: null };
-  const state = withRepair(document.state as JsonObject, working, position);
+  const state = withAppliedPositions(document.state as JsonObject, working, position);
   return { collection, id, expected, position, document: { ...document, state } as ViewDocument };
 }
 
-/** As it is once its `toWrite` has landed; `unsettled` lists of entries are to be completed with the next write again. */
-export function asWritten(
+/**
+ * Returns the working document after its `toWrite` is durable. `stale_lists` are the lists that must be recomputed
+ * again with the next write.
+ */
+export function afterWrite(
   working: WorkingDocument,
-  unsettled: ReadonlySet<List> = COMPLETE,
+  stale_lists: ReadonlySet<List> = NO_LISTS,
 ): WorkingDocument {
   const { document: stored } = working;
-  const again = { dirty: unsettled.size > 0, incomplete: unsettled };
-  return { ...working, expected: storedPosition(working), stored, ...again };
+  return {
+    ...working,
+    expected: nextStoredPosition(working),
+    stored,
+    dirty: stale_lists.size > 0,
+    stale_lists,
+  };
 }
 
-/** Positions as stored only grow, so that no two writes of a document look alike to a compare-and-set. */
-function storedPosition({ expected, position }: WorkingDocument): Position {
-  return expected !== null && position <= expected ? expected + 1n : position;
+/**
+ * Returns the position to store the document with. It is greater than the stored position, so that two writes of a
+ * document never have the same position and a compare-and-set cannot mistake one for the other.
+ */
+function nextStoredPosition({ expected, log_position }: WorkingDocument): Position {
+  return expected !== null && log_position <= expected ? expected + 1n : log_position;
 }

@@ -1,36 +1,44 @@
 import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
-import { sameValue } from '../../shared/kernel/same-value';
-import { withoutRepair } from '../engine/repair';
+import { isSameValue } from '../../shared/kernel/same-value';
+import { withoutAppliedPositions } from '../engine/late-events';
 
-/** One field that is not what the log says. `undefined` on one side: not there. */
+/**
+ * A field whose stored value (`actual`) differs from the value in a fresh fold of the log (`expected`). `undefined`:
+ * the field does not exist there.
+ */
 export interface Difference {
   readonly collection: CollectionName;
   readonly id: string;
-  /** `body.stats.publication_count`; empty where the whole document is missing, or should not be there. */
+  /** Path of the field, such as `body.stats.publication_count`. Empty if the document itself is missing or surplus. */
   readonly field: string;
   readonly expected: unknown;
   readonly actual: unknown;
 }
 
-/** What is told of one document at most. */
+/** Maximum number of differences reported per document. */
 const FIELDS_MAX = 10;
 
-/** `expected` is the fresh fold's, `actual` the stored one. Positions are not compared: they depend on the batches. */
+/**
+ * Compares a document of a fresh fold (`expected`) with the stored one (`actual`). Ignores positions, because they
+ * depend on how events were batched.
+ */
 export function differencesOf(
   collection: CollectionName,
   id: string,
   expected: StoredDocument | undefined,
   actual: StoredDocument | undefined,
 ): Difference[] {
-  const left = comparable(expected);
-  const right = comparable(actual);
-  if (typeof left === 'string' || typeof right === 'string')
-    return left === right
-      ? []
-      : [{ collection, id, field: '', expected: describe(left), actual: describe(right) }];
+  const expected_parts = comparable(expected);
+  const actual_parts = comparable(actual);
+  if (typeof expected_parts === 'string' || typeof actual_parts === 'string') {
+    if (expected_parts === actual_parts) return [];
+    return [
+      { collection, id, field: '', expected: describe(expected_parts), actual: describe(actual_parts) },
+    ];
+  }
   const found: Difference[] = [];
-  compare(left, right, '', (field, a, b) => {
-    if (found.length < FIELDS_MAX) found.push({ collection, id, field, expected: a, actual: b });
+  compare(expected_parts, actual_parts, '', (difference) => {
+    if (found.length < FIELDS_MAX) found.push({ collection, id, ...difference });
   });
   return found;
 }
@@ -39,26 +47,31 @@ function comparable(stored: StoredDocument | undefined): 'missing' | 'deleted' |
   if (!stored) return 'missing';
   if (!stored.document) return 'deleted';
   const { keys, body, state, expansions, words } = stored.document;
-  return { keys, body, state: withoutRepair(state), expansions, words };
+  return { keys, body, state: withoutAppliedPositions(state), expansions, words };
 }
 
-const describe = (side: string | object): string => (typeof side === 'string' ? side : 'present');
+const describe = (parts: string | object): string => (typeof parts === 'string' ? parts : 'present');
 
 function compare(
   expected: unknown,
   actual: unknown,
   path: string,
-  tell: (field: string, expected: unknown, actual: unknown) => void,
+  report: (difference: Pick<Difference, 'field' | 'expected' | 'actual'>) => void,
 ): void {
-  if (sameValue(expected, actual)) return;
-  const bothObjects =
+  if (isSameValue(expected, actual)) return;
+  const are_objects =
     typeof expected === 'object' && typeof actual === 'object' && expected !== null && actual !== null;
-  if (!bothObjects || Array.isArray(expected) !== Array.isArray(actual)) {
-    tell(path, expected, actual);
+  if (!are_objects || Array.isArray(expected) !== Array.isArray(actual)) {
+    report({ field: path, expected, actual });
     return;
   }
-  const left = new Map(Object.entries(expected));
-  const right = new Map(Object.entries(actual));
-  for (const name of new Set([...left.keys(), ...right.keys()]))
-    compare(left.get(name), right.get(name), path === '' ? name : `${path}.${name}`, tell);
+  const expected_fields = new Map(Object.entries(expected));
+  const actual_fields = new Map(Object.entries(actual));
+  for (const name of new Set([...expected_fields.keys(), ...actual_fields.keys()]))
+    compare(
+      expected_fields.get(name),
+      actual_fields.get(name),
+      path === '' ? name : `${path}.${name}`,
+      report,
+    );
 }

@@ -1,31 +1,35 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 
-export type Phase = 'reading' | 'following' | 'verifying' | 'activating';
+/** A step of a rebuild or verification. */
+export type Step = 'reading' | 'following' | 'verifying' | 'activating';
 
-/** How far a rebuild or verification is. Positions grow with the log; they count events only where its store numbers them so. */
+/**
+ * Progress of a rebuild or verification. `position / head` only approximates the fraction that is done, because
+ * positions may have gaps.
+ */
 export interface Progress {
-  readonly phase: Phase;
-  /** Events read in this phase. */
+  readonly step: Step;
+  /** Events read since the step began. */
   readonly events_done: number;
-  /** Events per second over this phase. */
+  /** Mean events per second since the step began. */
   readonly rate: number;
   readonly position: Position;
-  /** The log's head when the phase began. */
+  /** The log's head when the step began. */
   readonly head: Position;
 }
 
 export type OnProgress = (progress: Progress) => void;
 
-/** Counts one phase and tells of it. */
+/** Counts the events of one step and calls `onProgress` after each batch. */
 export class ProgressMeter {
-  private readonly phase: Phase;
+  private readonly step: Step;
   private readonly head: Position;
   private readonly onProgress: OnProgress | undefined;
   private readonly started_ms = performance.now();
   private events_done = 0;
 
-  constructor(phase: Phase, head: Position, onProgress: OnProgress | undefined) {
-    this.phase = phase;
+  constructor(step: Step, head: Position, onProgress: OnProgress | undefined) {
+    this.step = step;
     this.head = head;
     this.onProgress = onProgress;
   }
@@ -38,6 +42,6 @@ export class ProgressMeter {
     this.events_done += events;
     const elapsed_s = (performance.now() - this.started_ms) / 1000;
     const rate = elapsed_s === 0 ? 0 : this.events_done / elapsed_s;
-    this.onProgress?.({ phase: this.phase, events_done: this.events_done, rate, position, head: this.head });
+    this.onProgress?.({ step: this.step, events_done: this.events_done, rate, position, head: this.head });
   }
 }

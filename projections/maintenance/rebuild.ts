@@ -2,17 +2,24 @@ import type { Position } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { backoff, pause } from '../../shared/kernel/async';
-import { CatalogError, isOutage } from '../../shared/kernel/errors';
+import { CatalogError, DamagedFileError, isOutage } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../../shared/ports/view-store';
-import { RunningAlreadyError, reasonOf } from '../engine/errors';
+import { AlreadyRunningError, reasonOf } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
-import { eventsOfLane, projectSpan } from '../engine/project';
+import { eventsOfPartition, projectJob } from '../engine/project';
 import { readLog } from '../engine/read-log';
-import { FOLLOWED_WITHIN_MS, fedVersions, isCurrent, SCRATCH_SCHEMA, VIEW_SCHEMA } from '../engine/versions';
-import { logParked } from '../engine/worker';
+import {
+  dispatchedVersions,
+  FOLLOWING_WITHIN_MS,
+  isProjectable,
+  SCRATCH_SCHEMA,
+  unlessDamaged,
+  VIEW_SCHEMA,
+} from '../engine/versions';
+import { logDeadLetter, targetIn } from '../engine/worker';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
 import { type VerifyResult, verifyVersion } from './verify';
@@ -24,21 +31,24 @@ export interface RebuildOptions {
   readonly system: System;
   readonly log: Logger;
   readonly on_progress?: OnProgress;
-  /** Breaks off; the next rebuild goes on from there. */
+  /** Interrupts the rebuild. The next rebuild resumes from the flushed checkpoints. */
   readonly signal?: AbortSignal;
-  /** Fold the log a second time and compare before the flip; default true. */
+  /** Whether to fold the log a second time and compare the documents before the flip. Default: true. */
   readonly verify?: boolean;
-  /** An event that cannot be projected ends the rebuild (`fail`, the default) or parks its stream. */
-  readonly on_poison?: 'fail' | 'park';
+  /** On a poison event: end the rebuild (`fail`, the default), or move its stream to the dead-letter list. */
+  readonly on_poison?: 'fail' | 'dead_letter';
 }
 
 export interface RebuildResult {
-  /** `drifted`: not flipped but dropped, for a second fold gave other documents. */
+  /**
+   * `drifted`: a second fold of the log produced documents with other contents, so the new version was dropped instead
+   * of activated.
+   */
   readonly outcome: 'activated' | 'interrupted' | 'drifted';
   readonly version: number;
-  /** Retired by the flip, still fed, and what `rollback` goes back to. */
+  /** Version that the flip retired. It still receives events, so `rollback` can activate it again. */
   readonly previous: number | null;
-  /** Read from the log by this rebuild; what has to be read again after an outage counts again. */
+  /** Events read from the log. Events that are read again after an outage count again. */
   readonly events: number;
   readonly duration_ms: number;
   readonly verified: VerifyResult | null;
@@ -46,35 +56,65 @@ export interface RebuildResult {
 
 const LEASE = 'rebuild';
 const LEASE_TTL_MS = 15_000;
-/** How often a store may be away before a rebuild gives up, some minutes in all. */
+/** A rebuild gives up after this many outages of a store. The pauses between them add up to a few minutes. */
 const OUTAGES_MAX = 20;
 const outagePauseMs = backoff(500, 15_000);
-/** Workers read what is missing of a version that begins to be fed, lane by lane: it should not be much. */
-const REST_MAX = 1_000;
+/**
+ * Maximum lag, in events, at which a version becomes `following`. Workers then read the missing events of each
+ * partition from the log, which is slower than `LogFold`.
+ */
+const LAG_MAX = 1_000;
 
-/** One rebuild, however often a store is away meanwhile. */
+/** State of one rebuild across outages of a store. */
 interface Run {
   readonly owner: string;
   readonly started_ms: number;
-  /** It had the lease once. */
-  begun: boolean;
+  /**
+   * Whether this rebuild has held the lease. If it has not, an outage is reported to the caller: nothing has begun that
+   * could be resumed.
+   */
+  has_held_lease: boolean;
+  /** The version of an interrupted rebuild that this rebuild continues. */
+  resumed_version?: number | undefined;
+  /** Versions of interrupted rebuilds whose files may be damaged. They are dropped and not resumed. */
+  readonly unusable: Set<number>;
   events: number;
 }
 
 /**
- * Makes all documents of a realm anew from its log, beside those that are read, and then changes over to them in one
- * step. Works while a server runs and without one; where a store is away meanwhile it goes on when that is back. Throws
- * `PoisonError`, what the stores throw, and `RunningAlreadyError`.
+ * Rebuilds all documents of a realm from its log into a new version, then activates that version in one step (the
+ * flip). Works with and without a running server. Resumes after an outage of a store. Needs only the log: the active
+ * version may be damaged or missing. See `docs/architecture.md#rebuild`.
+ *
+ * Throws `PoisonError`, `AlreadyRunningError`, and what the stores throw.
  */
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const { realm, log, signal = new AbortController().signal } = options;
-  const run: Run = { owner: leaseOwner(), started_ms: performance.now(), begun: false, events: 0 };
+  const started_ms = performance.now();
+  const run: Run = {
+    owner: leaseOwner(),
+    started_ms,
+    has_held_lease: false,
+    unusable: new Set(),
+    events: 0,
+  };
   for (let outages = 0; ; outages++) {
     try {
       return await rebuildOnce({ ...options, signal }, run);
     } catch (error) {
-      if (!run.begun || signal.aborted || !isOutage(error) || outages === OUTAGES_MAX) throw error;
-      log.warn({ realm, reason: reasonOf(error) }, 'a store is away: the rebuild goes on when it is back');
+      if (signal.aborted) throw error;
+      if (error instanceof DamagedFileError && run.resumed_version !== undefined) {
+        // A file of the resumed version may be damaged, so start again with a new version. If a file of another version
+        // is damaged, the new attempt fails as well.
+        log.warn(
+          { realm, version: run.resumed_version, reason: reasonOf(error) },
+          'not resuming; starting again',
+        );
+        run.unusable.add(run.resumed_version);
+        continue;
+      }
+      if (!run.has_held_lease || !isOutage(error) || outages === OUTAGES_MAX) throw error;
+      log.warn({ realm, reason: reasonOf(error) }, 'store unavailable; the rebuild resumes when it is back');
     }
     await pause(outagePauseMs(outages + 1), signal);
   }
@@ -86,14 +126,15 @@ async function rebuildOnce(
 ): Promise<RebuildResult> {
   const { views, log, realm, signal } = options;
   const lease = await takeLease(views, LEASE, run.owner, LEASE_TTL_MS, log);
-  if (!lease) throw new RunningAlreadyError(`a rebuild of ${realm}`, LEASE_TTL_MS);
-  run.begun = true;
+  if (!lease) throw new AlreadyRunningError(`A rebuild of ${realm}`, LEASE_TTL_MS);
+  run.has_held_lease = true;
   try {
-    const either = AbortSignal.any([signal, lease.lost]);
-    const result = await rebuildLeased({ ...options, signal: either }, run);
-    // Not this one's doing: either another has it now, and the next try is told so, or its store was away for long.
+    const stop_or_lost = AbortSignal.any([signal, lease.lost]);
+    const result = await rebuildLeased({ ...options, signal: stop_or_lost }, run);
+    // The lease was lost: the store was unavailable for too long, or another process has the lease. Report an outage,
+    // so that `rebuild` tries again. If another process has the lease, the new attempt throws `AlreadyRunningError`.
     if (result.outcome === 'interrupted' && !signal.aborted)
-      throw new CatalogError('unavailable', { message: 'the lease could not be kept' });
+      throw new CatalogError('unavailable', { message: 'the rebuild lost its lease' });
     return result;
   } finally {
     await lease.release();
@@ -101,32 +142,33 @@ async function rebuildOnce(
 }
 
 /**
- * Deletes what a rebuild has replaced, and what one that was broken off has left unless another is at work on it.
- * Gives the versions' numbers.
+ * Drops retired versions. Also drops versions of interrupted rebuilds, unless a rebuild is running. Returns the numbers
+ * of the dropped versions.
  */
 export async function dropUnused(views: ViewStore): Promise<number[]> {
   const owner = leaseOwner();
-  const idle = await views.lease(LEASE, owner, LEASE_TTL_MS);
+  // While this call holds the lease, no rebuild runs.
+  const holds_lease = await views.lease(LEASE, owner, LEASE_TTL_MS);
   try {
     const unused = (await views.versions()).filter(
       ({ status, schema }) =>
-        status === 'retired' || (idle && status !== 'active' && schema !== SCRATCH_SCHEMA),
+        status === 'retired' || (holds_lease && status !== 'active' && schema !== SCRATCH_SCHEMA),
     );
     for (const { version } of unused) await views.drop(version);
     return unused.map(({ version }) => version);
   } finally {
-    if (idle) await views.release(LEASE, owner);
+    if (holds_lease) await views.release(LEASE, owner);
   }
 }
 
-/** Makes the retired version the active one again. Throws where there is none that is still fed. */
+/** Activates the retired version again. Throws if no retired version receives events. */
 export async function rollback(
   views: ViewStore,
 ): Promise<{ readonly version: number; readonly previous: number }> {
-  const fed = fedVersions(await views.versions());
-  const retired = fed.find(({ status }) => status === 'retired');
-  const active = fed.find(({ status }) => status === 'active');
-  if (!retired || !active) throw new Error('there is no earlier version that is still fed');
+  const projected = dispatchedVersions(await views.versions());
+  const retired = projected.find(({ status }) => status === 'retired');
+  const active = projected.find(({ status }) => status === 'active');
+  if (!retired || !active) throw new Error('No retired version to roll back to. Run a rebuild instead.');
   await views.activate(retired.version);
   return { version: retired.version, previous: active.version };
 }
@@ -136,12 +178,12 @@ async function rebuildLeased(
   run: Run,
 ): Promise<RebuildResult> {
   const { views, signal, log, realm } = options;
-  const info = await candidate(views);
+  const info = await openCandidate(views, run);
   const version = await views.open(info.version);
-  log.info({ realm, version: info.version, resumed: info.status }, 'rebuilding documents from the log');
+  log.info({ realm, version: info.version, status: info.status }, 'rebuilding documents from the log');
 
-  if (info.status === 'building') await readWholeLog(options, version, run);
-  const previous = (await views.versions()).find(({ status }) => status === 'active')?.version ?? null;
+  if (info.status === 'building') await foldLog(options, version, run);
+  let previous = (await views.versions()).find(({ status }) => status === 'active')?.version ?? null;
   let verified: VerifyResult | null = null;
   const end = (outcome: RebuildResult['outcome']): RebuildResult => {
     const { events } = run;
@@ -151,7 +193,8 @@ async function rebuildLeased(
   };
   if (signal.aborted) return end('interrupted');
   if (info.status === 'building') await views.setStatus(info.version, 'following');
-  const followed = pause(FOLLOWED_WITHIN_MS, signal);
+  // Every process has noticed the new status when this promise resolves.
+  const following_everywhere = pause(FOLLOWING_WITHIN_MS, signal);
   if (options.verify !== false) {
     verified = await verifyVersion({ ...options, version });
     if (signal.aborted) return end('interrupted');
@@ -160,45 +203,62 @@ async function rebuildLeased(
       return end('drifted');
     }
   }
-  await followed;
-  if (!(await levelWithActive(options, version, previous))) return end('interrupted');
+  await following_everywhere;
+  // Invariant: a version is activated only when each of its checkpoints has reached the active version's. A reader
+  // therefore never sees an older state after the flip. See `docs/architecture.md#invariants`.
+  if (!(await catchUpWithActive(options, version, previous))) return end('interrupted');
   await views.activate(info.version);
+  // Do not keep a damaged version for a rollback, because it cannot be read.
+  if (previous !== null && !(await unlessDamaged(checkpointsOf(views, previous)))) previous = null;
   for (const { version: older, status } of await views.versions())
     if (status === 'retired' && older !== previous) await views.drop(older);
   return end('activated');
 }
 
-/** The version that a rebuild works on; others that were never finished are dropped, those to go back to are kept. */
-async function candidate(views: ViewStore): Promise<VersionInfo> {
+/**
+ * Returns the version to rebuild into: the version of an interrupted rebuild, if this code can project into it, or a
+ * new version. Drops other unfinished versions. Keeps retired versions for `rollback`.
+ */
+async function openCandidate(views: ViewStore, run: Run): Promise<VersionInfo> {
   const versions = await views.versions();
   const resumable = versions.filter(
-    (info) => (info.status === 'building' || info.status === 'following') && isCurrent(info),
+    (info) =>
+      (info.status === 'building' || info.status === 'following') &&
+      isProjectable(info) &&
+      !run.unusable.has(info.version),
   );
-  const kept = resumable.find(({ status }) => status === 'following') ?? resumable[0];
+  const resumed = resumable.find(({ status }) => status === 'following') ?? resumable[0];
   for (const { version, status, schema } of versions)
     if (
       (status === 'building' || status === 'following') &&
-      version !== kept?.version &&
+      version !== resumed?.version &&
       schema !== SCRATCH_SCHEMA
     )
       await views.drop(version);
-  return kept ?? (await views.createVersion(VIEW_SCHEMA));
+  run.resumed_version = resumed?.version;
+  return resumed ?? (await views.createVersion(VIEW_SCHEMA));
 }
 
-/** Up to the log's head, and on while more than a little came meanwhile. */
-async function readWholeLog(options: RebuildOptions, version: ViewVersion, run: Run): Promise<void> {
+/** Folds the log up to its head. Repeats until a round has read at most `LAG_MAX` events. */
+async function foldLog(options: RebuildOptions, version: ViewVersion, run: Run): Promise<void> {
   const { events, views, system, log, signal } = options;
-  const poison = options.on_poison === 'park' ? 'park' : 'throw';
-  const onParked = logParked.bind(undefined, log, version.version);
-  const parts = { version, events, lane_count: views.lane_count, poison, now: system.now, onParked } as const;
-  const fold = await LogFold.open(parts);
+  const poison = options.on_poison === 'dead_letter' ? 'dead_letter' : 'throw';
+  const onDeadLetter = logDeadLetter.bind(undefined, log, version.version);
+  const fold = await LogFold.open({
+    version,
+    events,
+    partition_count: views.partition_count,
+    poison,
+    now: system.now,
+    onDeadLetter,
+  });
   let head = await events.head();
   const meter = new ProgressMeter('reading', head, options.on_progress);
   let read: number;
   do {
     const before = meter.count;
     await fold.advance({
-      to: Array.from({ length: views.lane_count }, () => head),
+      to: Array.from({ length: views.partition_count }, () => head),
       signal,
       onBatch: (position, count) => {
         run.events += count;
@@ -207,14 +267,15 @@ async function readWholeLog(options: RebuildOptions, version: ViewVersion, run: 
     });
     read = meter.count - before;
     head = await events.head();
-  } while (read > REST_MAX && !signal?.aborted);
+  } while (read > LAG_MAX && !signal?.aborted);
 }
 
 /**
- * Brings every lane to where it is in the active version, or to the log's head where that one is not fed. Workers
- * that run do the same at the same time. False where `signal` aborted first.
+ * Projects every partition up to the active version's checkpoint, and at least to the position that the log's head had
+ * at the call. Workers may project the same events at the same time. The compare-and-set of the checkpoint makes that
+ * safe. Returns false if `signal` aborted first.
  */
-async function levelWithActive(
+async function catchUpWithActive(
   options: RebuildOptions,
   version: ViewVersion,
   active: number | null,
@@ -224,11 +285,16 @@ async function levelWithActive(
   const meter = new ProgressMeter('following', head, options.on_progress);
   for (let first = true; !signal?.aborted; first = false) {
     await followTo(options, version, first ? head : await events.head(), meter);
-    const behind = await version.checkpoints();
-    const goals = active === null ? [] : await (await views.open(active)).checkpoints();
-    if (goals.every((goal, lane) => behind[lane]! >= goal)) return true;
+    const checkpoints = await version.checkpoints();
+    // If the active version is damaged, it cannot be read. The new version then need not reach its checkpoints.
+    const targets = active === null ? [] : ((await unlessDamaged(checkpointsOf(views, active))) ?? []);
+    if (targets.every((target, partition) => checkpoints[partition]! >= target)) return true;
   }
   return false;
+}
+
+async function checkpointsOf(views: ViewStore, version: number): Promise<Position[]> {
+  return (await views.open(version)).checkpoints();
 }
 
 async function followTo(
@@ -237,15 +303,17 @@ async function followTo(
   to: Position,
   meter: ProgressMeter,
 ): Promise<void> {
-  const { events, views, system, log, signal } = options;
-  const { lane_count } = views;
-  const onParked = logParked.bind(undefined, log, version.version);
+  const { events, views, signal } = options;
+  const { partition_count } = views;
   let prev = least(await version.checkpoints());
   for await (const batch of readLog(events, { after: prev, to, signal })) {
-    for (let lane = 0; lane < lane_count; lane++) {
-      const target = { version, lane, lane_count, events, now: system.now, onParked };
-      const given = eventsOfLane(batch.events, lane, lane_count);
-      await projectSpan(target, { prev, last: batch.position, events: given });
+    for (let partition = 0; partition < partition_count; partition++) {
+      const partition_events = eventsOfPartition(batch.events, partition, partition_count);
+      await projectJob(targetIn(options, version, partition), {
+        prev,
+        last: batch.position,
+        events: partition_events,
+      });
     }
     prev = batch.position;
     meter.advance(prev, batch.events.length);

@@ -2,13 +2,16 @@ import type { Position } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { ParkedStream, VersionStatus, ViewStore } from '../../shared/ports/view-store';
-import { isCurrent, SCRATCH_SCHEMA } from '../engine/versions';
+import type { DeadLetter, VersionStatus, ViewStore } from '../../shared/ports/view-store';
+import { isProjectable, SCRATCH_SCHEMA, unlessDamaged } from '../engine/versions';
 
-export interface LaneStatus {
-  readonly lane: number;
+export interface PartitionStatus {
+  readonly partition: number;
   readonly checkpoint: Position;
-  /** Positions between the checkpoint and the log's head; the lane's own events are some of them. */
+  /**
+   * Distance from the checkpoint to the log's head, in positions. Not a number of events: other partitions share the
+   * log.
+   */
   readonly lag: Position;
 }
 
@@ -17,10 +20,12 @@ export interface VersionState {
   readonly status: VersionStatus;
   readonly schema: number;
   readonly created_at: string;
-  /** Whether new events go to it. */
+  /** Whether events are dispatched to the version. Part of the CLI's JSON output, so the old name stays. */
   readonly fed: boolean;
-  readonly lanes: readonly LaneStatus[];
-  readonly parked: readonly ParkedStream[];
+  /** Whether a file of the version is damaged or missing. `partitions` and `dead_letters` are then empty. */
+  readonly damaged: boolean;
+  readonly partitions: readonly PartitionStatus[];
+  readonly dead_letters: readonly DeadLetter[];
 }
 
 export interface PipelineStatus {
@@ -28,7 +33,7 @@ export interface PipelineStatus {
   readonly head: Position;
   /** Newest first. */
   readonly versions: readonly VersionState[];
-  /** The active version's largest lag; null while none is active. */
+  /** Largest lag of the active version's partitions. Null if no version is active or the active one is damaged. */
   readonly lag: Position | null;
 }
 
@@ -38,22 +43,29 @@ export interface StatusParts {
   readonly views: ViewStore;
 }
 
-/** Works with a pipeline running, here or in another process, and without. */
+/** Reads the state of a realm's projections from the stores. Works with and without a running pipeline. */
 export async function readStatus({ realm, events, views }: StatusParts): Promise<PipelineStatus> {
   const head = await events.head();
   const versions: VersionState[] = [];
   for (const info of await views.versions()) {
     if (info.schema === SCRATCH_SCHEMA) continue;
-    const version = await views.open(info.version);
-    const fed = info.status !== 'building' && isCurrent(info);
-    const lanes = (await version.checkpoints()).map((checkpoint, lane) => laneStatus(lane, checkpoint, head));
-    versions.push({ ...info, fed, lanes, parked: await version.parked() });
+    const fed = info.status !== 'building' && isProjectable(info);
+    const found = await unlessDamaged(readVersion(views, info.version, head));
+    versions.push({ ...info, fed, damaged: !found, ...(found ?? { partitions: [], dead_letters: [] }) });
   }
-  const active = versions.find(({ status }) => status === 'active');
-  const lag = active ? greatest(active.lanes.map((lane) => lane.lag)) : null;
+  const active = versions.find(({ status, damaged }) => status === 'active' && !damaged);
+  const lag = active ? greatest(active.partitions.map((partition) => partition.lag)) : null;
   return { realm, head, versions, lag };
 }
 
-function laneStatus(lane: number, checkpoint: Position, head: Position): LaneStatus {
-  return { lane, checkpoint, lag: checkpoint < head ? head - checkpoint : 0n };
+async function readVersion(views: ViewStore, number: number, head: Position) {
+  const version = await views.open(number);
+  const partitions = (await version.checkpoints()).map((checkpoint, partition) =>
+    partitionStatus(partition, checkpoint, head),
+  );
+  return { partitions, dead_letters: await version.deadLetters() };
+}
+
+function partitionStatus(partition: number, checkpoint: Position, head: Position): PartitionStatus {
+  return { partition, checkpoint, lag: checkpoint < head ? head - checkpoint : 0n };
 }

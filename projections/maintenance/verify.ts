@@ -5,9 +5,9 @@ import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
-import { RunningAlreadyError } from '../engine/errors';
+import { AlreadyRunningError } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
-import { fedVersions, SCRATCH_SCHEMA } from '../engine/versions';
+import { dispatchedVersions, SCRATCH_SCHEMA } from '../engine/versions';
 import { type Difference, differencesOf } from './differences';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
@@ -23,16 +23,16 @@ export interface VerifyOptions {
 }
 
 export interface VerifyResult {
-  /** Every document was compared, and was as the log says; never after `signal`. */
+  /** Whether every document was compared and equals the fresh fold. False if `signal` aborted. */
   readonly clean: boolean;
   readonly version: number;
-  /** How many were compared, deleted ones included, by collection. */
+  /** Number of compared documents by collection, including deleted ones. */
   readonly documents: Readonly<Partial<Record<CollectionName, number>>>;
   readonly events: number;
-  /** At most 1,000; `truncated` where there are more. */
+  /** At most about 1,000 differences. `truncated` is true if the limit was reached. */
   readonly differences: readonly Difference[];
   readonly truncated: boolean;
-  /** Documents that changed every time they were looked at: neither proven right nor wrong. */
+  /** Documents that changed between any two comparisons, so that it is unknown whether they have drifted. */
   readonly undecided: number;
   readonly duration_ms: number;
 }
@@ -44,32 +44,33 @@ const DIFFERENCES_MAX = 1_000;
 const ROUNDS_MAX = 100;
 const PAUSE_MS_MAX = 10;
 
-/** A document that was not the same on both sides: it is drift, or it was written between the two looks. */
+/** A document that differs between the two versions: it has drifted, or a worker wrote it between the two reads. */
 interface Suspect {
   readonly collection: CollectionName;
   readonly id: string;
-  /** Both sides' positions when it was looked at last. */
-  readonly seen?: string;
+  /** Positions of both documents at the last comparison. */
+  readonly positions?: string;
 }
 
 /**
- * Folds the log afresh and compares every document of the active version, counts and deletions included, with the
- * result. A live system may go on meanwhile. Throws an error where nothing was projected yet, and
- * `RunningAlreadyError`.
+ * Folds the log into a scratch version and compares every document of the active version with it, including counts and
+ * tombstones. Writers may continue. Throws `AlreadyRunningError`, and an error if there is no active version of this
+ * schema. See `docs/architecture.md#verify`.
  */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
-  const active = fedVersions(await options.views.versions()).find(({ status }) => status === 'active');
-  if (!active) throw new Error(`${options.realm} has no active version of documents of this code to verify`);
+  const active = dispatchedVersions(await options.views.versions()).find(({ status }) => status === 'active');
+  if (!active)
+    throw new Error(`Nothing to verify: ${options.realm} has no active version of this release's schema.`);
   return verifyVersion({ ...options, version: await options.views.open(active.version) });
 }
 
-/** The same for any version. The scratch that is folded into is dropped again in the end. */
+/** Does the same for a version that need not be active. Drops the scratch version at the end. */
 export async function verifyVersion(
   options: VerifyOptions & { readonly version: ViewVersion },
 ): Promise<VerifyResult> {
   const { views, log, realm } = options;
   const lease = await takeLease(views, LEASE, leaseOwner(), LEASE_TTL_MS, log);
-  if (!lease) throw new RunningAlreadyError(`a verification of ${realm}`, LEASE_TTL_MS);
+  if (!lease) throw new AlreadyRunningError(`A verification of ${realm}`, LEASE_TTL_MS);
   try {
     for (const { version, schema } of await views.versions())
       if (schema === SCRATCH_SCHEMA) await views.drop(version);
@@ -98,87 +99,90 @@ class Verification {
 
   async run(): Promise<VerifyResult> {
     const { version, events, views, system } = this.options;
-    const common = { version: this.scratch, lane_count: views.lane_count, events, now: system.now };
-    // An event that cannot be projected is so in both versions: its stream is compared as it stood before.
-    const fold = await LogFold.open({ ...common, poison: 'park' });
+    const common = { version: this.scratch, partition_count: views.partition_count, events, now: system.now };
+    // A poison event fails in both versions, so both contain the documents of its stream without it.
+    const fold = await LogFold.open({ ...common, poison: 'dead_letter' });
     const meter = new ProgressMeter('verifying', await events.head(), this.options.on_progress);
-    await this.level(fold, meter);
+    await this.catchUp(fold, meter);
     let undecided = 0;
     for (const collection of COLLECTION_NAMES) {
       const suspects: Suspect[] = [];
       for await (const suspect of this.walk(collection)) {
         suspects.push(suspect);
-        if (suspects.length >= PAGE) undecided += await this.judge(suspects.splice(0), fold, meter);
-        if (this.full) break;
+        if (suspects.length >= PAGE) undecided += await this.recheck(suspects.splice(0), fold, meter);
+        if (this.is_full) break;
       }
-      undecided += await this.judge(suspects, fold, meter);
+      undecided += await this.recheck(suspects, fold, meter);
     }
     const finished = !this.options.signal?.aborted;
     const clean = finished && this.differences.length === 0 && undecided === 0;
-    const { documents, differences, full: truncated } = this;
+    const { documents, differences, is_full: truncated } = this;
     const duration_ms = Math.round(performance.now() - this.started_ms);
     const counted = { documents, events: meter.count, differences, truncated, undecided, duration_ms };
     return { clean, version: version.version, ...counted };
   }
 
-  private get full(): boolean {
+  private get is_full(): boolean {
     return this.differences.length >= DIFFERENCES_MAX;
   }
 
-  /** Brings the scratch to where the verified version is now, lane by lane. */
-  private async level(fold: LogFold, meter: ProgressMeter): Promise<void> {
+  /** Projects the scratch version up to the current checkpoints of the verified version. */
+  private async catchUp(fold: LogFold, meter: ProgressMeter): Promise<void> {
     const { version, signal } = this.options;
     const to = await version.checkpoints();
     await fold.advance({ to, signal, onBatch: (position, events) => meter.advance(position, events) });
   }
 
-  /** Both sides by id; gives those that differ. */
+  /** Reads both versions in order of id, in step. Yields the documents that differ. */
   private async *walk(collection: CollectionName): AsyncGenerator<Suspect> {
-    const expected = new Cursor(this.scratch, collection);
-    const actual = new Cursor(this.options.version, collection);
-    let left = await expected.next();
-    let right = await actual.next();
+    const expected_cursor = new Cursor(this.scratch, collection);
+    const actual_cursor = new Cursor(this.options.version, collection);
+    let next_expected = await expected_cursor.next();
+    let next_actual = await actual_cursor.next();
     let count = 0;
-    while ((left || right) && !this.options.signal?.aborted) {
-      const id = !right || (left && left.id < right.id) ? left!.id : right.id;
-      const a = left?.id === id ? left : undefined;
-      const b = right?.id === id ? right : undefined;
-      if (differencesOf(collection, id, a, b).length > 0) yield { collection, id };
-      if (a) left = await expected.next();
-      if (b) right = await actual.next();
+    while ((next_expected || next_actual) && !this.options.signal?.aborted) {
+      const is_only_expected = !next_actual || (next_expected && next_expected.id < next_actual.id);
+      const { id } = (is_only_expected ? next_expected : next_actual)!;
+      const expected = next_expected?.id === id ? next_expected : undefined;
+      const actual = next_actual?.id === id ? next_actual : undefined;
+      if (differencesOf(collection, id, expected, actual).length > 0) yield { collection, id };
+      if (expected) next_expected = await expected_cursor.next();
+      if (actual) next_actual = await actual_cursor.next();
       this.documents[collection] = ++count;
     }
   }
 
   /**
-   * Looks again at documents that differed, until each is equal, or different in two looks between which neither side
-   * has moved: the fresh fold then knows all that the stored document was made from. Gives how many stayed undecided.
+   * Compares the suspects again until each one is equal, or differs twice in a row at the same positions. The same
+   * positions mean that neither document was written between the two comparisons. Before the second comparison, the
+   * fresh fold was brought up to the checkpoints of the verified version, so it includes every event that the stored
+   * document includes. The difference is therefore drift. Returns the number of suspects that are still undecided.
    */
-  private async judge(given: readonly Suspect[], fold: LogFold, meter: ProgressMeter): Promise<number> {
-    let suspects = given;
+  private async recheck(found: readonly Suspect[], fold: LogFold, meter: ProgressMeter): Promise<number> {
+    let suspects = found;
     for (let round = 0; round < ROUNDS_MAX && suspects.length > 0; round++) {
       if (this.options.signal?.aborted) break;
       if (round > 0) await pause(Math.min(round, PAUSE_MS_MAX));
-      await this.level(fold, meter);
-      const expected = await read(this.scratch, suspects);
-      const actual = await read(this.options.version, suspects);
-      const still: Suspect[] = [];
+      await this.catchUp(fold, meter);
+      const expected_documents = await read(this.scratch, suspects);
+      const actual_documents = await read(this.options.version, suspects);
+      const undecided: Suspect[] = [];
       for (const suspect of suspects) {
         const key = keyOf(suspect);
-        const left = expected.get(key);
-        const right = actual.get(key);
-        const differences = differencesOf(suspect.collection, suspect.id, left, right);
-        const seen = `${left?.position}/${right?.position}`;
-        if (differences.length > 0 && seen === suspect.seen) this.differences.push(...differences);
-        else if (differences.length > 0) still.push({ ...suspect, seen });
+        const expected = expected_documents.get(key);
+        const actual = actual_documents.get(key);
+        const differences = differencesOf(suspect.collection, suspect.id, expected, actual);
+        const positions = `${expected?.position}/${actual?.position}`;
+        if (differences.length > 0 && positions === suspect.positions) this.differences.push(...differences);
+        else if (differences.length > 0) undecided.push({ ...suspect, positions });
       }
-      suspects = still;
+      suspects = undecided;
     }
     return suspects.length;
   }
 }
 
-/** A collection's documents by id, read in pages. */
+/** Reads a collection's documents in order of id, in pages. */
 class Cursor {
   private readonly version: ViewVersion;
   private readonly collection: CollectionName;
@@ -193,11 +197,11 @@ class Cursor {
   }
 
   async next(): Promise<StoredDocument | undefined> {
-    if (this.index === this.page.length && !this.ended) await this.turn();
+    if (this.index === this.page.length && !this.ended) await this.readPage();
     return this.page[this.index++];
   }
 
-  private async turn(): Promise<void> {
+  private async readPage(): Promise<void> {
     const after = this.after_id === undefined ? {} : { after_id: this.after_id };
     this.page = await this.version.scan(this.collection, { limit: PAGE, ...after });
     this.index = 0;

@@ -1,17 +1,17 @@
 import { type AccountEvent, type AccountState, evolveAccount } from '../../shared/catalog/account/account';
 import type { AccountDocument } from '../../shared/catalog/account/document';
 import type { AccountId } from '../../shared/kernel/ids';
-import type { Occasion, View } from './view';
+import type { EventContext, View } from './view';
 
-/** Accounts are never deleted. */
+/** Documents of accounts. Accounts are never deleted. */
 export const accountView: View<AccountDocument, AccountEvent> = {
   collection: 'accounts',
   category: 'account',
-  fold: (before, event, { id, revision, at }: Occasion<AccountId>) => {
+  fold: (before, event, { id, revision, occurred_at }: EventContext<AccountId>) => {
     const state: AccountState = before
       ? { tag: 'present', account: before.state.account }
       : { tag: 'absent' };
-    const after = evolveAccount(state, event, id, at);
+    const after = evolveAccount(state, event, id, occurred_at);
     if (after.tag === 'absent') return before;
     const { account } = after;
     const { name, status, created_at } = account;

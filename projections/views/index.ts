@@ -8,7 +8,7 @@ import { reviewView } from './review';
 import { storeView } from './store';
 import type { View } from './view';
 
-/** Every view that folds events. The engine writes the reverse indexes of `relations.ts` besides. */
+/** All views. The collections of reverse indexes have no view: the engine maintains them (see `relations.ts`). */
 export const views: readonly View[] = [
   storeView,
   paymentMethodView,

@@ -15,9 +15,9 @@ import {
 import { featuredFirst, type SortOrder } from '../../shared/catalog/sorting';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { ListingId } from '../../shared/kernel/ids';
-import { noKeys, type Occasion, type View } from './view';
+import { type EventContext, noKeys, type View } from './view';
 
-const SHELL: ListingDocument = {
+const PLACEHOLDER: ListingDocument = {
   keys: noKeys<ListingDocument['keys']>(listingCollection.keys),
   body: {} as ListingBody,
   state: { listing: null, facets: {}, revision: -1 },
@@ -28,15 +28,15 @@ export const listingView: View<ListingDocument, ListingEvent> = {
   collection: 'listings',
   category: 'listing',
   aggregate: 'listing',
-  shell: SHELL,
-  fold: (before, event, { id, revision, at }: Occasion<ListingId>) => {
-    const known = before?.state.listing;
-    const state: ListingState = known ? { tag: 'present', listing: known } : { tag: 'absent' };
-    const after = evolveListing(state, event, id, at);
+  placeholder: PLACEHOLDER,
+  fold: (before, event, { id, revision, occurred_at }: EventContext<ListingId>) => {
+    const current = before?.state.listing;
+    const state: ListingState = current ? { tag: 'present', listing: current } : { tag: 'absent' };
+    const after = evolveListing(state, event, id, occurred_at);
     if (after.tag === 'deleted') return null;
     if (after.tag === 'absent') return before;
     const { listing } = after;
-    const base = before ?? SHELL;
+    const base = before ?? PLACEHOLDER;
     return {
       keys: listingKeys(listing),
       body: { ...listingResource(listing), stats: statsOf(base) } as ListingBody,
@@ -47,10 +47,13 @@ export const listingView: View<ListingDocument, ListingEvent> = {
   derive: (document) => {
     if (!document.state.listing) return document;
     const { stats } = document.body;
-    const now = statsOf(document);
-    if (stats.media_count === now.media_count && stats.publication_count === now.publication_count)
+    const new_stats = statsOf(document);
+    if (
+      stats.media_count === new_stats.media_count &&
+      stats.publication_count === new_stats.publication_count
+    )
       return document;
-    return { ...document, body: { ...document.body, stats: now } };
+    return { ...document, body: { ...document.body, stats: new_stats } };
   },
 };
 
@@ -61,26 +64,26 @@ function statsOf(document: ListingDocument): ListingBody['stats'] {
   };
 }
 
-/** The order of its publications. */
+/** Returns the order of the listing's publications. */
 export function entryOrder({ state }: ListingDocument): SortOrder {
   return featuredFirst(state.listing?.default_sort_mode ?? 'created_at_desc');
 }
 
-/** How many publications it has, of one visibility or in all. */
+/** Returns the number of the listing's publications, of one visibility or in all. */
 export function publicationCount({ state }: ListingDocument, visibility: Visibility | '' = ''): number {
   let count = 0;
   for (const facet in state.facets) if (facet.startsWith(visibility)) count += state.facets[facet]!;
   return count;
 }
 
-/** One object for all publications of a listing: many are kept in memory at once. */
+/** One embed object per listing, shared by all its publications in memory. Saves memory during a rebuild. */
 const embeds = new WeakMap<Listing, ListingEmbed>();
 
-/** A listing as its publications show it. It must not be a shell. */
+/** Returns the copy of the listing that its publications embed. The document must not be a placeholder. */
 export function embedListing({ state }: ListingDocument): ListingEmbed {
   const listing = state.listing!;
-  const known = embeds.get(listing);
-  if (known) return known;
+  const cached = embeds.get(listing);
+  if (cached) return cached;
   const { id, version, visibility } = listing;
   const embed = { id, version, visibility, body: listingResource(listing) };
   embeds.set(listing, embed);

@@ -7,16 +7,16 @@ import {
 } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
 import type { MediaId } from '../../shared/kernel/ids';
-import type { Occasion, View } from './view';
+import type { EventContext, View } from './view';
 
-/** Its addresses lie in the stream's environment. */
+/** Documents of media. The URLs of a document contain the stream's environment. */
 export const mediaView: View<MediaDocument, MediaEvent> = {
   collection: 'media',
   category: 'media',
   aggregate: 'media',
-  fold: (before, event, { id, realm, revision, at }: Occasion<MediaId>) => {
+  fold: (before, event, { id, realm, revision, occurred_at }: EventContext<MediaId>) => {
     const state: MediaState = before ? { tag: 'present', media: before.state.media } : { tag: 'absent' };
-    const after = evolveMedia(state, event, id, at);
+    const after = evolveMedia(state, event, id, occurred_at);
     if (after.tag === 'deleted') return null;
     if (after.tag === 'absent') return before;
     const { media } = after;
@@ -29,6 +29,7 @@ export const mediaView: View<MediaDocument, MediaEvent> = {
   },
 };
 
+/** Returns the copy of the media that publications and listings embed. */
 export function embedMedia({ state, body }: MediaDocument): MediaEmbed {
   const { id, version } = state.media;
   return { id, version, body };

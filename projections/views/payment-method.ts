@@ -5,7 +5,10 @@ import {
 import { paymentMethodResource, type StoreEvent } from '../../shared/catalog/store/store';
 import type { View } from './view';
 
-/** A payment method is part of its store's stream. It is added once and may be removed; it never changes. */
+/**
+ * Documents of payment methods, from the events of their store's stream. A payment method is added once, never changes,
+ * and may be removed.
+ */
 export const paymentMethodView: View<PaymentMethodDocument, StoreEvent> = {
   collection: 'payment_methods',
   category: 'store',
@@ -13,12 +16,12 @@ export const paymentMethodView: View<PaymentMethodDocument, StoreEvent> = {
     event.type === 'PaymentMethodAdded' || event.type === 'PaymentMethodRemoved'
       ? event.data.payment_method_id
       : undefined,
-  fold: (before, event, { id: store_id, at }) => {
+  fold: (before, event, { id: store_id, occurred_at }) => {
     if (event.type === 'PaymentMethodRemoved') return null;
-    // A stored document was made from this event: it is added once.
+    // If there is a document, this event has created it and is redelivered: a payment method is added only once.
     if (event.type !== 'PaymentMethodAdded' || before) return before;
     return {
-      keys: paymentMethodKeys(store_id, event.data, at),
+      keys: paymentMethodKeys(store_id, event.data, occurred_at),
       body: paymentMethodResource(event.data),
       state: {},
       expansions: {},

@@ -15,9 +15,9 @@ import {
 } from '../../shared/catalog/publication/publication';
 import { publicationWords } from '../../shared/catalog/search/words';
 import type { PublicationId } from '../../shared/kernel/ids';
-import { noKeys, type Occasion, type View } from './view';
+import { type EventContext, noKeys, type View } from './view';
 
-const SHELL: PublicationDocument = {
+const PLACEHOLDER: PublicationDocument = {
   keys: noKeys<PublicationDocument['keys']>(publicationCollection.keys),
   body: {} as PublicationBody,
   state: {
@@ -32,15 +32,15 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
   collection: 'publications',
   category: 'publication',
   aggregate: 'publication',
-  shell: SHELL,
-  fold: (before, event, { id, revision, at }: Occasion<PublicationId>) => {
-    const known = before?.state.publication;
-    const state: PublicationState = known ? { tag: 'present', publication: known } : { tag: 'absent' };
-    const after = evolvePublication(state, event, id, at);
+  placeholder: PLACEHOLDER,
+  fold: (before, event, { id, revision, occurred_at }: EventContext<PublicationId>) => {
+    const current = before?.state.publication;
+    const state: PublicationState = current ? { tag: 'present', publication: current } : { tag: 'absent' };
+    const after = evolvePublication(state, event, id, occurred_at);
     if (after.tag === 'deleted') return null;
     if (after.tag === 'absent') return before;
     const { publication } = after;
-    const base = before ?? SHELL;
+    const base = before ?? PLACEHOLDER;
     return {
       keys: publicationKeys(publication, base.keys.listing_id),
       body: publicationResource(publication, base.expansions.media.length) as PublicationBody,
@@ -56,17 +56,17 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
   },
 };
 
-/** Most events leave the text alone, and a long one takes its time. */
+/** Returns the search words. Keeps the old ones if the text is unchanged, because splitting a long text is slow. */
 function wordsAfter({ state, words }: PublicationDocument, after: Publication): readonly string[] {
-  const known = state.publication;
-  const same =
-    known?.title === after.title &&
-    known.description === after.description &&
-    known.description_html === after.description_html;
-  return (same && words) || publicationWords(after);
+  const before = state.publication;
+  const same_text =
+    before?.title === after.title &&
+    before.description === after.description &&
+    before.description_html === after.description_html;
+  return (same_text && words) || publicationWords(after);
 }
 
-/** Under which a listing's and a store's `facets` count it. */
+/** Returns the facet under which a listing and a store count the publication. */
 export function facetOf({ keys }: PublicationDocument): string {
   return facetKey(keys.visibility ?? 'private', {
     featured: keys.featured_rank !== NOT_FEATURED,

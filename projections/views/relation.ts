@@ -5,12 +5,21 @@ import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabula
 import type { AnyDocument } from './view';
 
 /*
- * The four ways in which a document shows others. A relation is declared once, in `relations.ts`; the engine derives
- * from it which documents an event touches, what is loaded, propagated, recomputed and swept, and in which order
- * documents are written. Related documents belong to one store: what names another store's document shows nothing of it.
+ * A relation declares that the documents of one collection contain data of other documents: copies, lists or counts.
+ * There are four kinds. Each relation is declared once, in `relations.ts`. From the declarations, the engine derives
+ * which documents to load, update, recompute and sweep, and in which order to write them.
+ *
+ * In every relation:
+ *
+ * - `collection` is the collection of the documents that contain the data.
+ * - `name` is the field of these documents that contains it.
+ * - `target` is the collection of the documents that the data comes from.
+ *
+ * Related documents belong to one store, and so to one partition. If an id names a document of another store, the
+ * engine ignores it: it copies, lists and counts nothing.
  */
 
-/** A document as shown inside another. It gives way only to a newer version of itself. */
+/** A copy of a document inside another one. The engine replaces it only by a newer version. */
 export interface Embed {
   readonly id: string;
   readonly version: number;
@@ -18,141 +27,156 @@ export interface Embed {
 }
 
 /**
- * `expansions[name]` is one document of collection `of`, or null. `by` is the field of the aggregate, and of the events
- * that set it, with the other's id. It is a key, too: the id while the other may exist, null once it was deleted.
- * What others show of the embedding document must not depend on the embed.
+ * `expansions[name]` is a copy of one target document, or null. The body of the embedding document must not depend on
+ * the copy.
  */
 export interface EmbedsOne {
   readonly kind: 'embedsOne';
-  readonly in: CollectionName;
+  readonly collection: CollectionName;
   readonly name: string;
-  readonly of: CollectionName;
-  readonly by: string;
-  as(other: AnyDocument): Embed;
-  /** How many documents embed this one; it may be a shell. */
-  embeddedIn(other: AnyDocument): number;
+  readonly target: CollectionName;
+  /**
+   * A field of the embedding aggregate and of the events that set it, and a key of the embedding document. It contains
+   * the id of the target document. The key (not the field) becomes null when the target document is deleted.
+   */
+  readonly key: string;
+  toEmbed(target: AnyDocument): Embed;
+  /** Returns the number of documents that embed `target`. `target` may be a placeholder. */
+  countEmbeddingDocuments(target: AnyDocument): number;
 }
 
 /**
- * `expansions[name]` are those of several documents of collection `of` that exist, in the order in which `by`, a field
- * of the aggregate and of the events that set it, lists their ids. Their number may be part of the body.
+ * `expansions[name]` contains copies of several target documents, in the order of the ids in `field`. Target documents
+ * that do not exist are left out. The body of the embedding document may contain the number of copies, but nothing else
+ * of them.
  */
 export interface EmbedsMany {
   readonly kind: 'embedsMany';
-  readonly in: CollectionName;
+  readonly collection: CollectionName;
   readonly name: string;
-  readonly of: CollectionName;
-  readonly by: string;
-  as(other: AnyDocument): Embed;
+  readonly target: CollectionName;
+  /** A field of the embedding aggregate and of the events that set it. It contains the ids of the target documents. */
+  readonly field: string;
+  toEmbed(target: AnyDocument): Embed;
   readonly index: ReverseIndex;
 }
 
-/** The collection that says which documents list an id, and its key that holds the id. The engine maintains it. */
+/**
+ * A reverse index of `embedsMany` relations. Its documents are called references: one for each pair of an embedding
+ * document and a target document. The engine maintains them.
+ */
 export interface ReverseIndex {
   readonly collection: CollectionName;
+  /** The key of a reference that contains the id of the target document. */
   readonly key: string;
 }
 
 /**
- * `expansions[name]` are the first `max` documents of collection `of` whose key `by` is the document's id: one list, or
- * one of each visibility. An entry is made anew when the keys or the body of what it shows change.
+ * `expansions[name]` contains the first `max` target documents whose key `key` is the id of this document. The
+ * engine replaces an entry when the keys or the body of its document change.
  */
 export interface ListsFirst {
   readonly kind: 'listsFirst';
   readonly max: number;
-  readonly in: CollectionName;
+  readonly collection: CollectionName;
   readonly name: string;
-  readonly of: CollectionName;
-  readonly by: string;
-  readonly parts: readonly ListPart[];
-  order(document: AnyDocument): SortOrder;
-  /** How many documents the list of this part is the first of. */
-  total(document: AnyDocument, part: ListPart): number;
-  /** What an entry shows of a document besides its keys; its body by default. */
-  as?(listed: AnyDocument): JsonObject;
+  readonly target: CollectionName;
+  readonly key: string;
+  /**
+   * Which lists there are. `[null]`: `expansions[name]` is one list of all target documents. Otherwise, it is an object
+   * with one list for each of these visibilities.
+   */
+  readonly visibilities: readonly ListVisibility[];
+  orderOf(document: AnyDocument): SortOrder;
+  /** Returns the number of all items of the list, of which the list contains the first `max`. */
+  totalOf(document: AnyDocument, visibility: ListVisibility): number;
 }
 
-/** The items of a visibility, or null: all of them. */
-export type ListPart = Visibility | null;
+/** The visibility of the documents in a list. Null: the list contains documents of both. */
+export type ListVisibility = Visibility | null;
 
 /**
- * `state[name]` counts the documents of collection `of` whose key `by` is the document's id, by facet. A facet depends
- * on what the counted document's own stream says, never on what it embeds.
+ * `state[name]` contains the number of target documents whose key `key` is the id of this document, for each facet: a
+ * group that `facetOf` names, such as a visibility, a rating or a combination of flags. The facet of a target document must depend only on its own stream, not on the documents that it embeds.
  */
 export interface Counts {
   readonly kind: 'counts';
-  readonly in: CollectionName;
+  readonly collection: CollectionName;
   readonly name: string;
-  readonly of: CollectionName;
-  readonly by: string;
-  facet(counted: AnyDocument): string;
+  readonly target: CollectionName;
+  readonly key: string;
+  facetOf(target: AnyDocument): string;
+  /** Returns `counts` after `change` was added to the number of the facet. */
   add(counts: unknown, facet: string, change: 1 | -1): unknown;
 }
 
 export type Relation = EmbedsOne | EmbedsMany | ListsFirst | Counts;
 
-type Names<Part> = keyof Part & string;
-type Expansion<In extends CollectionName> = Names<DocumentOf<In>['expansions']>;
+type Names<Fields> = keyof Fields & string;
+type ExpansionName<Name extends CollectionName> = Names<DocumentOf<Name>['expansions']>;
 type KeyName<Name extends CollectionName> = Names<DocumentOf<Name>['keys']>;
 
-export function embedsOne<In extends CollectionName, Of extends CollectionName>(
-  collection: In,
-  name: Expansion<In>,
+export function embedsOne<Embedding extends CollectionName, Target extends CollectionName>(
+  collection: Embedding,
+  name: ExpansionName<Embedding>,
   options: {
-    readonly of: Of;
-    readonly by: KeyName<In>;
-    as(other: DocumentOf<Of>): Embed;
-    embeddedIn(other: DocumentOf<Of>): number;
+    readonly target: Target;
+    readonly key: KeyName<Embedding>;
+    toEmbed(target: DocumentOf<Target>): Embed;
+    countEmbeddingDocuments(target: DocumentOf<Target>): number;
   },
 ): Relation {
-  return { kind: 'embedsOne', in: collection, name, ...options };
+  return { kind: 'embedsOne', collection, name, ...options };
 }
 
-export function embedsMany<In extends CollectionName, Of extends CollectionName>(
-  collection: In,
-  name: Expansion<In>,
+export function embedsMany<Embedding extends CollectionName, Target extends CollectionName>(
+  collection: Embedding,
+  name: ExpansionName<Embedding>,
   options: {
-    readonly of: Of;
-    readonly by: string;
-    as(other: DocumentOf<Of>): Embed;
+    readonly target: Target;
+    readonly field: string;
+    toEmbed(target: DocumentOf<Target>): Embed;
     readonly index: ReverseIndex;
   },
 ): Relation {
-  return { kind: 'embedsMany', in: collection, name, ...options };
+  return { kind: 'embedsMany', collection, name, ...options };
 }
 
-export function listsFirst<In extends CollectionName, Of extends CollectionName>(
+export function listsFirst<Containing extends CollectionName, Target extends CollectionName>(
   max: number,
-  collection: In,
-  name: Expansion<In>,
+  collection: Containing,
+  name: ExpansionName<Containing>,
   options: {
-    readonly of: Of;
-    readonly by: KeyName<Of>;
-    /** One list of each; one of all by default. */
-    readonly per?: 'visibility';
-    order(document: DocumentOf<In>): SortOrder;
-    total(document: DocumentOf<In>, part: ListPart): number;
-    as?(listed: DocumentOf<Of>): JsonObject;
+    readonly target: Target;
+    readonly key: KeyName<Target>;
+    /** Set it for one list per visibility. Default: one list of all target documents. */
+    readonly split_by?: 'visibility';
+    orderOf(document: DocumentOf<Containing>): SortOrder;
+    totalOf(document: DocumentOf<Containing>, visibility: ListVisibility): number;
   },
 ): Relation {
-  const { per, ...rest } = options;
-  const parts = per === 'visibility' ? visibilitySchema.options : [null];
-  return { kind: 'listsFirst', max, in: collection, name, parts, ...rest };
+  const { split_by, ...rest } = options;
+  const visibilities = split_by === 'visibility' ? visibilitySchema.options : [null];
+  return { kind: 'listsFirst', max, collection, name, visibilities, ...rest };
 }
 
 export function counts<
-  In extends CollectionName,
-  Name extends Names<DocumentOf<In>['state']>,
-  Of extends CollectionName,
+  Counting extends CollectionName,
+  Name extends Names<DocumentOf<Counting>['state']>,
+  Target extends CollectionName,
 >(
-  collection: In,
+  collection: Counting,
   name: Name,
   options: {
-    readonly of: Of;
-    readonly by: KeyName<Of>;
-    facet(counted: DocumentOf<Of>): string;
-    add(counts: DocumentOf<In>['state'][Name], facet: string, change: 1 | -1): DocumentOf<In>['state'][Name];
+    readonly target: Target;
+    readonly key: KeyName<Target>;
+    facetOf(target: DocumentOf<Target>): string;
+    add(
+      counts: DocumentOf<Counting>['state'][Name],
+      facet: string,
+      change: 1 | -1,
+    ): DocumentOf<Counting>['state'][Name];
   },
 ): Relation {
-  return { kind: 'counts', in: collection, name, ...options };
+  return { kind: 'counts', collection, name, ...options };
 }

@@ -6,41 +6,52 @@ import { embedMedia } from './media';
 import { facetOf } from './publication';
 import { counts, embedsMany, embedsOne, listsFirst, type Relation } from './relation';
 
-const mediaUses = { collection: 'media_uses', key: 'media_id' } as const;
+/** The collection is still called `media_uses`, because its name is stored. */
+const mediaReferences = { collection: 'media_uses', key: 'media_id' } as const;
 const NEWEST_FIRST = orderOf('created_at_desc');
 
-/** What documents show of others. */
+/** Every relation between documents. With `split_by`, the `visibility` that `totalOf` receives is never null. */
 export const relations: readonly Relation[] = [
   embedsOne('publications', 'listing', {
-    of: 'listings',
-    by: 'listing_id',
-    as: embedListing,
-    embeddedIn: (listing) => publicationCount(listing),
+    target: 'listings',
+    key: 'listing_id',
+    toEmbed: embedListing,
+    countEmbeddingDocuments: (listing) => publicationCount(listing),
   }),
-  embedsMany('publications', 'media', { of: 'media', by: 'media_ids', as: embedMedia, index: mediaUses }),
-  embedsMany('listings', 'media', { of: 'media', by: 'media_ids', as: embedMedia, index: mediaUses }),
+  embedsMany('publications', 'media', {
+    target: 'media',
+    field: 'media_ids',
+    toEmbed: embedMedia,
+    index: mediaReferences,
+  }),
+  embedsMany('listings', 'media', {
+    target: 'media',
+    field: 'media_ids',
+    toEmbed: embedMedia,
+    index: mediaReferences,
+  }),
 
-  counts('listings', 'facets', { of: 'publications', by: 'listing_id', facet: facetOf, add: addToFacet }),
-  counts('stores', 'facets', { of: 'publications', by: 'store_id', facet: facetOf, add: addToFacet }),
+  counts('listings', 'facets', { target: 'publications', key: 'listing_id', facetOf, add: addToFacet }),
+  counts('stores', 'facets', { target: 'publications', key: 'store_id', facetOf, add: addToFacet }),
   counts('stores', 'listings', {
-    of: 'listings',
-    by: 'store_id',
-    facet: ({ keys }) => keys.visibility ?? 'private',
-    add: (counts, visibility, change) => ({
-      ...counts,
-      [visibility]: counts[visibility as keyof typeof counts] + change,
+    target: 'listings',
+    key: 'store_id',
+    facetOf: ({ keys }) => keys.visibility ?? 'private',
+    add: (totals, visibility, change) => ({
+      ...totals,
+      [visibility]: totals[visibility as keyof typeof totals] + change,
     }),
   }),
   counts('stores', 'media', {
-    of: 'media',
-    by: 'store_id',
-    facet: () => 'all',
+    target: 'media',
+    key: 'store_id',
+    facetOf: () => 'all',
     add: (count, _, change) => count + change,
   }),
   counts('publications', 'reviews', {
-    of: 'reviews',
-    by: 'publication_id',
-    facet: ({ keys }) => String(keys.rating),
+    target: 'reviews',
+    key: 'publication_id',
+    facetOf: ({ keys }) => String(keys.rating),
     add: ({ count, sum, distribution }, rating, change) => ({
       count: count + change,
       sum: sum + Number(rating) * change,
@@ -49,23 +60,23 @@ export const relations: readonly Relation[] = [
   }),
 
   listsFirst(EXPANDED_MAX, 'listings', 'publications', {
-    of: 'publications',
-    by: 'listing_id',
-    per: 'visibility',
-    order: entryOrder,
-    total: (listing, visibility) => publicationCount(listing, visibility ?? ''),
+    target: 'publications',
+    key: 'listing_id',
+    split_by: 'visibility',
+    orderOf: entryOrder,
+    totalOf: (listing, visibility) => publicationCount(listing, visibility ?? 'public'),
   }),
   listsFirst(EXPANDED_MAX, 'stores', 'listings', {
-    of: 'listings',
-    by: 'store_id',
-    per: 'visibility',
-    order: () => NEWEST_FIRST,
-    total: ({ state }, visibility) => state.listings[visibility ?? 'public'],
+    target: 'listings',
+    key: 'store_id',
+    split_by: 'visibility',
+    orderOf: () => NEWEST_FIRST,
+    totalOf: ({ state }, visibility) => state.listings[visibility ?? 'public'],
   }),
   listsFirst(EXPANDED_MAX, 'stores', 'media', {
-    of: 'media',
-    by: 'store_id',
-    order: () => NEWEST_FIRST,
-    total: ({ state }) => state.media,
+    target: 'media',
+    key: 'store_id',
+    orderOf: () => NEWEST_FIRST,
+    totalOf: ({ state }) => state.media,
   }),
 ];

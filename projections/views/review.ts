@@ -2,7 +2,7 @@ import { type ReviewDocument, reviewKeys } from '../../shared/catalog/review/doc
 import { type ReviewEvent, reviewResource } from '../../shared/catalog/review/review';
 import type { View } from './view';
 
-/** A review is written once. */
+/** Documents of reviews. A review never changes. */
 export const reviewView: View<ReviewDocument, ReviewEvent> = {
   collection: 'reviews',
   category: 'review',

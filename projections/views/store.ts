@@ -11,9 +11,9 @@ import {
   storeResource,
 } from '../../shared/catalog/store/store';
 import type { StoreId } from '../../shared/kernel/ids';
-import { noKeys, type Occasion, type View } from './view';
+import { type EventContext, noKeys, type View } from './view';
 
-const SHELL: StoreDocument = {
+const PLACEHOLDER: StoreDocument = {
   keys: noKeys<StoreDocument['keys']>(storeCollection.keys),
   body: {} as StoreBody,
   state: {
@@ -28,19 +28,19 @@ const SHELL: StoreDocument = {
   expansions: { listings: { public: [], private: [] }, media: [] },
 };
 
-/** Stores are never deleted. */
+/** Documents of stores. Stores are never deleted. */
 export const storeView: View<StoreDocument, StoreEvent> = {
   collection: 'stores',
   category: 'store',
   aggregate: 'store',
-  shell: SHELL,
-  fold: (before, event, { id, revision, at }: Occasion<StoreId>) => {
-    const known = before?.state.store;
-    const state: StoreState = known ? { tag: 'present', store: known } : { tag: 'absent' };
-    const after = evolveStore(state, event, id, at);
+  placeholder: PLACEHOLDER,
+  fold: (before, event, { id, revision, occurred_at }: EventContext<StoreId>) => {
+    const current = before?.state.store;
+    const state: StoreState = current ? { tag: 'present', store: current } : { tag: 'absent' };
+    const after = evolveStore(state, event, id, occurred_at);
     if (after.tag === 'absent') return before;
     const { store } = after;
-    const base = before ?? SHELL;
+    const base = before ?? PLACEHOLDER;
     return {
       keys: storeKeys(store),
       body: { ...storeResource(store), stats: statsOf(base) } as StoreBody,

@@ -5,51 +5,69 @@ import type { Realm } from '../../shared/catalog/realm';
 import type { Document, Key } from '../../shared/catalog/stored-document';
 
 /**
- * A document of any collection while it is folded. Documents are values: a change gives a new one, and what changes
- * nothing gives the same one back, so that "was it changed" is a comparison of references.
+ * A document of any collection while it is folded. Documents are immutable: a change returns a new object, and a
+ * function that changes nothing returns the same object. The engine compares references to detect changes.
  */
 export type AnyDocument = Document<Readonly<Record<string, Key>>, object, object, object>;
 
-/** What is known of a document: `undefined` was never there, `null` was deleted for good. */
-export type Known<Shape> = Shape | null | undefined;
+/**
+ * A document, or why there is none. `undefined`: no document with this id was ever stored. `null`: the document was
+ * deleted (tombstone), and no document with this id is created again.
+ */
+export type MaybeDocument<Shape> = Shape | null | undefined;
 
-/** Where an event stands: the stream's id and realm, the event's revision in the stream and its time. */
-export interface Occasion<Id extends string = string> {
+/** The metadata of an event that views may use. */
+export interface EventContext<Id extends string = string> {
+  /** The id of the event's stream. */
   readonly id: Id;
   readonly realm: Realm;
+  /** The number of the event in its stream, from 0. */
   readonly revision: number;
-  /** ISO 8601, `occurred_at`. */
-  readonly at: string;
+  /** ISO 8601. */
+  readonly occurred_at: string;
 }
 
 /**
- * How documents of one collection follow from the events of their own streams. What they show of other documents is
- * declared in `relations.ts` and kept up to date by the engine.
+ * Folds the events of a category into the documents of one collection. A document may also contain data of related
+ * documents: copies, lists and counts. `relations.ts` declares these, and the engine keeps them up to date.
+ *
+ * Views must be pure: no clock, no randomness, no I/O. Otherwise a rebuild would produce different documents.
  */
 export interface View<Shape extends AnyDocument = AnyDocument, Event extends DomainEvent = DomainEvent> {
   readonly collection: CollectionName;
   readonly category: Category;
-  /** The document that the event concerns; undefined where it concerns none. By default the one with the stream's id. */
+  /** Returns the id of the event's document, or undefined if it has none. Default: the stream's id. */
   idOf?(event: Event): string | undefined;
   /**
-   * The field of `state` that holds the aggregate as its own events left it. It is null in a shell: a document that
-   * others have brought about, while its own stream did not come (that one may be parked).
+   * The name of a field of `state`. The field contains the aggregate: the state to which `evolve` folds the document's
+   * own events. The field is null in a placeholder.
    */
   readonly aggregate?: string;
-  readonly shell?: Shape;
   /**
-   * The document after an event of its own stream; the same one where the event changes nothing, null where it
-   * deletes it. Called once for each revision, and never after the deletion. Leaves to the engine what the document
-   * shows of others: it hands on what `before`, or else the shell, has of that.
+   * The placeholder document. The engine creates it when a related document must be counted or listed in a document
+   * that does not exist yet. A document may not exist yet because its own events come later in the log, or because they
+   * wait on the dead-letter list.
    */
-  fold(before: Known<Shape>, event: Event, occasion: Occasion): Known<Shape>;
-  /** Brings up to date what keys and body say of other documents; the same document where nothing has changed. */
+  readonly placeholder?: Shape;
+  /**
+   * Returns the document after an event of its own stream, `before` if the event changes nothing, or null if the event
+   * deletes the document. Must copy the counts, embeds and lists from `before`, or from the placeholder if `before` is
+   * undefined.
+   *
+   * The engine does not call it for a deleted document. If the view stores `state.revision`, the engine skips
+   * redelivered events. Otherwise it calls `fold` for them again, so `fold` must return `before`.
+   */
+  fold(before: MaybeDocument<Shape>, event: Event, context: EventContext): MaybeDocument<Shape>;
+  /**
+   * Updates the fields of `body` that depend on related documents, such as `stats`. Returns the same document if
+   * nothing changed.
+   */
   derive?(document: Shape): Shape;
 }
 
-/** Returns the keys of a shell, all null, so that no query finds it. */
+/** Returns the keys of a placeholder, all null, so that no query finds it. */
 export function noKeys<Keys extends AnyDocument['keys']>(
-  columns: { readonly [Name in keyof Keys]: unknown },
+  definitions: { readonly [Name in keyof Keys]: unknown },
 ): Keys {
-  return Object.fromEntries(Object.keys(columns).map((name) => [name, null])) as Keys;
+  return Object.fromEntries(Object.keys(definitions).map((name) => [name, null])) as Keys;
 }

@@ -14,14 +14,14 @@ export interface AuthOptions {
   readonly authenticator: Authenticator;
   readonly tokens: TokenCodec;
   readonly system: System;
-  /** Called when a key was used, at most once per key and interval. Not waited for. */
+  /** Called when a key is used, at most once per key and interval. The response does not wait for it. */
   readonly onKeyUsed?: OnKeyUsed;
 }
 
-/** `<prefix><43 base64url characters>` (decisions §2). Anything else is not looked up. */
+/** `<prefix><43 base64url characters>` (docs/interface.md#api-keys). Other values are rejected without a look-up. */
 const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;
 
-/** The exact texts of the specification ("Authentication errors on the /auth endpoints"). */
+/** The exact texts of the errors of `/auth` (docs/errors.md). */
 const KEY_REQUIRED = 'X-API-Key header required';
 const KEY_INVALID = 'Invalid API key';
 const TOKEN_INVALID = 'Invalid or expired token';
@@ -33,65 +33,65 @@ const BAD_KEY: Messages = { key_revoked: KEY_INVALID, key_invalid: KEY_INVALID }
 const BAD_TOKEN: Messages = { token_invalid: TOKEN_INVALID, token_expired: TOKEN_INVALID };
 
 /**
- * Makes the endpoints of `/auth` (spec, "Authentication endpoints"). A suspended account gets tokens all the same:
- * `/api/*` refuses them (decisions §3).
+ * Builds the endpoints of `/auth` (docs/interface.md#token-endpoints). They also issue tokens for keys of a suspended
+ * account; `/api/*` rejects these tokens (docs/interface.md#tokens).
  */
 export function authEndpoints(options: AuthOptions): AuthEndpoints {
-  const use = new KeyUse(options);
+  const key_use = new KeyUseRecorder(options);
   return {
-    [operations.issueToken.path]: tokenEndpoint(options, use),
-    [operations.refreshToken.path]: refreshEndpoint(options, use),
+    [operations.issueToken.path]: tokenEndpoint(options, key_use),
+    [operations.refreshToken.path]: refreshEndpoint(options, key_use),
     [operations.validateToken.path]: validateEndpoint(options),
   };
 }
 
 /** Exchanges an API key for a token. */
-function tokenEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
-  const open: AuthEndpoint['open'] = async (header) => {
-    const given = header('x-api-key') ?? '';
-    if (given === '') throw new CatalogError('unauthenticated', { message: KEY_REQUIRED });
-    const key = await worded(BAD_KEY, () => findKey(options.authenticator, given));
+function tokenEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEndpoint {
+  const authenticate: AuthEndpoint['authenticate'] = async (header) => {
+    const api_key = header('x-api-key') ?? '';
+    if (api_key === '') throw new CatalogError('unauthenticated', { message: KEY_REQUIRED });
+    const key = await withMessages(BAD_KEY, () => findKey(options.authenticator, api_key));
     return exchange(key, (body) => {
       const { ttl_minutes } = parseBody(operations.issueToken.schema, body);
-      use.record(key);
+      key_use.record(key);
       return issueToken(options, key, ttl_minutes * 60);
     });
   };
-  return { name: 'token', open };
+  return { name: 'token', authenticate };
 }
 
-/** Exchanges a token for a new one of the same lifetime. Checks the key again (decisions §7). */
-function refreshEndpoint(options: AuthOptions, use: KeyUse): AuthEndpoint {
-  const open: AuthEndpoint['open'] = async (header) => {
+/** Exchanges a token for a new one of the same lifetime. Checks the key again (docs/interface.md#tokens). */
+function refreshEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEndpoint {
+  const authenticate: AuthEndpoint['authenticate'] = async (header) => {
     const bearer = requireBearer(header('authorization'));
     const check = () => options.authenticator.verifyToken(bearer);
-    const { claims, key } = await worded({ ...BAD_KEY, ...BAD_TOKEN }, check);
+    const { claims, key } = await withMessages({ ...BAD_KEY, ...BAD_TOKEN }, check);
     return exchange(key, (body) => {
       parseBody(operations.refreshToken.schema, body);
-      use.record(key);
+      key_use.record(key);
       return issueToken(options, key, claims.exp - claims.iat);
     });
   };
-  return { name: 'refresh', open };
+  return { name: 'refresh', authenticate };
 }
 
-/** Returns a token's claims. A token whose key is gone is invalid too. */
+/** Returns a token's claims. A token whose key was revoked, has expired or does not exist is invalid, too. */
 function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
   const messages: Messages = { ...BAD_TOKEN, key_revoked: TOKEN_INVALID, key_invalid: TOKEN_INVALID };
-  const open: AuthEndpoint['open'] = async (header) => {
+  const authenticate: AuthEndpoint['authenticate'] = async (header) => {
     const bearer = requireBearer(header('authorization'));
-    const { claims, key } = await worded(messages, () => authenticator.verifyToken(bearer));
+    const { claims, key } = await withMessages(messages, () => authenticator.verifyToken(bearer));
     return exchange(key, (body) => {
       parseBody(operations.validateToken.schema, body);
       return describeClaims(claims);
     });
   };
-  return { name: 'validate', open };
+  return { name: 'validate', authenticate };
 }
 
-async function findKey(authenticator: Authenticator, given: string): Promise<ApiKey> {
-  if (!API_KEY.test(given)) throw new CatalogError('key_invalid');
-  return authenticator.assertUsable(await authenticator.findKeyByHash(hashKey(given)));
+async function findKey(authenticator: Authenticator, api_key: string): Promise<ApiKey> {
+  if (!API_KEY.test(api_key)) throw new CatalogError('key_invalid');
+  return authenticator.assertUsable(await authenticator.findKeyByHash(hashKey(api_key)));
 }
 
 function requireBearer(header: string | undefined): string {
@@ -120,8 +120,8 @@ function describeClaims(claims: TokenClaims): JsonObject {
   return { valid: true, api_key_id, account_id, key_type, stores, permissions, expires_at };
 }
 
-/** Runs `check`. Replaces the message of a refusal under one of these conditions, and passes other failures on. */
-async function worded<Result>(messages: Messages, check: () => Promise<Result>): Promise<Result> {
+/** Runs `check`. If it throws a `CatalogError` whose condition is in `messages`, replaces the message of the error. */
+async function withMessages<Result>(messages: Messages, check: () => Promise<Result>): Promise<Result> {
   try {
     return await check();
   } catch (error) {
@@ -135,12 +135,15 @@ async function worded<Result>(messages: Messages, check: () => Promise<Result>):
 
 type OnKeyUsed = (api_key_id: ApiKeyId) => void | Promise<void>;
 
-/** The precision of a key's `last_used_at`. A busy key costs one write per interval. */
+/** The precision of a key's `last_used_at`: a busy key causes one write per interval. */
 const INTERVAL_MS = 5 * 60_000;
 const KEYS_MAX = 10_000;
 
-/** Calls `onKeyUsed` at most once per key and interval, going by this process's memory and by the key's own record. */
-class KeyUse {
+/**
+ * Calls `onKeyUsed` at most once per key and interval. The interval starts at the last call of this process or at the
+ * key's stored `last_used_at`, whichever is later.
+ */
+class KeyUseRecorder {
   private readonly system: System;
   private readonly onKeyUsed: OnKeyUsed | undefined;
   private readonly recorded_at_ms = new LRUCache<ApiKeyId, number>({ max: KEYS_MAX });
@@ -157,14 +160,14 @@ class KeyUse {
     const stored_ms = key.last_used_at === null ? 0 : Date.parse(key.last_used_at);
     if (now_ms - Math.max(stored_ms, this.recorded_at_ms.get(key.id) ?? 0) < INTERVAL_MS) return;
     this.recorded_at_ms.set(key.id, now_ms);
-    void this.tell(key.id);
+    void this.notify(key.id);
   }
 
-  private async tell(id: ApiKeyId): Promise<void> {
+  private async notify(id: ApiKeyId): Promise<void> {
     try {
       await this.onKeyUsed?.(id);
     } catch {
-      // Tried again with the key's next use.
+      // The next use of the key calls `onKeyUsed` again.
       this.recorded_at_ms.delete(id);
     }
   }

@@ -1,10 +1,11 @@
+import './node-version';
 import { realSystem } from '../../shared/kernel/system';
 import { buildCommandApp } from './apps';
 import { listen } from './listen';
 import { runProcess } from './process';
 import { openRuntime } from './runtime';
 
-/** Writes and tokens as a process of its own; `main-worker.ts` projects what it appends. */
+/** The command process: writes and tokens. The worker process projects the events that it appends. */
 void runProcess('command', async (config, log) => {
   const runtime = await openRuntime(config, log, realSystem);
   const listening = await listen(await buildCommandApp(runtime), config.HOST, config.PORT);

@@ -1,18 +1,19 @@
+import './node-version';
 import { realSystem } from '../../shared/kernel/system';
-import { buildQueryApp, startViewCounting, VIEWS_TIMEOUT_MS } from './apps';
+import { buildQueryApp, PAGE_VIEWS_TIMEOUT_MS, startPageViewCounter } from './apps';
 import { listen } from './listen';
 import { runProcess } from './process';
 import { openRuntime } from './runtime';
 
-/** Reads as a process of its own, from the documents that `main-worker.ts` keeps; it writes nothing but views. */
+/** The query process: reads the documents that the worker process writes. It writes nothing except counted views. */
 void runProcess('query', async (config, log) => {
   const runtime = await openRuntime(config, log, realSystem, { only_reads: true });
-  const views = startViewCounting(runtime);
-  const listening = await listen(await buildQueryApp(runtime, views.record), config.HOST, config.PORT);
+  const page_views = startPageViewCounter(runtime);
+  const listening = await listen(await buildQueryApp(runtime, page_views.record), config.HOST, config.PORT);
   log.info({ url: listening.url }, 'listening');
   return async () => {
     await listening.close();
-    await views.stop(VIEWS_TIMEOUT_MS);
+    await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
     await runtime.close();
   };
 });

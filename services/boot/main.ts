@@ -1,16 +1,21 @@
-import { announceDemo } from '../demo/announce';
+import './node-version';
+import { realSystem } from '../../shared/kernel/system';
+import { startDemo } from '../demo/start';
 import { startAllInOne } from './all-in-one';
 import { runProcess } from './process';
 
 void runProcess('catalog', async (config, log) => {
-  const service = await startAllInOne(config, log);
+  let demo_ready = config.DEMO === 'off';
+  const service = await startAllInOne(config, log, realSystem, { isDemoReady: () => demo_ready });
   log.info({ url: service.url }, 'listening');
   const stopping = new AbortController();
-  // Not waited for: the log may be on a server that is still to come.
-  const announced = announceDemo(service, stopping.signal);
+  // Runs in the background, because the event store may not be reachable yet.
+  const demo = startDemo(service, stopping.signal, () => {
+    demo_ready = true;
+  });
   return async () => {
     stopping.abort();
     await service.close();
-    await announced;
+    await demo;
   };
 });

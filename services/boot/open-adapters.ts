@@ -2,7 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
-import { InProcessMediaTasks } from '../../shared/adapters/in-process/media-tasks';
+import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
+import type { OnDamage } from '../../shared/adapters/sqlite/connection';
+import type { OnRecreated } from '../../shared/adapters/sqlite/disposable-file';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
@@ -13,67 +15,87 @@ import type { Config } from '../../shared/kernel/config';
 import type { BlobArea, BlobStore } from '../../shared/ports/blob-store';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
-import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
-import type { MediaTasks, MediaTasksOptions } from '../../shared/ports/media-tasks';
+import type { JobQueue, PartitionJob } from '../../shared/ports/job-queue';
+import type { MediaTaskQueue, MediaTaskQueueOptions } from '../../shared/ports/media-tasks';
 import type { RateLimiter } from '../../shared/ports/rate-limiter';
 import type { ViewStore } from '../../shared/ports/view-store';
 
 /*
- * The one place where an adapter is chosen, port by port: a server's where its address is configured, else the
- * embedded one. An embedded one throws CatalogError('unavailable') where its files cannot be opened; a server need
- * not be there yet. Servers' adapters are loaded here and not above, for with their clients they are most of a start.
+ * Chooses the adapter of each port: the server's if its address is configured, otherwise the embedded one.
+ * - An embedded adapter throws CatalogError('unavailable') if its files cannot be opened. It replaces a damaged file
+ *   whose content may be lost (docs/operations.md#damaged-files).
+ * - A server adapter opens even if the server cannot be reached yet.
+ * - `require` loads a server adapter only when it is used, because its client library takes most of the start-up time.
  */
 
-/** EVENTSTORE_URL chooses EventStoreDB. */
-export async function openEventStore(config: Config, realm: Realm): Promise<EventStore> {
+/** How damaged files of embedded adapters are reported. */
+export interface DamageReports {
+  readonly onDamage?: OnDamage;
+  readonly onRecreated?: OnRecreated;
+}
+
+/** Opens the log of a realm: EventStoreDB if EVENTSTORE_URL is set, otherwise SQLite. */
+export async function openEventStore(
+  config: Config,
+  realm: Realm,
+  { onDamage }: DamageReports = {},
+): Promise<EventStore> {
   const { EVENTSTORE_URL: url, EVENTSTORE_NAMESPACE: namespace } = config;
   if (url === undefined)
-    return SqliteEventStore.open({ file: join(realmFolder(config, realm), 'events.sqlite') });
+    return SqliteEventStore.open({
+      file: join(realmFolder(config, realm), 'events.sqlite'),
+      ...(onDamage && { onDamage }),
+    });
   const { EventStoreDbEventStore } =
     require('../../shared/adapters/eventstoredb/event-store') as typeof import('../../shared/adapters/eventstoredb/event-store');
   return EventStoreDbEventStore.open({ url, realm, ...(namespace && { namespace: `${namespace}.` }) });
 }
 
-export interface ViewStoreUse {
-  /** Nothing is folded from what is read: MONGODB_READ_PREFERENCE may send the reads elsewhere than to the primary. */
+export interface ViewStoreUsage {
+  /** True if the process only serves reads and projects nothing. MONGODB_READ_PREFERENCE then applies to its reads. */
   readonly only_reads?: boolean;
 }
 
-/** MONGODB_URL chooses MongoDB. */
+/** Opens the documents of a realm: MongoDB if MONGODB_URL is set, otherwise SQLite. */
 export async function openViewStore(
   config: Config,
   realm: Realm,
-  { only_reads = false }: ViewStoreUse = {},
+  { only_reads = false }: ViewStoreUsage = {},
+  reports: DamageReports = {},
 ): Promise<ViewStore> {
   const { MONGODB_URL: url, MONGODB_READ_PREFERENCE } = config;
-  if (url === undefined) return SqliteViewStore.open({ folder: realmFolder(config, realm) });
+  if (url === undefined) return SqliteViewStore.open({ folder: realmFolder(config, realm), ...reports });
   const { MongoViewStore } =
     require('../../shared/adapters/mongodb/view-store') as typeof import('../../shared/adapters/mongodb/view-store');
-  // A key that was revoked is refused within seconds, however far a secondary is behind.
-  const elsewhere = only_reads && realm !== 'control';
+  // Keys are always read from the primary, so that a revoked key is refused within seconds even if a secondary lags.
+  const allows_secondary = only_reads && realm !== 'control';
   return MongoViewStore.open({
     url,
     realm,
     opening_ms: 0,
-    ...(elsewhere && { read_preference: MONGODB_READ_PREFERENCE }),
+    ...(allows_secondary && { read_preference: MONGODB_READ_PREFERENCE }),
   });
 }
 
 export interface JobQueueOptions {
-  /** The view store's. */
-  readonly lane_count: number;
-  /** Told of every failed attempt; `attempt` counts from 1. */
-  readonly onError?: (error: unknown, job: LaneJob, attempt: number) => void;
-  /** Told of what goes wrong between the queue's server and its workers; they go on by themselves. */
-  readonly onTrouble?: (error: unknown) => void;
+  /** The partition count of the view store. */
+  readonly partition_count: number;
+  /** Called with the error of every failed attempt. `attempt` counts from 1. */
+  readonly onError?: (error: unknown, job: PartitionJob, attempt: number) => void;
+  /** Called with connection errors between Redis and the workers. Workers reconnect on their own. */
+  readonly onWorkerError?: (error: unknown) => void;
 }
 
-/** A handler fails when a store is away: soon after that is back, so is the lane. */
+/** A job fails while a store is unavailable. At most one second after the store is back, the job is retried. */
 const backoffMs = backoff(50, 1_000);
 
-/** REDIS_URL chooses BullMQ. */
-export async function openJobQueue(config: Config, realm: Realm, given: JobQueueOptions): Promise<JobQueue> {
-  const options = { ...given, backoffMs };
+/** Opens the job queue of a realm: BullMQ if REDIS_URL is set, otherwise a queue in this process. */
+export async function openJobQueue(
+  config: Config,
+  realm: Realm,
+  queue_options: JobQueueOptions,
+): Promise<JobQueue> {
+  const options = { ...queue_options, backoffMs };
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined) return new InProcessJobQueue(options);
   const { BullmqJobQueue } =
@@ -81,41 +103,57 @@ export async function openJobQueue(config: Config, realm: Realm, given: JobQueue
   return new BullmqJobQueue({ url, realm, prefix, ...options });
 }
 
-/** REDIS_URL chooses BullMQ. */
-export async function openMediaTasks(config: Config, options: MediaTasksOptions = {}): Promise<MediaTasks> {
+/** Opens the queue of media tasks: BullMQ if REDIS_URL is set, otherwise a queue in this process. */
+export async function openMediaTasks(
+  config: Config,
+  options: MediaTaskQueueOptions = {},
+): Promise<MediaTaskQueue> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
-  if (url === undefined) return new InProcessMediaTasks(options);
-  const { BullmqMediaTasks } =
+  if (url === undefined) return new InProcessMediaTaskQueue(options);
+  const { BullmqMediaTaskQueue } =
     require('../../shared/adapters/bullmq/media-tasks') as typeof import('../../shared/adapters/bullmq/media-tasks');
-  return new BullmqMediaTasks({ url, prefix, ...options });
+  return new BullmqMediaTaskQueue({ url, prefix, ...options });
 }
 
-/** REDIS_URL chooses Redis. */
-export async function openRateLimiter(config: Config): Promise<RateLimiter> {
+/** Opens the rate limiter: Redis if REDIS_URL is set, otherwise SQLite. */
+export async function openRateLimiter(
+  config: Config,
+  { onRecreated }: DamageReports = {},
+): Promise<RateLimiter> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined)
-    return SqliteRateLimiter.open({ file: join(makeFolder(config.DATA_DIR), 'limits.sqlite') });
+    return SqliteRateLimiter.open({
+      file: join(makeFolder(config.DATA_DIR), 'limits.sqlite'),
+      ...(onRecreated && { onRecreated }),
+    });
   const { RedisRateLimiter } =
     require('../../shared/adapters/redis/rate-limiter') as typeof import('../../shared/adapters/redis/rate-limiter');
   return RedisRateLimiter.open({ url, prefix });
 }
 
-/** REDIS_URL chooses Redis. */
-export async function openIdempotencyStore(config: Config): Promise<IdempotencyStore> {
+/** Opens the idempotency store: Redis if REDIS_URL is set, otherwise SQLite. */
+export async function openIdempotencyStore(
+  config: Config,
+  { onRecreated }: DamageReports = {},
+): Promise<IdempotencyStore> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url !== undefined) {
     const { RedisIdempotencyStore } =
       require('../../shared/adapters/redis/idempotency-store') as typeof import('../../shared/adapters/redis/idempotency-store');
     return RedisIdempotencyStore.open({ url, prefix });
   }
-  return SqliteIdempotencyStore.open({ file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite') });
+  return SqliteIdempotencyStore.open({
+    file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite'),
+    ...(onRecreated && { onRecreated }),
+  });
 }
 
-/** MONGODB_URL chooses GridFS. */
+/** Opens the files of an environment and area: GridFS if MONGODB_URL is set, otherwise a folder. */
 export async function openBlobStore(
   config: Config,
   environment: Environment,
   area: BlobArea,
+  { onRecreated }: DamageReports = {},
 ): Promise<BlobStore> {
   const { MONGODB_URL: url } = config;
   if (url !== undefined) {
@@ -123,7 +161,8 @@ export async function openBlobStore(
       require('../../shared/adapters/mongodb/gridfs-blob-store') as typeof import('../../shared/adapters/mongodb/gridfs-blob-store');
     return new GridFsBlobStore({ url, environment, area });
   }
-  return FileBlobStore.open({ folder: join(realmFolder(config, environment), 'media', area) });
+  const folder = join(realmFolder(config, environment), 'media', area);
+  return FileBlobStore.open({ folder, ...(onRecreated && { onRecreated }) });
 }
 
 function realmFolder(config: Config, realm: Realm): string {
@@ -131,7 +170,7 @@ function realmFolder(config: Config, realm: Realm): string {
   return makeFolder(join(config.DATA_DIR, realm));
 }
 
-/** For the owner alone: keys' hashes and customers' data are in there. */
+/** Creates a folder that only its owner can read: it will contain key hashes and customer data. */
 function makeFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   return path;

@@ -3,41 +3,45 @@ import { leaseOwner } from '../../projections/engine/lease';
 import { type Pipeline, startPipeline } from '../../projections/pipeline';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
+import { DamagedFileError } from '../../shared/kernel/errors';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
 import type { Runtime } from './runtime';
 
 const RETRY_MS = 100;
 const retryMs = backoff(RETRY_MS, 1_000);
-/** A wait longer than this is logged. */
-const PATIENCE_MS = 1_000;
+/** A start that waits for the view store longer than this is logged. */
+const LOG_WAIT_AFTER_MS = 1_000;
 
 export interface Pipelines {
-  of(realm: Realm): RealmPipeline;
-  /** Resolves true when every realm's documents are level with its log as it stands now, false after `timeout_ms`. */
+  pipelineOf(realm: Realm): RealmPipeline;
+  /**
+   * Resolves to true when the documents of every realm have caught up with the head that its log had at the call.
+   * Resolves to false after `timeout_ms`, or when a damaged file prevents it.
+   */
   caughtUp(timeout_ms: number): Promise<boolean>;
   stop(): Promise<void>;
 }
 
-/** Feeder and workers of every realm, in this process; they start in the background, each when its stores are there. */
+/** Starts the dispatcher and the workers of every realm in the background, as soon as its stores can be reached. */
 export function startPipelines(runtime: Runtime): Pipelines {
   const owner = leaseOwner();
   const pipelines = new Map(REALMS.map((realm) => [realm, new RealmPipeline(runtime, realm, owner)]));
-  const all = [...pipelines.values()];
+  const realm_pipelines = [...pipelines.values()];
   return {
-    of: (realm) => pipelines.get(realm)!,
+    pipelineOf: (realm) => pipelines.get(realm)!,
     stop: async () => {
-      await Promise.all(all.map((pipeline) => pipeline.stop()));
+      await Promise.all(realm_pipelines.map((pipeline) => pipeline.stop()));
     },
     caughtUp: async (timeout_ms) => {
-      const late = AbortSignal.timeout(timeout_ms);
-      await Promise.all(all.map((pipeline) => pipeline.caughtUp(late)));
-      return !late.aborted;
+      const deadline = AbortSignal.timeout(timeout_ms);
+      const caught_up = await Promise.all(realm_pipelines.map((pipeline) => pipeline.caughtUp(deadline)));
+      return caught_up.every((reached) => reached) && !deadline.aborted;
     },
   };
 }
 
-/** One realm's pipeline, which starts as soon as its view store is there and is tried again until it does. */
+/** The pipeline of one realm. It starts when its view store can be reached, and retries a failed start. */
 class RealmPipeline {
   private readonly stopping = new AbortController();
   private readonly starting: Promise<void>;
@@ -52,29 +56,35 @@ class RealmPipeline {
     this.starting = this.start();
   }
 
-  /** `starting`: the view store was not reached yet, or its first version is still to be made. */
+  /** `starting`: the view store has not been reached yet, or its first version is not created yet. */
   get state(): 'starting' | 'running' {
     return this.running ? 'running' : 'starting';
   }
 
-  /** Throws `CatalogError('unavailable')` where the queue cannot be reached; `unknown` before it was opened. */
-  async askQueue(): Promise<'ok' | 'unknown'> {
+  /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
+  async checkQueue(): Promise<'ok' | 'unknown'> {
     if (!this.running) return 'unknown';
     await this.running.queue.depth(0);
     return 'ok';
   }
 
-  /** Resolves when the realm's documents are level with its log as it stood after the call, or when `signal` aborts. */
-  async caughtUp(signal: AbortSignal): Promise<void> {
-    const either = AbortSignal.any([signal, this.stopping.signal]);
-    while (!either.aborted) {
+  /**
+   * Resolves to true when the documents have caught up with the head of the log at the call. Resolves to false when
+   * `signal` aborts or a damaged file prevents it.
+   */
+  async caughtUp(signal: AbortSignal): Promise<boolean> {
+    const ended = AbortSignal.any([signal, this.stopping.signal]);
+    while (!ended.aborted) {
       try {
-        if (this.running) return await this.running.pipeline.caughtUp(either);
-      } catch {
-        // The stores are away; their callers say so.
+        await this.running?.pipeline.caughtUp(ended);
+        if (this.running) return !ended.aborted;
+      } catch (error) {
+        if (error instanceof DamagedFileError) return false;
+        // A store is unavailable. The dispatcher and the workers log this.
       }
-      await pause(RETRY_MS, either);
+      await pause(RETRY_MS, ended);
     }
+    return false;
   }
 
   async stop(): Promise<void> {
@@ -87,27 +97,29 @@ class RealmPipeline {
   private async start(): Promise<void> {
     const { log } = this.runtime;
     const { signal } = this.stopping;
-    for (let failures = 1; !signal.aborted; failures++) {
+    for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        await this.readyOrStopped();
+        await this.waitForViewStore();
         if (!signal.aborted) this.running = await this.open();
         return;
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ realm: this.realm, err: error }, 'projections could not be started and are tried again');
-        await pause(retryMs(failures), signal);
+        const level = error instanceof DamagedFileError ? 'debug' : 'warn';
+        log[level]({ realm: this.realm, err: error }, 'projections failed to start; retrying');
+        await pause(retryMs(attempt), signal);
       }
     }
   }
 
-  private async readyOrStopped(): Promise<void> {
+  private async waitForViewStore(): Promise<void> {
     const { signal } = this.stopping;
     if (signal.aborted) return;
-    const over = Promise.race([this.runtime.viewStores[this.realm].ready, once(signal, 'abort')]);
-    await withTimeout(over, PATIENCE_MS, () =>
-      this.runtime.log.warn({ realm: this.realm }, 'projections wait for the view store'),
+    const ready_or_stopped = Promise.race([this.runtime.viewStores[this.realm].ready, once(signal, 'abort')]);
+    // Only logs after the timeout. The wait continues below.
+    await withTimeout(ready_or_stopped, LOG_WAIT_AFTER_MS, () =>
+      this.runtime.log.warn({ realm: this.realm }, 'projections are waiting for the view store'),
     );
-    await over;
+    await ready_or_stopped;
   }
 
   private async open(): Promise<{ pipeline: Pipeline; queue: JobQueue }> {
@@ -116,9 +128,13 @@ class RealmPipeline {
     const log = this.runtime.log.child({ realm });
     const views = viewStores[realm];
     const queue = await openJobQueue(config, realm, {
-      lane_count: views.lane_count,
-      onError: (error) => log.error({ err: error }, 'a lane job failed and is tried again'),
-      onTrouble: (error) => log.debug({ err: error }, 'the workers cannot reach the job queue'),
+      partition_count: views.partition_count,
+      onError: (error) => {
+        // A damaged file is logged once.
+        const level = error instanceof DamagedFileError ? 'debug' : 'error';
+        log[level]({ err: error }, 'projection job failed; retrying');
+      },
+      onWorkerError: (error) => log.debug({ err: error }, 'workers cannot reach the job queue; reconnecting'),
     });
     try {
       const parts = { realm, owner, events: events[realm], views, queue, system, log };

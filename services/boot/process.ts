@@ -1,20 +1,26 @@
+import { join } from 'node:path';
 import { type Config, ConfigError, parseConfig } from '../../shared/kernel/config';
 import { createLogger, type Logger } from '../../shared/kernel/log';
+import { markRunning } from './running-processes';
 
-/** How long a process that was asked to stop may take before it is ended. */
+/** The folder of package.json, seen from `dist/services/boot`. */
+const ROOT = join(__dirname, '..', '..', '..');
+
+/** How long a graceful shutdown may take before the process exits anyway. */
 const STOP_TIMEOUT_MS = 15_000;
 
 /**
- * The frame of every server process: parses the configuration, starts, stops once on SIGTERM or SIGINT. A wrong
- * configuration or a failed start is one line on standard error and exit code 1.
+ * Runs a server process: parses the configuration, calls `start`, and on SIGTERM or SIGINT calls the function that
+ * `start` returned. If the configuration is invalid or `start` fails, prints one line on standard error and exits with 1.
  */
 export async function runProcess(
   name: string,
   start: (config: Config, log: Logger) => Promise<() => Promise<void>>,
 ): Promise<void> {
-  // While it starts there is nothing to finish: whatever was begun, the next start completes.
+  // Until `start` has returned, a stop signal ends the process at once. The next start completes unfinished work.
   let stop = async (): Promise<void> => {};
   onStopSignal(() => stop());
+  markRunning(ROOT);
   try {
     const config = parseConfig(process.env);
     const log = createLogger({ level: config.LOG_LEVEL, destination: 2 }).child({ service: name });
@@ -30,15 +36,31 @@ export async function runProcess(
   }
 }
 
-function describe(error: unknown): string {
-  const { code, message, cause } = error as { code?: string; message?: string; cause?: unknown };
-  if (code === 'EADDRINUSE') return `the address is taken by another process (${message})`;
-  if (code === 'EACCES') return `not allowed (${message})`;
-  const told = [message, cause instanceof Error ? cause.message : undefined].filter(Boolean);
-  return told.length > 0 ? told.join(': ') : String(error);
+/** The fields that Node sets on errors of the operating system. */
+interface SystemError {
+  readonly code?: string;
+  readonly syscall?: string;
+  readonly address?: string;
+  readonly hostname?: string;
+  readonly port?: number;
+  readonly message?: string;
+  readonly cause?: unknown;
 }
 
-/** A second signal, or a stop that takes too long, ends the process at once. */
+function describe(error: unknown): string {
+  const { code, syscall, address, hostname, port, message, cause } = error as SystemError;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use. Set another one, such as PORT=${Number(port) + 1}.`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `Cannot listen on host ${address ?? hostname}. Set HOST to an address of this machine.`;
+  if (code === 'EACCES' && syscall === 'listen')
+    return `Not permitted to listen on port ${port}. Set PORT to another one.`;
+  if (code === 'EACCES') return `Permission denied (${message}).`;
+  const messages = [message, cause instanceof Error ? cause.message : undefined].filter(Boolean);
+  return messages.length > 0 ? messages.join(': ') : String(error);
+}
+
+/** Calls `stop` on the first signal. Exits at once on the second signal, or when the stop takes too long. */
 function onStopSignal(stop: () => Promise<void>): void {
   let stopping = false;
   const handle = (): void => {

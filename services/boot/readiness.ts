@@ -1,103 +1,161 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import type { ReadyCheck } from '../../shared/http/operational';
+import { checkSharp } from '../../shared/images/sharp';
 import { withTimeout } from '../../shared/kernel/async';
+import { DamagedFileError } from '../../shared/kernel/errors';
+import type { StoreHealth } from '../../shared/ports/event-store';
 import type { Tier } from '../../shared/ports/rate-limiter';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
 
-/** A bucket that nothing is ever refused from. */
-const PROBE: Tier = { burst: 1_000, refill_per_s: 1_000, limit: 1_000, per_day: null };
+/** The tier of the readiness check. It is so large that the check itself is never limited. */
+const CHECK_TIER: Tier = { burst: 1_000, refill_per_s: 1_000, limit: 1_000, per_day: null };
 
-/** A part that takes longer than this to answer counts as unavailable. */
-const ANSWER_MS = 2_000;
-
-/** What a process cannot do its work without. */
-export type Part = 'event_store' | 'view_store' | 'documents' | 'job_queue';
-
-export interface Needs {
-  readonly parts: readonly Part[];
-  /** Of this process, where it projects. */
-  readonly pipelines?: Pipelines;
-}
-
-/** Reads go on while the log or the queue is gone: a balancer must not take every reader away then. */
-export const READS: Needs = { parts: ['view_store', 'documents'] };
-export const WRITES: Needs = { parts: ['event_store', 'view_store', 'documents'] };
-export const PROJECTIONS: Needs = { parts: ['event_store', 'view_store', 'documents', 'job_queue'] };
+/** A dependency that takes longer than this to respond counts as unavailable. */
+const TIMEOUT_MS = 2_000;
 
 /**
- * Whether all that the process needs answers, and else what it waits for; besides, of each realm, whether its parts
- * answer, how far each lane is behind the log (in positions), and which streams are parked (decisions §9). Lag and
- * parked streams are told, and do not make the process unready: reads go on. Nor do the limiter, without which each
- * process limits on its own, and the idempotency store, without which writes with a key alone are refused.
+ * What a process may depend on.
+ * - `documents`: every realm has been projected at least once.
+ * - `image_library`: counts as available until a picture needs it.
  */
-export function readiness(runtime: Runtime, needs: Needs): ReadyCheck {
+export type Dependency = 'event_store' | 'view_store' | 'documents' | 'job_queue' | 'image_library';
+
+export interface ReadinessNeeds {
+  readonly dependencies: readonly Dependency[];
+  /** The pipelines of this process, if it projects. */
+  readonly pipelines?: Pipelines;
+  /** Returns whether the data of the demo can be read. Absent in a process that creates no demo. */
+  readonly isDemoReady?: () => boolean;
+}
+
+/**
+ * Reads need neither the log nor the queue. With them in this list, an outage of the log would make every query process
+ * unready, although it could still serve reads.
+ */
+export const READS: ReadinessNeeds = { dependencies: ['view_store', 'documents'] };
+export const WRITES: ReadinessNeeds = {
+  dependencies: ['event_store', 'view_store', 'documents', 'image_library'],
+};
+export const PROJECTIONS: ReadinessNeeds = {
+  dependencies: ['event_store', 'view_store', 'documents', 'job_queue', 'image_library'],
+};
+
+/**
+ * Returns the check behind `/health/ready` (docs/interface.md#health-and-metrics). A process is ready if every
+ * dependency in `needs` responds and the demo, if this process creates one, can be read.
+ *
+ * The check also reports, without effect on readiness:
+ * - the lag of each partition in log positions and the dead letters of each realm, because reads continue;
+ * - a damaged file of a store that still responds, because requests that do not need the damaged part succeed;
+ * - the rate limiter, because each process limits on its own without it;
+ * - the idempotency store, because only writes with an Idempotency-Key need it.
+ */
+export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
   const { limiter, idempotency, system } = runtime;
   return async () => {
-    const [rate_limiter, idempotency_store, ...realms] = await Promise.all([
-      stateOf(limiter.take('health', PROBE, system.now())),
+    const [image_library, rate_limiter, idempotency_store, ...realms] = await Promise.all([
+      stateOf(checkImageLibrary(needs)),
+      stateOf(limiter.take('health', CHECK_TIER, system.now())),
       stateOf(idempotency.check()),
-      ...REALMS.map((realm) => lookAt(runtime, realm, needs)),
+      ...REALMS.map((realm) => checkRealm(runtime, realm, needs)),
     ]);
     const missing = new Set(realms.flatMap((realm) => realm.missing));
-    const waiting_for = needs.parts.filter((part) => missing.has(part));
+    if (image_library === 'unavailable') missing.add('image_library');
+    const waiting_for: string[] = needs.dependencies.filter((dependency) => missing.has(dependency));
+    if (needs.isDemoReady?.() === false) waiting_for.push('demo');
     const details = Object.fromEntries(REALMS.map((realm, index) => [realm, realms[index]!.details]));
     return {
       ok: waiting_for.length === 0,
-      details: { waiting_for, ...details, rate_limiter, idempotency_store },
+      details: { waiting_for, ...details, image_library, rate_limiter, idempotency_store },
     };
   };
 }
 
-const stateOf = async (asked: Promise<unknown>): Promise<'ok' | 'unavailable'> =>
-  (await answer(asked.then(() => true))) ? 'ok' : 'unavailable';
+const stateOf = async (checking: Promise<unknown>): Promise<'ok' | 'unavailable'> =>
+  (await orUndefined(checking.then(() => true))) ? 'ok' : 'unavailable';
 
-interface Look {
-  readonly missing: readonly Part[];
+/** Rejects if this process needs the image library, could not load it, and still cannot. */
+async function checkImageLibrary({ dependencies }: ReadinessNeeds): Promise<void> {
+  if (dependencies.includes('image_library')) checkSharp();
+}
+
+interface RealmState {
+  readonly missing: readonly Dependency[];
   readonly details: JsonObject;
 }
 
-async function lookAt(runtime: Runtime, realm: Realm, { pipelines }: Needs): Promise<Look> {
-  const pipeline = pipelines?.of(realm);
+async function checkRealm(
+  runtime: Runtime,
+  realm: Realm,
+  { pipelines }: ReadinessNeeds,
+): Promise<RealmState> {
+  const pipeline = pipelines?.pipelineOf(realm);
+  const events = runtime.events[realm];
   const [head, documents, queue] = await Promise.all([
-    answer(runtime.events[realm].head()),
-    answer(documentsOf(runtime, realm)),
-    answer(pipeline?.askQueue() ?? Promise.resolve('unknown')),
+    orUndefined(events.head()),
+    orUndefined(documentsOf(runtime, realm)),
+    orUndefined(pipeline?.checkQueue() ?? Promise.resolve('unknown')),
   ]);
-  const missing: Part[] = [];
-  if (head === undefined) missing.push('event_store');
-  if (documents === undefined) missing.push('view_store');
+  // After `head`, which may be the first to notice that the log is damaged.
+  const log = await healthOf(events);
+  const missing: Dependency[] = [];
+  if (head === undefined || log === 'not_writable') missing.push('event_store');
+  if (documents === undefined || documents === 'damaged') missing.push('view_store');
   else if (documents === null) missing.push('documents');
   if (queue === undefined) missing.push('job_queue');
-  const told = (part: Part): string => (missing.includes(part) ? 'unavailable' : 'ok');
-  const details: JsonObject = { event_store: told('event_store'), view_store: told('view_store') };
+  const view = documents === 'damaged' ? documents : (documents?.health ?? 'ok');
+  // Only a process that projects writes documents.
+  if (view === 'not_writable' && pipeline) missing.push('view_store');
+  const stateIn = (dependency: Dependency, health: StoreHealth): string => {
+    if (health !== 'ok') return health;
+    return missing.includes(dependency) ? 'unavailable' : 'ok';
+  };
+  const details: JsonObject = {
+    event_store: stateIn('event_store', log),
+    view_store: stateIn('view_store', view),
+  };
   if (pipeline) Object.assign(details, { job_queue: queue ?? 'unavailable', pipeline: pipeline.state });
-  if (documents) Object.assign(details, describe(documents, head));
+  if (documents && documents !== 'damaged') Object.assign(details, describe(documents, head));
   return { missing, details };
 }
 
 interface Documents {
   readonly checkpoints: readonly bigint[];
-  readonly parked: readonly string[];
+  readonly dead_letters: readonly string[];
+  readonly health: StoreHealth;
 }
 
-/** Null where nothing was ever projected. */
-async function documentsOf(runtime: Runtime, realm: Realm): Promise<Documents | null> {
-  const view = await runtime.views[realm].current();
-  if (!view) return null;
-  const [checkpoints, parked] = await Promise.all([view.checkpoints(), view.parked()]);
-  return { checkpoints, parked: parked.map(({ stream }) => stream) };
+/** Returns null if the realm was never projected, and `damaged` if that cannot be read because a file is damaged. */
+async function documentsOf(runtime: Runtime, realm: Realm): Promise<Documents | null | 'damaged'> {
+  try {
+    const view = await runtime.views[realm].current();
+    if (!view) return null;
+    const [checkpoints, dead_letters] = await Promise.all([view.checkpoints(), view.deadLetters()]);
+    const health = await healthOf(view);
+    return { checkpoints, dead_letters: dead_letters.map(({ stream }) => stream), health };
+  } catch (error) {
+    if (error instanceof DamagedFileError) return 'damaged';
+    throw error;
+  }
 }
 
-function describe({ checkpoints, parked }: Documents, head: bigint | undefined): JsonObject {
+/** A probe that does not end in time counts as a store that cannot be written. */
+async function healthOf(store: { health?(): Promise<StoreHealth> }): Promise<StoreHealth> {
+  if (!store.health) return 'ok';
+  return (await orUndefined(store.health())) ?? 'not_writable';
+}
+
+function describe({ checkpoints, dead_letters }: Documents, head: bigint | undefined): JsonObject {
   const lag = checkpoints.map((checkpoint) =>
     head !== undefined && head > checkpoint ? Number(head - checkpoint) : 0,
   );
-  return { lag, parked: [...parked] };
+  // `parked` is the old name of `dead_letters`, kept for one release.
+  return { lag, dead_letters: [...dead_letters], parked: [...dead_letters] };
 }
 
-/** Undefined where it fails, or comes too late. */
-async function answer<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  return withTimeout(asked, ANSWER_MS, () => undefined).catch(() => undefined);
+/** Resolves to undefined if the promise rejects or takes longer than two seconds. */
+async function orUndefined<Value>(promise: Promise<Value>): Promise<Value | undefined> {
+  return withTimeout(promise, TIMEOUT_MS, () => undefined).catch(() => undefined);
 }

@@ -5,27 +5,26 @@ import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
 import type { System } from '../../shared/kernel/system';
 import { BLOB_AREAS, type BlobArea, type BlobStore } from '../../shared/ports/blob-store';
+import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
-import type { MediaTasks } from '../../shared/ports/media-tasks';
+import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
 import type { RateLimiter } from '../../shared/ports/rate-limiter';
-import type { ActiveView, ViewStore } from '../../shared/ports/view-store';
+import type { ViewStore } from '../../shared/ports/view-store';
 import { CountedEventStore } from '../metrics/counted-event-store';
 import { ServiceMetrics } from '../metrics/service-metrics';
 import {
+  type DamageReports,
   openBlobStore,
   openEventStore,
   openIdempotencyStore,
   openMediaTasks,
   openRateLimiter,
   openViewStore,
-  type ViewStoreUse,
+  type ViewStoreUsage,
 } from './open-adapters';
 
-/**
- * What every process of the service opens: the log and the documents of each realm, the media's bytes of each
- * environment and the tasks to make pictures, the limiter and the idempotency store, and what it counts.
- */
+/** The opened stores of a process: log and documents of each realm, files of each environment, queues and limits. */
 export interface Runtime {
   readonly config: Config;
   readonly log: Logger;
@@ -34,22 +33,22 @@ export interface Runtime {
   readonly viewStores: Readonly<Record<Realm, ViewStore>>;
   readonly views: Readonly<Record<Realm, ActiveView>>;
   readonly blobs: Readonly<Record<Environment, Readonly<Record<BlobArea, BlobStore>>>>;
-  readonly mediaTasks: MediaTasks;
+  readonly mediaTasks: MediaTaskQueue;
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
   readonly metrics: ServiceMetrics;
   close(): Promise<void>;
 }
 
-/** Opens all realms, whether their servers are there yet or not; what was opened is closed again where one fails. */
+/** Opens all stores, even if their servers cannot be reached yet. If one fails, closes the others and rethrows. */
 export async function openRuntime(
   config: Config,
   log: Logger,
   system: System,
-  use: ViewStoreUse = {},
+  usage: ViewStoreUsage = {},
 ): Promise<Runtime> {
   const opened: { close(): Promise<void> }[] = [];
-  const keep = async <T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> => {
+  const track = async <T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> => {
     const resource = await opening;
     opened.push(resource);
     return resource;
@@ -59,23 +58,31 @@ export async function openRuntime(
   };
   try {
     const metrics = new ServiceMetrics();
-    const events = await oneEach(
+    const reports = logDamage(log);
+    const events = await forEachName(
       REALMS,
-      async (realm) => new CountedEventStore(await keep(openEventStore(config, realm)), realm, metrics),
+      async (realm) =>
+        new CountedEventStore(await track(openEventStore(config, realm, reports)), realm, metrics),
     );
-    const viewStores = await oneEach(REALMS, (realm) => keep(openViewStore(config, realm, use)));
-    const views = await oneEach(REALMS, async (realm) => new CachedActiveView(viewStores[realm], system.now));
-    const blobs = await oneEach(ENVIRONMENTS, (environment) =>
-      oneEach(BLOB_AREAS, (area) => keep(openBlobStore(config, environment, area))),
+    const viewStores = await forEachName(REALMS, (realm) =>
+      track(openViewStore(config, realm, usage, reports)),
     );
-    const mediaTasks = await keep(
+    const views = await forEachName(
+      REALMS,
+      async (realm) => new CachedActiveView(viewStores[realm], system.now),
+    );
+    const blobs = await forEachName(ENVIRONMENTS, (environment) =>
+      forEachName(BLOB_AREAS, (area) => track(openBlobStore(config, environment, area, reports))),
+    );
+    const mediaTasks = await track(
       openMediaTasks(config, {
-        onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'a media task failed'),
-        onTrouble: (error) => log.debug({ err: error }, 'the workers cannot reach the media tasks'),
+        onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'media task failed'),
+        onWorkerError: (error) =>
+          log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
       }),
     );
-    const limiter = await keep(openRateLimiter(config));
-    const idempotency = await keep(openIdempotencyStore(config));
+    const limiter = await track(openRateLimiter(config, reports));
+    const idempotency = await track(openIdempotencyStore(config, reports));
     return {
       config,
       log,
@@ -96,8 +103,21 @@ export async function openRuntime(
   }
 }
 
-/** Makes one for each name, one after the other. */
-async function oneEach<Name extends string, T>(
+/** Logs each damaged file once, and each file that was replaced by an empty one. */
+function logDamage(log: Logger): DamageReports {
+  const logged = new Set<string>();
+  return {
+    onDamage: (error) => {
+      if (!logged.has(error.file)) log.error({ file: error.file }, error.message);
+      logged.add(error.file);
+    },
+    onRecreated: ({ file, moved_to }) =>
+      log.warn({ file, moved_to }, 'file was damaged; moved it aside and created an empty one'),
+  };
+}
+
+/** Calls `make` for each name, one after another. */
+async function forEachName<Name extends string, T>(
   names: readonly Name[],
   make: (name: Name) => Promise<T>,
 ): Promise<Record<Name, T>> {

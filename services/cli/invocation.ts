@@ -12,7 +12,7 @@ import { type Cell, fieldsTable, printable } from './table';
 export const EXIT = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A failure whose text is for the operator as it is. */
+/** A failure whose message is printed to the operator unchanged. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exit_code: ExitCode;
@@ -23,24 +23,24 @@ export class CliError extends Error {
   }
 }
 
-/** What one run of a command works with: the opened stores, and where its answer goes. */
+/** What a command handler receives: the opened stores, and the functions that print its result. */
 export interface Invocation {
   readonly runtime: Runtime;
   readonly context: WriteContext;
-  /** With `--json`, prints the document and nothing else; else the text. Called once, at the end. */
+  /** Prints the document as JSON with `--json`, otherwise the text. A handler calls it once, at the end. */
   print(document: unknown, text: () => string): Promise<void>;
-  /** The same for a document of a few fields, which are the text, one a line. */
+  /** Prints a flat document: as JSON with `--json`, otherwise one field per line. */
   printFields(fields: Readonly<Record<string, Cell>>): Promise<void>;
 }
 
-/** `operands` are the command's arguments in order, parsed. The exit code, where it is not 0. */
+/** `operands` are the parsed arguments of the command, in order. Returns the exit code if it is not 0. */
 export type Handler<Options> = (
   invocation: Invocation,
   options: Options,
   operands: readonly string[],
 ) => Promise<ExitCode> | Promise<void>;
 
-/** Returns a commander action that opens the stores, runs the handler and closes the stores, however it ends. */
+/** Returns a commander action that opens the stores, runs the handler and closes the stores, even if it throws. */
 export function withRuntime<Options>(handler: Handler<Options>) {
   return async function act(this: Command): Promise<void> {
     const options = this.optsWithGlobals<Options & { json?: boolean }>();
@@ -65,7 +65,7 @@ export function withRuntime<Options>(handler: Handler<Options>) {
   };
 }
 
-/** Resolves when it is written, also into a pipe that takes its time. Positions become decimal texts. */
+/** Prints a result to standard output. Resolves when it is flushed, also to a slow pipe. Positions become strings. */
 export async function printAnswer(json: boolean, document: unknown, text: () => string): Promise<void> {
   const output = json
     ? `${JSON.stringify(document, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2)}\n`
@@ -75,13 +75,16 @@ export async function printAnswer(json: boolean, document: unknown, text: () => 
   });
 }
 
-/** What the stores and the projections have to say is for who looks for a fault. */
+/** Creates a logger that is silent unless LOG_LEVEL is `debug` or `trace`: log lines would hide the result. */
 function quietLog(config: Config) {
-  const wanted = config.LOG_LEVEL === 'debug' || config.LOG_LEVEL === 'trace';
-  return createLogger({ level: wanted ? config.LOG_LEVEL : 'silent', destination: 2 });
+  const verbose = config.LOG_LEVEL === 'debug' || config.LOG_LEVEL === 'trace';
+  return createLogger({ level: verbose ? config.LOG_LEVEL : 'silent', destination: 2 });
 }
 
-/** Aborted by Ctrl-C or SIGTERM: what runs is finished and told. A second one ends the process at once. */
+/**
+ * Returns a signal that aborts on Ctrl-C or SIGTERM. The command then finishes the work in progress and reports it. A
+ * second signal ends the process at once.
+ */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
@@ -93,13 +96,13 @@ export function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Returns the exit code of a failed run. Help and `--version` end commander by a throw as well. */
+/** Returns the exit code of a failed run. Commander also throws after it has printed help, which is a success. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   return error instanceof CliError ? error.exit_code : EXIT.failure;
 }
 
-/** Returns one line about a failure, never a stack; undefined where commander has said it already. */
+/** Returns one line that describes a failure, without a stack. Returns undefined if commander has printed it already. */
 export function lineOf(error: unknown): string | undefined {
   if (error instanceof CommanderError) return undefined;
   const text = error instanceof CatalogError ? describeRejection(error) : messageOf(error);
@@ -108,5 +111,5 @@ export function lineOf(error: unknown): string | undefined {
 
 function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text === '' ? 'it failed, and did not say why' : text;
+  return text === '' ? 'Unknown error. Set LOG_LEVEL=debug and run the command again.' : text;
 }

@@ -1,14 +1,18 @@
 #!/usr/bin/env node
+import '../boot/node-version';
+import { join } from 'node:path';
+import { markRunning } from '../boot/running-processes';
 import { exitCodeOf, lineOf } from './invocation';
 import { buildProgram } from './program';
 
-// A reader that has seen enough (`| head`) is no failure.
+// A closed pipe (`| head`) is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
 });
 
-/** Whatever goes wrong is one line on standard error and an exit code, never a stack. */
+/** Runs the command line. Prints a failure as one line on standard error, without a stack, and sets the exit code. */
 async function main(): Promise<void> {
+  markRunning(join(__dirname, '..', '..', '..'));
   try {
     await buildProgram().parseAsync(process.argv);
   } catch (error) {

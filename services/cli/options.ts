@@ -1,66 +1,90 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { isCurrency } from '../../shared/catalog/input-rules';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { parseId } from '../../shared/kernel/ids';
+import { CliError, EXIT } from './invocation';
 
-/** A verb of a noun; every one answers programs with `--json`. */
+/** Adds a verb to a noun. Every verb takes `--json`. */
 export function verb(noun: Command, usage: string, description: string): Command {
-  return noun.command(usage).description(description).option('--json', 'print one JSON document');
+  return noun
+    .command(usage)
+    .description(description)
+    .option('--json', 'Print the result as one JSON document');
 }
 
-/** Required, `--account <id>`. */
-export const accountOption = (description = 'whose'): Option =>
-  new Option('--account <id>', description).argParser(idArgument).makeOptionMandatory();
+/** Returns the required option `--account <id>`. */
+export const accountOption = (description = 'ID of the account'): Option =>
+  new Option('--account <id>', description).argParser(idArgument('account')).makeOptionMandatory();
 
-/** Required, `--store <id>`. */
-export const storeOption = (description = 'the store'): Option =>
-  new Option('--store <id>', description).argParser(idArgument).makeOptionMandatory();
+/** Returns the required option `--store <id>`. */
+export const storeOption = (description = 'ID of the store'): Option =>
+  new Option('--store <id>', description).argParser(idArgument('store')).makeOptionMandatory();
 
-/** Required, one of `choices`. */
+/** Returns a required option whose value is one of `choices`. */
 export const choiceOption = (flags: string, description: string, choices: readonly string[]): Option =>
   new Option(flags, description).choices(choices).makeOptionMandatory();
 
+/** Returns the option `--realm <realm>`. */
 export const realmOption = (): Option =>
-  new Option('--realm <realm>', 'one realm only; all by default').choices(REALMS as readonly Realm[]);
+  new Option('--realm <realm>', 'Limit the command to one realm; default: all').choices(
+    REALMS as readonly Realm[],
+  );
 
 export const realmsOf = (options: { realm?: Realm }): readonly Realm[] =>
   options.realm === undefined ? REALMS : [options.realm];
 
-/** An id in lower case, or a usage error. */
-export function idArgument(text: string): string {
-  const id = parseId(text);
-  if (id === undefined) throw new InvalidArgumentError('It is no UUID.');
-  return id;
+/*
+ * Parsers of option values and arguments. They throw `CliError` instead of commander's `InvalidArgumentError`, so that
+ * the message names the value without commander's preamble.
+ */
+
+/** Returns a parser that accepts a UUID and returns it in lower case. `what` names the resource in the error. */
+export function idArgument(what: string): (text: string) => string {
+  return (text) => {
+    const id = parseId(text);
+    if (id === undefined) throw usageError(`Invalid ${what} id: expected a UUID.`);
+    return id;
+  };
 }
 
-/** `--store A B --store C` and `--store A,B` alike. */
-export function idListArgument(text: string, before: readonly string[] = []): string[] {
-  return [...before, ...listArgument(text).map(idArgument)];
+/** Returns a parser of a list of ids. `--store A B`, `--store A --store B` and `--store A,B` are equivalent. */
+export function idListArgument(what: string): (text: string, previous?: readonly string[]) => string[] {
+  const parse = idArgument(what);
+  return (text, previous = []) => [...previous, ...listArgument(text).map(parse)];
 }
 
-export function listArgument(text: string, before: readonly string[] = []): string[] {
+export function listArgument(text: string, previous: readonly string[] = []): string[] {
   const parts = text.split(',').map((part) => part.trim());
-  return [...before, ...parts.filter((part) => part !== '')];
+  return [...previous, ...parts.filter((part) => part !== '')];
 }
 
-export function wholeNumberArgument(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is no whole number.');
-  return Number(text);
+/** Returns a parser of a whole number of at most nine digits. `name` is the option. */
+export function wholeNumberArgument(name: string): (text: string) => number {
+  return (text) => {
+    if (!/^\d{1,9}$/.test(text)) throw usageError(`Invalid ${name} "${text}": expected a whole number.`);
+    return Number(text);
+  };
 }
 
+/** Parses a currency code in any case. Returns it in upper case. */
 export function currencyArgument(text: string): string {
   const code = text.toUpperCase();
-  if (!isCurrency(code)) throw new InvalidArgumentError('It is no ISO 4217 currency code.');
+  if (!isCurrency(code))
+    throw usageError(`Invalid --currency "${text}": expected an ISO 4217 code such as USD.`);
   return code;
 }
 
 const ISO_TIME = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** A date or a time with its zone, as ISO 8601 in UTC. */
+/** Parses an ISO 8601 date, or a time with its offset. Returns the time in UTC. */
 export function timeArgument(text: string): string {
   const ms = ISO_TIME.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms))
-    throw new InvalidArgumentError('It is no ISO 8601 time such as 2030-01-31 or 2030-01-31T12:00:00Z.');
+    throw usageError(
+      `Invalid --expires "${text}": expected an ISO 8601 time such as 2030-01-31 or 2030-01-31T12:00:00Z.`,
+    );
   return new Date(ms).toISOString();
 }
+
+const usageError = (message: string): CliError => new CliError(message, EXIT.usage);

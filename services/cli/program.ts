@@ -1,6 +1,10 @@
-import { Command } from 'commander';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, Help } from 'commander';
 import { accountCommands } from './commands/account';
+import { completionCommand } from './commands/completion';
 import { configCommand } from './commands/config';
+import { demoCommands } from './commands/demo';
 import { importCommands } from './commands/import';
 import { keyCommands } from './commands/key';
 import { mediaCommands } from './commands/media';
@@ -8,14 +12,20 @@ import { paymentMethodCommands } from './commands/payment-method';
 import { projectionCommands } from './commands/projections';
 import { storeCommands } from './commands/store';
 import { testDataCommands } from './commands/test-data';
+import { usageError } from './usage-error';
 
-/** `catalog <noun> <verb>`: every command, each in the file of its noun. */
+/** Builds the command line, `catalog <noun> <verb>`. Each file in `commands/` adds one noun. */
 export function buildProgram(): Command {
   const program = new Command('catalog')
-    .description('Operate a catalog: accounts, stores, keys, imports and projections (docs/cli.md)')
-    .option('--json', 'print one JSON document and nothing else')
-    .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(usageLine(text)) });
+    .description(
+      'Manage the accounts, stores, API keys, imports and projections of a catalog. See docs/cli.md.',
+    )
+    .option('--json', 'Print the result as one JSON document')
+    .version(version(), '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show help')
+    .helpCommand('help [command]', 'Show help for a command')
+    .configureHelp({ optionDescription: describeOption })
+    .exitOverride();
   accountCommands(program);
   storeCommands(program);
   keyCommands(program);
@@ -24,15 +34,31 @@ export function buildProgram(): Command {
   mediaCommands(program);
   projectionCommands(program);
   testDataCommands(program);
+  demoCommands(program);
   configCommand(program);
+  completionCommand(program);
+  rewordErrors(program);
   return program;
 }
 
-/** Commander's own texts come with a prefix and at times in two lines. */
-function usageLine(text: string): string {
-  const line = text
-    .replace(/^error: /, '')
-    .replace(/\s*\n\s*/g, ' ')
-    .trim();
-  return `catalog: ${line}\n`;
+/** Returns the version in package.json, seen from `dist/services/cli`. */
+function version(): string {
+  const file = readFileSync(join(__dirname, '..', '..', '..', 'package.json'), 'utf8');
+  return (JSON.parse(file) as { version: string }).version;
+}
+
+/** Marks required options in the help. */
+function describeOption(this: Help, ...[option]: Parameters<Help['optionDescription']>): string {
+  const description = Help.prototype.optionDescription.call(this, option);
+  return option.mandatory ? `${description} (required)` : description;
+}
+
+/** Replaces commander's error messages, of the command and of all commands below it. */
+function rewordErrors(command: Command): void {
+  command.configureOutput({ outputError: (text, write) => write(usageError(text, pathOf(command))) });
+  for (const each of command.commands) rewordErrors(each);
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }

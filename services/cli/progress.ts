@@ -1,33 +1,35 @@
-import type { Progress as MaintenanceProgress, Phase } from '../../projections/maintenance/progress';
+import type { Progress as MaintenanceProgress, Step } from '../../projections/maintenance/progress';
 import type { Realm } from '../../shared/catalog/realm';
 
 const REDRAW_MS = 100;
 const BAR_CELLS = 24;
 
-/** How far something is. `total` null: not known, so no bar and no time to go. */
+/** How far a piece of work has come. */
 export interface Progress {
   readonly done: number;
+  /** Null if unknown: the line then has no bar and no remaining time. */
   readonly total: number | null;
-  /** What was done before the bar began; 0 by default. */
+  /** The value of `done` when the bar was created; default 0. The speed is computed from it. */
   readonly from?: number;
-  /** Per second and in words, where `done` and `total` are not what is counted. */
+  /** Items per second, if `done` and `total` count something other than items (log positions). */
   readonly rate?: number;
+  /** The text to show instead of `done/total`, such as `1,200 events`. */
   readonly counted?: string;
 }
 
 export interface ProgressBar {
   show(progress: Progress): void;
-  /** Takes the bar off the screen. */
+  /** Removes the bar from the screen. */
   clear(): void;
 }
 
-/** What a bar is drawn on: standard error, so that standard output stays a program's. */
+/** Where a bar is drawn. By default standard error, so that standard output contains only the result. */
 export interface Screen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** A line that is drawn over, at most ten times a second; nothing at all where there is no terminal. */
+/** Creates a progress bar. It redraws at most ten times per second, and prints nothing if the screen is not a TTY. */
 export function progressBar(label: string, screen: Screen = process.stderr, now = Date.now): ProgressBar {
   if (screen.isTTY !== true) return { show: () => {}, clear: () => {} };
   const started_ms = now();
@@ -35,8 +37,8 @@ export function progressBar(label: string, screen: Screen = process.stderr, now 
   return {
     show(progress) {
       const now_ms = now();
-      const last = progress.done === progress.total;
-      if (!last && now_ms - drawn_ms < REDRAW_MS) return;
+      const is_last = progress.done === progress.total;
+      if (!is_last && now_ms - drawn_ms < REDRAW_MS) return;
       drawn_ms = now_ms;
       screen.write(`\r${renderProgress(label, progress, now_ms - started_ms)}\u001b[K`);
     },
@@ -46,16 +48,16 @@ export function progressBar(label: string, screen: Screen = process.stderr, now 
   };
 }
 
-/** `import  [######------]  50%  500/1,000  250/s  ETA 2 s` */
+/** Renders one line such as `import  [######------]  50%  500/1,000  250/s  ETA 2 s`. */
 export function renderProgress(label: string, progress: Progress, elapsed_ms: number): string {
   const { done, total, from = 0 } = progress;
   const per_s = elapsed_ms > 0 ? ((done - from) * 1000) / elapsed_ms : 0;
   const speed = `${count(Math.round(progress.rate ?? per_s))}/s`;
   if (total === null) return [label, progress.counted ?? count(done), speed].join('  ');
-  const share = total === 0 ? 1 : Math.min(1, done / total);
-  const filled = Math.round(share * BAR_CELLS);
+  const fraction = total === 0 ? 1 : Math.min(1, done / total);
+  const filled = Math.round(fraction * BAR_CELLS);
   const bar = `[${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]`;
-  const percent = `${String(Math.floor(share * 100)).padStart(3)}%`;
+  const percent = `${String(Math.floor(fraction * 100)).padStart(3)}%`;
   const eta = per_s > 0 ? `ETA ${duration((total - done) / per_s)}` : 'ETA -';
   return [label, bar, percent, progress.counted ?? `${count(done)}/${count(total)}`, speed, eta].join('  ');
 }
@@ -63,25 +65,25 @@ export function renderProgress(label: string, progress: Progress, elapsed_ms: nu
 const count = (value: number): string => value.toLocaleString('en');
 
 function duration(seconds: number): string {
-  const whole = Math.max(0, Math.ceil(seconds));
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  const whole_seconds = Math.max(0, Math.ceil(seconds));
+  if (whole_seconds < 60) return `${whole_seconds} s`;
+  if (whole_seconds < 3600) return `${Math.floor(whole_seconds / 60)} min ${whole_seconds % 60} s`;
+  return `${Math.floor(whole_seconds / 3600)} h ${Math.floor((whole_seconds % 3600) / 60)} min`;
 }
 
-/** A bar for each phase of a rebuild or verification. The share is of the log, the rate of its events. */
+/** Creates a bar for each step of a rebuild or verification. The bar shows log positions, the rate counts events. */
 export function projectionProgress(realm: Realm): {
   show(progress: MaintenanceProgress): void;
   clear(): void;
 } {
-  let phase: Phase | undefined;
+  let shown_step: Step | undefined;
   let bar: ProgressBar | undefined;
   return {
-    show({ phase: now, position, head, rate, events_done }) {
-      if (now !== phase) {
+    show({ step, position, head, rate, events_done }) {
+      if (step !== shown_step) {
         bar?.clear();
-        bar = progressBar(`${realm}: ${now}`);
-        phase = now;
+        bar = progressBar(`${realm}: ${step}`);
+        shown_step = step;
       }
       const counted = `${events_done.toLocaleString('en')} events`;
       bar?.show({ done: Number(position), total: Number(head), rate, counted });

@@ -4,29 +4,31 @@ import type { VerifyResult } from '../../projections/maintenance/verify';
 import type { Realm } from '../../shared/catalog/realm';
 import { right, table } from './table';
 
-type Of<Result> = Result & { readonly realm: Realm };
+type WithRealm<Result> = Result & { readonly realm: Realm };
 
-/** More would not be read; `--json` has up to a thousand. */
+/** Differences shown per realm. `--json` has up to a thousand. */
 const DIFFERENCES_SHOWN = 50;
 const VALUE_LENGTH = 60;
 
-/** A line per lane of every version, and one for a realm that was never projected. */
+/** Renders one row per partition of every version, and one row for a realm that was never projected. */
 export function statusTable(realms: readonly PipelineStatus[]): string {
   const rows = realms.flatMap(({ realm, head, versions }) =>
     versions.length === 0
       ? [[realm, head, '-', 'not projected yet', '-', '-', '-', '-']]
-      : versions.flatMap(({ version, status, lanes, parked }) =>
-          lanes.map(({ lane, checkpoint, lag }) => [
-            ...[realm, head, `v${version}`, status, lane, checkpoint, lag],
-            parked.filter((stream) => stream.lane === lane).length,
-          ]),
+      : versions.flatMap(({ version, status, damaged, partitions, dead_letters }) =>
+          damaged
+            ? [[realm, head, `v${version}`, `${status}, damaged`, '-', '-', '-', '-']]
+            : partitions.map(({ partition, checkpoint, lag }) => [
+                ...[realm, head, `v${version}`, status, partition, checkpoint, lag],
+                dead_letters.filter((stream) => stream.partition === partition).length,
+              ]),
         ),
   );
-  const numbers = ['lane', 'position', 'lag', 'parked'].map(right);
+  const numbers = ['partition', 'position', 'lag', 'dead letters'].map(right);
   return table(['realm', right('head'), 'version', 'status', ...numbers], rows);
 }
 
-export function rebuildTable(realms: readonly Of<RebuildResult>[]): string {
+export function rebuildTable(realms: readonly WithRealm<RebuildResult>[]): string {
   return table(
     ['realm', 'outcome', 'version', right('events'), right('seconds')],
     realms.map(({ realm, outcome, version, events, duration_ms }) => [
@@ -39,8 +41,8 @@ export function rebuildTable(realms: readonly Of<RebuildResult>[]): string {
   );
 }
 
-/** A line per realm, and every difference below. */
-export function verifyText(realms: readonly Of<VerifyResult>[]): string {
+/** Renders one row per realm, followed by the differences of each realm that has drifted. */
+export function verifyText(realms: readonly WithRealm<VerifyResult>[]): string {
   const summary = table(
     ['realm', 'result', 'version', right('events'), right('documents')],
     realms.map(({ realm, clean, version, events, documents }) => [
@@ -51,19 +53,25 @@ export function verifyText(realms: readonly Of<VerifyResult>[]): string {
   return [summary, ...realms.filter((realm) => !realm.clean).map(differencesText)].join('\n');
 }
 
-function differencesText({ realm, differences, truncated, undecided }: Of<VerifyResult>): string {
+function differencesText({ realm, differences, truncated, undecided }: WithRealm<VerifyResult>): string {
   const shown = differences.slice(0, DIFFERENCES_SHOWN);
   const rows = shown.map(({ collection, id, field, expected, actual }) => [
     ...[realm, collection, id, field, valueText(expected), valueText(actual)],
   ]);
-  const titles = ['realm', 'collection', 'id', 'field', 'the log says', 'stored'];
+  const titles = ['realm', 'collection', 'id', 'field', 'expected', 'stored'];
   const hidden = differences.length - shown.length;
-  const more = hidden > 0 || truncated ? `and ${hidden}${truncated ? ' or more' : ''} others (--json)\n` : '';
-  const open = undecided > 0 ? `${undecided} documents changed each time they were looked at\n` : '';
-  return table(titles, rows) + more + open;
+  const more =
+    hidden > 0 || truncated
+      ? `${hidden}${truncated ? ' or more' : ''} further differences. Use --json to list them.\n`
+      : '';
+  const unsettled =
+    undecided > 0
+      ? `${undecided} documents kept changing and could not be compared. Run the command again.\n`
+      : '';
+  return table(titles, rows) + more + unsettled;
 }
 
 function valueText(value: unknown): string {
-  const text = value === undefined ? '(nothing)' : JSON.stringify(value);
+  const text = value === undefined ? '(missing)' : JSON.stringify(value);
   return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
 }

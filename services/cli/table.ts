@@ -1,28 +1,28 @@
 export type Cell = string | number | bigint | boolean | null | undefined;
 
-/** A title alone is a column to the left. */
+/** A plain title is a left-aligned column. */
 export type Column = string | { readonly title: string; readonly align: 'left' | 'right' };
 
-/** Returns a column of numbers. */
+/** Returns a right-aligned column, for numbers. */
 export const right = (title: string): Column => ({ title, align: 'right' });
 
-/** Titles in capitals above rows of padded cells, two spaces between columns; no value shows as `-`. Ends with a newline. */
+/** Renders a table: titles in upper case, columns padded and separated by two spaces. A missing value is rendered as `-`. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string {
-  const full = columns.map((column) =>
+  const aligned = columns.map((column) =>
     typeof column === 'string' ? { title: column, align: 'left' } : column,
   );
-  const cells = [full.map(({ title }) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
-  const widths = full.map((_, place) => Math.max(...cells.map((row) => width(row[place] ?? ''))));
+  const cells = [aligned.map(({ title }) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
+  const widths = aligned.map((_, index) => Math.max(...cells.map((row) => width(row[index] ?? ''))));
   const lines = cells.map((row) =>
-    full
-      .map(({ align }, place) => pad(row[place] ?? '', widths[place]!, align))
+    aligned
+      .map(({ align }, index) => pad(row[index] ?? '', widths[index]!, align))
       .join('  ')
       .trimEnd(),
   );
   return `${lines.join('\n')}\n`;
 }
 
-/** A table of records with their fields of these names as columns. */
+/** Renders records as a table. The columns are the fields with these names. */
 export function recordsTable<Name extends string>(
   names: readonly Name[],
   records: readonly { readonly [Field in Name]?: unknown }[],
@@ -33,14 +33,14 @@ export function recordsTable<Name extends string>(
   );
 }
 
-/** One `name  value` a line; a value that is not there shows as `-`. */
+/** Renders one `name  value` per line. A missing value is rendered as `-`. */
 export function fieldsTable(fields: Readonly<Record<string, Cell>>): string {
   const names = Object.keys(fields);
-  const wide = Math.max(...names.map(width));
-  return names.map((name) => `${pad(name, wide, 'left')}  ${cellText(fields[name])}\n`).join('');
+  const name_width = Math.max(...names.map(width));
+  return names.map((name) => `${pad(name, name_width, 'left')}  ${cellText(fields[name])}\n`).join('');
 }
 
-/** A name that someone chose must not steer the operator's terminal. */
+/** Replaces control and format characters: a name that a client chose could contain terminal escape sequences. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '·');
 }

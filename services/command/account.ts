@@ -10,11 +10,11 @@ import { lineField } from '../../shared/catalog/input-rules';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId } from '../../shared/kernel/ids';
-import { type ControlDeps, execute, load, placeIn, type WriteContext, type Written } from './execute';
+import { type ControlDeps, execute, load, streamIn, type WriteContext, type Written } from './execute';
 
 const newAccountSchema = z.strictObject({ name: lineField(120) });
 
-/** `id` where the caller derives it. Throws faults of `name`. */
+/** Creates an account. `id`: set if the caller derives it, otherwise generated. Throws the faults of `name`. */
 export async function createAccount(
   deps: ControlDeps,
   context: WriteContext,
@@ -25,7 +25,9 @@ export async function createAccount(
   return run(deps, context, id, { type: 'CreateAccount', name });
 }
 
-/** From now on its keys are answered with `account_suspended` on `/api/*`. Throws `field_invalid`: no such account. */
+/**
+ * Suspends an account: `/api/*` rejects its keys with `account_suspended`. Throws `field_invalid` if it does not exist.
+ */
 export async function suspendAccount(
   deps: ControlDeps,
   context: WriteContext,
@@ -34,7 +36,7 @@ export async function suspendAccount(
   return run(deps, context, id, { type: 'SuspendAccount' });
 }
 
-/** Throws `field_invalid`: no such account. */
+/** Reverts `suspendAccount`. Throws `field_invalid` if the account does not exist. */
 export async function reinstateAccount(
   deps: ControlDeps,
   context: WriteContext,
@@ -43,9 +45,9 @@ export async function reinstateAccount(
   return run(deps, context, id, { type: 'ReinstateAccount' });
 }
 
-/** Throws a fault of `account_id` where there is no such account. */
+/** Returns the account. Throws a fault of `account_id` if it does not exist. */
 export async function requireAccount(deps: ControlDeps, id: AccountId): Promise<Account> {
-  const { state } = await load(place(deps, id));
+  const { state } = await load(streamRef(deps, id));
   if (state.tag === 'present') return state.account;
   throw CatalogError.ofFaults([
     { condition: 'field_invalid', field: 'account_id', constraint: 'an existing account' },
@@ -59,11 +61,11 @@ async function run(
   command: AccountCommand,
 ): Promise<Written<Account>> {
   const decide = (state: AccountState) => decideAccount(state, command);
-  const written = await execute({ ...place(deps, id), context, decide });
-  if (written.value.tag === 'absent') throw new Error('an account that was just written is not there');
+  const written = await execute({ ...streamRef(deps, id), context, decide });
+  if (written.value.tag === 'absent') throw new Error('the account is absent after a write');
   return { ...written, value: written.value.account };
 }
 
-function place(deps: ControlDeps, id: AccountId) {
-  return placeIn(deps, 'control', accountAggregate, id);
+function streamRef(deps: ControlDeps, id: AccountId) {
+  return streamIn(deps, 'control', accountAggregate, id);
 }

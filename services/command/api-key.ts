@@ -24,17 +24,17 @@ import { CatalogError } from '../../shared/kernel/errors';
 import { type ApiKeyId, generateId, type RandomBytes, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
 import { requireAccount } from './account';
-import { type ControlDeps, execute, load, placeIn, type WriteContext, type Written } from './execute';
+import { type ControlDeps, execute, load, streamIn, type WriteContext, type Written } from './execute';
 import { locateStore } from './store';
 
-/** What a key is created with. `environment` is only needed for a key without stores. */
+/** Input for a new key. `environment` is only required for a key without stores. */
 export const newApiKeySchema = z.strictObject({
   account_id: idField,
   name: lineField(120),
   type: keyTypeSchema,
   stores: z.array(idField).max(100),
   environment: environmentSchema.optional(),
-  /** Every one of its type by default (decisions §7). */
+  /** Default: all permissions of the key's type (docs/interface.md#permissions). */
   permissions: z.array(permissionSchema).optional(),
   expires_at: timeField.nullish(),
 });
@@ -42,13 +42,16 @@ export const newApiKeySchema = z.strictObject({
 export type NewApiKey = z.input<typeof newApiKeySchema>;
 export type CheckedApiKey = z.output<typeof newApiKeySchema>;
 
-/** A key as created: `key` is the secret itself, which is told here and kept nowhere. */
+/** A new key. `key` is the key itself. It is returned only here; the service stores its hash. */
 export interface CreatedApiKey extends Written<ApiKey> {
   readonly id: ApiKeyId;
   readonly key: string;
 }
 
-/** Throws faults of the input; an unknown account or store is one, stores of two environments are one. */
+/**
+ * Creates a key. Throws the faults of the input, which include an unknown account or store and stores of different
+ * environments.
+ */
 export async function createApiKey(
   deps: ControlDeps,
   context: WriteContext,
@@ -71,7 +74,7 @@ export async function createApiKey(
   });
 }
 
-/** Its tokens are refused within 5 s, on every node. Throws `key_invalid` where there is no such key. */
+/** Revokes a key. All processes reject its tokens within 5 s. Throws `key_invalid` if the key does not exist. */
 export async function revokeApiKey(
   deps: ControlDeps,
   context: WriteContext,
@@ -81,9 +84,10 @@ export async function revokeApiKey(
 }
 
 /**
- * A new key with the grants of the old one, which works on until `old_valid_until` (or its own end, if that is sooner).
- * The new key ends at `expires_at`, by default never. It is made first: a crash between the two steps leaves both
- * working, never none. Throws `key_invalid` (no such key, or expired), `key_revoked`, and faults of the times.
+ * Creates a key with the grants of the old one. The old key then expires at `old_valid_until`, or at its own expiry if
+ * that is earlier. The new key expires at `expires_at`, by default never. It is created first, so that a crash between
+ * the two steps leaves two valid keys rather than none. Throws `key_invalid` if the old key does not exist or has
+ * expired, `key_revoked`, and the faults of the times.
  */
 export async function rotateApiKey(
   deps: ControlDeps,
@@ -91,25 +95,28 @@ export async function rotateApiKey(
   id: ApiKeyId,
   times: { readonly old_valid_until: Date; readonly expires_at?: Date },
 ): Promise<CreatedApiKey> {
-  const { state } = await load(place(deps, id));
-  if (state.tag === 'absent') throw new CatalogError('key_invalid', { message: 'no such API key' });
+  const { state } = await load(streamRef(deps, id));
+  if (state.tag === 'absent') throw new CatalogError('key_invalid', { message: 'There is no such API key' });
   const { key: old } = state;
   const now_ms = deps.system.now();
-  if (old.revoked_at !== null) throw new CatalogError('key_revoked', { message: 'the API key is revoked' });
+  if (old.revoked_at !== null) throw new CatalogError('key_revoked', { message: 'The API key is revoked' });
   if (old.expires_at !== null && Date.parse(old.expires_at) <= now_ms)
-    throw new CatalogError('key_invalid', { message: 'the API key has expired' });
-  const old_ends_at = timestamp(times.old_valid_until.getTime());
+    throw new CatalogError('key_invalid', { message: 'The API key has expired' });
+  const old_expires_at = timestamp(times.old_valid_until.getTime());
   const expires_at = times.expires_at === undefined ? null : timestamp(times.expires_at.getTime());
   assertFuture('expires_at', expires_at, now_ms);
 
   const { account_id, name, type, environment, stores, permissions } = old;
   const fields = { account_id, name, type, environment, stores: [...stores], permissions, expires_at };
   const created = await issue(deps, context, fields);
-  await run(deps, context, id, { type: 'ExpireApiKey', expires_at: old_ends_at });
+  await run(deps, context, id, { type: 'ExpireApiKey', expires_at: old_expires_at });
   return created;
 }
 
-/** Writes at most one event in five minutes; cheap to call for every token that is issued. Throws `key_invalid`. */
+/**
+ * Records that the key was used. Appends at most one event per `USE_INTERVAL_MS`, so it is cheap to call for every
+ * issued token. Throws `key_invalid` if the key does not exist.
+ */
 export async function recordApiKeyUse(
   deps: ControlDeps,
   context: WriteContext,
@@ -137,27 +144,30 @@ async function run(
   command: ApiKeyCommand,
 ): Promise<Written<ApiKey>> {
   const decide = (state: ApiKeyState) => decideApiKey(state, command);
-  const written = await execute({ ...place(deps, id), context, decide });
-  if (written.value.tag === 'absent') throw new Error('an API key that was just written is not there');
+  const written = await execute({ ...streamRef(deps, id), context, decide });
+  if (written.value.tag === 'absent') throw new Error('the API key is absent after a write');
   return { ...written, value: written.value.key };
 }
 
-function place(deps: ControlDeps, id: ApiKeyId) {
-  return placeIn(deps, 'control', apiKeyAggregate, id);
-}
-
-/** The permissions in their usual order. Throws `field_invalid` for one that its type may not hold. */
-function grantedPermissions(key: Pick<CheckedApiKey, 'type' | 'permissions'>): Permission[] {
-  const possible = permissionsOf(key.type);
-  const refused = key.permissions?.find((permission) => !possible.includes(permission));
-  if (refused !== undefined)
-    throw refuse('permissions', `nothing that a ${key.type} key cannot hold: ${refused}`);
-  return possible.filter((permission) => key.permissions?.includes(permission) ?? true);
+function streamRef(deps: ControlDeps, id: ApiKeyId) {
+  return streamIn(deps, 'control', apiKeyAggregate, id);
 }
 
 /**
- * The one environment of a key's stores (decisions §2). Throws `field_invalid` where a store is unknown, another
- * account's, or of another environment than the others or than the one asked for.
+ * Returns the permissions in canonical order. Throws `field_invalid` for a permission that the key's type does not
+ * allow.
+ */
+function grantedPermissions(key: Pick<CheckedApiKey, 'type' | 'permissions'>): Permission[] {
+  const allowed = permissionsOf(key.type);
+  const rejected = key.permissions?.find((permission) => !allowed.includes(permission));
+  if (rejected !== undefined)
+    throw invalid('permissions', `permissions of a ${key.type} key, which do not include ${rejected}`);
+  return allowed.filter((permission) => key.permissions?.includes(permission) ?? true);
+}
+
+/**
+ * Returns the environment of a key: the one of its stores (docs/interface.md#api-keys). Throws `field_invalid` if a
+ * store does not exist, belongs to another account, or is in another environment than the other stores or the input.
  */
 function environmentOf(
   key: Pick<CheckedApiKey, 'account_id' | 'environment' | 'stores'>,
@@ -165,10 +175,10 @@ function environmentOf(
 ): Environment {
   let environment = key.environment;
   stores.forEach((store, index) => {
-    if (store?.account_id !== key.account_id) throw refuse(`stores.${index}`, 'a store of the account');
+    if (store?.account_id !== key.account_id) throw invalid(`stores.${index}`, 'a store of the account');
     environment ??= store.environment;
     if (store.environment !== environment)
-      throw refuse(`stores.${index}`, `a ${environment} store like the others`);
+      throw invalid(`stores.${index}`, `a ${environment} store, like the others`);
   });
   if (environment !== undefined) return environment;
   throw CatalogError.ofFaults([
@@ -176,19 +186,19 @@ function environmentOf(
   ]);
 }
 
-/** Throws `field_invalid` for an end that is past already. */
+/** Throws `field_invalid` if the time is not in the future. */
 function assertFuture(field: string, time: string | null, now_ms: number): void {
-  if (time !== null && Date.parse(time) <= now_ms) throw refuse(field, 'a time to come');
+  if (time !== null && Date.parse(time) <= now_ms) throw invalid(field, 'a time in the future');
 }
 
-function refuse(field: string, constraint: string): CatalogError {
+function invalid(field: string, constraint: string): CatalogError {
   return CatalogError.ofFaults([{ condition: 'field_invalid', field, constraint }]);
 }
 
 const PREFIXES = { public: 'pk', secret: 'sk' } as const;
 const BODY_BYTES = 32;
 
-/** `pk_live_` and 43 base64url characters (decisions §2). */
+/** Returns a new key, for example `pk_live_` and 43 base64url characters (docs/interface.md#api-keys). */
 function generateKey(type: KeyType, environment: Environment, random: RandomBytes): string {
   const body = Buffer.from(random(BODY_BYTES)).toString('base64url');
   return `${PREFIXES[type]}_${environment}_${body}`;

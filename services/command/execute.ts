@@ -26,61 +26,74 @@ import { type System, timestamp } from '../../shared/kernel/system';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import type { Operation } from '../../shared/ports/idempotency-store';
 
-/** How a write is done: load the stream, decide, append. The files beside this one say what is written. */
+/**
+ * Executes commands: loads the stream, decides, appends the events. The other files in this folder define the commands
+ * of each aggregate.
+ */
 
-/** What writing in stores needs: stores, listings, publications, reviews live in the environments' logs. */
+/**
+ * Dependencies of writes to stores, listings, publications, media and reviews, which are in the logs of the
+ * environments.
+ */
 export interface StoreDeps {
   readonly system: System;
   readonly events: Readonly<Record<Environment, EventStore>>;
 }
 
-/** What writing accounts and API keys needs besides: the `control` log. */
+/** Dependencies of writes to accounts and API keys, which are in the `control` log. */
 export interface ControlDeps {
   readonly system: System;
   readonly events: Readonly<Record<Realm, EventStore>>;
 }
 
-/** Who writes and why: goes with every event as metadata. */
+/** Who writes, and for which request. Stored as metadata of every event. */
 export interface WriteContext {
   readonly source: EventMetadata['source'];
-  /** Of the HTTP request, or one per command line run. */
+  /** The id of the HTTP request, or of the run of a command-line tool. */
   readonly request_id: string;
   readonly idempotency_key?: string;
-  /** Where the write may be asked for again: then it is found in the log and not written twice. */
+  /** Set if the client may send the write again. The repetition then finds the events of the first run in the log. */
   readonly operation?: Operation;
   readonly account_id?: AccountId;
   readonly api_key_id?: ApiKeyId;
 }
 
-/** What a write came to. `position` is the newest event's of the stream, also where nothing was written. */
+/**
+ * The result of a write. `position` is that of the stream's last event. If nothing changed, an earlier write appended
+ * that event.
+ */
 export interface Written<Value> {
   readonly value: Value;
   readonly position: Position;
   readonly changed: boolean;
-  /** This write was the stream's first. */
+  /** Whether this write appended the first event of the stream. */
   readonly created: boolean;
-  /** An earlier run of the same operation wrote it: `value` and `position` are as they were then. */
+  /**
+   * Set if an earlier run of the same operation appended the events. `value` and `position` are the results of that
+   * run.
+   */
   readonly repeated?: boolean;
 }
 
-/** Where a new resource goes; `id` where the caller derives it. That the store exists is the caller's to check. */
+/** Where to create a resource. The caller must check that the store exists. */
 export interface NewTarget<Id> {
   readonly environment: Environment;
   readonly store_id: StoreId;
+  /** Set if the caller derives the id; otherwise it is generated. */
   readonly id?: Id;
-  /** Throws where nothing may be created. Not called again for a write that is done. */
+  /** Throws if the client must not create a resource. Not called for a write that an earlier run completed. */
   readonly guard?: () => void | Promise<void>;
 }
 
-/** A resource by id; `guard` throws where the caller may not write to it, or not in this version. */
+/** An existing resource. `guard` throws if the client must not write to the resource or to this version of it. */
 export interface Target<Id, Resource> {
   readonly environment: Environment;
   readonly id: Id;
   readonly guard?: (resource: Resource) => void | Promise<void>;
 }
 
-/** What became of a resource that was created or patched. A deleted one stays deleted: nothing was written. */
-export type Put<Resource> =
+/** The result of creating or patching a resource. A deleted resource stays deleted; nothing is appended. */
+export type PutResult<Resource> =
   | ({ readonly outcome: 'created' | 'updated' | 'unchanged' } & Written<Resource>)
   | { readonly outcome: 'deleted' };
 
@@ -89,36 +102,40 @@ export function putOutcome({ created, changed }: Written<unknown>): 'created' | 
   return changed ? 'updated' : 'unchanged';
 }
 
-/** A stream folded up to its last event. */
+/** The state of a stream after its last event. */
 export interface Loaded<State> {
   readonly state: State;
-  /** Of the last event, or `NO_STREAM`. */
+  /** Revision of the last event, or `NO_STREAM`. */
   readonly revision: number;
-  /** Of the last event, or `START`. */
+  /** Position of the last event, or `START`. */
   readonly position: Position;
 }
 
-/** Where to find a stream. */
-export interface Place<State, Event extends DomainEvent, Id extends AnyId> {
+/** Identifies a stream, with the aggregate that its events fold to. */
+export interface StreamRef<State, Event extends DomainEvent, Id extends AnyId> {
   readonly aggregate: Aggregate<State, Event, Id>;
   readonly events: EventStore;
   readonly realm: Realm;
   readonly id: Id;
 }
 
-export interface Work<State, Event extends DomainEvent, Id extends AnyId> extends Place<State, Event, Id> {
+export interface Write<State, Event extends DomainEvent, Id extends AnyId>
+  extends StreamRef<State, Event, Id> {
   readonly system: System;
   readonly context: WriteContext;
-  /** The id was made for this write: nobody has written to the stream, so it is not read before the first attempt. */
+  /** True if the id was generated for this write. Its stream is empty, so the first attempt does not read it. */
   readonly fresh?: boolean;
-  /** Whatever must hold of the state besides the decision (references, `If-Match`): throws; asked on every attempt. */
+  /**
+   * Checks preconditions that are not part of the decision: references, `If-Match`, and the `guard` of the target. Throws
+   * if one is not met. Called in every attempt.
+   */
   readonly check?: (state: State) => void | Promise<void>;
-  /** Pure. */
+  /** Returns the events to append, or the condition to reject the command with. Pure. */
   readonly decide: (state: State) => Decision<Event>;
 }
 
-/** Where a resource's stream is, with what else a write to it needs. */
-export function placeIn<R extends Realm, State, Event extends DomainEvent, Id extends AnyId>(
+/** Returns the reference to a resource's stream, with the system that a write to it needs. */
+export function streamIn<R extends Realm, State, Event extends DomainEvent, Id extends AnyId>(
   deps: { readonly system: System; readonly events: Readonly<Record<R, EventStore>> },
   realm: R,
   aggregate: Aggregate<State, Event, Id>,
@@ -127,21 +144,27 @@ export function placeIn<R extends Realm, State, Event extends DomainEvent, Id ex
   return { system: deps.system, events: deps.events[realm], realm, aggregate, id };
 }
 
-/** A shorter stream is as quickly read as cached. */
+/** A stream is cached if its last event has at least this revision. Reading a shorter stream is as fast. */
 const CACHED_REVISIONS_MIN = 64;
 const CACHED_STREAMS_MAX = 5_000;
 
-/** Per log, what long streams added up to when they were read last. Streams only grow, so reading goes on from there. */
+/**
+ * The states of long streams, per log. A stream is append-only, so a later load only reads the events after the cached
+ * revision.
+ */
 const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>>>();
 
-/** Returns the state of the stream. A popular publication gathers an event of views per interval: it is cached. */
+/**
+ * Returns the state of the stream. Caches long streams: the stream of a popular publication gets one event of views per
+ * interval.
+ */
 export async function load<State, Event extends DomainEvent, Id extends AnyId>(
-  place: Place<State, Event, Id>,
+  ref: StreamRef<State, Event, Id>,
 ): Promise<Loaded<State>> {
-  const { events } = place;
-  const stream = streamOf(place);
-  const known = longStreams.get(events)?.get(stream) as Loaded<State> | undefined;
-  const loaded = fold(place, await events.readStream(stream, known ? known.revision + 1 : 0), known);
+  const { events } = ref;
+  const stream = streamNameOf(ref);
+  const cached = longStreams.get(events)?.get(stream) as Loaded<State> | undefined;
+  const loaded = fold(ref, await events.readStream(stream, cached ? cached.revision + 1 : 0), cached);
   if (loaded.revision >= CACHED_REVISIONS_MIN) {
     const streams = longStreams.get(events) ?? new LRUCache({ max: CACHED_STREAMS_MAX });
     longStreams.set(events, streams);
@@ -151,7 +174,7 @@ export async function load<State, Event extends DomainEvent, Id extends AnyId>(
 }
 
 function fold<State, Event extends DomainEvent, Id extends AnyId>(
-  { aggregate, id }: Place<State, Event, Id>,
+  { aggregate, id }: StreamRef<State, Event, Id>,
   recorded: readonly RecordedEvent[],
   before: Loaded<State> = { state: aggregate.absent, revision: NO_STREAM, position: START },
 ): Loaded<State> {
@@ -163,50 +186,59 @@ function fold<State, Event extends DomainEvent, Id extends AnyId>(
   return { state, revision: last.revision, position: last.position };
 }
 
-/** How often a write that lost a race is decided again (design, "Write side"). */
+/** How often a write that lost a race is retried (docs/interface.md#concurrent-writes). */
 const RETRIES = 3;
 
 /**
- * Loads the stream, decides, and appends at the revision read; a lost race is loaded and decided anew. What an earlier
- * run of the same operation wrote is answered with, and neither checked nor decided again. Throws the decision's
- * rejection as `CatalogError`, what `check` throws, and `lost_race` after `RETRIES` repetitions.
+ * Executes a command:
+ *
+ * 1. returns the result of an earlier run of the same operation, if there is one,
+ * 2. loads the stream,
+ * 3. calls `check`, then `decide`,
+ * 4. appends the events at the loaded revision; if another writer was faster, starts again at step 1.
+ *
+ * Throws a `CatalogError` with the condition of a rejected decision, errors of `check`, and `lost_race` after
+ * `RETRIES` retries.
  */
 export async function execute<State, Event extends DomainEvent, Id extends AnyId>(
-  work: Work<State, Event, Id>,
+  write: Write<State, Event, Id>,
 ): Promise<Written<State>> {
-  return inTurn(work.events, streamOf(work), async () => {
+  return serialiseByStream(write.events, streamNameOf(write), async () => {
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
-      const written = (await writtenBefore(work, attempt)) ?? (await attemptOnce(work, attempt));
+      const written = (await findEarlierResult(write, attempt)) ?? (await attemptWrite(write, attempt));
       if (written) return written;
     }
     throw new CatalogError('lost_race');
   });
 }
 
-/** What the operation wrote in a run before this one, with the state as of then; an operation appends once. */
-async function writtenBefore<State, Event extends DomainEvent, Id extends AnyId>(
-  work: Work<State, Event, Id>,
+/**
+ * Returns the result of an earlier run of the same operation, undefined if there is none. This ensures that an operation
+ * appends its events only once.
+ */
+async function findEarlierResult<State, Event extends DomainEvent, Id extends AnyId>(
+  write: Write<State, Event, Id>,
   attempt: number,
 ): Promise<Written<State> | undefined> {
-  const { operation } = work.context;
-  // A race may have been lost to a second run of this operation, where its lock was lost to that one.
+  const { operation } = write.context;
+  // A retry reads the log, too: the other writer may be a second run of this operation that has taken over the claim.
   if (operation === undefined || !(operation.resumed || attempt > 0)) return undefined;
-  const recorded = await work.events.readStream(streamOf(work));
-  const isOurs = ({ metadata }: RecordedEvent): boolean => metadata.operation_id === operation.id;
-  const last = recorded.findLastIndex(isOurs);
+  const recorded = await write.events.readStream(streamNameOf(write));
+  const isOfOperation = ({ metadata }: RecordedEvent): boolean => metadata.operation_id === operation.id;
+  const last = recorded.findLastIndex(isOfOperation);
   if (last === -1) return undefined;
-  const { state, position } = fold(work, recorded.slice(0, last + 1));
-  return { value: state, position, changed: true, created: isOurs(recorded[0]!), repeated: true };
+  const { state, position } = fold(write, recorded.slice(0, last + 1));
+  return { value: state, position, changed: true, created: isOfOperation(recorded[0]!), repeated: true };
 }
 
-/** Undefined where another writer was faster. */
-async function attemptOnce<State, Event extends DomainEvent, Id extends AnyId>(
-  work: Work<State, Event, Id>,
+/** Executes the command once. Returns undefined if another writer appended to the stream in the meantime. */
+async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
+  write: Write<State, Event, Id>,
   attempt: number,
 ): Promise<Written<State> | undefined> {
-  const { state, revision, position } = work.fresh && attempt === 0 ? fold(work, []) : await load(work);
-  await work.check?.(state);
-  const decision = work.decide(state);
+  const { state, revision, position } = write.fresh && attempt === 0 ? fold(write, []) : await load(write);
+  await write.check?.(state);
+  const decision = write.decide(state);
   if (!decision.ok) {
     throw new CatalogError(
       decision.condition,
@@ -215,25 +247,26 @@ async function attemptOnce<State, Event extends DomainEvent, Id extends AnyId>(
   }
   if (decision.events.length === 0) return { value: state, position, changed: false, created: false };
 
-  const at = timestamp(work.system.now());
+  const occurred_at = timestamp(write.system.now());
   const next = decision.events.reduce(
-    (so_far, event) => work.aggregate.evolve(so_far, event, work.id, at),
+    (folded, event) => write.aggregate.evolve(folded, event, write.id, occurred_at),
     state,
   );
-  const owner = work.aggregate.owner(next);
-  if (owner === undefined) throw new Error(`${streamOf(work)} has no events and belongs to nobody`);
-  const metadata = metadataOf(work.context, owner, at);
+  const owner = write.aggregate.owner(next);
+  if (owner === undefined) throw new Error(`${streamNameOf(write)} has no owner after its first events`);
+  const metadata = metadataOf(write.context, owner, occurred_at);
   const encoded = decision.events.map((event, index) =>
-    encode(event, work.context, streamOf(work), revision + 1 + index, metadata),
+    encode(event, write.context, streamNameOf(write), revision + 1 + index, metadata),
   );
-  const appended = await work.events.append(streamOf(work), revision, encoded);
+  const appended = await write.events.append(streamNameOf(write), revision, encoded);
   if (appended.outcome === 'wrong_revision') return undefined;
   return { value: next, position: appended.position, changed: true, created: revision === NO_STREAM };
 }
 
 /**
- * The id follows from who asked, the slot in the stream and the content: an append that is tried again is no second
- * one, and two requests that share a request id never pass for each other.
+ * Encodes an event. Derives its id from the requester, the request, the revision in the stream and the content. A repeated
+ * append therefore has the same event ids, and the event store ignores it. Two different requests with the same request
+ * id have different ids, because they differ in requester, revision or content.
  */
 function encode(
   event: DomainEvent,
@@ -243,14 +276,14 @@ function encode(
   metadata: EncodedEvent['metadata'],
 ): EncodedEvent {
   const { type, schema_version, data } = encodeEvent(event);
-  const asker = context.api_key_id ?? context.source;
+  const requester = context.api_key_id ?? context.source;
   const request = context.operation?.id ?? context.idempotency_key ?? context.request_id;
-  const id = deriveId(0, asker, request, stream, String(revision), type, JSON.stringify(data));
+  const id = deriveId(0, requester, request, stream, String(revision), type, JSON.stringify(data));
   return { id, type, schema_version, data, metadata };
 }
 
-function streamOf(place: { aggregate: { category: Category }; realm: Realm; id: string }): StreamName {
-  return streamName(place.realm, place.aggregate.category, place.id);
+function streamNameOf(ref: { aggregate: { category: Category }; realm: Realm; id: string }): StreamName {
+  return streamName(ref.realm, ref.aggregate.category, ref.id);
 }
 
 function metadataOf(context: WriteContext, owner: Owner, occurred_at: string): EventMetadata {
@@ -269,36 +302,39 @@ function metadataOf(context: WriteContext, owner: Owner, occurred_at: string): E
 }
 
 /**
- * The id of a new resource, `given` where the caller derived it. That of an operation follows from it, so that a
- * repetition comes to the same stream; any other is `fresh`, made now and known to nobody.
+ * Returns the id of a new resource: `given_id` if set; else an id that is derived from the operation, so that a
+ * repetition writes to the same stream. With neither, generates an id. A generated id is `fresh`: its stream cannot have
+ * events yet.
  */
 export function idForNew<Id extends AnyId>(
   system: System,
   { operation }: WriteContext,
-  given?: Id,
+  given_id?: Id,
 ): { readonly id: Id; readonly fresh: boolean } {
-  if (given !== undefined) return { id: given, fresh: false };
+  if (given_id !== undefined) return { id: given_id, fresh: false };
   if (operation === undefined) return { id: generateId<Id>(system.now(), system.random), fresh: true };
   return { id: deriveId<Id>(operation.started_at_ms, 'new', operation.id), fresh: false };
 }
 
-/** Per log, the end of each stream's queue of writers. */
+/** The last queued write of each stream, per log. */
 const queues = new WeakMap<EventStore, Map<StreamName, Promise<void>>>();
 
 /**
- * Runs the writes to one stream of this process one after the other. The expected revision alone keeps them
- * correct; this keeps writers of one process from spending each other's retries. Where the store is away, those that
- * wait fail with the one whose turn it is: one after the other they would wait for ever longer. Never nest for the
- * same stream.
+ * Runs this process's writes to a stream one after another. Appends at the expected revision are correct without
+ * it. But concurrent writers of one process would make each other lose races until their retries are used up.
+ *
+ * If a write fails because the event store is unavailable, the writes queued behind it fail with the same error.
+ * Otherwise each of them would wait for a timeout of its own. Calls for the same stream must not be nested, because the
+ * inner call would wait for the outer call forever.
  */
-export async function inTurn<Result>(
+export async function serialiseByStream<Result>(
   events: EventStore,
   stream: StreamName,
-  work: () => Promise<Result>,
+  write: () => Promise<Result>,
 ): Promise<Result> {
   const queue = queues.get(events) ?? new Map<StreamName, Promise<void>>();
   queues.set(events, queue);
-  const running = (queue.get(stream) ?? Promise.resolve()).then(work);
+  const running = (queue.get(stream) ?? Promise.resolve()).then(write);
   const end = running.then(ignore, throwOutage);
   end.catch(ignore);
   queue.set(stream, end);

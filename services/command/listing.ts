@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { ListingBody } from '../../shared/catalog/listing/document';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
 import {
   decideListing,
@@ -12,6 +14,7 @@ import {
 import type { Environment } from '../../shared/catalog/realm';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
+import { withTimeout } from '../../shared/kernel/async';
 import { accept } from '../../shared/kernel/decision';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import {
@@ -19,23 +22,41 @@ import {
   idForNew,
   load,
   type NewTarget,
-  type Put,
-  placeIn,
+  type PutResult,
   putOutcome,
   type StoreDeps,
+  streamIn,
   type Target,
   type WriteContext,
   type Written,
 } from './execute';
-import { checkReferences, refuseMove, withMedia } from './references';
-import { guardFor, type RouteDeps, settle, storeNamedForNew, writeContextOf } from './request';
+import {
+  assertSameStore,
+  checkReferences,
+  existingMedia,
+  omitUnchangedReferences,
+  withMedia,
+} from './references';
+import {
+  awaitProjection,
+  guardFor,
+  locationOf,
+  type RouteDeps,
+  storeForNew,
+  writeContextOf,
+} from './request';
 
 export type NewListing = z.output<typeof newListingBody>;
 export type ListingPatch = z.output<typeof listingPatchBody>;
 
+/** How long the response to a patch waits for the counts. */
+const WAIT_MS = 1_000;
+
 type ListingTarget = Target<ListingId, Listing>;
 
-/** Throws `field_invalid` for media that lead nowhere. A repetition under the same id writes nothing. */
+/**
+ * Creates a listing. Throws `field_invalid` for media that do not exist. Repeating it with the same id appends nothing.
+ */
 export async function createListing(
   deps: StoreDeps,
   context: WriteContext,
@@ -45,7 +66,7 @@ export async function createListing(
   const { environment, store_id } = target;
   const { id, fresh } = idForNew<ListingId>(deps.system, context, target.id);
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     fresh,
     check: async () => {
@@ -54,72 +75,85 @@ export async function createListing(
     },
     decide: (state) => decideListing(state, { type: 'CreateListing', store_id, input }),
   });
-  return { ...written, value: present(written.value) };
+  return { ...written, value: listingIn(written.value) };
 }
 
-/** Throws `listing_not_found`, `field_invalid` for references or another `store_id`, and what `guard` throws. */
+/**
+ * Patches a listing. Throws `listing_not_found`, `field_invalid` for invalid references and for another `store_id`, and
+ * errors of `guard`.
+ */
 export async function updateListing(
   deps: StoreDeps,
   context: WriteContext,
   { environment, id, guard }: ListingTarget,
-  changes: ListingPatch,
+  patch: ListingPatch,
 ): Promise<Written<Listing>> {
+  let changes = patch;
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'present') return;
       await guard?.(state.listing);
-      refuseMove(state.listing.store_id, changes.store_id);
-      await checkReferences(deps, environment, state.listing.store_id, changes);
+      assertSameStore(state.listing.store_id, patch.store_id);
+      await checkReferences(deps, environment, state.listing.store_id, patch);
+      changes = await omitUnchangedReferences(deps, environment, state.listing, patch);
     },
     decide: (state) => decideListing(state, { type: 'UpdateListing', changes }),
   });
-  return { ...written, value: present(written.value) };
+  return { ...written, value: listingIn(written.value) };
 }
 
-/** Throws `listing_not_found`, and what `guard` throws. Answers with the store that it was in. */
+/** Deletes a listing. Returns the id of its store. Throws `listing_not_found`, and errors of `guard`. */
 export async function deleteListing(
   deps: StoreDeps,
   context: WriteContext,
   { environment, id, guard }: ListingTarget,
 ): Promise<Written<StoreId>> {
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag === 'present') await guard?.(state.listing);
     },
     decide: (state) => decideListing(state, { type: 'DeleteListing' }),
   });
-  if (written.value.tag !== 'deleted') throw new Error('a deletion left the listing in place');
+  if (written.value.tag !== 'deleted') throw new Error('the listing exists after its deletion');
   return { ...written, value: written.value.store_id };
 }
 
 /**
- * Creates the listing, or patches it with the fields given: an import that is run again writes nothing new and
- * leaves alone what it does not speak of. Throws `field_invalid` for references.
+ * Creates the listing, or patches it with the fields of `input`. An import calls this for every row, so importing the
+ * same file again changes nothing. Does not restore a deleted listing. Throws `field_invalid` for invalid references.
  */
 export async function putListing(
   deps: StoreDeps,
   context: WriteContext,
   { environment, store_id, id }: NewTarget<ListingId> & { readonly id: ListingId },
   input: NewListing,
-): Promise<Put<Listing>> {
+): Promise<PutResult<Listing>> {
+  let changes = input;
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
+      if (state.tag === 'present')
+        changes = await omitUnchangedReferences(deps, environment, state.listing, input);
     },
     decide: (state) =>
-      state.tag === 'deleted' ? accept() : decideListing(state, { type: 'PutListing', store_id, input }),
+      state.tag === 'deleted'
+        ? accept()
+        : decideListing(state, { type: 'PutListing', store_id, input: changes }),
   });
   if (written.value.tag === 'deleted') return { outcome: 'deleted' };
-  return { ...written, outcome: putOutcome(written), value: present(written.value) };
+  return { ...written, outcome: putOutcome(written), value: listingIn(written.value) };
 }
 
-/** Adds a media behind those that still exist; again changes nothing. Throws `listing_not_found`, `field_invalid` where it is full. */
+/**
+ * Adds a media after the existing ones. Changes nothing if it is already there. Throws `listing_not_found`, and
+ * `field_invalid` if the listing has the maximum number of media.
+ */
 export async function addMediaToListing(
   deps: StoreDeps,
   context: WriteContext,
@@ -128,7 +162,7 @@ export async function addMediaToListing(
 ): Promise<Written<Listing>> {
   let media_ids: MediaId[] = [];
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'present') return;
@@ -136,25 +170,25 @@ export async function addMediaToListing(
     },
     decide: (state) => decideListing(state, { type: 'UpdateListing', changes: { media_ids } }),
   });
-  return { ...written, value: present(written.value) };
+  return { ...written, value: listingIn(written.value) };
 }
 
-/** The listing as the log has it; undefined where there is none, or none any more. */
+/** Returns the listing from the event log, undefined if it does not exist or is deleted. */
 export async function findListing(
   deps: StoreDeps,
   environment: Environment,
   id: ListingId,
 ): Promise<Listing | undefined> {
-  const { state } = await load(placeOf(deps, environment, id));
+  const { state } = await load(streamRef(deps, environment, id));
   return state.tag === 'present' ? state.listing : undefined;
 }
 
-function placeOf(deps: StoreDeps, environment: Environment, id: ListingId) {
-  return placeIn(deps, environment, listingAggregate, id);
+function streamRef(deps: StoreDeps, environment: Environment, id: ListingId) {
+  return streamIn(deps, environment, listingAggregate, id);
 }
 
-function present(state: ListingState): Listing {
-  if (state.tag !== 'present') throw new Error('a listing that was just written is not there');
+function listingIn(state: ListingState): Listing {
+  if (state.tag !== 'present') throw new Error('the listing is absent after a write');
   return state.listing;
 }
 
@@ -169,17 +203,17 @@ export function listingRoutes(deps: RouteDeps): Route[] {
 async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const input = parseBody(newListingBody, request.body);
-  const store_id = storeNamedForNew(request, input.store_id);
+  const store_id = storeForNew(request, input.store_id);
   const { environment } = request.principal;
   const guard = (): Promise<void> => deps.stores.require(environment, store_id);
   const target = { environment, store_id, guard };
   const { value, position, repeated } = await createListing(deps, context, target, input);
-  const headers = await settle(deps, request, store_id, position, repeated);
+  const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return {
     status: 201,
     data: { ...listingResource(value), stats: { media_count: value.media_ids.length, publication_count: 0 } },
     version: value.version,
-    headers: { ...headers, Location: `/api/listing/${value.id}` },
+    headers: { ...headers, Location: locationOf(`/api/listing/${value.id}`, value.visibility) },
   };
 }
 
@@ -188,14 +222,50 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const target = targetOf(deps, request);
   const changes = parseBody(listingPatchBody, request.body);
   const { value, position, repeated } = await updateListing(deps, context, target, changes);
-  const headers = await settle(deps, request, value.store_id, position, repeated);
-  return { data: listingResource(value), version: value.version, headers };
+  const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
+  const stats = await statsOf(deps, request, value);
+  const data = { ...listingResource(value), ...(stats && { stats }) };
+  return { data, version: value.version, headers };
+}
+
+/**
+ * Returns `stats`. Only documents count the publications, so this waits for the view store, at most `WAIT_MS`. Returns
+ * undefined if it does not respond: the write is done, and its response must not fail.
+ */
+async function statsOf(
+  deps: RouteDeps,
+  request: ApiRequest,
+  { id, media_ids }: Listing,
+): Promise<JsonObject | undefined> {
+  const { environment } = request.principal;
+  try {
+    const [media, publication_count] = await Promise.all([
+      existingMedia(deps, environment, media_ids),
+      withTimeout(countPublications(deps, environment, id), WAIT_MS, () => undefined),
+    ]);
+    return publication_count === undefined ? undefined : { media_count: media.length, publication_count };
+  } catch (error) {
+    deps.log.warn({ err: error, listing_id: id }, 'could not read the counts of a listing after a write');
+    return undefined;
+  }
+}
+
+async function countPublications(
+  { views }: RouteDeps,
+  environment: Environment,
+  id: ListingId,
+): Promise<number> {
+  const version = await views[environment].current();
+  const stored = version && (await version.get('listings', id));
+  // The body of a placeholder is empty.
+  const body: Partial<ListingBody> | undefined = stored?.document?.body;
+  return body?.stats?.publication_count ?? 0;
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const target = targetOf(deps, request);
   const { value: store_id, position, repeated } = await deleteListing(deps, writeContextOf(request), target);
-  const headers = await settle(deps, request, store_id, position, repeated);
+  const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return { data: { id: target.id, object: 'listing', deleted: true }, headers };
 }
 

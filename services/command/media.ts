@@ -1,5 +1,5 @@
 import { writes } from '../../shared/api/operations/writes';
-import { keptUpload, UPLOAD_BYTES_MAX, uploadQuerySchema } from '../../shared/api/requests/writes';
+import { storedUpload, UPLOAD_BYTES_MAX, uploadQuerySchema } from '../../shared/api/requests/writes';
 import { greatest } from '../../shared/catalog/events/positions';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
 import {
@@ -24,19 +24,19 @@ import {
   execute,
   idForNew,
   type NewTarget,
-  placeIn,
   type StoreDeps,
+  streamIn,
   type Target,
   type WriteContext,
   type Written,
 } from './execute';
 import { addMediaToListing, findListing } from './listing';
-import { Inspector, keepOriginal } from './originals';
+import { Inspector, storeOriginal } from './originals';
 import { addMediaToPublication, findPublication } from './publication';
 import { existingMedia } from './references';
-import { guardFor, type RouteDeps, settle, storeNamedForNew, writeContextOf } from './request';
+import { awaitProjection, guardFor, type RouteDeps, storeForNew, writeContextOf } from './request';
 
-/** `upload.hash` is in the blob store already. Its pictures are made by whoever works its task. */
+/** Records an upload whose bytes are already in the blob store. The worker that takes its task makes the pictures. */
 export async function uploadMedia(
   deps: StoreDeps,
   context: WriteContext,
@@ -46,35 +46,35 @@ export async function uploadMedia(
   const { environment, store_id } = target;
   const { id, fresh } = idForNew<MediaId>(deps.system, context, target.id);
   const written = await execute({
-    ...place(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     fresh,
     check: async () => target.guard?.(),
     decide: (state) => decideMedia(state, { type: 'UploadMedia', upload: { ...upload, store_id } }),
   });
-  if (written.value.tag !== 'present') throw new Error('a media that was just uploaded is not there');
+  if (written.value.tag !== 'present') throw new Error('the media is absent after its upload');
   return { ...written, value: written.value.media };
 }
 
-/** Throws `media_not_found`, and what `guard` throws. Answers with the store that it was in. */
+/** Deletes a media. Returns the id of its store. Throws `media_not_found`, and errors of `guard`. */
 export async function deleteMedia(
   deps: StoreDeps,
   context: WriteContext,
   target: Target<MediaId, Media>,
 ): Promise<Written<StoreId>> {
   const written = await execute({
-    ...place(deps, target.environment, target.id),
+    ...streamRef(deps, target.environment, target.id),
     context,
     check: async (state) => {
       if (state.tag === 'present') await target.guard?.(state.media);
     },
     decide: (state) => decideMedia(state, { type: 'DeleteMedia' }),
   });
-  if (written.value.tag !== 'deleted') throw new Error('a deletion left the media in place');
+  if (written.value.tag !== 'deleted') throw new Error('the media exists after its deletion');
   return { ...written, value: written.value.store_id };
 }
 
-/** Makes it `ready`. Writes nothing where it is no longer `processing` (`changed` is false then). */
+/** Makes the media `ready`. Appends nothing (`changed: false`) if it is no longer `processing`. */
 export function recordPictures(
   deps: StoreDeps,
   context: WriteContext,
@@ -85,7 +85,7 @@ export function recordPictures(
   return record(deps, context, environment, id, { type: 'RecordPictures', pictures });
 }
 
-/** Makes it `failed`, for good. Writes nothing where it is no longer `processing`. */
+/** Makes the media `failed`, permanently. Appends nothing (`changed: false`) if it is no longer `processing`. */
 export function recordFailure(
   deps: StoreDeps,
   context: WriteContext,
@@ -104,20 +104,23 @@ function record(
   command: MediaCommand,
 ): Promise<Written<MediaState>> {
   const decide = (state: MediaState) => decideMedia(state, command);
-  return execute({ ...place(deps, environment, id), context, decide });
+  return execute({ ...streamRef(deps, environment, id), context, decide });
 }
 
-function place(deps: StoreDeps, environment: Environment, id: MediaId) {
-  return placeIn(deps, environment, mediaAggregate, id);
+function streamRef(deps: StoreDeps, environment: Environment, id: MediaId) {
+  return streamIn(deps, environment, mediaAggregate, id);
 }
 
-/** What a new media is added to, after the media that are there. */
+/** The publication and the listing to which an upload is added, after their existing media. */
 export interface Attachments {
   readonly publication_id?: string | undefined;
   readonly listing_id?: string | undefined;
 }
 
-/** Throws `field_invalid` for what is not there, is another store's, or has as many media as it may have. */
+/**
+ * Throws `field_invalid` for a publication or listing that does not exist, belongs to another store, or has the maximum
+ * number of media.
+ */
 export async function checkAttachments(
   deps: StoreDeps,
   environment: Environment,
@@ -127,29 +130,28 @@ export async function checkAttachments(
   const faults: Fault[] = [];
   const check = async (
     field: keyof Attachments,
-    found: { store_id: StoreId; media_ids: readonly MediaId[] } | undefined,
+    resource: { store_id: StoreId; media_ids: readonly MediaId[] } | undefined,
     max: number,
   ): Promise<void> => {
-    const what = field === 'publication_id' ? 'publication' : 'listing';
-    const own = found?.store_id === store_id ? found : undefined;
-    if (!own) faults.push(invalid(field, `a ${what} of the same store`));
-    else if ((await existingMedia(deps, environment, own.media_ids)).length >= max)
-      faults.push(invalid(field, `a ${what} with fewer than ${max} media`));
+    const noun = field === 'publication_id' ? 'publication' : 'listing';
+    if (resource?.store_id !== store_id) faults.push(invalid(field, `a ${noun} of the same store`));
+    else if ((await existingMedia(deps, environment, resource.media_ids)).length >= max)
+      faults.push(invalid(field, `a ${noun} with fewer than ${max} media`));
   };
   if (publication_id !== undefined) {
-    const found = await findPublication(deps, environment, publication_id as PublicationId);
-    await check('publication_id', found, PUBLICATION_MEDIA_MAX);
+    const publication = await findPublication(deps, environment, publication_id as PublicationId);
+    await check('publication_id', publication, PUBLICATION_MEDIA_MAX);
   }
   if (listing_id !== undefined) {
-    const found = await findListing(deps, environment, listing_id as ListingId);
-    await check('listing_id', found, LISTING_MEDIA_MAX);
+    const listing = await findListing(deps, environment, listing_id as ListingId);
+    await check('listing_id', listing, LISTING_MEDIA_MAX);
   }
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
 /**
- * Adds it to both. As the check came before the upload, only somebody else's write in between can hinder it: then
- * `lost_race` says what is done and what is not.
+ * Adds the media to the publication and the listing. `checkAttachments` ran before the upload, so this can only fail
+ * because of a concurrent write. It then throws `lost_race`, with a message that says that the upload itself is done.
  */
 export async function attach(
   deps: StoreDeps,
@@ -159,35 +161,36 @@ export async function attach(
   { publication_id, listing_id }: Attachments,
 ): Promise<Written<unknown>[]> {
   const written: Written<unknown>[] = [];
-  const put = async (what: string, adding: Promise<Written<unknown>>): Promise<void> => {
+  const add = async (container: string, adding: Promise<Written<unknown>>): Promise<void> => {
     try {
       written.push(await adding);
     } catch (error) {
-      throw error instanceof CatalogError && LOST.has(error.condition)
-        ? notAdded(media_id, what, error)
+      throw error instanceof CatalogError && CONCURRENT_CHANGE.has(error.condition)
+        ? notAdded(media_id, container, error)
         : error;
     }
   };
   if (publication_id !== undefined) {
     const target = { environment, id: publication_id as PublicationId };
-    await put(`publication ${target.id}`, addMediaToPublication(deps, context, target, media_id));
+    await add(`publication ${target.id}`, addMediaToPublication(deps, context, target, media_id));
   }
   if (listing_id !== undefined) {
     const target = { environment, id: listing_id as ListingId };
-    await put(`listing ${target.id}`, addMediaToListing(deps, context, target, media_id));
+    await add(`listing ${target.id}`, addMediaToListing(deps, context, target, media_id));
   }
   return written;
 }
 
-const LOST: ReadonlySet<string> = new Set([
+/** Conditions that `checkAttachments` had excluded, so they follow from a concurrent write. */
+const CONCURRENT_CHANGE: ReadonlySet<string> = new Set([
   ...['lost_race', 'publication_not_found', 'listing_not_found', 'field_invalid'],
 ]);
 
-function notAdded(media_id: MediaId, what: string, cause: CatalogError): CatalogError {
+function notAdded(media_id: MediaId, container: string, cause: CatalogError): CatalogError {
   return new CatalogError('lost_race', {
     message:
-      `The file was uploaded as media ${media_id}, but could not be added to ${what}, which was changed at the ` +
-      'same time: add it by its media_ids, or delete it',
+      `The file was uploaded as media ${media_id}, but could not be added to ${container}, which changed at the same ` +
+      'time. Add it with a PATCH of media_ids, or delete the media',
     cause,
   });
 }
@@ -201,19 +204,19 @@ export function mediaRoutes(deps: RouteDeps): Route[] {
   return [
     routeOf(writes.uploadMedia, (request) => upload(deps, inspector, request), {
       bytes_max: UPLOAD_BYTES_MAX,
-      keep: ({ environment }, bytes) => keepOriginal(deps.blobs[environment].originals, bytes),
+      keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
     }),
     routeOf(writes.deleteMedia, (request) => remove(deps, request)),
   ];
 }
 
-/** The bytes are kept already: `body.file` names them. */
+/** Handles `POST /api/media`. The bytes are already stored; `body.file` contains their hash. */
 async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const query = parseQuery(uploadQuerySchema, request.query);
-  const { file, ...form } = parseBody(keptUpload, request.body);
+  const { file, ...form } = parseBody(storedUpload, request.body);
   const { alt, ...attachments } = { ...query, ...form };
-  const store_id = storeNamedForNew(request, form.store_id);
+  const store_id = storeForNew(request, form.store_id);
   const { environment } = request.principal;
   const { mime_type, width, height } = await inspector.inspect(deps.blobs[environment].originals, file.hash);
   const guard = async (): Promise<void> => {
@@ -224,10 +227,10 @@ async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest
   const target = { environment, store_id, guard };
   const uploaded = await uploadMedia(deps, context, target, { ...image, alt: alt ?? null });
   const { value } = uploaded;
-  addTask(deps, { environment, media_id: value.id });
+  addTask(deps, { environment, store_id, media_id: value.id });
   const written = [uploaded, ...(await attach(deps, context, environment, value.id, attachments))];
   const position = greatest(written.map(({ position }) => position));
-  const headers = await settle(deps, request, store_id, position, uploaded.repeated);
+  const headers = await awaitProjection(deps, request, store_id, position, uploaded.repeated);
   return {
     status: 201,
     data: mediaResource(value, environment),
@@ -236,10 +239,16 @@ async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest
   };
 }
 
-/** A task that is lost here is found again: whoever makes pictures looks for what is still `processing`. */
+/**
+ * Adds the task without waiting. If that fails, the workers still find the media, because they look for `processing`
+ * ones.
+ */
 function addTask(deps: RouteDeps, task: MediaTask): void {
   deps.mediaTasks.add(task).catch((error: unknown) => {
-    deps.log.warn({ err: error, media_id: task.media_id }, 'the task of an upload could not be added yet');
+    deps.log.warn(
+      { err: error, media_id: task.media_id },
+      'media task could not be added; a worker finds the upload later',
+    );
   });
 }
 
@@ -248,6 +257,6 @@ async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const guard = guardFor(request, deps.stores, 'media_not_found');
   const target = { environment: request.principal.environment, id, guard };
   const { value: store_id, position, repeated } = await deleteMedia(deps, writeContextOf(request), target);
-  const headers = await settle(deps, request, store_id, position, repeated);
+  const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return { data: { id, object: 'media', deleted: true }, headers };
 }

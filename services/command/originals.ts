@@ -1,25 +1,27 @@
 import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/sniff';
-import { type ImageHeader, inspectImage, RefusedImage } from '../../shared/images/inspect';
+import { type ImageHeader, ImageRejectedError, inspectImage } from '../../shared/images/inspect';
+import { ImageLibraryUnavailable } from '../../shared/images/sharp';
 import { Semaphore } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
-import { type BlobHash, type BlobStore, readWhole } from '../../shared/ports/blob-store';
+import { type BlobHash, type BlobStore, readIntoMemory } from '../../shared/ports/blob-store';
 
-/** Files that are in memory to be inspected, whatever the number of uploads. */
-const INSPECTIONS_AT_ONCE = 2;
+/** Concurrent inspections. Each needs the complete file in memory. */
+const CONCURRENT_INSPECTIONS = 2;
 
 /**
- * Keeps an upload as it comes, a chunk at a time; what does not begin like a picture is refused at its first bytes, and
- * nothing of it kept. Throws `unsupported_image`, and what `bytes` throws.
+ * Streams an upload into the blob store. Throws `unsupported_image`, and stores nothing, if its first bytes do not belong
+ * to a supported format. Also throws errors of `bytes`.
  */
-export async function keepOriginal(
+export async function storeOriginal(
   originals: BlobStore,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<{ hash: BlobHash; size_bytes: number }> {
-  const { hash, size_bytes } = await originals.put(pictureBytes(bytes));
+  const { hash, size_bytes } = await originals.put(checkFormat(bytes));
   return { hash, size_bytes };
 }
 
-async function* pictureBytes(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Yields the bytes unchanged, after it has checked the first ones. */
+async function* checkFormat(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of bytes) {
     if (head === undefined) {
@@ -35,39 +37,45 @@ async function* pictureBytes(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<U
 }
 
 function assertPicture(head: Buffer): Buffer {
-  if (sniffImage(head) === undefined) throw unsupported();
+  if (sniffImage(head) === undefined) throw unsupportedError();
   return head;
 }
 
-/** What the header of a kept file says. Throws `unsupported_image`, `too_large` for too many pixels. */
+/** Reads the headers of stored files. */
 export class Inspector {
-  private readonly inspections = new Semaphore(INSPECTIONS_AT_ONCE);
+  private readonly inspections = new Semaphore(CONCURRENT_INSPECTIONS);
 
+  /**
+   * Returns type and size. Throws `unsupported_image`, `too_large` if the image has too many pixels, and `unavailable` if
+   * the image library cannot be loaded.
+   */
   inspect(originals: BlobStore, hash: BlobHash): Promise<ImageHeader> {
     return this.inspections.run(async () => {
-      const bytes = await readWhole(originals, hash);
-      if (!bytes) throw new Error(`the upload ${hash} was just kept and is not there`);
+      const bytes = await readIntoMemory(originals, hash);
+      if (!bytes) throw new Error(`the upload ${hash} is missing from the blob store`);
       try {
         return await inspectImage(bytes);
       } catch (error) {
-        throw error instanceof RefusedImage ? refusal(error) : error;
+        if (error instanceof ImageRejectedError) throw toCatalogError(error);
+        if (error instanceof ImageLibraryUnavailable) throw new CatalogError('unavailable', { cause: error });
+        throw error;
       }
     });
   }
 }
 
-function refusal(refused: RefusedImage): CatalogError {
+function toCatalogError(refused: ImageRejectedError): CatalogError {
   if (refused.reason === 'too_many_pixels')
     return new CatalogError('too_large', {
-      message: 'The picture has more than 50 megapixels, all its frames together',
+      message: 'The picture has more than 50 megapixels, counting all frames',
       cause: refused,
     });
-  return unsupported(refused);
+  return unsupportedError(refused);
 }
 
-function unsupported(cause?: RefusedImage): CatalogError {
+function unsupportedError(cause?: ImageRejectedError): CatalogError {
   return new CatalogError('unsupported_image', {
-    message: 'The file is no JPEG, PNG, WebP, GIF or AVIF, or its header is damaged',
+    message: 'The file is no JPEG, PNG, WebP, GIF or AVIF image, or its header is damaged',
     cause,
   });
 }

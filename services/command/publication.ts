@@ -21,29 +21,42 @@ import {
   idForNew,
   load,
   type NewTarget,
-  type Put,
-  placeIn,
+  type PutResult,
   putOutcome,
   type StoreDeps,
+  streamIn,
   type Target,
   type WriteContext,
   type Written,
 } from './execute';
-import { checkReferences, existingMedia, refuseMove, withMedia } from './references';
-import { guardFor, type RouteDeps, settle, storeNamedForNew, writeContextOf } from './request';
+import {
+  assertSameStore,
+  checkReferences,
+  existingMedia,
+  omitUnchangedReferences,
+  withMedia,
+} from './references';
+import {
+  awaitProjection,
+  guardFor,
+  locationOf,
+  type RouteDeps,
+  storeForNew,
+  writeContextOf,
+} from './request';
 import { type SafeHtml, sanitise } from './sanitise';
 
-/** The limit is on what is sent and on what is kept, which can be longer: `&` becomes `&amp;`. */
+/** Checks the length before and after sanitising, because sanitised HTML can be longer: `&` becomes `&amp;`. */
 const description_html = newPublicationBody.shape.description_html
   .unwrap()
   .transform((html): SafeHtml | null => (html === null ? null : sanitise(html) || null))
   .refine((html) => html === null || fits(html, HTML_MAX), {
     params: { condition: 'field_too_long' },
-    error: 'at most 50,000 characters, sanitised',
+    error: 'at most 50,000 characters after sanitising',
   })
   .optional();
 
-/** The bodies of the interface, with the HTML made safe. */
+/** The request bodies, with sanitised HTML. */
 export const newPublicationSchema = newPublicationBody.extend({ description_html });
 export const publicationPatchSchema = publicationPatchBody.extend({ description_html });
 
@@ -52,7 +65,9 @@ export type PublicationPatch = z.output<typeof publicationPatchSchema>;
 
 type PublicationTarget = Target<PublicationId, Publication>;
 
-/** Throws `field_invalid` for references that lead nowhere. A repetition under the same id writes nothing. */
+/**
+ * Creates a publication. Throws `field_invalid` for invalid references. Repeating it with the same id appends nothing.
+ */
 export async function createPublication(
   deps: StoreDeps,
   context: WriteContext,
@@ -62,7 +77,7 @@ export async function createPublication(
   const { environment, store_id } = target;
   const { id, fresh } = idForNew<PublicationId>(deps.system, context, target.id);
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     fresh,
     check: async () => {
@@ -71,74 +86,86 @@ export async function createPublication(
     },
     decide: (state) => decidePublication(state, { type: 'CreatePublication', store_id, input }),
   });
-  return { ...written, value: present(written.value) };
+  return { ...written, value: publicationIn(written.value) };
 }
 
-/** Throws `publication_not_found`, `field_invalid` for references or another `store_id`, and what `guard` throws. */
+/**
+ * Patches a publication. Throws `publication_not_found`, `field_invalid` for invalid references and for another
+ * `store_id`, and errors of `guard`.
+ */
 export async function updatePublication(
   deps: StoreDeps,
   context: WriteContext,
   { environment, id, guard }: PublicationTarget,
-  changes: PublicationPatch,
+  patch: PublicationPatch,
 ): Promise<Written<Publication>> {
+  let changes = patch;
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'present') return;
       await guard?.(state.publication);
-      refuseMove(state.publication.store_id, changes.store_id);
-      await checkReferences(deps, environment, state.publication.store_id, changes);
+      assertSameStore(state.publication.store_id, patch.store_id);
+      await checkReferences(deps, environment, state.publication.store_id, patch);
+      changes = await omitUnchangedReferences(deps, environment, state.publication, patch);
     },
     decide: (state) => decidePublication(state, { type: 'UpdatePublication', changes }),
   });
-  return { ...written, value: present(written.value) };
+  return { ...written, value: publicationIn(written.value) };
 }
 
-/** Throws `publication_not_found`, and what `guard` throws. Answers with the store that it was in. */
+/** Deletes a publication. Returns the id of its store. Throws `publication_not_found`, and errors of `guard`. */
 export async function deletePublication(
   deps: StoreDeps,
   context: WriteContext,
   { environment, id, guard }: PublicationTarget,
 ): Promise<Written<StoreId>> {
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag === 'present') await guard?.(state.publication);
     },
     decide: (state) => decidePublication(state, { type: 'DeletePublication' }),
   });
-  if (written.value.tag !== 'deleted') throw new Error('a deletion left the publication in place');
+  if (written.value.tag !== 'deleted') throw new Error('the publication exists after its deletion');
   return { ...written, value: written.value.store_id };
 }
 
 /**
- * Creates the publication, or patches it with the fields given: an import that is run again writes nothing new and
- * leaves alone what it does not speak of. Throws `field_invalid` for references.
+ * Creates the publication, or patches it with the fields of `input`. An import calls this for every row, so importing
+ * the same file again changes nothing. Does not restore a deleted publication. Throws `field_invalid` for invalid
+ * references.
  */
 export async function putPublication(
   deps: StoreDeps,
   context: WriteContext,
   { environment, store_id, id }: NewTarget<PublicationId> & { readonly id: PublicationId },
   input: NewPublication,
-): Promise<Put<Publication>> {
+): Promise<PutResult<Publication>> {
+  let changes = input;
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
+      if (state.tag === 'present')
+        changes = await omitUnchangedReferences(deps, environment, state.publication, input);
     },
     decide: (state) =>
       state.tag === 'deleted'
         ? accept()
-        : decidePublication(state, { type: 'PutPublication', store_id, input }),
+        : decidePublication(state, { type: 'PutPublication', store_id, input: changes }),
   });
   if (written.value.tag === 'deleted') return { outcome: 'deleted' };
-  return { ...written, outcome: putOutcome(written), value: present(written.value) };
+  return { ...written, outcome: putOutcome(written), value: publicationIn(written.value) };
 }
 
-/** Adds a media behind those that still exist; again changes nothing. Throws `publication_not_found`, `field_invalid` where it is full. */
+/**
+ * Adds a media after the existing ones. Changes nothing if it is already there. Throws `publication_not_found`, and
+ * `field_invalid` if the publication has the maximum number of media.
+ */
 export async function addMediaToPublication(
   deps: StoreDeps,
   context: WriteContext,
@@ -147,7 +174,7 @@ export async function addMediaToPublication(
 ): Promise<Written<Publication>> {
   let media_ids: MediaId[] = [];
   const written = await execute({
-    ...placeOf(deps, environment, id),
+    ...streamRef(deps, environment, id),
     context,
     check: async (state) => {
       if (state.tag !== 'present') return;
@@ -155,36 +182,39 @@ export async function addMediaToPublication(
     },
     decide: (state) => decidePublication(state, { type: 'UpdatePublication', changes: { media_ids } }),
   });
-  return { ...written, value: present(written.value) };
+  return { ...written, value: publicationIn(written.value) };
 }
 
-/** Writes one event for all of the views, once per `context.operation`. Views of what is deleted or unknown are let go. */
-export async function recordViews(
+/**
+ * Appends one event for all of the views, once per `context.operation`. Discards the views of a publication that does
+ * not exist or is deleted.
+ */
+export async function recordPageViews(
   deps: StoreDeps,
   context: WriteContext,
   views: { readonly environment: Environment; readonly id: PublicationId; readonly count: number },
 ): Promise<void> {
   const { environment, id, count } = views;
   const decide = (state: PublicationState) => decidePublication(state, { type: 'RecordViews', count });
-  await execute({ ...placeOf(deps, environment, id), context, decide });
+  await execute({ ...streamRef(deps, environment, id), context, decide });
 }
 
-/** The publication as the log has it; undefined where there is none, or none any more. */
+/** Returns the publication from the event log, undefined if it does not exist or is deleted. */
 export async function findPublication(
   deps: StoreDeps,
   environment: Environment,
   id: PublicationId,
 ): Promise<Publication | undefined> {
-  const { state } = await load(placeOf(deps, environment, id));
+  const { state } = await load(streamRef(deps, environment, id));
   return state.tag === 'present' ? state.publication : undefined;
 }
 
-function placeOf(deps: StoreDeps, environment: Environment, id: PublicationId) {
-  return placeIn(deps, environment, publicationAggregate, id);
+function streamRef(deps: StoreDeps, environment: Environment, id: PublicationId) {
+  return streamIn(deps, environment, publicationAggregate, id);
 }
 
-function present(state: PublicationState): Publication {
-  if (state.tag !== 'present') throw new Error('a publication that was just written is not there');
+function publicationIn(state: PublicationState): Publication {
+  if (state.tag !== 'present') throw new Error('the publication is absent after a write');
   return state.publication;
 }
 
@@ -199,17 +229,17 @@ export function publicationRoutes(deps: RouteDeps): Route[] {
 async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const input = parseBody(newPublicationSchema, request.body);
-  const store_id = storeNamedForNew(request, input.store_id);
+  const store_id = storeForNew(request, input.store_id);
   const { environment } = request.principal;
   const guard = (): Promise<void> => deps.stores.require(environment, store_id);
   const target = { environment, store_id, guard };
   const { value, position, repeated } = await createPublication(deps, context, target, input);
-  const headers = await settle(deps, request, store_id, position, repeated);
+  const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return {
     status: 201,
-    data: await shown(deps, request, value),
+    data: await resourceOf(deps, request, value),
     version: value.version,
-    headers: { ...headers, Location: `/api/publication/${value.id}` },
+    headers: { ...headers, Location: locationOf(`/api/publication/${value.id}`, value.visibility) },
   };
 }
 
@@ -218,8 +248,8 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const target = targetOf(deps, request);
   const changes = parseBody(publicationPatchSchema, request.body);
   const { value, position, repeated } = await updatePublication(deps, context, target, changes);
-  const headers = await settle(deps, request, value.store_id, position, repeated);
-  return { data: await shown(deps, request, value), version: value.version, headers };
+  const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
+  return { data: await resourceOf(deps, request, value), version: value.version, headers };
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
@@ -229,12 +259,12 @@ async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
     position,
     repeated,
   } = await deletePublication(deps, writeContextOf(request), target);
-  const headers = await settle(deps, request, store_id, position, repeated);
+  const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return { data: { id: target.id, object: 'publication', deleted: true }, headers };
 }
 
-/** With a count of the media that exist: of what it refers to, some may be deleted. */
-async function shown(deps: RouteDeps, request: ApiRequest, value: Publication): Promise<JsonObject> {
+/** Returns the resource. Reads which of its media exist for `stats.media_count`, because some may be deleted. */
+async function resourceOf(deps: RouteDeps, request: ApiRequest, value: Publication): Promise<JsonObject> {
   const media = await existingMedia(deps, request.principal.environment, value.media_ids);
   return publicationResource(value, media.length);
 }

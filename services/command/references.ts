@@ -1,17 +1,21 @@
-import { listingAggregate } from '../../shared/catalog/listing/listing';
+import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
 import { type Media, mediaAggregate } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
 import { load, type StoreDeps } from './execute';
 
-/** What a publication or listing points at; what is not given or null points at nothing. */
+/** The resources to which a publication or listing refers. */
 export interface References {
   readonly listing_id?: string | null | undefined;
   readonly media_ids?: readonly string[] | undefined;
 }
 
-/** Throws `field_invalid` for every reference to what is unknown, deleted or another store's (decisions §4). */
+/**
+ * Throws `field_invalid` for every reference to a resource that does not exist, is deleted or belongs to another store
+ * (docs/interface.md#writes).
+ */
 export async function checkReferences(
   deps: StoreDeps,
   environment: Environment,
@@ -21,20 +25,48 @@ export async function checkReferences(
   const [listing, ...media] = await Promise.all([
     listingFault(deps, environment, store_id, references.listing_id ?? null),
     ...(references.media_ids ?? []).map(async (id, index) => {
-      const known = await findMedia(deps, environment, id as MediaId);
-      return known?.store_id === store_id
+      const media = await findMedia(deps, environment, id as MediaId);
+      return media?.store_id === store_id
         ? undefined
         : fault(`media_ids.${index}`, 'media of the same store');
     }),
   ]);
-  const faults = [listing, ...media].filter((found) => found !== undefined);
+  const faults = [listing, ...media].filter((fault) => fault !== undefined);
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
-/** `store_id` in a patch may repeat what is, never change it (decisions §6). */
-export function refuseMove(store_id: StoreId, asked: string | undefined): void {
-  if (asked !== undefined && asked !== store_id) {
-    throw CatalogError.ofFaults([fault('store_id', 'the same store: it cannot change')]);
+/**
+ * Removes `listing_id` and `media_ids` from `changes` if the client sends back what it has read.
+ *
+ * Reads omit a deleted listing and deleted media, but the stored resource still refers to them. A client that sends back
+ * its last read therefore sends other references than the stored ones, although it wants to change nothing
+ * (docs/interface.md#writes).
+ */
+export async function omitUnchangedReferences<Changes extends References>(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  stored: References,
+  changes: Changes,
+): Promise<Changes> {
+  const { listing_id, media_ids } = changes;
+  const { listing_id: old_listing_id = null, media_ids: old_media_ids = [] } = stored;
+  let reduced = changes;
+  if (listing_id === null && (await findListing(deps, environment, old_listing_id)) === undefined)
+    reduced = { ...reduced, listing_id: undefined };
+  if (media_ids !== undefined && media_ids.length < old_media_ids.length) {
+    const existing = await existingMedia(deps, environment, old_media_ids as readonly MediaId[]);
+    if (isSameValue(media_ids, existing)) reduced = { ...reduced, media_ids: undefined };
+  }
+  return reduced;
+}
+
+/**
+ * Throws `field_invalid` if a patch has another `store_id`. A resource cannot change its store
+ * (docs/interface.md#writes).
+ */
+export function assertSameStore(store_id: StoreId, patched: string | undefined): void {
+  if (patched !== undefined && patched !== store_id) {
+    throw CatalogError.ofFaults([fault('store_id', 'the store of the resource, which cannot change')]);
   }
 }
 
@@ -45,17 +77,24 @@ async function listingFault(
   listing_id: string | null,
 ): Promise<Fault | undefined> {
   if (listing_id === null) return undefined;
-  const { state } = await load({
-    aggregate: listingAggregate,
-    events: deps.events[environment],
-    realm: environment,
-    id: listing_id as ListingId,
-  });
-  const usable = state.tag === 'present' && state.listing.store_id === store_id;
-  return usable ? undefined : fault('listing_id', 'a listing of the same store');
+  const listing = await findListing(deps, environment, listing_id);
+  return listing?.store_id === store_id ? undefined : fault('listing_id', 'a listing of the same store');
 }
 
-/** Those of the ids that lead to media which exist, in order: others were deleted since they were written. */
+/** Returns the listing from the event log, undefined if it does not exist or is deleted. */
+async function findListing(
+  { events }: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  listing_id: string | null,
+): Promise<Listing | undefined> {
+  if (listing_id === null) return undefined;
+  const id = listing_id as ListingId;
+  const ref = { aggregate: listingAggregate, events: events[environment], realm: environment, id };
+  const { state } = await load(ref);
+  return state.tag === 'present' ? state.listing : undefined;
+}
+
+/** Returns the ids of the media that still exist, in the given order. */
 export async function existingMedia(
   deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
@@ -65,7 +104,10 @@ export async function existingMedia(
   return media.flatMap((found) => found?.id ?? []);
 }
 
-/** The media that exist, and then this one. Throws `field_invalid` where that is more than `max`. */
+/**
+ * Returns `media_ids` unchanged if it contains `media_id`, otherwise the ids of the existing media with `media_id` at the
+ * end. Throws `field_invalid` if that is more than `max`.
+ */
 export async function withMedia(
   deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
@@ -79,14 +121,14 @@ export async function withMedia(
   return [...existing, media_id];
 }
 
-/** The media as the log has it; undefined where there is none, or none any more. */
+/** Returns the media from the event log, undefined if it does not exist or is deleted. */
 export async function findMedia(
   { events }: Pick<StoreDeps, 'events'>,
   environment: Environment,
   id: MediaId,
 ): Promise<Media | undefined> {
-  const place = { aggregate: mediaAggregate, events: events[environment], realm: environment, id };
-  const { state } = await load(place);
+  const ref = { aggregate: mediaAggregate, events: events[environment], realm: environment, id };
+  const { state } = await load(ref);
   return state.tag === 'present' ? state.media : undefined;
 }
 

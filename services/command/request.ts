@@ -1,8 +1,9 @@
 import { writeQuerySchema } from '../../shared/api/requests/writes';
 import type { Position } from '../../shared/catalog/events/envelope';
-import { laneOf } from '../../shared/catalog/events/lanes';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import type { Environment } from '../../shared/catalog/realm';
 import { type Store, storeAggregate } from '../../shared/catalog/store/store';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { assertIfMatch } from '../../shared/http/respond';
@@ -14,29 +15,29 @@ import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
-import type { MediaTasks } from '../../shared/ports/media-tasks';
-import type { ActiveView } from '../../shared/ports/view-store';
-import { load, placeIn, type StoreDeps, type WriteContext } from './execute';
+import type { ActiveView } from '../../shared/ports/document-reader';
+import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
+import { load, type StoreDeps, streamIn, type WriteContext } from './execute';
 
-/** What all writes of the HTTP interface have in common: whose they are, where they go, when they can be read. */
+/** What all write endpoints share: the context, the store, the guard, and waiting for the projection. */
 
-export interface SettleDeps {
+export interface ProjectionDeps {
   readonly views: Readonly<Record<Environment, ActiveView>>;
   readonly log: Logger;
 }
 
-/** Where uploads are kept, and who is told of them. */
+/** Where uploads are stored, and the task queue for their pictures. */
 export interface MediaDeps {
   readonly blobs: Readonly<Record<Environment, { readonly originals: BlobStore }>>;
-  readonly mediaTasks: Pick<MediaTasks, 'add'>;
+  readonly mediaTasks: Pick<MediaTaskQueue, 'add'>;
 }
 
-/** What the handlers of writes work with. */
-export interface RouteDeps extends StoreDeps, SettleDeps, MediaDeps {
+/** Dependencies of the write handlers. */
+export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
   readonly stores: ActiveStores;
 }
 
-/** Who asks and for which operation, for the events' metadata. */
+/** Returns the context of a request, which becomes metadata of its events. */
 export function writeContextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
   const context: WriteContext = { source: 'api', request_id: request.request_id, account_id, api_key_id };
@@ -45,50 +46,55 @@ export function writeContextOf(request: ApiRequest): WriteContext {
   return { ...context, idempotency_key, operation };
 }
 
-/** The store that the query names, checked to be the token's; undefined where it names none. */
-function queriedStore(request: ApiRequest): StoreId | undefined {
+/**
+ * Returns the store in the query, undefined if there is none. Throws `store_access_denied` if the token does not have
+ * it.
+ */
+function storeInQuery(request: ApiRequest): StoreId | undefined {
   const { store_id } = parseQuery(writeQuerySchema, request.query);
   return store_id === undefined ? undefined : storeOf(request.principal, store_id);
 }
 
 /**
- * The store that a new resource goes to: the body's, the query's, or the token's first (decisions §2). Throws
- * `field_invalid` where body and query differ, and `store_access_denied`. Whether the store is open is the write's to check.
+ * Returns the store for a new resource: the one in the body or in the query, by default the token's first
+ * (docs/interface.md#stores-and-environments). Throws `field_invalid` if body and query differ, and
+ * `store_access_denied`. Does not check that the store is active; `ActiveStores.require` does.
  */
-export function storeNamedForNew(request: ApiRequest, body_store_id: string | null | undefined): StoreId {
-  const queried = queriedStore(request);
-  if (queried !== undefined && typeof body_store_id === 'string' && body_store_id !== queried) {
+export function storeForNew(request: ApiRequest, body_store_id: string | null | undefined): StoreId {
+  const store_in_query = storeInQuery(request);
+  if (store_in_query !== undefined && typeof body_store_id === 'string' && body_store_id !== store_in_query) {
     throw CatalogError.ofFaults([
       { condition: 'field_invalid', field: 'store_id', constraint: 'the same store as in the query' },
     ]);
   }
-  return queried ?? storeOf(request.principal, body_store_id ?? undefined);
+  return store_in_query ?? storeOf(request.principal, body_store_id ?? undefined);
 }
 
 /**
- * The guard of a write by id: the resource must be in one of the token's stores and in the one that the query names
- * (else `not_found`), its store active, and `If-Match` right. Checks the query at once, the rest when the resource is read.
+ * Returns the guard of a write by id. The guard throws `not_found` unless the resource is in one of the token's stores
+ * and in the store of the query, `store_not_found` unless that store is active, and `precondition_failed` if `If-Match`
+ * does not match. Parses the query at the call, so that an invalid query is reported before the resource is loaded.
  */
 export function guardFor(
   request: ApiRequest,
   stores: ActiveStores,
   not_found: Condition,
 ): (resource: { readonly store_id: StoreId; readonly version: number }) => Promise<void> {
-  const queried = queriedStore(request);
+  const store_in_query = storeInQuery(request);
   const { principal } = request;
   return async ({ store_id, version }) => {
-    const reachable = principal.stores.includes(store_id) && (queried ?? store_id) === store_id;
-    if (!reachable) throw new CatalogError(not_found);
+    const is_accessible = principal.stores.includes(store_id) && (store_in_query ?? store_id) === store_id;
+    if (!is_accessible) throw new CatalogError(not_found);
     await stores.require(principal.environment, store_id);
     assertIfMatch(request.header('if-match'), version);
   };
 }
 
-/** How long a change of a store's status may go unnoticed by writes. */
+/** How long writes may use an outdated status of a store. */
 const TTL_MS = 1_000;
 const ENTRIES_MAX = 1_000;
 
-/** Which stores may be written to, asked on every write. */
+/** Checks that a store is active, with a cache, because every write does it. */
 export class ActiveStores {
   private readonly caches: Readonly<Record<Environment, TtlCache<Store>>>;
 
@@ -99,7 +105,7 @@ export class ActiveStores {
         entries_max: ENTRIES_MAX,
         now: deps.system.now,
         load: async (id) => {
-          const { state } = await load(placeIn(deps, environment, storeAggregate, id as StoreId));
+          const { state } = await load(streamIn(deps, environment, storeAggregate, id as StoreId));
           return state.tag === 'present' ? state.store : undefined;
         },
         onLookup: (hit) => deps.onCache?.('written_store', hit),
@@ -107,23 +113,31 @@ export class ActiveStores {
     this.caches = { live: cacheOf('live'), test: cacheOf('test') };
   }
 
-  /** Throws `store_not_found` for a store that is not there, or not active (decisions §3). */
+  /** Throws `store_not_found` unless the store exists and is active (docs/interface.md#visibility). */
   async require(environment: Environment, id: StoreId): Promise<void> {
     const store = await this.caches[environment].get(id);
     if (store?.status !== 'active') throw new CatalogError('store_not_found');
   }
 }
 
-/** How long a write's answer waits for its own event to be projected (design, "Read your writes"). */
+/**
+ * Returns the value of `Location`: the path at which the resource can be read. Reads return a private resource only with
+ * `visibility` (docs/interface.md#visibility).
+ */
+export function locationOf(path: string, visibility: Visibility): string {
+  return visibility === 'private' ? `${path}?visibility=all` : path;
+}
+
+/** How long the response to a write waits until its events are projected (docs/interface.md#read-your-writes). */
 const WAIT_MS = 1_000;
 
 /**
- * What every write's answer says of when it can be read: `X-Catalog-Position`. Resolves when the documents hold the
- * write, or after `WAIT_MS`, or at once on `Prefer: respond-async` (RFC 7240 §4.1) and in a store never projected to.
- * `repeated`: an earlier run of the operation wrote it, and the answer says so. Never fails: the write is done.
+ * Waits until the write is projected, and returns the response headers, with the position of the write. Does not wait
+ * longer than `WAIT_MS`, and not at all with `Prefer: respond-async` (RFC 7240 §4.1) or if nothing was ever projected.
+ * `repeated`: an earlier run of the operation did the write. Never throws, because the write is already done.
  */
-export async function settle(
-  deps: SettleDeps,
+export async function awaitProjection(
+  deps: ProjectionDeps,
   request: ApiRequest,
   store_id: StoreId,
   position: Position,
@@ -136,8 +150,8 @@ export async function settle(
   if (prefersAsync(request.header('prefer'))) return { ...headers, 'Preference-Applied': 'respond-async' };
   try {
     const view = deps.views[request.principal.environment];
-    // A view store that is away may take longer to say so than the answer may wait.
-    if (!(await withTimeout(projected(view, store_id, position), WAIT_MS, () => false)))
+    // A second timeout, because a view store that is unavailable may take longer than `WAIT_MS` to report it.
+    if (!(await withTimeout(waitUntilProjected(view, store_id, position), WAIT_MS, () => false)))
       deps.log.warn({ store_id, position: headers['X-Catalog-Position'] }, 'write not projected yet');
   } catch (error) {
     deps.log.warn({ err: error, store_id }, 'could not wait for the projection of a write');
@@ -145,11 +159,11 @@ export async function settle(
   return headers;
 }
 
-/** True also where nothing was ever projected: there is nothing to wait for then. */
-async function projected(view: ActiveView, store_id: StoreId, position: Position): Promise<boolean> {
+/** Returns whether the position was projected in time. Returns true if there is no active version to wait for. */
+async function waitUntilProjected(view: ActiveView, store_id: StoreId, position: Position): Promise<boolean> {
   const version = await view.current();
   if (!version) return true;
-  return version.waitFor(laneOf(store_id, view.lane_count), position, WAIT_MS);
+  return version.waitFor(partitionOf(store_id, view.partition_count), position, WAIT_MS);
 }
 
 function prefersAsync(prefer: string | undefined): boolean {

@@ -6,9 +6,9 @@ import { decideReview, type ReviewFields, reviewAggregate } from '../../shared/c
 import { CatalogError } from '../../shared/kernel/errors';
 import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
-import { execute, load, placeIn, type StoreDeps, type WriteContext, type Written } from './execute';
+import { execute, load, type StoreDeps, streamIn, type WriteContext, type Written } from './execute';
 
-/** A review as imported; decisions §5 name its fields, the limits are those of other texts. */
+/** Input for a review, which only imports create (docs/interface.md#reviews). */
 export const newReviewSchema = z.strictObject({
   publication_id: idField,
   rating: z.int().min(1).max(5),
@@ -16,13 +16,15 @@ export const newReviewSchema = z.strictObject({
   body: textField(10_000).nullish(),
   author_name: lineField(120),
   verified: z.boolean().nullish(),
-  /** When it was written; by default now. */
+  /** When the review was written. Default: now. */
   created_at: timeField.nullish(),
 });
 
 export type NewReview = z.output<typeof newReviewSchema>;
 
-/** `external_id`: the other system's id of the review; without one its own words tell it from others. */
+/**
+ * `external_id`: the id of the review in the system that it comes from. Without it, the content identifies the review.
+ */
 export interface ReviewTarget {
   readonly environment: Environment;
   readonly store_id: StoreId;
@@ -30,8 +32,8 @@ export interface ReviewTarget {
 }
 
 /**
- * Posts a review under an id that follows from what it is, so that importing it again writes nothing
- * (`changed: false`). Throws `field_invalid` where the store has no such publication.
+ * Posts a review. Derives its id from the external id or the content, so importing it again appends nothing
+ * (`changed: false`). Throws `field_invalid` if the publication does not exist in the store.
  */
 export async function postReview(
   deps: StoreDeps,
@@ -52,18 +54,18 @@ export async function postReview(
     verified: input.verified ?? false,
     created_at: input.created_at ?? timestamp(deps.system.now()),
   };
-  const id = reviewId(publication, target.external_id, review, input.created_at ?? '');
+  const id = deriveReviewId(publication, target.external_id, review, input.created_at ?? '');
   const written = await execute({
-    ...placeIn(deps, environment, reviewAggregate, id),
+    ...streamIn(deps, environment, reviewAggregate, id),
     context,
     decide: (state) => decideReview(state, { type: 'PostReview', review }),
   });
-  if (written.value.tag === 'absent') throw new Error('a review that was just written is not there');
+  if (written.value.tag === 'absent') throw new Error('the review is absent after a write');
   return { ...written, value: written.value.review, id };
 }
 
-/** From the time of the publication on, since a review may come without a time of its own. */
-function reviewId(
+/** Derives the id. Uses the time of the publication as the timestamp of the id, because a review may have no time. */
+function deriveReviewId(
   publication: Publication,
   external_id: string | undefined,
   review: ReviewFields,
@@ -81,7 +83,7 @@ async function requirePublication(
   { environment, store_id }: ReviewTarget,
   id: PublicationId,
 ): Promise<Publication> {
-  const { state } = await load(placeIn(deps, environment, publicationAggregate, id));
+  const { state } = await load(streamIn(deps, environment, publicationAggregate, id));
   if (state.tag === 'present' && state.publication.store_id === store_id) return state.publication;
   throw CatalogError.ofFaults([
     { condition: 'field_invalid', field: 'publication_id', constraint: 'a publication of the store' },

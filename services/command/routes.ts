@@ -4,11 +4,11 @@ import type { StoreDeps } from './execute';
 import { listingRoutes } from './listing';
 import { mediaRoutes } from './media';
 import { publicationRoutes } from './publication';
-import { ActiveStores, type MediaDeps, type RouteDeps, type SettleDeps } from './request';
+import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
 
-/** Every write endpoint of the interface (spec, "Write endpoints"). */
+/** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
 export function commandRoutes(
-  deps: StoreDeps & SettleDeps & MediaDeps & { readonly onCache?: CacheObserver },
+  deps: StoreDeps & ProjectionDeps & MediaDeps & { readonly onCache?: CacheObserver },
 ): Route[] {
   const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
   return [...publicationRoutes(shared), ...listingRoutes(shared), ...mediaRoutes(shared)];

@@ -1,20 +1,20 @@
 import sanitizeHtml from 'sanitize-html';
 
-/** HTML that went through `sanitise`: may be put into a page as it is. */
+/** HTML that `sanitise` returned. Safe to insert into a page. */
 export type SafeHtml = string & { readonly __safe_html: unique symbol };
 
 const BLOCKS = 'p div h1 h2 h3 h4 h5 h6 blockquote pre hr ul ol li dl dt dd figure figcaption'.split(' ');
 const INLINE = 'a abbr b br code del em i img ins mark s small span strong sub sup u'.split(' ');
 const TABLES = 'table caption thead tbody tfoot tr th td'.split(' ');
-/** Dropped with all that is in them; of other tags only the tag goes and the text stays. */
-const DROPPED_WHOLE =
+/** Tags that are removed with their content. Other tags that are not allowed are removed, but their text stays. */
+const REMOVED_WITH_CONTENT =
   'script style textarea option select xmp iframe noscript noembed noframes title template object svg math';
 
 const LINK = /^(https?:\/\/|mailto:)/i;
 const IMAGE = /^https?:\/\//i;
 
-/** What the text of a tag or attribute may smuggle in as an entity (`&#1;`). */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+/** Control characters, which an entity such as `&#1;` can add to a text or attribute. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
 const OPTIONS: sanitizeHtml.IOptions = {
@@ -31,27 +31,27 @@ const OPTIONS: sanitizeHtml.IOptions = {
   allowedSchemes: ['http', 'https', 'mailto'],
   allowedSchemesByTag: { img: ['http', 'https'] },
   allowProtocolRelative: false,
-  nonTextTags: DROPPED_WHOLE.split(' '),
-  /** Deeper tags lose their tag: no page needs them, and no page breaks on them. */
+  nonTextTags: REMOVED_WITH_CONTENT.split(' '),
+  /** Removes tags that are nested deeper, because very deep nesting can break a page. */
   nestingLimit: 50,
   transformTags: { a: safeLink },
   exclusiveFilter: (frame) => frame.tag === 'img' && !IMAGE.test(frame.attribs.src ?? ''),
 };
 
-/** Badly nested tags come out nested otherwise, which takes a second look; more than a few are never needed. */
+/** Wrongly nested tags can change in every round. In practice, two or three rounds reach a stable result. */
 const ROUNDS_MAX = 5;
 
 /**
- * The safe subset of a description's HTML (decisions §6): formatting, lists, tables, http(s) and mailto links that
- * pass on nothing, http(s) images; no scripts, styles, handlers, frames. What came out goes in again unchanged, so
- * that a client may send back what it read.
+ * Returns the safe subset of a description's HTML (docs/interface.md#descriptions): formatting, lists, tables, http(s)
+ * and mailto links with `rel="noopener nofollow"`, http(s) images. Removes scripts, styles, event handlers and frames.
+ * Idempotent, so that a client can write back what it has read.
  */
 export function sanitise(html: string): SafeHtml {
   let safe = sanitiseOnce(html);
   for (let round = 1; round < ROUNDS_MAX; round++) {
-    const again = sanitiseOnce(safe);
-    if (again === safe) break;
-    safe = again;
+    const next = sanitiseOnce(safe);
+    if (next === safe) break;
+    safe = next;
   }
   return safe as SafeHtml;
 }
@@ -60,7 +60,7 @@ function sanitiseOnce(html: string): string {
   return sanitizeHtml(html, OPTIONS).replace(CONTROLS, '').trim();
 }
 
-/** A link that leads nowhere allowed becomes plain text. */
+/** Adds `rel` to a link. Replaces a link with another scheme by its text. */
 function safeLink(_tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag {
   const href = (attributes.href ?? '').replace(CONTROLS, '').trim();
   if (!LINK.test(href)) return { tagName: 'span', attribs: {} };

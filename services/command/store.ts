@@ -24,8 +24,8 @@ import {
   type ControlDeps,
   execute,
   load,
-  placeIn,
   type StoreDeps,
+  streamIn,
   type WriteContext,
   type Written,
 } from './execute';
@@ -35,7 +35,7 @@ const { name, ...profile } = newShape(storeFields);
 export const newStoreSchema = z.strictObject({ name, environment: environmentSchema, ...profile });
 export const storePatchSchema = z.strictObject(patchShape(storeFields));
 
-/** `position` defaults to after the last. */
+/** Input for a payment method. Without `position`, it is added after the last payment method. */
 export const newPaymentMethodSchema = z.strictObject({
   type: paymentMethodTypeSchema,
   name: lineField(120),
@@ -47,13 +47,16 @@ export type NewStore = z.output<typeof newStoreSchema>;
 export type StorePatch = z.output<typeof storePatchSchema>;
 export type NewPaymentMethod = z.output<typeof newPaymentMethodSchema>;
 
-/** A store by id, in the environment that it lives in for good. */
+/** A store, with its environment, which never changes. */
 export interface StoreTarget {
   readonly environment: Environment;
   readonly id: StoreId;
 }
 
-/** Throws faults of the input, an unknown account's among them, and `account_suspended`. `id` where it is derived. */
+/**
+ * Creates a store. `id`: set if the caller derives it, otherwise generated. Throws the faults of the input, which
+ * include an unknown account, and `account_suspended`.
+ */
 export async function createStore(
   deps: ControlDeps,
   context: WriteContext,
@@ -68,7 +71,7 @@ export async function createStore(
   return run(deps, context, { environment: store.environment, id }, command);
 }
 
-/** Throws faults of the changes and `store_not_found`. */
+/** Patches the fields of a store. Throws the faults of the changes, and `store_not_found`. */
 export async function describeStore(
   deps: StoreDeps,
   context: WriteContext,
@@ -79,7 +82,10 @@ export async function describeStore(
   return run(deps, context, target, { type: 'DescribeStore', changes: checked });
 }
 
-/** Any status but `active` hides the store from reads and writes (decisions §3). Throws `store_not_found`. */
+/**
+ * Changes the status of a store. With any other status than `active`, all reads and writes of the store return
+ * `store_not_found` (docs/interface.md#visibility). Throws `store_not_found` if it does not exist.
+ */
 export async function changeStoreStatus(
   deps: StoreDeps,
   context: WriteContext,
@@ -89,7 +95,7 @@ export async function changeStoreStatus(
   return run(deps, context, target, { type: 'ChangeStoreStatus', status });
 }
 
-/** Throws faults of the input and `store_not_found`. */
+/** Adds a payment method. Throws the faults of the input, and `store_not_found`. */
 export async function addPaymentMethod(
   deps: StoreDeps,
   context: WriteContext,
@@ -102,11 +108,13 @@ export async function addPaymentMethod(
   const method = { ...rest, instructions, payment_method_id };
   const written = await run(deps, context, target, { type: 'AddPaymentMethod', method });
   const added = written.value.payment_methods.find((other) => other.payment_method_id === payment_method_id);
-  if (!added) throw new Error('a payment method that was just added is not there');
+  if (!added) throw new Error('the payment method is absent after its addition');
   return { ...written, value: added };
 }
 
-/** `changed: false` where the store has no such method. Throws `store_not_found`. */
+/**
+ * Removes a payment method. Changes nothing (`changed: false`) if the store does not have it. Throws `store_not_found`.
+ */
 export async function removePaymentMethod(
   deps: StoreDeps,
   context: WriteContext,
@@ -116,13 +124,13 @@ export async function removePaymentMethod(
   return run(deps, context, target, { type: 'RemovePaymentMethod', payment_method_id });
 }
 
-/** The store as its events say; undefined where this environment has none of that id. */
+/** Returns the store from the event log, undefined if it does not exist in this environment. */
 export async function findStore(deps: StoreDeps, target: StoreTarget): Promise<Store | undefined> {
-  const { state } = await load(place(deps, target));
+  const { state } = await load(streamRef(deps, target));
   return state.tag === 'present' ? state.store : undefined;
 }
 
-/** The store in whichever environment it lives. */
+/** Finds a store in both environments. Returns undefined if it exists in neither. */
 export async function locateStore(deps: StoreDeps, id: StoreId): Promise<Store | undefined> {
   return (
     (await findStore(deps, { environment: 'live', id })) ??
@@ -137,11 +145,11 @@ async function run(
   command: StoreCommand,
 ): Promise<Written<Store>> {
   const decide = (state: StoreState) => decideStore(state, command);
-  const written = await execute({ ...place(deps, target), context, decide });
-  if (written.value.tag === 'absent') throw new Error('a store that was just written is not there');
+  const written = await execute({ ...streamRef(deps, target), context, decide });
+  if (written.value.tag === 'absent') throw new Error('the store is absent after a write');
   return { ...written, value: written.value.store };
 }
 
-function place(deps: StoreDeps, { environment, id }: StoreTarget) {
-  return placeIn(deps, environment, storeAggregate, id);
+function streamRef(deps: StoreDeps, { environment, id }: StoreTarget) {
+  return streamIn(deps, environment, storeAggregate, id);
 }

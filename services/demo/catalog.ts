@@ -3,33 +3,33 @@ import { join } from 'node:path';
 import type { ImportItem } from '../import/item';
 import { parseJsonLine } from '../import/jsonl';
 
-/** The folder of the sources: the build compiles TypeScript alone, so the demo's files are read from there. */
+/** The source folder of the demo. The build copies only compiled TypeScript, so the data files are read from here. */
 export const DEMO_FOLDER = join(__dirname, '../../../services/demo');
 
-/** Prices that name no currency are in soles. */
+/** The currency of prices without one. */
 const CURRENCY = 'PEN';
 
-/** What a developer tries writes on: a handful, in two listings, one product of each kind that matters. */
-const IN_TEST: ReadonlySet<string> = new Set([
+/** The listings and products of the test store: two listings, and one product of each kind to try writes on. */
+const TEST_ITEMS: ReadonlySet<string> = new Set([
   ...['Cerámica', 'taza-amancay', 'tazon-neblina', 'plato-totora', 'jarra-rimac', 'azucarero-luna'],
   ...['segunda-seleccion', 'Café', 'cafe-chanchamayo', 'cafe-villa-rica', 'cafe-jaen', 'cafe-quillabamba'],
   'suscripcion-cafe',
 ]);
 
 /**
- * Returns what the demo's live store has, from a file as an import takes it (docs/import.md): eight listings that
- * anybody sees, one that nobody does, and two products in none.
+ * Returns the contents of the live demo store, read from an import file (docs/import.md): eight public listings, one
+ * private listing, and two products without a listing.
  */
 export function liveItems(): ImportItem[] {
   const lines = readFileSync(join(DEMO_FOLDER, 'catalog.jsonl'), 'utf8').trim().split('\n');
   return lines.flatMap((text, index) => parseJsonLine(text, index + 1, CURRENCY));
 }
 
-/** Returns what the demo's test store has: a part of the live store's listings and products. */
+/** Returns the contents of the test demo store: a subset of the live store. */
 export function testItems(): ImportItem[] {
   return liveItems().filter(
     (item) =>
-      (item.kind === 'listing' && IN_TEST.has(String(item.fields.name))) ||
-      (item.kind === 'publication' && IN_TEST.has(item.external_id)),
+      (item.kind === 'listing' && TEST_ITEMS.has(String(item.fields.name))) ||
+      (item.kind === 'publication' && TEST_ITEMS.has(item.external_id)),
   );
 }

@@ -20,7 +20,6 @@ import type { ControlDeps, WriteContext } from '../command/execute';
 import { findStore } from '../command/store';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem } from '../import/item';
-
 import { runImport } from '../import/run';
 import { type ImportDeps, writerTo } from '../import/writer';
 import { liveItems, testItems } from './catalog';
@@ -31,14 +30,14 @@ export type DemoDeps = ControlDeps & ImportDeps;
 
 export interface ReadyDemo {
   readonly demo: Demo;
-  /** This start made it, or completed it. */
-  readonly made: boolean;
-  /** What the printed requests are about. */
+  /** Whether this start created or completed the demo. */
+  readonly is_new: boolean;
+  /** The listing and publication that the printed requests read. */
   readonly listing_id: ListingId;
   readonly publication_id: PublicationId;
 }
 
-const SHOWN = { listing: 'Cerámica', publication: 'taza-amancay' };
+const IN_EXAMPLES = { listing: 'Cerámica', publication: 'taza-amancay' };
 
 type PendingKey = 'public_key' | 'secret_key' | 'test_public_key' | 'test_secret_key';
 
@@ -50,19 +49,19 @@ const KEYS: readonly { field: PendingKey; type: KeyType; environment: Environmen
 ];
 
 /**
- * On a data folder without any event: a demo account with a live and a test store, four keys and a catalog, and
- * `DATA_DIR/demo.json` to reach them by. One that was interrupted is completed. Undefined with `DEMO=off`, and where
- * the folder holds something else. Everything is written by the write side's services.
+ * Creates the demo if there are no events yet: an account with a live and a test store, four keys, a catalog, and
+ * `DATA_DIR/demo.json` with the keys. Completes a demo whose creation was interrupted. Returns undefined with
+ * `DEMO=off`, or if there are events and no demo. Writes through the command services, like an API client.
  */
 export async function ensureDemo(deps: DemoDeps, config: Config): Promise<ReadyDemo | undefined> {
   if (config.DEMO === 'off') return undefined;
   const files = new DemoFiles(config.DATA_DIR);
   const empty = await isEmpty(deps);
-  const earlier = empty ? undefined : await files.readDemo();
-  if (earlier) return ready(deps, earlier, false);
+  const existing = empty ? undefined : await files.readDemo();
+  if (existing) return describeDemo(deps, existing, false);
   const pending = (await files.readPending()) ?? (empty ? newDemo(deps) : undefined);
   if (!pending) return undefined;
-  return ready(deps, await makeDemo(deps, files, pending), true);
+  return describeDemo(deps, await makeDemo(deps, files, pending), true);
 }
 
 async function isEmpty(deps: DemoDeps): Promise<boolean> {
@@ -70,7 +69,7 @@ async function isEmpty(deps: DemoDeps): Promise<boolean> {
   return !realms.includes(true);
 }
 
-/** The head alone does not tell: on a server it may be another realm's, or the server's own. */
+/** Reads the log, because the head is not enough: on a server it may be the position of another realm's event. */
 async function hasEvents(events: EventStore): Promise<boolean> {
   const to = await events.head();
   for await (const batch of readLog(events, { after: START, to, batch_size: 1 }))
@@ -90,14 +89,14 @@ async function makeDemo(deps: DemoDeps, files: DemoFiles, pending: PendingDemo):
   await createAccount(deps, context, { id: account_id, name: 'Demo' });
   const live = await makeStore(deps, context, 'live', { account_id, id: pending.store_id as StoreId });
   const test = await makeStore(deps, context, 'test', { account_id, id: pending.test_store_id as StoreId });
-  await fill(deps, context, live, liveItems());
-  await fill(deps, context, test, testItems());
+  await importItems(deps, context, live, liveItems());
+  await importItems(deps, context, test, testItems());
   const demo = await makeKeys(deps, context, files, pending);
   await files.finish(demo);
   return demo;
 }
 
-async function fill(
+async function importItems(
   deps: DemoDeps,
   context: WriteContext,
   store: Store,
@@ -116,33 +115,33 @@ async function fill(
     },
   );
   const fault = report.failed[0];
-  if (fault) throw new Error(`the demo's catalog is faulty: ${fault.external_id}: ${fault.reason}`);
+  if (fault) throw new Error(`invalid demo catalog: ${fault.external_id}: ${fault.reason}`);
 }
 
-/** Each key is noted as soon as it is made, for nothing else knows it. */
+/** Creates the keys. Writes each to the pending file at once, because a key cannot be read back from the service. */
 async function makeKeys(
   deps: DemoDeps,
   context: WriteContext,
   files: DemoFiles,
   pending: PendingDemo,
 ): Promise<Demo> {
-  let noted = pending;
+  let saved = pending;
   for (const { field, type, environment, name } of KEYS) {
-    if (noted[field] !== undefined) continue;
+    if (saved[field] !== undefined) continue;
     const store = environment === 'live' ? pending.store_id : pending.test_store_id;
     const input = { account_id: pending.account_id, name, type, stores: [store] };
     const { key } = await createApiKey(deps, context, input);
-    noted = { ...noted, [field]: key };
-    await files.writePending(noted);
+    saved = { ...saved, [field]: key };
+    await files.writePending(saved);
   }
-  const { account_id: _account, ...demo } = noted;
+  const { account_id: _account, ...demo } = saved;
   return demo as Demo;
 }
 
-async function ready(deps: DemoDeps, demo: Demo, made: boolean): Promise<ReadyDemo | undefined> {
+async function describeDemo(deps: DemoDeps, demo: Demo, is_new: boolean): Promise<ReadyDemo | undefined> {
   const store = await findStore(deps, { environment: 'live', id: demo.store_id as StoreId });
   if (!store) return undefined;
-  const listing_id = listingIdOf(store, SHOWN.listing, 1);
-  const publication_id = publicationIdOf(store, SHOWN.publication, 1);
-  return { demo, made, listing_id, publication_id };
+  const listing_id = listingIdOf(store, IN_EXAMPLES.listing, 1);
+  const publication_id = publicationIdOf(store, IN_EXAMPLES.publication, 1);
+  return { demo, is_new, listing_id, publication_id };
 }

@@ -2,7 +2,7 @@ import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** Keys are in it: nobody but the owner reads it. */
+/** Only the owner may read the files, because they contain API keys. */
 const MODE = 0o600;
 
 const demoSchema = z.object({
@@ -14,7 +14,7 @@ const demoSchema = z.object({
   test_secret_key: z.string(),
 });
 
-/** `DATA_DIR/demo.json`: how to reach the demo. */
+/** The content of `DATA_DIR/demo.json`: the stores and keys of the demo. */
 export type Demo = z.infer<typeof demoSchema>;
 
 const pendingSchema = demoSchema.partial().extend({
@@ -23,7 +23,7 @@ const pendingSchema = demoSchema.partial().extend({
   test_store_id: z.string(),
 });
 
-/** `DATA_DIR/demo.pending.json`: a demo that is being made; the same ids again complete it. */
+/** The content of `DATA_DIR/demo.pending.json`: a demo that is being created. A restart completes it with these ids. */
 export type PendingDemo = z.infer<typeof pendingSchema>;
 
 export class DemoFiles {
@@ -34,7 +34,7 @@ export class DemoFiles {
   constructor(private readonly folder: string) {
     this.demo = join(folder, 'demo.json');
     this.pending = join(folder, 'demo.pending.json');
-    this.pictures_pending = join(folder, 'demo.unpainted');
+    this.pictures_pending = join(folder, 'demo.pictures-pending');
   }
 
   readDemo(): Promise<Demo | undefined> {
@@ -47,18 +47,18 @@ export class DemoFiles {
 
   async writePending(pending: PendingDemo): Promise<void> {
     await mkdir(this.folder, { recursive: true });
-    await writeWhole(this.pending, pending);
+    await replaceFile(this.pending, pending);
   }
 
-  /** The demo is there from the moment its file is; its pictures are still to be uploaded. */
+  /** Writes `demo.json`, which marks the demo as created, and records that its pictures are not uploaded yet. */
   async finish(demo: Demo): Promise<void> {
-    await writeWhole(this.pictures_pending, {});
-    await writeWhole(this.demo, demo);
+    await replaceFile(this.pictures_pending, {});
+    await replaceFile(this.demo, demo);
     await rm(this.pending, { force: true });
   }
 
-  /** Whether the demo's pictures are still to be uploaded, as after a start that was interrupted. */
-  async lacksPictures(): Promise<boolean> {
+  /** Returns whether some pictures of the demo may still have to be uploaded, for example after an interrupted start. */
+  async arePicturesPending(): Promise<boolean> {
     return access(this.pictures_pending).then(
       () => true,
       () => false,
@@ -66,12 +66,12 @@ export class DemoFiles {
   }
 
   /** Records that every picture is uploaded. */
-  async hasPictures(): Promise<void> {
+  async markPicturesUploaded(): Promise<void> {
     await rm(this.pictures_pending, { force: true });
   }
 }
 
-/** Undefined where there is no such file; one that holds something else is an error, never overwritten. */
+/** Returns undefined if the file does not exist. Throws if its content is invalid, so that it is never overwritten. */
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> {
   let text: string;
   try {
@@ -83,12 +83,12 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | unde
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    throw new Error(`${path} is not what it should be; remove it`);
+    throw new Error(`invalid file ${path}: expected the JSON of a demo. Remove the file and restart.`);
   }
 }
 
-/** All of it or nothing, also across a power cut: a new file, synced, takes the old one's name. */
-async function writeWhole(path: string, content: object): Promise<void> {
+/** Replaces a file atomically, also in case of a power failure: writes and syncs a new file, then renames it. */
+async function replaceFile(path: string, content: object): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   const file = await open(draft, 'w', MODE);
   try {

@@ -51,7 +51,7 @@ const PROFILES: Readonly<Record<Environment, { store: NewStore; methods: readonl
   },
 };
 
-/** The demo's store of that environment with its payment methods; again under the same id, nothing is written. */
+/** Creates the demo store of an environment with its payment methods. A second call with the same id writes nothing. */
 export async function makeStore(
   deps: ControlDeps,
   context: WriteContext,

@@ -16,10 +16,10 @@ import { type CatalogWriter, type ImportDeps, writerTo } from '../import/writer'
 import { DEMO_FOLDER, liveItems, testItems } from './catalog';
 import { type Demo, DemoFiles } from './files';
 
-/** JPEG files, named after what they show. */
+/** JPEG files, one per product, listing and close-up. `pictureFile` defines their names. */
 const FOLDER = join(DEMO_FOLDER, 'pictures');
 
-/** What one store's pictures are uploaded with. */
+/** The parameters of an upload into one store. */
 interface Upload {
   readonly deps: ImportDeps;
   readonly context: WriteContext;
@@ -29,8 +29,8 @@ interface Upload {
 }
 
 /**
- * Uploads a picture of every product and listing of a demo that was just made, as a merchant would. Continues where an
- * earlier run was interrupted. Does nothing for a demo that has had its pictures, whatever became of them since.
+ * Uploads a picture of every product and listing of a new demo. Continues an upload that was interrupted. Does nothing
+ * once all pictures have been uploaded, even if some were deleted since.
  */
 export async function uploadDemoPictures(
   deps: ImportDeps,
@@ -39,7 +39,7 @@ export async function uploadDemoPictures(
   signal: AbortSignal,
 ): Promise<void> {
   const files = new DemoFiles(config.DATA_DIR);
-  if (!(await files.lacksPictures())) return;
+  if (!(await files.arePicturesPending())) return;
   const stores = [
     { environment: 'live', id: demo.store_id, items: liveItems() },
     { environment: 'test', id: demo.test_store_id, items: testItems() },
@@ -51,10 +51,10 @@ export async function uploadDemoPictures(
     const writer = writerTo(deps, context, { environment, store_id: store.id });
     await uploadForStore({ deps, context, environment, store, writer }, items, signal);
   }
-  if (!signal.aborted) await files.hasPictures();
+  if (!signal.aborted) await files.markPicturesUploaded();
 }
 
-/** Featured products come first, as pages show them first. */
+/** Uploads featured products first, because pages show them first. */
 async function uploadForStore(
   upload: Upload,
   items: readonly ImportItem[],
@@ -72,29 +72,29 @@ async function uploadForStore(
   }
 }
 
-/** One picture, and a second one, from closer, of a featured product. */
+/** Uploads one picture of a product, and a close-up if the product is featured. */
 async function uploadForProduct(upload: Upload, item: PublicationItem): Promise<void> {
   const { external_id, fields } = item;
   const alt = String(fields.title);
   const names = [`product ${external_id}`, ...(fields.featured_position ? [`detail ${external_id}`] : [])];
   const media_ids: MediaId[] = [];
-  for (const name of names) media_ids.push(...(await uploadOne(upload, name, alt)));
+  for (const name of names) media_ids.push(...(await uploadPicture(upload, name, alt)));
   if (media_ids.length > 0)
-    await upload.writer.showMedia(publicationIdOf(upload.store, external_id, 1), media_ids);
+    await upload.writer.attachMedia(publicationIdOf(upload.store, external_id, 1), media_ids);
 }
 
 async function uploadForListing(upload: Upload, name: string): Promise<void> {
   const { deps, context, environment, store } = upload;
   const id = listingIdOf(store, name, 1);
-  const media_ids = await uploadOne(upload, `listing ${name}`, name);
-  const place = { events: deps.events[environment], realm: environment, aggregate: listingAggregate, id };
-  const { state } = await load(place);
+  const media_ids = await uploadPicture(upload, `listing ${name}`, name);
+  const target = { events: deps.events[environment], realm: environment, aggregate: listingAggregate, id };
+  const { state } = await load(target);
   if (state.tag !== 'present' || state.listing.media_ids.length > 0 || media_ids.length === 0) return;
   await updateListing(deps, context, { environment, id }, { media_ids });
 }
 
-/** Skips what an earlier run has uploaded. Returns no id for a picture that was deleted since: it stays deleted. */
-async function uploadOne({ writer, store }: Upload, name: string, alt: string): Promise<MediaId[]> {
+/** Uploads a picture if an earlier run has not. Returns its id, or none if the media was deleted since. */
+async function uploadPicture({ writer, store }: Upload, name: string, alt: string): Promise<MediaId[]> {
   const media_id = deriveId<MediaId>(Date.parse(store.created_at), store.id, 'demo', name);
   const presence = await writer.media(media_id);
   if (presence === 'deleted') return [];
@@ -102,7 +102,7 @@ async function uploadOne({ writer, store }: Upload, name: string, alt: string): 
   return [media_id];
 }
 
-/** Returns the path of a picture: `listing Cerámica` is in `listing-ceramica.jpg`. */
+/** Returns the path of a picture, for example `listing-ceramica.jpg` for `listing Cerámica`. */
 function pictureFile(name: string): string {
   const plain = name.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
   const file = plain.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');

@@ -1,6 +1,6 @@
 // The page at `/docs`: shows `openapi.json` with Swagger UI and exchanges an API key for the token that requests carry.
 
-/** Swagger UI fills a form with made-up ids, which no store has. The fields of the upload start empty instead. */
+/** Sets empty examples for the upload form. Swagger UI would otherwise fill it with generated ids that do not exist. */
 function withEmptyForm(text) {
   const description = JSON.parse(text);
   for (const property of Object.values(description.components.schemas.Upload.properties))
@@ -18,7 +18,7 @@ const ui = window.SwaggerUIBundle({
   tryItOutEnabled: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  // Nothing is asked of another site, and nothing of the page's address.
+  // No requests to other sites, and no configuration from the URL of the page.
   validatorUrl: null,
   queryConfigEnabled: false,
   responseInterceptor: (response) => {
@@ -30,7 +30,7 @@ const ui = window.SwaggerUIBundle({
   },
 });
 
-/** Until a token that could not be had is asked for again. */
+/** Time until a failed request for a token is repeated. */
 const RETRY_MS = 5_000;
 
 let renewal;
@@ -47,16 +47,16 @@ async function exchange(key) {
   ui.preauthorizeApiKey('bearer', data.token);
   renewal = setTimeout(() => authorize(key), data.expires_in * 900);
   const until = new Date(Date.now() + data.expires_in * 1000);
-  return `Token received. It is sent with every request until ${until.toLocaleTimeString()} and renewed before that.`;
+  return `Token received. This page sends it with every request and renews it before ${until.toLocaleTimeString()}.`;
 }
 
 async function authorize(key) {
-  state.textContent = 'Asking…';
+  state.textContent = 'Requesting a token…';
   try {
     state.textContent = await exchange(key);
   } catch (error) {
     state.textContent = `No token: ${error.message}`;
-    // A wrong key stays wrong. A restart or an outage passes.
+    // Retries after an outage. A wrong key would be refused again.
     if (!error.is_wrong_key) renewal = setTimeout(() => authorize(key), RETRY_MS);
   }
 }

@@ -5,7 +5,7 @@ import { service } from '../../shared/api/operations/service';
 import { etagOf, sendNotModified, sendText } from '../../shared/http/respond';
 import type { PublicRoute } from '../../shared/http/route';
 
-/** A text that is the same for everybody. */
+/** A text that is served to everyone without a token. */
 interface PublicFile {
   readonly path: string;
   readonly content_type: string;
@@ -14,14 +14,14 @@ interface PublicFile {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Long enough to save the repeated reads of one visit, short enough that a new release is seen soon. */
+/** Long enough for one visit, short enough that a new release appears soon. */
 const SHORT_CACHE = 'public, max-age=300';
-/** For addresses that contain the version of what they serve. */
+/** For paths that contain the version of their content. */
 const LONG_CACHE = 'public, max-age=31536000, immutable';
 
 /**
- * Serves `/openapi.json` and, at `/docs`, Swagger UI from the package `swagger-ui-dist`. Every process describes the
- * whole interface: behind a gateway it does not matter which one is asked.
+ * Builds the routes of `/openapi.json` and, at `/docs`, of Swagger UI (package `swagger-ui-dist`). Every process
+ * describes the complete interface, so a gateway may send these requests to any of them.
  */
 export function docsRoutes(): PublicRoute[] {
   return [
@@ -59,16 +59,16 @@ export function docsRoutes(): PublicRoute[] {
 
 function publicRoute({ path, content_type, read, headers }: PublicFile): PublicRoute {
   let body: string | undefined;
-  let sent: Record<string, string> = {};
+  let response_headers: Record<string, string> = {};
   return {
     path,
     serve: (req, res) => {
       if (body === undefined) {
         body = read();
-        sent = { 'Cache-Control': SHORT_CACHE, ETag: etagOf(undefined, body), ...headers };
+        response_headers = { 'Cache-Control': SHORT_CACHE, ETag: etagOf(undefined, body), ...headers };
       }
-      if (sendNotModified(req, res, sent)) return;
-      res.set(sent);
+      if (sendNotModified(req, res, response_headers)) return;
+      res.set(response_headers);
       sendText(res, body, content_type);
     },
   };
@@ -78,13 +78,13 @@ const SWAGGER_UI = dirname(require.resolve('swagger-ui-dist/package.json'));
 const { version } = JSON.parse(readFileSync(join(SWAGGER_UI, 'package.json'), 'utf8')) as { version: string };
 const BUNDLE = `docs/swagger-ui-${version}`;
 
-/** The maps are not served. */
+/** The comment that names a source map. It is cut out, because source maps are not served. */
 const SOURCE_MAP = /^\/[/*]# sourceMappingURL=.*$/m;
 const readScript = (path: string): string => readFileSync(path, 'utf8').replace(SOURCE_MAP, '');
 
 /**
- * Allows what Swagger UI needs, all from our own origin: no inline script, no `eval`, no inline style. It has its icons
- * as `data:`, and shows a picture that an answer is as `blob:`.
+ * The content security policy. Allows only files of this origin: no inline script, no inline style, no `eval`. Swagger
+ * UI uses `data:` for icons and `blob:` for responses that are pictures.
  */
 const POLICY = [
   "default-src 'none'",
@@ -97,7 +97,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Addresses are relative, so that a gateway may give the service a path of its own. */
+/** The links are relative, so that a gateway can serve the page below another path. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -115,10 +115,10 @@ const PAGE = `<!doctype html>
 <label for="key">API key</label>
 <input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="pk_live_…" required aria-describedby="key-note">
 <button type="submit">Get a token</button>
-<p id="key-note">The key and the token stay in this tab and are gone when it is reloaded. Secret keys belong on servers.</p>
+<p id="key-note">This tab forgets the key and the token when it is reloaded. Use secret keys only on servers.</p>
 <p id="state" role="status"></p>
 </form>
-<div id="swagger-ui"><p>This page shows <a href="openapi.json">openapi.json</a>, and needs JavaScript to do so.</p></div>
+<div id="swagger-ui"><p>This page displays <a href="openapi.json">openapi.json</a> and needs JavaScript.</p></div>
 </body>
 </html>
 `;

@@ -3,20 +3,21 @@ import type { AppendResult, EventStore, LogBatch } from '../../shared/ports/even
 import { NO_STREAM } from '../../shared/ports/event-store';
 
 /**
- * A log that keeps what is appended to itself and leaves the one below untouched: the write side decides on it as it
- * would in earnest, on what the same run has "written" too. For one run; it is not subscribed to.
+ * The event store of a dry run. Keeps appended events in memory and never writes to the real log. Reads return the real
+ * events followed by the appended ones. Each row therefore sees the events of the rows before it, as in
+ * a real import.
  */
 export class DryRunLog implements EventStore {
   private readonly appended = new Map<StreamName, RecordedEvent[]>();
 
-  constructor(private readonly below: EventStore) {}
+  constructor(private readonly real: EventStore) {}
 
   async append(
     stream: StreamName,
     expected_revision: number,
     events: readonly EncodedEvent[],
   ): Promise<AppendResult> {
-    const position = await this.below.head();
+    const position = await this.real.head();
     const actual = (await this.readStream(stream)).at(-1)?.revision ?? NO_STREAM;
     if (actual !== expected_revision) return { outcome: 'wrong_revision', actual };
     const recorded = events.map((event, index) => ({
@@ -30,18 +31,18 @@ export class DryRunLog implements EventStore {
   }
 
   async readStream(stream: StreamName, from = 0): Promise<RecordedEvent[]> {
-    const own = (this.appended.get(stream) ?? []).filter((event) => event.revision >= from);
-    return [...(await this.below.readStream(stream, from)), ...own];
+    const appended = (this.appended.get(stream) ?? []).filter((event) => event.revision >= from);
+    return [...(await this.real.readStream(stream, from)), ...appended];
   }
 
   subscribe(): AsyncIterable<LogBatch> {
-    throw new Error('a dry run is not subscribed to');
+    throw new Error('a dry run does not support subscriptions');
   }
 
   head(): Promise<Position> {
-    return this.below.head();
+    return this.real.head();
   }
 
-  /** The log below is its owner's to close. */
+  /** Does nothing. The owner of the real log closes it. */
   async close(): Promise<void> {}
 }

@@ -6,19 +6,19 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export interface FetchOptions {
-  /** Addresses that are not on the public internet, too: an import's file says what is asked of whom. */
+  /** Whether to connect to addresses that are not on the public internet. */
   readonly allow_private: boolean;
   readonly size_bytes_max: number;
-  /** For the whole of it, redirects included. */
+  /** Limit for the complete download, including redirects. */
   readonly timeout_ms: number;
   readonly signal?: AbortSignal | undefined;
-  /** The system's resolver by default. */
+  /** Resolves a host name. Default: the resolver of the operating system. */
   readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
-  /** What may be connected to unless private addresses may; `isPublicAddress` by default. */
+  /** Decides whether an address is public. Default: `isPublicAddress`. */
   readonly is_public?: (address: string) => boolean;
 }
 
-/** Why an image could not be had; its text is for the operator. */
+/** Thrown if an image cannot be fetched. The report of the import prints the message. */
 export class FetchError extends Error {
   override readonly name = 'FetchError';
 }
@@ -28,75 +28,80 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HEADERS = { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'catalog-service' };
 
 /**
- * Gets an image and gives its bytes to `use` as they come. Every name, redirects' too, must lead to public addresses
- * alone, and what was looked at is what is connected to, so that a file cannot make this machine ask its own network.
- * Throws `FetchError`, and what `use` throws.
+ * Fetches an image and streams its bytes to `use`. Throws `FetchError`, and whatever `use` throws.
+ *
+ * Every host, also after a redirect, must resolve to public addresses only. The connection uses these addresses and does
+ * not resolve the host again. Otherwise an import file could send requests into this machine's private network (SSRF).
  */
 export async function fetchImage<Result>(
   address: string,
   options: FetchOptions,
   use: (bytes: AsyncIterable<Uint8Array>) => Promise<Result>,
 ): Promise<Result> {
-  const late = AbortSignal.timeout(options.timeout_ms);
-  const signal = options.signal ? AbortSignal.any([late, options.signal]) : late;
+  const timeout = AbortSignal.timeout(options.timeout_ms);
+  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
   try {
-    const response = await follow(address, options, signal);
+    const response = await followRedirects(address, options, signal);
     try {
-      return await use(bytesOf(response, options.size_bytes_max, signal));
+      return await use(readBytes(response, options.size_bytes_max, signal));
     } finally {
       response.destroy();
     }
   } catch (error) {
-    if (late.aborted && error instanceof FetchError)
-      throw new FetchError(`took longer than ${Math.round(options.timeout_ms / 1000)} s`);
+    if (timeout.aborted && error instanceof FetchError)
+      throw new FetchError(`timed out after ${Math.round(options.timeout_ms / 1000)} s`);
     throw error;
   }
 }
 
-async function follow(address: string, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
+async function followRedirects(
+  address: string,
+  options: FetchOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   let url = parseAddress(address);
   for (let redirects = 0; ; redirects++) {
-    const response = await ask(url, options, signal);
+    const response = await request(url, options, signal);
     const { statusCode = 0, headers } = response;
     if (statusCode === 200) return response;
     response.destroy();
     if (!REDIRECTS.has(statusCode) || headers.location === undefined)
-      throw new FetchError(`answered ${statusCode}`);
-    if (redirects === REDIRECTS_MAX) throw new FetchError(`redirects more than ${REDIRECTS_MAX} times`);
+      throw new FetchError(`the server responded with status ${statusCode}`);
+    if (redirects === REDIRECTS_MAX) throw new FetchError(`more than ${REDIRECTS_MAX} redirects`);
     url = parseAddress(headers.location, url.href);
   }
 }
 
 function parseAddress(address: string, base?: string): URL {
-  if (!URL.canParse(address, base)) throw new FetchError('is no address');
+  if (!URL.canParse(address, base)) throw new FetchError('invalid URL');
   const url = new URL(address, base);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new FetchError('is neither http nor https');
-  if (url.username !== '' || url.password !== '') throw new FetchError('has a name or password in it');
+    throw new FetchError('the URL must begin with http:// or https://');
+  if (url.username !== '' || url.password !== '')
+    throw new FetchError('the URL must not contain a user name or password');
   return url;
 }
 
-function ask(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
-  const lookup = lookupOf(options);
-  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+function request(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  const lookup = checkedLookup(options);
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void =>
-      reject(error instanceof FetchError ? error : new FetchError(describe(error), { cause: error }));
-    // An address in the place of a name is connected to without being looked up.
+    const fail = (error: unknown): void => reject(toFetchError(error));
+    // Node does not call `lookup` for an IP address, so it is checked here.
     const literal = url.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(literal) && !mayConnect(literal, options)) return fail(notPublic());
-    request(url, { agent: false, headers: HEADERS, lookup, signal }, resolve).on('error', fail).end();
+    if (isIP(literal) && !mayConnect(literal, options)) return fail(notPublicError());
+    send(url, { agent: false, headers: HEADERS, lookup, signal }, resolve).on('error', fail).end();
   });
 }
 
-/** Fails unless every address of the name may be connected to: which of them is taken is not ours to say. */
-function lookupOf(options: FetchOptions): LookupFunction {
+/** Returns a look-up function. It fails unless every address of the host is allowed, because Node may use any of them. */
+function checkedLookup(options: FetchOptions): LookupFunction {
   const resolve = options.resolve ?? ((host: string) => resolveName(host, { all: true }));
   return (host, { all }, done) => {
     const check = async (): Promise<readonly LookupAddress[]> => {
       const found = await resolve(host);
-      if (found.length === 0) throw new FetchError(`${host} has no address`);
-      if (!found.every(({ address }) => mayConnect(address, options))) throw notPublic();
+      if (found.length === 0) throw new FetchError(`host ${host} has no address`);
+      if (!found.every(({ address }) => mayConnect(address, options))) throw notPublicError();
       return found;
     };
     check().then(
@@ -108,37 +113,43 @@ function lookupOf(options: FetchOptions): LookupFunction {
 
 const mayConnect = (address: string, options: FetchOptions): boolean =>
   options.allow_private || (options.is_public ?? isPublicAddress)(address);
-const notPublic = (): FetchError => new FetchError('leads to an address that is not public');
+const notPublicError = (): FetchError =>
+  new FetchError('the address is not public; use --allow-private-images to fetch it');
 
-async function* bytesOf(
+async function* readBytes(
   response: IncomingMessage,
   size_bytes_max: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const tooLarge = (): FetchError => new FetchError(`is larger than ${size_bytes_max} bytes`);
-  if (Number(response.headers['content-length'] ?? 0) > size_bytes_max) throw tooLarge();
+  const tooLargeError = (): FetchError => new FetchError(`larger than ${size_bytes_max} bytes`);
+  if (Number(response.headers['content-length'] ?? 0) > size_bytes_max) throw tooLargeError();
   let size_bytes = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size_bytes += chunk.length;
-      if (size_bytes > size_bytes_max) throw tooLarge();
+      if (size_bytes > size_bytes_max) throw tooLargeError();
       yield chunk;
     }
   } catch (error) {
-    throw error instanceof FetchError ? error : new FetchError(describe(error), { cause: error });
+    throw toFetchError(error);
   }
-  if (signal.aborted) throw new FetchError('was stopped');
+  if (signal.aborted) throw new FetchError('the download was aborted');
 }
 
-function describe(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return `cannot be reached (${code ?? message})`;
+/** Codes of errors of this machine: no file descriptor, memory or port is left. A later fetch may succeed. */
+const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
+
+/** Converts an error with a code, that is, of the network or TLS, to a `FetchError`. Returns other errors unchanged. */
+function toFetchError(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof FetchError || code === undefined || LOCAL_CODES.has(code)) return error;
+  return new FetchError(`the server cannot be reached (${code})`, { cause: error });
 }
 
-/** What is given to hosts (RFC 4291 §2.4); addresses that stand for IPv4 ones (NAT64, mapped) lie outside. */
+/** Global unicast addresses (RFC 4291 §2.4). Excludes addresses that contain an IPv4 address (NAT64, IPv4-mapped). */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/** Returns whether an address, as text, is one on the public internet, by IANA's registries of special addresses. */
+/** Returns whether an IP address is on the public internet, by the IANA registries of special-purpose addresses. */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0 || text.includes('%')) return false;
   const address = ipaddr.parse(text);

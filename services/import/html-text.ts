@@ -1,6 +1,6 @@
 import sanitizeHtml from 'sanitize-html';
 
-/** Elements that stand on lines of their own; every other tag is only a gap between words where it needs one. */
+/** Elements that start a new line. */
 const BLOCKS = [
   ...['address', 'article', 'aside', 'blockquote', 'dd', 'div', 'dl', 'dt', 'figure', 'footer', 'form'],
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'li', 'main', 'nav', 'ol', 'p', 'pre', 'section'],
@@ -9,20 +9,20 @@ const BLOCKS = [
 const BREAKS = [...BLOCKS, 'br'];
 const GAPS = ['td', 'th'];
 
-/** The entities that sanitize-html leaves in text; all others it has decoded. */
+/** The only entities in the output of sanitize-html, which decodes all other entities. */
 const ENTITIES: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&amp;': '&' };
 
 /**
- * The words of an HTML text: entities decoded, blocks and `<br>` to newlines, other tags gone, scripts and styles gone
- * with what is in them, runs of white space to one space. At most `length_max` UTF-16 units.
+ * Converts HTML to plain text: decodes entities, turns block elements and `<br>` into newlines, removes other tags, and
+ * removes scripts and styles with their content. Collapses white space. Returns at most `length_max` UTF-16 units.
  */
 export function htmlToText(html: string, length_max = 10_000): string {
-  // What comes out has only bare tags of the list and escaped text, so that the patterns below are safe.
-  const bare = sanitizeHtml(html.replace(/\s+/g, ' '), {
+  // `reduced` contains only the allowed tags, without attributes, and escaped text. The patterns below rely on this.
+  const reduced = sanitizeHtml(html.replace(/\s+/g, ' '), {
     allowedTags: [...BREAKS, ...GAPS],
     allowedAttributes: {},
   });
-  const text = bare
+  const text = reduced
     .replace(/<\/?(?:td|th)>/g, ' ')
     .replace(/<[^>]*>/g, '\n')
     .replace(/&(?:lt|gt|quot|amp);/g, (entity) => ENTITIES[entity]!)
@@ -33,7 +33,7 @@ export function htmlToText(html: string, length_max = 10_000): string {
   return cut(text, length_max);
 }
 
-/** Never through the middle of a character that takes two units. */
+/** Cuts a text without splitting a surrogate pair. */
 function cut(text: string, length_max: number): string {
   const short = text.slice(0, length_max);
   return /[\uD800-\uDBFF]$/.test(short) && text.length > length_max ? short.slice(0, -1) : short;

@@ -4,9 +4,12 @@ import { deriveId, type ListingId, type MediaId, type PublicationId } from '../.
 import type { Fields } from './item';
 
 /**
- * Ids follow from the store and what the file calls the thing, whatever the format, so that the same import again
- * finds what it wrote. What a merchant deleted since stays deleted: the import goes on under the next `generation`,
- * counted from 1.
+ * The fields of a store that are part of every derived id. An id is derived from these fields, the name of the item in
+ * the file, and a generation. The format of the file is not part of it, so a repeated import finds the same resources in
+ * any format.
+ *
+ * The generation starts at 1. The id of a deleted resource cannot be used again, so the import then tries the next
+ * generation.
  */
 export type StoreIdentity = Pick<Store, 'id' | 'created_at'>;
 
@@ -18,12 +21,12 @@ export function publicationIdOf(
   return derive(store, 'publication', external_id, generation);
 }
 
-/** One listing per name, in whatever case it is written. */
+/** Returns the id of the listing with this name. The case of the name has no effect. */
 export function listingIdOf(store: StoreIdentity, name: string, generation: number): ListingId {
   return derive(store, 'listing', listingKey(name), generation);
 }
 
-/** One media per address, whichever publications show it. */
+/** Returns the id of the media for an image URL. Several publications with this URL share the media. */
 export function mediaIdOf(store: StoreIdentity, url: string, generation: number): MediaId {
   return derive(store, 'media', url, generation);
 }
@@ -31,10 +34,10 @@ export function mediaIdOf(store: StoreIdentity, url: string, generation: number)
 export const listingKey = (name: string): string =>
   name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
 
-/** A hash of everything that the review says, in any order of its fields. */
-export function wordsOf(fields: Fields): string {
-  const said = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
-  return hash('sha256', JSON.stringify(said), 'hex');
+/** Returns a hash of the fields of a review. The order of the fields has no effect. */
+export function contentHash(fields: Fields): string {
+  const sorted = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify(sorted), 'hex');
 }
 
 function derive<Id extends PublicationId | ListingId | MediaId>(

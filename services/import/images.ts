@@ -7,35 +7,35 @@ import type { ImageAddress, PublicationItem } from './item';
 import { rejectionReason, type Tally } from './report';
 import type { CatalogWriter } from './writer';
 
-/** Gets the bytes of an address and gives them to `use`; throws `FetchError` where they cannot be had. */
+/** Fetches a URL and streams its bytes to `use`. Throws `FetchError` if that fails. */
 export type FetchImage = <Result>(
   url: string,
   use: (bytes: AsyncIterable<Uint8Array>) => Promise<Result>,
 ) => Promise<Result>;
 
-const FETCHES_AT_ONCE = 4;
-type Fetched =
+const CONCURRENT_FETCHES = 4;
+type FetchResult =
   | { readonly outcome: 'created' | 'unchanged'; readonly media_id: MediaId }
   | { readonly outcome: 'failed'; readonly reason: string };
 
-/** Brings the images of one run's publications in: every address once, whichever publications show it. */
+/** Fetches and uploads the images of an import. Fetches each URL once, even if several publications use it. */
 export class Images {
-  private readonly known = new Map<string, Promise<Fetched>>();
-  private readonly fetches = new Semaphore(FETCHES_AT_ONCE);
+  private readonly by_url = new Map<string, Promise<FetchResult>>();
+  private readonly fetches = new Semaphore(CONCURRENT_FETCHES);
 
   constructor(
     private readonly store: StoreIdentity,
     private readonly writer: CatalogWriter,
-    /** Undefined: none is fetched. */
+    /** If undefined, no image is fetched. */
     private readonly fetch: FetchImage | undefined,
     private readonly tally: Tally,
     private readonly signal: AbortSignal | undefined,
   ) {}
 
-  /** Shows them on the publication. One that cannot be had is reported, and the others are shown. */
-  async take(publication_id: PublicationId, item: PublicationItem): Promise<void> {
+  /** Uploads the images of a publication and attaches them to it. Reports an image that fails, and continues. */
+  async attach(publication_id: PublicationId, item: PublicationItem): Promise<void> {
     const { line, external_id, images } = item;
-    const note = (image: ImageAddress, reason: string) => ({
+    const noteOf = (image: ImageAddress, reason: string) => ({
       line,
       external_id,
       reason: `image ${image.url}: ${reason}`,
@@ -44,36 +44,38 @@ export class Images {
       images.map(async (image, index) => {
         if (this.fetch === undefined || this.signal?.aborted) return null;
         if (index >= PUBLICATION_MEDIA_MAX) {
-          this.tally.warn(note(image, `left out: a publication has at most ${PUBLICATION_MEDIA_MAX}`));
+          this.tally.warn(
+            noteOf(image, `skipped: a publication has at most ${PUBLICATION_MEDIA_MAX} images`),
+          );
           return null;
         }
-        const fetched = await this.once(image, this.fetch);
-        // What was stopped is neither here nor there: the next run gets it.
-        if (fetched.outcome === 'failed' && this.signal?.aborted) return null;
-        if (fetched.outcome === 'failed') this.tally.fail('media', note(image, fetched.reason));
-        else this.tally.count('media', fetched.outcome);
-        return fetched.outcome === 'failed' ? null : fetched.media_id;
+        const result = await this.fetchOnce(image, this.fetch);
+        // A fetch that was aborted is not reported as a failure. The next run repeats it.
+        if (result.outcome === 'failed' && this.signal?.aborted) return null;
+        if (result.outcome === 'failed') this.tally.fail('media', noteOf(image, result.reason));
+        else this.tally.count('media', result.outcome);
+        return result.outcome === 'failed' ? null : result.media_id;
       }),
     );
-    const there = media_ids.filter((id) => id !== null);
-    if (there.length > 0) await this.writer.showMedia(publication_id, [...new Set(there)]);
-    const told = images.map((image, index) => ({ ...image, media_id: media_ids[index]! }));
-    this.tally.keepImages(line, { publication_id, external_id, images: told });
+    const uploaded = media_ids.filter((id) => id !== null);
+    if (uploaded.length > 0) await this.writer.attachMedia(publication_id, [...new Set(uploaded)]);
+    const reported = images.map((image, index) => ({ ...image, media_id: media_ids[index]! }));
+    this.tally.addImages(line, { publication_id, external_id, images: reported });
   }
 
-  private async once(image: ImageAddress, fetch: FetchImage): Promise<Fetched> {
-    const earlier = this.known.get(image.url);
+  private async fetchOnce(image: ImageAddress, fetch: FetchImage): Promise<FetchResult> {
+    const earlier = this.by_url.get(image.url);
     if (earlier) {
-      const fetched = await earlier;
-      return fetched.outcome === 'created' ? { ...fetched, outcome: 'unchanged' } : fetched;
+      const result = await earlier;
+      return result.outcome === 'created' ? { ...result, outcome: 'unchanged' } : result;
     }
     const fetching = this.fetches.run(() => this.upload(image, fetch));
-    this.known.set(image.url, fetching);
+    this.by_url.set(image.url, fetching);
     return fetching;
   }
 
-  /** Under the first generation that was not deleted; what is there already is not fetched. */
-  private async upload({ url, alt }: ImageAddress, fetch: FetchImage): Promise<Fetched> {
+  /** Uploads an image as the first generation that is not deleted (see `StoreIdentity`), unless it exists already. */
+  private async upload({ url, alt }: ImageAddress, fetch: FetchImage): Promise<FetchResult> {
     for (let generation = 1; ; generation++) {
       const media_id = mediaIdOf(this.store, url, generation);
       const presence = await this.writer.media(media_id);

@@ -2,29 +2,30 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 
-/** A row, or a part of one, that was not taken, or was taken otherwise than it says. */
+/** Says why a row or a part of a row failed, or how it was changed by the import. */
 export interface RowNote {
-  /** Counted from 1, the header included; where the row begins. */
+  /** The first line of the row, counted from 1 including the header. */
   readonly line: number;
-  /** The handle or external id of what the row is about, where it has one. */
+  /** The handle or external id of the item, if the row has one. */
   readonly external_id: string | null;
   readonly reason: string;
 }
 
-/** Of an image of a publication: fetched, where that is wanted, and told of in the report. */
+/** The URL of an image of a publication. */
 export interface ImageAddress {
   readonly url: string;
   readonly alt: string | null;
 }
 
 /**
- * What a file says of a publication, a listing or a review, in the words of the interface (decisions §6). A field that
- * is left out is left as it is, or at its default in a new one; `null` clears. Checked by the write side's own rules.
+ * The fields of a publication, listing or review in a file, under the names of the interface (docs/interface.md#writes).
+ * A missing field keeps its value, or gets its default in a new resource. `null` clears a field. The command services
+ * validate the values.
  */
 export type Fields = JsonObject;
 
 export interface ReviewRow {
-  /** The other system's id of the review; without one its own words are what tells it from others. */
+  /** The id of the review in the other system. Without one, the import identifies the review by its content. */
   readonly external_id: string | null;
   readonly fields: Fields;
 }
@@ -32,10 +33,10 @@ export interface ReviewRow {
 export interface PublicationItem {
   readonly kind: 'publication';
   readonly line: number;
-  /** Trimmed; what the publication's id is derived from. */
+  /** Trimmed. The id of the publication is derived from it. */
   readonly external_id: string;
   readonly fields: Fields;
-  /** The listing's name; null: in none; undefined: not said. */
+  /** The name of the listing. Null removes the publication from its listing; undefined keeps it there. */
   readonly listing?: string | null;
   readonly images: readonly ImageAddress[];
   readonly reviews: readonly ReviewRow[];
@@ -50,14 +51,14 @@ export interface ListingItem {
 export interface ReviewItem {
   readonly kind: 'review';
   readonly line: number;
-  /** Which publication: by its id, or by the handle or external id it was imported under. */
+  /** The reviewed publication, by its id, or by the handle or external id that it was imported with. */
   readonly publication: { readonly id: string } | { readonly external_id: string };
   readonly review: ReviewRow;
 }
 
-/** `about` is what was lost with the row; a variant alone is no loss of its publication. */
 export interface FailedRow extends RowNote {
   readonly kind: 'failed';
+  /** What was not imported because of the row. Null if only a part is missing, such as a variant. */
   readonly about: 'listing' | 'publication' | 'review' | null;
 }
 
@@ -65,29 +66,34 @@ export interface Warning extends RowNote {
   readonly kind: 'warning';
 }
 
-/** What the readers of every format give, in the file's order. */
+/** The items that the reader of every format returns, in the order of the file. */
 export type ImportItem = PublicationItem | ListingItem | ReviewItem | FailedRow | Warning;
 
-/** The file as a whole cannot be taken; its text goes to the operator as it is. */
+/** Thrown if the file cannot be imported at all. The command line prints the message unchanged. */
 export class ImportFileError extends Error {
   override readonly name = 'ImportFileError';
 }
 
-/** An opened file. `total` is how many items it has, for progress; null where that is not known. */
+/** An opened import file. */
 export interface ImportFile {
+  /** How many steps `items` has. Null if unknown, for example for a pipe. */
   readonly total: number | null;
-  /** One step of progress each: a product with what was noted of its rows, or a line. */
+  /** Reads the items. Each array is one step of the progress bar: a product with its notes, or a line. */
   items(): AsyncIterable<readonly ImportItem[]>;
 }
 
-/** The same failure as a line for the operator, where the system could not give the file. */
+/** Converts a common error of the operating system into an `ImportFileError`. Returns other errors unchanged. */
 export function fileError(error: unknown, path: string): unknown {
-  const code = (error as NodeJS.ErrnoException).code;
-  const why = { ENOENT: 'no such file', EISDIR: 'is a folder', EACCES: 'may not be read' }[code ?? ''];
-  return why === undefined ? error : new ImportFileError(`${path}: ${why}`);
+  const { code } = error as NodeJS.ErrnoException;
+  const reason = {
+    ENOENT: 'the file does not exist',
+    EISDIR: 'it is a folder',
+    EACCES: 'permission denied',
+  }[code ?? ''];
+  return reason === undefined ? error : new ImportFileError(`Cannot read ${path}: ${reason}.`);
 }
 
-/** Returns what the system knows of the file. Throws `ImportFileError` where it cannot be read. */
+/** Returns the file's metadata. Throws `ImportFileError` if the file cannot be read. */
 export function statFile(path: string): Promise<Stats> {
   return stat(path).catch((error: unknown) => {
     throw fileError(error, path);

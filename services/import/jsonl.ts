@@ -18,81 +18,85 @@ import { parsePrice } from './price';
 
 const EXTERNAL_ID_MAX = 255;
 
-/** One fault ends the reading of a row; its text is the reason that is reported. */
-class RowFault extends Error {}
+/** Thrown at the first error in a row. Its message is the reason in the report. */
+class RowError extends Error {}
 
-/** What a line may say: what the interface takes, but for what an import finds by name or address. */
-const fieldsOf = (schema: { readonly shape: object }, ...others: readonly string[]): string[] =>
-  Object.keys(schema.shape).filter((field) => !others.includes(field));
-const PUBLICATION_FIELDS = fieldsOf(newPublicationSchema, 'store_id', 'listing_id', 'media_ids');
-const LISTING_FIELDS = fieldsOf(newListingBody, 'store_id', 'media_ids');
-const REVIEW_FIELDS = fieldsOf(newReviewSchema, 'publication_id');
+/** Returns the fields of a request body without `excluded`, which the import sets itself. */
+const importedFields = (schema: { readonly shape: object }, ...excluded: readonly string[]): string[] =>
+  Object.keys(schema.shape).filter((field) => !excluded.includes(field));
+const PUBLICATION_FIELDS = importedFields(newPublicationSchema, 'store_id', 'listing_id', 'media_ids');
+const LISTING_FIELDS = importedFields(newListingBody, 'store_id', 'media_ids');
+const REVIEW_FIELDS = importedFields(newReviewSchema, 'publication_id');
 
 /**
- * One line of JSON Lines (docs/import.md): a listing where `listing` is an object, a review where there is a `rating`,
- * and else a publication. Pure. What the fields hold is checked where they are written.
+ * Parses one line of JSON Lines (docs/import.md). The line is a listing if `listing` is an object, a review if it has a
+ * `rating`, and otherwise a publication. Does not validate the values of fields; the command services do that.
  */
 export function parseJsonLine(text: string, line: number, currency: string): ImportItem[] {
   const row = parseObject(text);
-  if (!row) return [failed(line, null, 'publication', 'not a JSON object')];
+  if (!row) return [failedRow(line, null, 'publication', 'expected a JSON object')];
   const about = isObject(row.listing) ? 'listing' : 'rating' in row ? 'review' : 'publication';
   try {
     switch (about) {
       case 'listing':
-        return [listingOf(row, line)];
+        return [parseListing(row, line)];
       case 'review':
-        return [reviewOf(row, line)];
+        return [parseReview(row, line)];
       case 'publication':
-        return publicationOf(row, line, currency);
+        return parsePublication(row, line, currency);
     }
   } catch (error) {
-    if (!(error instanceof RowFault)) throw error;
-    const named = row.external_id ?? row.publication;
-    return [failed(line, typeof named === 'string' ? named : null, about, error.message)];
+    if (!(error instanceof RowError)) throw error;
+    const name = row.external_id ?? row.publication;
+    return [failedRow(line, typeof name === 'string' ? name : null, about, error.message)];
   }
 }
 
-function listingOf(row: JsonObject, line: number): ImportItem {
+function parseListing(row: JsonObject, line: number): ImportItem {
   const { listing, ...others } = row;
-  pick(others, []);
-  return { kind: 'listing', line, fields: pick(listing as JsonObject, LISTING_FIELDS, 'listing.') };
+  checkFields(others, []);
+  return { kind: 'listing', line, fields: checkFields(listing as JsonObject, LISTING_FIELDS, 'listing.') };
 }
 
-function reviewOf(row: JsonObject, line: number): ImportItem {
+function parseReview(row: JsonObject, line: number): ImportItem {
   const { publication_id, publication, ...rest } = row;
-  const review = reviewRow(rest, '');
+  const review = parseReviewRow(rest, '');
   if (publication_id !== undefined && publication_id !== null) {
     if (typeof publication_id !== 'string' || !isUuid(publication_id))
-      throw new RowFault('publication_id: must be a UUID');
+      throw new RowError('publication_id: must be a UUID');
     return { kind: 'review', line, publication: { id: publication_id.toLowerCase() }, review };
   }
-  if (publication === undefined) throw new RowFault('publication: is required, or publication_id');
+  if (publication === undefined) throw new RowError('publication: publication or publication_id is required');
   return {
     kind: 'review',
     line,
-    publication: { external_id: externalId(publication, 'publication') },
+    publication: { external_id: parseExternalId(publication, 'publication') },
     review,
   };
 }
 
-function publicationOf(row: JsonObject, line: number, currency: string): ImportItem[] {
-  const { external_id: given_id, listing, images, reviews, price, ...rest } = row;
-  const external_id = externalId(given_id, 'external_id');
+function parsePublication(row: JsonObject, line: number, currency: string): ImportItem[] {
+  const { external_id: id, listing, images, reviews, price, ...rest } = row;
+  const external_id = parseExternalId(id, 'external_id');
   const faults: FailedRow[] = [];
   const item: ImportItem = {
     kind: 'publication',
     line,
     external_id,
-    fields: { price_currency: currency, ...pick(rest, PUBLICATION_FIELDS), ...priceOf(price, rest) },
-    ...(listing === undefined ? {} : { listing: listingName(listing) }),
-    images: listOf(images, 'images').map(imageOf),
-    reviews: listOf(reviews, 'reviews').flatMap((review, index) => {
+    fields: {
+      price_currency: currency,
+      ...checkFields(rest, PUBLICATION_FIELDS),
+      ...parsePriceFields(price, rest),
+    },
+    ...(listing === undefined ? {} : { listing: parseListingName(listing) }),
+    images: parseArray(images, 'images').map(parseImage),
+    reviews: parseArray(reviews, 'reviews').flatMap((review, index) => {
       try {
-        if (!isObject(review)) throw new RowFault(`reviews[${index}]: must be an object`);
-        return [reviewRow(review, `reviews[${index}].`)];
+        if (!isObject(review)) throw new RowError(`reviews[${index}]: must be an object`);
+        return [parseReviewRow(review, `reviews[${index}].`)];
       } catch (error) {
-        if (!(error instanceof RowFault)) throw error;
-        faults.push(failed(line, external_id, 'review', error.message));
+        if (!(error instanceof RowError)) throw error;
+        faults.push(failedRow(line, external_id, 'review', error.message));
         return [];
       }
     }),
@@ -100,60 +104,62 @@ function publicationOf(row: JsonObject, line: number, currency: string): ImportI
   return [item, ...faults];
 }
 
-function reviewRow(row: JsonObject, path: string): ReviewRow {
+function parseReviewRow(row: JsonObject, path: string): ReviewRow {
   const { external_id, ...fields } = row;
-  const given = external_id !== undefined && external_id !== null;
+  const has_id = external_id !== undefined && external_id !== null;
   return {
-    external_id: given ? externalId(external_id, `${path}external_id`) : null,
-    fields: pick(fields, REVIEW_FIELDS, path),
+    external_id: has_id ? parseExternalId(external_id, `${path}external_id`) : null,
+    fields: checkFields(fields, REVIEW_FIELDS, path),
   };
 }
 
-/** `price` in the major unit, as text or number, or `price_amount` in hundredths: one of the two. */
-function priceOf(price: JsonValue | undefined, rest: JsonObject): JsonObject {
+/** Converts `price`, a string or number in the major unit, to `price_amount`. A row has only one of the two fields. */
+function parsePriceFields(price: JsonValue | undefined, rest: JsonObject): JsonObject {
   if (price === undefined) return {};
-  if (rest.price_amount !== undefined) throw new RowFault('price: either price or price_amount');
+  if (rest.price_amount !== undefined)
+    throw new RowError('price: use either price or price_amount, not both');
   if (typeof price !== 'string' && typeof price !== 'number')
-    throw new RowFault('price: must be a decimal number such as "12.50"');
-  // A number's shortest form is what the file says, for every amount that is allowed.
+    throw new RowError('price: must be a decimal number such as "12.50"');
+  // `JSON.parse` has made a number of it. For every allowed amount, `String` returns its exact decimal digits.
   const parsed = parsePrice(String(price));
-  if (!parsed.ok) throw new RowFault(parsed.reason);
+  if (!parsed.ok) throw new RowError(parsed.reason);
   return { price_amount: parsed.amount };
 }
 
-function externalId(value: JsonValue | undefined, field: string): string {
-  if (value === undefined || value === null) throw new RowFault(`${field}: is required`);
+function parseExternalId(value: JsonValue | undefined, field: string): string {
+  if (value === undefined || value === null) throw new RowError(`${field}: is required`);
   const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string' || text.trim() === '') throw new RowFault(`${field}: must be a text`);
+  if (typeof text !== 'string' || text.trim() === '')
+    throw new RowError(`${field}: must be a string that is not empty`);
   if (text.length > EXTERNAL_ID_MAX)
-    throw new RowFault(`${field}: must be at most ${EXTERNAL_ID_MAX} characters`);
+    throw new RowError(`${field}: must be at most ${EXTERNAL_ID_MAX} characters`);
   return text.trim();
 }
 
-function listingName(value: JsonValue): string | null {
+function parseListingName(value: JsonValue): string | null {
   if (value === null) return null;
   if (typeof value !== 'string' || value.trim() === '')
-    throw new RowFault("listing: must be a listing's name");
+    throw new RowError('listing: must be the name of a listing, or null');
   return value.trim();
 }
 
-function imageOf(value: JsonValue, index: number): ImageAddress {
+function parseImage(value: JsonValue, index: number): ImageAddress {
   if (typeof value === 'string') return { url: value, alt: null };
   if (isObject(value) && typeof value.url === 'string')
     return { url: value.url, alt: typeof value.alt === 'string' ? value.alt : null };
-  throw new RowFault(`images[${index}]: must be an address, or {"url", "alt"}`);
+  throw new RowError(`images[${index}]: must be a URL, or an object with url and alt`);
 }
 
-function listOf(value: JsonValue | undefined, field: string): JsonValue[] {
+function parseArray(value: JsonValue | undefined, field: string): JsonValue[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new RowFault(`${field}: must be an array`);
+  if (!Array.isArray(value)) throw new RowError(`${field}: must be an array`);
   return value;
 }
 
-/** An unknown field is a fault: a misspelt one would be lost in silence. */
-function pick(row: JsonObject, known: readonly string[], path = ''): JsonObject {
-  const unknown = Object.keys(row).find((field) => !known.includes(field));
-  if (unknown !== undefined) throw new RowFault(`${path}${unknown}: is no field of this kind of line`);
+/** Returns `row`. Throws `RowError` on an unknown field, because a misspelt field would otherwise be lost unnoticed. */
+function checkFields(row: JsonObject, allowed: readonly string[], path = ''): JsonObject {
+  const unknown = Object.keys(row).find((field) => !allowed.includes(field));
+  if (unknown !== undefined) throw new RowError(`${path}${unknown}: unknown field`);
   return row;
 }
 
@@ -170,7 +176,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function failed(
+function failedRow(
   line: number,
   external_id: string | null,
   about: FailedRow['about'],
@@ -180,37 +186,38 @@ function failed(
 }
 
 /**
- * A file of JSON Lines, or a pipe of them. A file is read once before for the number of its lines.
- * Throws `ImportFileError` where it cannot be read or is empty.
+ * Opens a JSON Lines file or pipe. Reads a file once in advance to count its lines.
+ * Throws `ImportFileError` if it cannot be read or is empty.
  */
 export async function openJsonlFile(path: string, currency: string): Promise<ImportFile> {
   const found = await statFile(path);
   if (!found.isFile()) return { total: null, items: () => readItems(path, currency) };
   let total = 0;
   for await (const _line of readLines(path)) total++;
-  if (total === 0) throw new ImportFileError(`${path} is empty`);
+  if (total === 0) throw new ImportFileError(`The file ${path} is empty.`);
   return { total, items: () => readItems(path, currency) };
 }
 
 async function* readItems(path: string, currency: string): AsyncGenerator<ImportItem[]> {
   for await (const { line, text } of readLines(path)) {
     yield text === undefined
-      ? [{ kind: 'failed', line, external_id: null, about: 'publication', reason: 'not UTF-8 text' }]
+      ? [{ kind: 'failed', line, external_id: null, about: 'publication', reason: 'expected UTF-8 text' }]
       : parseJsonLine(text, line, currency);
   }
 }
 
-/** Beyond what any row needs; keeps a file that has no lines from filling the memory. */
+/** More than any row needs. Bounds the memory for a file without line breaks. */
 const LINE_BYTES_MAX = 4_000_000;
 const NEWLINE = 0x0a;
 
-/** A line's text without its end, or undefined where it is not UTF-8. `line` counts from 1. */
 interface Line {
+  /** Counted from 1. */
   readonly line: number;
+  /** The text without the line break. Undefined if it is not UTF-8. */
   readonly text: string | undefined;
 }
 
-/** Every line that is not blank, in order. Throws `ImportFileError` where the file cannot be read. */
+/** Reads every line that is not blank, in order. Throws `ImportFileError` if the file cannot be read. */
 async function* readLines(path: string): AsyncGenerator<Line> {
   let line = 0;
   let rest: Buffer = Buffer.alloc(0);
@@ -219,23 +226,25 @@ async function* readLines(path: string): AsyncGenerator<Line> {
       rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
       let start = 0;
       for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, start)) {
-        yield* textOf(rest.subarray(start, end), ++line);
+        yield* decodeLine(rest.subarray(start, end), ++line);
         start = end + 1;
       }
       rest = rest.subarray(start);
       if (rest.length > LINE_BYTES_MAX)
-        throw new ImportFileError(`${path}: line ${line + 1} is longer than ${LINE_BYTES_MAX / 1e6} MB`);
+        throw new ImportFileError(
+          `Line ${line + 1} of ${path} is longer than ${LINE_BYTES_MAX / 1e6} MB. Is it JSON Lines?`,
+        );
     }
   } catch (error) {
     throw fileError(error, path);
   }
-  yield* textOf(rest, line + 1);
+  yield* decodeLine(rest, line + 1);
 }
 
-function* textOf(bytes: Buffer, line: number): Generator<Line> {
+function* decodeLine(bytes: Buffer, line: number): Generator<Line> {
   let text: string;
   try {
-    // Takes a byte order mark off by itself.
+    // Removes a byte order mark.
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     yield { line, text: undefined };

@@ -8,10 +8,10 @@ import type { Fields } from './item';
 import type { Tally } from './report';
 import type { CatalogWriter } from './writer';
 
-/** A listing of the store with that name which no import has made; asked where an import would make one. */
+/** Finds a listing with this name that the merchant created. Called before an import creates a listing. */
 export type FindListing = (name: string) => Promise<ListingId | undefined>;
 
-/** The listings that an import names: each is looked for or made once, however many rows name it at the same time. */
+/** The listings that an import refers to. Finds or creates each listing once, even if many rows name it concurrently. */
 export class Listings {
   private readonly resolved = new Map<string, Promise<ListingId>>();
 
@@ -22,9 +22,9 @@ export class Listings {
     private readonly tally: Tally,
   ) {}
 
-  /** The listing of that name; made, with nothing but the name, where there is none. */
-  named(name: string): Promise<ListingId> {
-    return this.once(name, async () => {
+  /** Returns the listing with this name. Creates it, with only the name, if it does not exist. */
+  findOrCreate(name: string): Promise<ListingId> {
+    return this.resolveOnce(name, async () => {
       const found = await this.find(name);
       if (!found.present) await this.put(found.id, { name });
       else this.tally.count('listings', 'unchanged');
@@ -32,53 +32,57 @@ export class Listings {
     });
   }
 
-  /** A row that describes a listing. One after a row that named it adds to it. */
-  async describe(fields: Fields & { name: string }): Promise<void> {
+  /** Writes the listing of a row. If an earlier row of the file has used the same name, updates that listing. */
+  async write(fields: Fields & { name: string }): Promise<void> {
     const earlier = this.resolved.get(listingKey(fields.name));
     if (earlier) {
-      await this.put(await earlier, fields, 'again');
+      await this.put(await earlier, fields, 'repeated');
       return;
     }
-    await this.once(fields.name, async () => {
+    await this.resolveOnce(fields.name, async () => {
       const { id } = await this.find(fields.name);
       await this.put(id, fields);
       return id;
     });
   }
 
-  /** A failure is not kept: it is the row's, and the next row may name it rightly. */
-  private once(name: string, resolve: () => Promise<ListingId>): Promise<ListingId> {
+  /** Calls `resolve` once per name. Does not cache a failure, because only the row that caused it fails. */
+  private resolveOnce(name: string, resolve: () => Promise<ListingId>): Promise<ListingId> {
     const key = listingKey(name);
-    const known = this.resolved.get(key);
-    if (known) return known;
+    const earlier = this.resolved.get(key);
+    if (earlier) return earlier;
     const resolving = resolve();
     this.resolved.set(key, resolving);
     resolving.catch(() => this.resolved.delete(key));
     return resolving;
   }
 
-  /** The first generation that was not deleted; where that is not there yet, a listing that goes by the same name. */
+  /**
+   * Returns the listing for a name: the one that an import has created, or else one that the merchant has created with
+   * this name. Without either, returns the id for a new listing (the first generation that is not deleted).
+   */
   private async find(name: string): Promise<{ id: ListingId; present: boolean }> {
     for (let generation = 1; ; generation++) {
       const id = listingIdOf(this.store, name, generation);
       const presence = await this.writer.listing(id);
       if (presence === 'present') return { id, present: true };
       if (presence === 'deleted') continue;
-      const other = await this.findListing(name);
-      const usable = other !== undefined && (await this.writer.listing(other)) === 'present';
-      return usable ? { id: other, present: true } : { id, present: false };
+      const by_merchant = await this.findListing(name);
+      const usable = by_merchant !== undefined && (await this.writer.listing(by_merchant)) === 'present';
+      return usable ? { id: by_merchant, present: true } : { id, present: false };
     }
   }
 
-  private async put(id: ListingId, fields: Fields, times: 'first' | 'again' = 'first'): Promise<void> {
+  /** Creates or updates a listing. Counts it once: a repeated mention only counts if it changes the listing. */
+  private async put(id: ListingId, fields: Fields, mention: 'first' | 'repeated' = 'first'): Promise<void> {
     const outcome = await this.writer.putListing(id, newListing(fields));
     if (outcome === 'deleted')
-      throw new CatalogError('lost_race', { message: 'the listing was deleted meanwhile' });
-    if (times === 'first' || outcome !== 'unchanged') this.tally.count('listings', outcome);
+      throw new CatalogError('lost_race', { message: 'the listing was deleted during the import' });
+    if (mention === 'first' || outcome !== 'unchanged') this.tally.count('listings', outcome);
   }
 }
 
-/** Its faults are told as the row's, in which the listing is a part. */
+/** Validates the fields. Prefixes each fault with `listing.`, because the row contains the listing as an object. */
 function newListing(fields: Fields): NewListing {
   try {
     return parseBody(newListingBody, fields);

@@ -1,6 +1,6 @@
 /**
- * Runs `work` for each item, at most `limit` at once and started in order, so that writes share the log's commits.
- * After the first failure nothing more is started; it is thrown when what runs has ended.
+ * Runs `work` for each item, in order and at most `limit` concurrently. Concurrent writes can share a commit of the log.
+ * After the first failure or an abort it starts no more items, waits for the running ones, and rethrows the failure.
  */
 export async function runPool<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
@@ -13,12 +13,12 @@ export async function runPool<Item>(
   try {
     for await (const item of items) {
       if (failure || signal?.aborted) break;
-      const one: Promise<void> = work(item)
+      const started: Promise<void> = work(item)
         .catch((error: unknown) => {
           failure ??= { error };
         })
-        .finally(() => running.delete(one));
-      running.add(one);
+        .finally(() => running.delete(started));
+      running.add(started);
       if (running.size >= limit) await Promise.race(running);
     }
   } finally {

@@ -1,6 +1,6 @@
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 
-/** A price in hundredths, or why the text is none. */
+/** A price in hundredths of the currency unit, or the reason why the text is not a price. */
 export type ParsedPrice =
   | { readonly ok: true; readonly amount: number }
   | { readonly ok: false; readonly reason: string };
@@ -9,26 +9,29 @@ export type ParsedPrice =
 const DECIMAL = /^(?=[.\d])(\d*)(?:\.(\d*))?$/;
 
 /**
- * A decimal text to hundredths, digit by digit, so that no amount passes through a binary fraction. Every currency is
- * in hundredths, those without a minor unit included (decisions §1): `500` yen are 50000.
+ * Parses a decimal text to hundredths. Works on the digits, because a binary fraction would round some amounts. Every
+ * currency uses hundredths, also one without a minor unit (docs/interface.md#money): `500` yen are 50000.
  */
 export function parsePrice(text: string): ParsedPrice {
   const trimmed = text.trim();
-  const refuse = (why: string): ParsedPrice => ({ ok: false, reason: `price "${shorten(trimmed)}" ${why}` });
-  if (trimmed.startsWith('-')) return refuse('is negative');
+  const reject = (reason: string): ParsedPrice => ({
+    ok: false,
+    reason: `price "${shorten(trimmed)}": ${reason}`,
+  });
+  if (trimmed.startsWith('-')) return reject('must not be negative');
   const parts = DECIMAL.exec(trimmed);
-  if (!parts || trimmed === '.') return refuse('is no decimal number such as 12.50');
+  if (!parts || trimmed === '.') return reject('must be a decimal number such as 12.50');
   const whole = parts[1]!.replace(/^0+/, '');
   const fraction = (parts[2] ?? '').replace(/0+$/, '');
-  if (fraction.length > 2) return refuse('has more than two decimals');
-  // Longer than the largest amount's digits: refused before it becomes a number that cannot hold it.
+  if (fraction.length > 2) return reject('must have at most two decimals');
+  // A number represents at most 15 digits exactly. An amount with more digits is above the maximum anyway.
   const digits = whole + fraction.padEnd(2, '0');
   const amount = digits.length > 15 ? Number.POSITIVE_INFINITY : Number(digits);
-  if (amount > PRICE_AMOUNT_MAX) return refuse(`is above ${formatPrice(PRICE_AMOUNT_MAX)}`);
+  if (amount > PRICE_AMOUNT_MAX) return reject(`must be at most ${formatPrice(PRICE_AMOUNT_MAX)}`);
   return { ok: true, amount };
 }
 
-/** `1250` → `12.50`. */
+/** Formats hundredths, for example `1250` as `12.50`. */
 export function formatPrice(amount: number): string {
   const digits = String(amount).padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;

@@ -7,36 +7,36 @@ export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
 export type Kind = (typeof KINDS)[number];
 export type Count = 'created' | 'updated' | 'unchanged' | 'failed';
 
-/** `media_id` is null where it was not fetched, or could not be. */
 export interface ReportedImage extends ImageAddress {
+  /** Null if the image was not fetched or the fetch failed. */
   readonly media_id: MediaId | null;
 }
 
-/** The images of one publication that was taken. */
+/** The images of a publication that was imported. */
 export interface PublicationImages {
   readonly publication_id: string;
   readonly external_id: string;
   readonly images: readonly ReportedImage[];
 }
 
-/** What an import came to; the document that `--json` prints. With `dry_run`, what it would come to. */
+/** The result of an import, or with `dry_run` its expected result. `--json` prints this document. */
 export interface ImportReport {
   readonly dry_run: boolean;
-  /** False where it was stopped in the middle; the same import again completes it. */
+  /** False if the import was stopped. Repeating the import completes it. */
   readonly complete: boolean;
   readonly listings: Readonly<Record<Count, number>>;
   readonly publications: Readonly<Record<Count, number>>;
   readonly reviews: Readonly<Record<Count, number>>;
-  /** Images that were fetched; one on several publications was created for the first. */
+  /** Counts images. An image that several publications use is `created` for the first and `unchanged` for the rest. */
   readonly media: Readonly<Record<Count, number>>;
-  /** Rows that were not taken, by line. */
+  /** Rows, or parts of rows, that were not imported, sorted by line. */
   readonly failed: readonly RowNote[];
-  /** Rows that were taken otherwise than they say, by line. */
+  /** Rows that were imported with changes, sorted by line. */
   readonly warnings: readonly RowNote[];
   readonly images: readonly PublicationImages[];
 }
 
-/** Gathers a report while an import runs. */
+/** Collects the report while an import runs. */
 export class Tally {
   private readonly counts = Object.fromEntries(
     KINDS.map((kind) => [kind, { created: 0, updated: 0, unchanged: 0, failed: 0 }]),
@@ -49,7 +49,7 @@ export class Tally {
     this.counts[kind][outcome]++;
   }
 
-  /** `kind` is what is lost with the row; null where the row is only a part of something. */
+  /** Adds a failed row. `kind` is the kind of the item that is missing, null if only a part of an item is missing. */
   fail(kind: Kind | null, { line, external_id, reason }: RowNote): void {
     if (kind) this.count(kind, 'failed');
     this.failed.push({ line, external_id, reason });
@@ -59,8 +59,8 @@ export class Tally {
     this.warnings.push({ line, external_id, reason });
   }
 
-  keepImages(line: number, kept: PublicationImages): void {
-    if (kept.images.length > 0) this.images.push({ line, ...kept });
+  addImages(line: number, publication: PublicationImages): void {
+    if (publication.images.length > 0) this.images.push({ line, ...publication });
   }
 
   report(options: { dry_run: boolean; complete: boolean }): ImportReport {
@@ -70,36 +70,35 @@ export class Tally {
       ...this.counts,
       failed: this.failed.toSorted(byLine),
       warnings: this.warnings.toSorted(byLine),
-      images: this.images.toSorted(byLine).map(({ line: _line, ...kept }) => kept),
+      images: this.images.toSorted(byLine).map(({ line: _line, ...publication }) => publication),
     };
   }
 }
 
-/** How much was taken, written anew or there already. */
-export function takenOf(report: ImportReport): number {
+/** Returns the number of created, updated and unchanged items. */
+export function importedCount(report: ImportReport): number {
   return KINDS.reduce((sum, kind) => {
     const { created, updated, unchanged } = report[kind];
     return sum + created + updated + unchanged;
   }, 0);
 }
 
-/** Failures that are not the row's: the import cannot go on. */
-const NOT_THE_ROW = new Set(['unavailable', 'database_timeout', 'internal']);
+/** Failures that are not caused by the row. They end the import. */
+const NOT_CAUSED_BY_ROW = new Set(['unavailable', 'database_timeout', 'internal']);
 
-/** Why the write side refused a row, in one line; undefined where the failure is not the row's. */
+/** Returns in one line why a command rejected a row. Returns undefined if the row did not cause the error. */
 export function rejectionReason(error: unknown): string | undefined {
-  if (!(error instanceof CatalogError) || NOT_THE_ROW.has(error.condition)) return undefined;
+  if (!(error instanceof CatalogError) || NOT_CAUSED_BY_ROW.has(error.condition)) return undefined;
   return describeRejection(error);
 }
 
-/** Every fault by its field, or else what the condition means. */
+/** Describes a `CatalogError` in one line: all faults with their fields, or else the message of its condition. */
 export function describeRejection(error: CatalogError): string {
   if (error.faults.length > 0)
-    return error.faults.map(({ field, constraint }) => `${field}: ${wording(constraint)}`).join('; ');
+    return error.faults.map(({ field, constraint }) => `${field}: ${faultText(constraint)}`).join('; ');
   return error.message || errorCatalogue[error.condition].message;
 }
 
-/** A constraint says what the value should have been. */
-function wording(constraint: string): string {
+function faultText(constraint: string): string {
   return constraint === 'required' ? 'is required' : `must be ${constraint}`;
 }

@@ -3,7 +3,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication';
 import { newReviewSchema } from '../command/review';
-import { publicationIdOf, type StoreIdentity, wordsOf } from './identity';
+import { contentHash, publicationIdOf, type StoreIdentity } from './identity';
 import { type FetchImage, Images } from './images';
 import type {
   ImportFile,
@@ -19,7 +19,7 @@ import { runPool } from './pool';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
 import type { CatalogWriter, Outcome } from './writer';
 
-/** Enough writes at once that one commit of the log serves many of them. */
+/** Rows that are written concurrently, so that many of them share one commit of the log. */
 const CONCURRENCY = 32;
 
 export interface ImportRun {
@@ -27,30 +27,29 @@ export interface ImportRun {
   readonly writer: CatalogWriter;
   readonly findListing: FindListing;
   readonly dry_run: boolean;
-  /** How images are had; left out: they are only told of. Never called in a dry run. */
+  /** Fetches images. If it is missing, images are only listed in the report. Not called in a dry run. */
   readonly fetch?: FetchImage;
-  /** Kinds that this file may hold; a row of another is refused. */
+  /** The kinds of items that the file may contain; default all. Other rows fail. */
   readonly kinds?: readonly ImportItem['kind'][];
   /** Called after each step of the file. */
   readonly on_progress?: (done: number) => void;
-  /** Aborted: no further row is started, and the report says `complete: false`. */
+  /** When it aborts, no further row is started, and the report has `complete: false`. */
   readonly signal?: AbortSignal;
 }
 
-/** What one run holds in common for its rows. */
+/** The state that all rows of an import share. */
 interface RunState extends ImportRun {
   readonly tally: Tally;
   readonly listings: Listings;
   readonly reviews: Reviews;
   readonly images: Images;
-  /** Every publication of the file by its external id; undefined where it was not taken. */
+  /** The publications of the file by external id. The id resolves to undefined if the publication failed. */
   readonly publications: Map<string, { line: number; id: Promise<PublicationId | undefined> }>;
 }
 
 /**
- * The one loop that writes, whatever the format. A row that the write side refuses is reported and the others are
- * taken; anything else that fails (the log cannot be reached) ends the run with that error, and the same import again
- * completes it.
+ * Writes the items of a file in any format into a store. Reports a row that a command rejects, and continues.
+ * Throws other errors, for example if the log cannot be reached. Repeating the import then completes it.
  */
 export async function runImport(file: ImportFile, run: ImportRun): Promise<ImportReport> {
   const tally = new Tally();
@@ -64,7 +63,7 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
     file.items(),
     CONCURRENCY,
     async (items) => {
-      for (const item of items) await takeItem(state, item);
+      for (const item of items) await importItem(state, item);
       run.on_progress?.(++done);
     },
     run.signal,
@@ -72,46 +71,46 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   return tally.report({ dry_run: run.dry_run, complete: run.signal?.aborted !== true });
 }
 
-async function takeItem(state: RunState, item: ImportItem): Promise<void> {
+async function importItem(state: RunState, item: ImportItem): Promise<void> {
   if (item.kind === 'warning') return state.tally.warn(item);
-  if (item.kind === 'failed') return state.tally.fail(item.about && kindOf[item.about], item);
+  if (item.kind === 'failed') return state.tally.fail(item.about && KIND_OF[item.about], item);
   if (state.kinds && !state.kinds.includes(item.kind))
-    return state.tally.fail(null, noteOf(item, `a ${item.kind} is not imported by this command`));
+    return state.tally.fail(null, noteOf(item, `this command does not import a ${item.kind}`));
   switch (item.kind) {
     case 'publication':
-      return takePublication(state, item);
+      return importPublication(state, item);
     case 'listing':
-      return takeListing(state, item);
+      return importListing(state, item);
     case 'review':
-      return takeReview(state, item);
+      return importReview(state, item);
   }
 }
 
-const kindOf = { listing: 'listings', publication: 'publications', review: 'reviews' } as const;
+const KIND_OF = { listing: 'listings', publication: 'publications', review: 'reviews' } as const;
 
-async function takePublication(state: RunState, item: PublicationItem): Promise<void> {
+async function importPublication(state: RunState, item: PublicationItem): Promise<void> {
   const earlier = state.publications.get(item.external_id);
   if (earlier) {
-    state.tally.fail('publications', noteOf(item, `the same as in line ${earlier.line}`));
+    state.tally.fail('publications', noteOf(item, `duplicate of line ${earlier.line}`));
     return;
   }
-  const writing = attempt(state, 'publications', item, () => writePublication(state, item));
+  const writing = reportRejection(state, 'publications', item, () => writePublication(state, item));
   state.publications.set(item.external_id, { line: item.line, id: writing });
   const id = await writing;
-  if (id !== undefined) await state.images.take(id, item);
+  if (id !== undefined) await state.images.attach(id, item);
   for (const [index, review] of item.reviews.entries()) {
     const note = (error: unknown): RowNote => noteOf(item, `reviews[${index}]: ${reasonOf(error)}`);
-    if (id === undefined) state.tally.fail('reviews', note('its publication was not taken'));
-    else await attempt(state, 'reviews', item, () => state.reviews.post(id, review), note);
+    if (id === undefined) state.tally.fail('reviews', note('the publication was not imported'));
+    else await reportRejection(state, 'reviews', item, () => state.reviews.post(id, review), note);
   }
 }
 
-/** Checked before its listing is made: what is refused leaves no empty listing behind. */
+/** Validates the fields before it creates the listing, so that a rejected row leaves no empty listing. */
 async function writePublication(state: RunState, item: PublicationItem): Promise<PublicationId> {
   parseBody(newPublicationSchema, item.fields);
   const listing =
     typeof item.listing === 'string'
-      ? { listing_id: await state.listings.named(item.listing) }
+      ? { listing_id: await state.listings.findOrCreate(item.listing) }
       : item.listing === null
         ? { listing_id: null }
         : {};
@@ -125,35 +124,38 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
   }
 }
 
-async function takeListing(state: RunState, item: ListingItem): Promise<void> {
-  await attempt(state, 'listings', item, async () => {
+async function importListing(state: RunState, item: ListingItem): Promise<void> {
+  await reportRejection(state, 'listings', item, async () => {
     const { name } = item.fields;
     if (typeof name !== 'string')
       throw CatalogError.ofFaults([
         { condition: 'field_required', field: 'listing.name', constraint: 'required' },
       ]);
-    await state.listings.describe({ ...item.fields, name });
+    await state.listings.write({ ...item.fields, name });
   });
 }
 
-async function takeReview(state: RunState, item: ReviewItem): Promise<void> {
-  await attempt(state, 'reviews', item, async () => {
-    const id = await publicationOf(state, item);
+async function importReview(state: RunState, item: ReviewItem): Promise<void> {
+  await reportRejection(state, 'reviews', item, async () => {
+    const id = await findReviewedPublication(state, item);
     if (id === undefined) throw new CatalogError('publication_not_found');
     await state.reviews.post(id, item.review);
   });
 }
 
-/** By its id, or by what it was imported as: in this file, above the review, or ever before. */
-async function publicationOf(state: RunState, item: ReviewItem): Promise<PublicationId | undefined> {
+/** Finds the publication of a review: by id, among the earlier lines of this file, or among earlier imports. */
+async function findReviewedPublication(
+  state: RunState,
+  item: ReviewItem,
+): Promise<PublicationId | undefined> {
   const { writer, store } = state;
   if ('id' in item.publication) {
     const id = item.publication.id as PublicationId;
     return (await writer.publication(id)) === 'present' ? id : undefined;
   }
   const { external_id } = item.publication;
-  const ofThisFile = state.publications.get(external_id);
-  if (ofThisFile) return ofThisFile.id;
+  const in_this_file = state.publications.get(external_id);
+  if (in_this_file) return in_this_file.id;
   for (let generation = 1; ; generation++) {
     const id = publicationIdOf(store, external_id, generation);
     const presence = await writer.publication(id);
@@ -161,8 +163,8 @@ async function publicationOf(state: RunState, item: ReviewItem): Promise<Publica
   }
 }
 
-/** What is refused is reported; any other failure is thrown and ends the run. */
-async function attempt<Result>(
+/** Runs `write`. Reports a rejection and returns undefined. Rethrows any other error, which ends the import. */
+async function reportRejection<Result>(
   state: RunState,
   kind: Kind,
   item: PublicationItem | ListingItem | ReviewItem,
@@ -197,8 +199,8 @@ function nameOf(item: PublicationItem | ListingItem | ReviewItem): string | null
 }
 
 /**
- * The reviews of an import. One without an id of its own is known by its words; those of one publication that say
- * exactly the same are told apart by their number.
+ * The reviews of an import. A review without an external id is identified by its content. If a publication has several
+ * reviews with the same content, the second and later ones also get their number.
  */
 class Reviews {
   private readonly repetitions = new Map<string, number>();
@@ -208,19 +210,20 @@ class Reviews {
     private readonly tally: Tally,
   ) {}
 
-  /** Throws `CatalogError` where the review is refused. */
+  /** Posts a review. Throws `CatalogError` if it is rejected. */
   async post(publication_id: PublicationId, row: ReviewRow): Promise<void> {
     const input = parseBody(newReviewSchema, { ...row.fields, publication_id });
-    const external_id = row.external_id ?? this.repetitionOf(publication_id, row);
+    const external_id = row.external_id ?? this.repetitionId(publication_id, row);
     this.tally.count('reviews', await this.writer.postReview(input, external_id));
   }
 
-  /** An id for the second and every further review of the same words; undefined for the first. */
-  private repetitionOf(publication_id: PublicationId, row: ReviewRow): string | undefined {
-    const words = wordsOf(row.fields);
-    const counted = `${publication_id} ${words}`;
-    const repetition = (this.repetitions.get(counted) ?? 0) + 1;
-    this.repetitions.set(counted, repetition);
-    return repetition === 1 ? undefined : `words ${words} ${repetition}`;
+  /** Returns an external id for the second and each further review with the same content, undefined for the first. */
+  private repetitionId(publication_id: PublicationId, row: ReviewRow): string | undefined {
+    const content = contentHash(row.fields);
+    const key = `${publication_id} ${content}`;
+    const repetition = (this.repetitions.get(key) ?? 0) + 1;
+    this.repetitions.set(key, repetition);
+    // The review's id is derived from this text. Another text would duplicate reviews that are already imported.
+    return repetition === 1 ? undefined : `words ${content} ${repetition}`;
   }
 }

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
 import { fileError, ImportFileError } from './item';
 
-/** What is read of a product export, and every name that Shopify gave the column over the years. */
+/** The columns that an import reads, each with the names that Shopify has given it over the years. */
 const COLUMNS = {
   handle: ['Handle', 'URL handle'],
   title: ['Title'],
@@ -25,27 +25,28 @@ const COLUMNS = {
 type Column = keyof typeof COLUMNS;
 const REQUIRED: readonly Column[] = ['handle', 'title', 'price'];
 
-/** What spreadsheets and editors leave behind (vertical tabs, form feeds); no text of the service may hold it. */
+/** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 const LINE_END = /\r\n?/g;
 
-/** Far beyond a product's largest row; what is longer is a quote that was never closed. */
+/** More than any row of a product needs. A longer row means that a quote was never closed. */
 const ROW_BYTES_MAX = 4_000_000;
 
-/** A row's values by column, trimmed; `line` is where the row begins. */
+/** A row's trimmed values by column. `line` is the first line of the row. */
 export type ShopifyRow = Readonly<Record<Column, string>> & { readonly line: number };
 
-/** From `line` on, the file cannot be told apart into rows. */
-export interface Break {
+/** The file cannot be split into rows from `line` on. */
+export interface BrokenRow {
   readonly line: number;
+  /** The reason, for the report. */
   readonly broken: string;
 }
 
 /**
- * The file's rows after its header, blank lines left out; a quote that is never closed ends them. Throws
- * `ImportFileError` where the file cannot be read, is empty, is not UTF-8 or has another header.
+ * Reads the rows after the header, without blank lines. Ends with a `BrokenRow` if a quote is never closed. Throws
+ * `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header.
  */
-export async function* readRows(path: string): AsyncGenerator<ShopifyRow | Break> {
+export async function* readRows(path: string): AsyncGenerator<ShopifyRow | BrokenRow> {
   const parser = parse({
     info: true,
     relax_column_count: true,
@@ -54,7 +55,7 @@ export async function* readRows(path: string): AsyncGenerator<ShopifyRow | Break
     max_record_size: ROW_BYTES_MAX,
   });
   pipeline(readText(path), parser, () => {
-    // The loop below throws the same error.
+    // The error is ignored here, because the loop below throws it, too.
   });
   let toRow: ReturnType<typeof rowReader> | undefined;
   let end_line = 0;
@@ -63,7 +64,7 @@ export async function* readRows(path: string): AsyncGenerator<ShopifyRow | Break
       record: string[];
       info: { lines: number };
     }>) {
-      // `lines` is where the record ends; the newlines within its values are the lines before.
+      // `lines` is the record's last line. Subtracting the newlines within its values gives the first line.
       const line = info.lines - newlinesIn(record);
       end_line = info.lines;
       if (toRow) yield toRow(record, line);
@@ -73,53 +74,58 @@ export async function* readRows(path: string): AsyncGenerator<ShopifyRow | Break
     const { code } = error as { code?: unknown };
     const broken =
       code === 'CSV_MAX_RECORD_SIZE'
-        ? 'a row of more than 4 MB begins here, or a quote that is never closed; what follows is not read'
-        : 'a quote is opened here and never closed';
+        ? 'the row is longer than 4 MB, or a quote is never closed; the rest of the file was not read'
+        : 'a quote is opened and never closed';
     if (code !== 'CSV_MAX_RECORD_SIZE' && code !== 'CSV_QUOTE_NOT_CLOSED') throw fileError(error, path);
     if (toRow) yield { line: end_line + 1, broken };
   }
-  if (!toRow) throw new ImportFileError(`${path} is empty`);
+  if (!toRow) throw new ImportFileError(`The file ${path} is empty.`);
 }
 
-/** The file's text without its byte order mark, every kind of line end as `\n`: lines are those that an editor shows. */
+/** Reads the text without its byte order mark, with `\n` line breaks, so that lines are counted as in an editor. */
 async function* readText(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let held = '';
+  let pending = '';
   try {
     for await (const chunk of createReadStream(path)) {
-      const text = held + decoder.decode(chunk as Buffer, { stream: true });
-      // The half of a line end waits for the other.
-      held = text.endsWith('\r') ? '\r' : '';
-      yield text.slice(0, text.length - held.length).replace(LINE_END, '\n');
+      const text = pending + decoder.decode(chunk as Buffer, { stream: true });
+      // The `\n` of a `\r\n` may be in the next chunk.
+      pending = text.endsWith('\r') ? '\r' : '';
+      yield text.slice(0, text.length - pending.length).replace(LINE_END, '\n');
     }
-    yield (held + decoder.decode()).replace(LINE_END, '\n');
+    yield (pending + decoder.decode()).replace(LINE_END, '\n');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
-    throw new ImportFileError(`${path} is not UTF-8 text`);
+    throw new ImportFileError(
+      `The file ${path} is not UTF-8 text. Save it as UTF-8 and run the import again.`,
+    );
   }
 }
 
 const newlinesIn = (record: readonly string[]): number =>
   record.reduce((sum, value) => sum + value.split('\n').length - 1, 0);
 
-/** Turns records into rows by the header's names, whatever their order. Throws `ImportFileError` on a wrong header. */
+/**
+ * Returns a function that converts a record to a row, by the names in the header. Throws `ImportFileError` if a required
+ * column is missing.
+ */
 export function rowReader(
   header: readonly string[],
 ): (record: readonly string[], line: number) => ShopifyRow {
   const names = header.map((name) => name.trim().toLowerCase());
   const columns = Object.entries(COLUMNS) as [Column, readonly string[]][];
-  const places = columns.map(([column, aliases]) => {
-    const place = aliases.map((alias) => names.indexOf(alias.toLowerCase())).find((index) => index >= 0);
-    return [column, place ?? -1] as const;
+  const indexes = columns.map(([column, aliases]) => {
+    const index = aliases.map((alias) => names.indexOf(alias.toLowerCase())).find((found) => found >= 0);
+    return [column, index ?? -1] as const;
   });
-  const missing = places.filter(([column, place]) => place < 0 && REQUIRED.includes(column));
+  const missing = indexes.filter(([column, index]) => index < 0 && REQUIRED.includes(column));
   if (missing.length > 0) {
     const titles = missing.map(([column]) => `"${COLUMNS[column][0]}"`).join(', ');
-    throw new ImportFileError(`no column ${titles} in the header: is it a Shopify product export?`);
+    throw new ImportFileError(`The header has no column ${titles}. Is the file a Shopify product export?`);
   }
   return (record, line) => {
     const clean = (value = ''): string => value.replace(CONTROLS, '').trim();
-    const values = Object.fromEntries(places.map(([column, place]) => [column, clean(record[place])]));
+    const values = Object.fromEntries(indexes.map(([column, index]) => [column, clean(record[index])]));
     return { ...(values as Record<Column, string>), line };
   };
 }

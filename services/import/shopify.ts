@@ -14,18 +14,20 @@ import { parsePrice } from './price';
 import { readRows, type ShopifyRow } from './shopify-rows';
 
 /**
- * A Shopify product export. It is read twice, so that any size fits in memory: once for where each handle's last row
- * is, once to give each product as soon as it is whole, wherever its rows stand.
- * Throws `ImportFileError` where the file cannot be read, is empty, is not UTF-8 or has another header.
+ * Opens a Shopify product export. Reads the file twice, so that memory does not grow with its size: first to find the
+ * last row of each handle, then to return each product at its last row. The rows of a product need not be adjacent.
+ * Throws `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header.
  */
 export async function openShopifyFile(path: string, currency: string): Promise<ImportFile> {
-  const found = await statFile(path);
-  if (!found.isFile() && !found.isDirectory())
-    throw new ImportFileError(`${path}: must be a file, for it is read twice`);
+  const stats = await statFile(path);
+  if (!stats.isFile() && !stats.isDirectory())
+    throw new ImportFileError(
+      `Cannot read ${path}: a Shopify export must be a file, because it is read twice.`,
+    );
   const last_row = new Map<string, number>();
   let count = 0;
-  for await (const row of readRows(path)) if (!('broken' in row)) last_row.set(keyOf(row), count++);
-  if (count === 0) throw new ImportFileError(`${path} has a header and no rows`);
+  for await (const row of readRows(path)) if (!('broken' in row)) last_row.set(productKey(row), count++);
+  if (count === 0) throw new ImportFileError(`The file ${path} has no rows after the header.`);
   return { total: last_row.size, items: () => foldFile(path, currency, last_row) };
 }
 
@@ -42,7 +44,7 @@ async function* foldFile(
       yield [{ kind: 'failed', about: 'publication', line: row.line, external_id: null, reason }];
       continue;
     }
-    const key = keyOf(row);
+    const key = productKey(row);
     const rows = open.get(key) ?? [];
     rows.push(row);
     open.set(key, rows);
@@ -52,29 +54,32 @@ async function* foldFile(
   }
 }
 
-/** A row without a handle belongs to no other. */
-const keyOf = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${row.line}` : row.handle);
+/** Rows with the same key belong to one product. A row without a handle has a key of its own. */
+const productKey = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${row.line}` : row.handle);
 
 const QUANTITY = /^[+-]?\d{1,15}$/;
 
-/** What one row says as a variant: what it costs and how many there are; null where it is not counted. */
+/** The variant in a row, or the reason why it is invalid. */
 type Variant =
   | {
       readonly ok: true;
+      /** Hundredths of the currency unit. */
       readonly amount: number;
+      /** Null if Shopify does not track the quantity. */
       readonly quantity: number | null;
+      /** Whether the quantity was below zero. */
       readonly oversold: boolean;
     }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * The rows of one handle, in the file's order, to one publication: lowest price, quantities summed, images in order.
- * The first row speaks for the product; the others are further variants and images. A row that is no good is reported
- * and the others are taken; a product that has no title, or no variant with a price, is not taken at all.
+ * Combines the rows of one handle, in the order of the file, into a publication with the lowest price, the sum of the
+ * quantities, and all images. The first row describes the product; the others are further variants and images. An
+ * invalid variant is reported and left out. The product fails if it has no title or no variant with a price.
  */
 export function foldProduct(rows: readonly ShopifyRow[], currency: string): ImportItem[] {
   const first = rows[0]!;
-  const note = (row: ShopifyRow, reason: string) => ({
+  const noteOf = (row: ShopifyRow, reason: string) => ({
     line: row.line,
     external_id: first.handle || null,
     reason,
@@ -82,36 +87,36 @@ export function foldProduct(rows: readonly ShopifyRow[], currency: string): Impo
   const failed = (row: ShopifyRow, reason: string, about: FailedRow['about']): FailedRow => ({
     kind: 'failed',
     about,
-    ...note(row, reason),
+    ...noteOf(row, reason),
   });
-  const refuse = (reason: string, reported: readonly FailedRow[] = []): ImportItem[] => [
+  const failProduct = (reason: string, reported_rows: readonly FailedRow[] = []): ImportItem[] => [
     failed(first, reason, 'publication'),
     ...rows
       .slice(1)
       .map(
         (row) =>
-          reported.find((fault) => fault.line === row.line) ??
-          failed(row, `its product was not taken, see line ${first.line}`, null),
+          reported_rows.find((fault) => fault.line === row.line) ??
+          failed(row, `the product was not imported, see line ${first.line}`, null),
       ),
   ];
-  if (first.handle === '') return refuse('no handle');
-  if (first.title === '') return refuse('no title in the first row of its handle');
-  const visibility = visibilityOf(first);
-  if (!visibility.ok) return refuse(visibility.reason);
+  if (first.handle === '') return failProduct('missing handle');
+  if (first.title === '') return failProduct('missing title in the first row of the handle');
+  const visibility = parseVisibility(first);
+  if (!visibility.ok) return failProduct(visibility.reason);
 
   const faults: FailedRow[] = [];
   const warnings: Warning[] = [];
   const variants: Extract<Variant, { ok: true }>[] = [];
   for (const row of rows.filter((each) => each === first || isVariant(each))) {
-    const variant = variantOf(row);
+    const variant = parseVariant(row);
     if (!variant.ok) faults.push(failed(row, variant.reason, null));
     else variants.push(variant);
     if (variant.ok && variant.oversold)
-      warnings.push({ kind: 'warning', ...note(row, `quantity ${row.quantity} was taken as 0`) });
+      warnings.push({ kind: 'warning', ...noteOf(row, `quantity ${row.quantity} was imported as 0`) });
   }
   if (variants.length === 0) {
     const own = faults.find((fault) => fault.line === first.line);
-    return refuse(own?.reason ?? 'no variant with a price', faults);
+    return failProduct(own?.reason ?? 'no variant with a price', faults);
   }
   const publication: PublicationItem = {
     kind: 'publication',
@@ -124,41 +129,44 @@ export function foldProduct(rows: readonly ShopifyRow[], currency: string): Impo
       ...(visibility.value === undefined ? {} : { visibility: visibility.value }),
       price_amount: Math.min(...variants.map((variant) => variant.amount)),
       price_currency: currency,
-      quantity_available: sumOf(variants.map((variant) => variant.quantity)),
+      quantity_available: sumTracked(variants.map((variant) => variant.quantity)),
     },
-    ...listingOf(first),
+    ...parseListing(first),
     images: imagesOf(rows),
     reviews: [],
   };
   return [publication, ...faults, ...warnings];
 }
 
-/** A row that has an image and nothing of a variant is an image's only. */
+/** Returns whether a row has a variant. Otherwise it only adds an image. */
 function isVariant(row: ShopifyRow): boolean {
   return [row.option, row.sku, row.tracker, row.quantity, row.price].some((value) => value !== '');
 }
 
-function variantOf(row: ShopifyRow): Variant {
-  if (row.price === '') return { ok: false, reason: 'no price' };
+function parseVariant(row: ShopifyRow): Variant {
+  if (row.price === '') return { ok: false, reason: 'missing price' };
   const price = parsePrice(row.price);
   if (!price.ok) return price;
   if (row.quantity === '')
     return { ok: true, amount: price.amount, quantity: row.tracker === '' ? null : 0, oversold: false };
   if (!QUANTITY.test(row.quantity))
-    return { ok: false, reason: `quantity "${row.quantity.slice(0, 40)}" is no whole number` };
-  // Shopify counts below zero what was sold beyond the stock; there is none to sell then.
+    return { ok: false, reason: `quantity "${row.quantity.slice(0, 40)}": must be a whole number` };
+  // A negative quantity in Shopify means that more was sold than was in stock.
   const quantity = Number(row.quantity);
   return { ok: true, amount: price.amount, quantity: Math.max(0, quantity), oversold: quantity < 0 };
 }
 
-/** Null where no variant is counted. */
-function sumOf(quantities: readonly (number | null)[]): number | null {
+/** Returns the sum of the tracked quantities, or null if none is tracked. */
+function sumTracked(quantities: readonly (number | null)[]): number | null {
   const counted = quantities.filter((quantity) => quantity !== null);
   return counted.length === 0 ? null : counted.reduce((sum, quantity) => sum + quantity, 0);
 }
 
-/** A draft or archived product is not for sale whatever `Published` says. An empty `Published` says nothing. */
-function visibilityOf(
+/**
+ * Returns the visibility. A draft or archived product is private. Otherwise `Published` decides, and if it is empty,
+ * `Status`. Undefined if both are empty.
+ */
+function parseVisibility(
   row: ShopifyRow,
 ): { ok: true; value: Visibility | undefined } | { ok: false; reason: string } {
   const status = row.status.toLowerCase();
@@ -171,12 +179,12 @@ function visibilityOf(
     case '':
       return { ok: true, value: status === 'active' ? 'public' : undefined };
     default:
-      return { ok: false, reason: `Published "${row.published.slice(0, 40)}" is neither true nor false` };
+      return { ok: false, reason: `Published "${row.published.slice(0, 40)}": must be true or false` };
   }
 }
 
-/** The product type, or else the first tag; a product with neither says nothing of a listing. */
-function listingOf(row: ShopifyRow): Pick<PublicationItem, 'listing'> {
+/** Uses the product type as the name of the listing, or else the first tag. Without both, the listing is not changed. */
+function parseListing(row: ShopifyRow): Pick<PublicationItem, 'listing'> {
   const name =
     row.type ||
     row.tags

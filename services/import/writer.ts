@@ -5,11 +5,11 @@ import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import { publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
-import { sameValue } from '../../shared/kernel/same-value';
+import { isSameValue } from '../../shared/kernel/same-value';
 import { load, type StoreDeps, type WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
 import { uploadMedia } from '../command/media';
-import { Inspector, keepOriginal } from '../command/originals';
+import { Inspector, storeOriginal } from '../command/originals';
 import type { NewPublication } from '../command/publication';
 import { findPublication, putPublication, updatePublication } from '../command/publication';
 import { existingMedia } from '../command/references';
@@ -21,35 +21,38 @@ export interface ImportTarget {
   readonly store_id: StoreId;
 }
 
-/** What is of another store is absent. */
+/** `absent` if there is no resource with the id, or if it belongs to another store. */
 export type Presence = 'absent' | 'present' | 'deleted';
 
-/** What writing and uploading into stores needs. */
+/** The dependencies of writes and uploads. */
 export type ImportDeps = StoreDeps & MediaDeps;
 
-/** `deleted`: the merchant deleted it; nothing was written, and nothing ever will be under this id. */
+/** `deleted`: nothing was written, because this resource is deleted. Its id can never be used again. */
 export type Outcome = 'created' | 'updated' | 'unchanged' | 'deleted';
 
-/** How an import writes into one store; what the rules refuse is thrown as `CatalogError`. */
+/** The writes of an import into one store. They throw `CatalogError` if a command rejects the input. */
 export interface CatalogWriter {
   putListing(id: ListingId, input: NewListing): Promise<Outcome>;
   putPublication(id: PublicationId, input: NewPublication): Promise<Outcome>;
   postReview(input: NewReview, external_id: string | undefined): Promise<'created' | 'unchanged'>;
-  /** Uploads under an id that is absent. Throws `CatalogError` for what is no picture or too large, and what `bytes` throws. */
+  /**
+   * Uploads a picture under an id that is absent. Throws `CatalogError` if it is not a picture or is too large. Throws
+   * what `bytes` throws.
+   */
   uploadMedia(id: MediaId, bytes: AsyncIterable<Uint8Array>, alt: string | null): Promise<void>;
-  /** Shows them on the publication, in this order where it shows no others. */
-  showMedia(id: PublicationId, media_ids: readonly MediaId[]): Promise<void>;
+  /** Attaches media to a publication. Applies their order if the publication has no other media (`arrangeMedia`). */
+  attachMedia(id: PublicationId, media_ids: readonly MediaId[]): Promise<void>;
   listing(id: ListingId): Promise<Presence>;
   publication(id: PublicationId): Promise<Presence>;
   media(id: MediaId): Promise<Presence>;
 }
 
-/** Writes through the write side's services, so that an import passes the same rules as a request. */
+/** Returns a writer that calls the command services, so that an import follows the same rules as a request. */
 export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
   const { environment, store_id } = target;
   const { originals } = deps.blobs[environment];
   const inspector = new Inspector();
-  const place = { events: deps.events[environment], realm: environment };
+  const source = { events: deps.events[environment], realm: environment };
   return {
     putListing: async (id, input) => (await putListing(deps, context, { ...target, id }, input)).outcome,
     putPublication: async (id, input) =>
@@ -59,48 +62,48 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       return written.changed ? 'created' : 'unchanged';
     },
     uploadMedia: async (id, bytes, alt) => {
-      const { hash, size_bytes } = await keepOriginal(originals, bytes);
+      const { hash, size_bytes } = await storeOriginal(originals, bytes);
       const { mime_type, width, height } = await inspector.inspect(originals, hash);
       const image = { hash, size_bytes, mime_type, width, height, alt: lineOf(alt) };
       await uploadMedia(deps, context, { ...target, id }, image);
-      // A task that is lost is found again by whoever makes pictures.
-      await deps.mediaTasks.add({ environment, media_id: id }).catch(() => undefined);
+      // A failure is ignored: the worker finds media without a task and adds one.
+      await deps.mediaTasks.add({ environment, store_id, media_id: id }).catch(() => undefined);
     },
-    showMedia: async (id, media_ids) => {
+    attachMedia: async (id, media_ids) => {
       const publication = await findPublication(deps, environment, id);
       if (!publication) return;
-      const shown = await existingMedia(deps, environment, publication.media_ids);
-      const next = arrangeMedia(shown, media_ids);
-      if (!sameValue(next, publication.media_ids))
+      const current = await existingMedia(deps, environment, publication.media_ids);
+      const next = arrangeMedia(current, media_ids);
+      if (!isSameValue(next, publication.media_ids))
         await updatePublication(deps, context, { environment, id }, { media_ids: next });
     },
     listing: async (id) => {
-      const { state } = await load({ ...place, aggregate: listingAggregate, id });
+      const { state } = await load({ ...source, aggregate: listingAggregate, id });
       return state.tag === 'present' && state.listing.store_id !== store_id ? 'absent' : state.tag;
     },
     publication: async (id) => {
-      const { state } = await load({ ...place, aggregate: publicationAggregate, id });
+      const { state } = await load({ ...source, aggregate: publicationAggregate, id });
       return state.tag === 'present' && state.publication.store_id !== store_id ? 'absent' : state.tag;
     },
     media: async (id) => {
-      const { state } = await load({ ...place, aggregate: mediaAggregate, id });
+      const { state } = await load({ ...source, aggregate: mediaAggregate, id });
       return state.tag === 'present' && state.media.store_id !== store_id ? 'absent' : state.tag;
     },
   };
 }
 
-/** `alt` is one line. */
+/** Converts a text to one line of at most ALT_MAX characters. */
 function lineOf(alt: string | null): string | null {
   const line = (alt ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim();
   return line === '' ? null : [...line].slice(0, ALT_MAX).join('');
 }
 
 /**
- * What a publication shows after an import: the file's images in the file's order, unless it shows others as well, which
- * somebody has put there: then what it shows stays in its order, and the file's that are missing come after.
+ * Returns the media of a publication after an import. If all `current` media come from the file, they get the order of
+ * the file. If someone has added other media, the current order stays, and missing images of the file are appended.
  */
-export function arrangeMedia(shown: readonly MediaId[], of_file: readonly MediaId[]): MediaId[] {
-  const only_ours = shown.every((id) => of_file.includes(id));
-  const next = only_ours ? of_file : [...shown, ...of_file.filter((id) => !shown.includes(id))];
+export function arrangeMedia(current: readonly MediaId[], imported: readonly MediaId[]): MediaId[] {
+  const only_imported = current.every((id) => imported.includes(id));
+  const next = only_imported ? imported : [...current, ...imported.filter((id) => !current.includes(id))];
   return next.slice(0, PUBLICATION_MEDIA_MAX);
 }

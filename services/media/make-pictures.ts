@@ -1,9 +1,9 @@
 import type { MediaFailure, MediaPictures } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
-import { type RefusalReason, RefusedImage } from '../../shared/images/inspect';
-import { type Rendition, renderImage } from '../../shared/images/render';
+import { ImageRejectedError, type ImageRejectionReason } from '../../shared/images/inspect';
+import { type RenderedImage, type Rendition, renderImage } from '../../shared/images/render';
 import { assertNever } from '../../shared/kernel/errors';
-import { type BlobArea, type BlobStore, readWhole } from '../../shared/ports/blob-store';
+import { type BlobArea, type BlobStore, readIntoMemory } from '../../shared/ports/blob-store';
 import type { MediaTask } from '../../shared/ports/media-tasks';
 import type { StoreDeps, WriteContext } from '../command/execute';
 import { recordFailure, recordPictures } from '../command/media';
@@ -13,38 +13,46 @@ export interface PictureDeps extends StoreDeps {
   readonly blobs: Readonly<Record<Environment, Readonly<Record<BlobArea, BlobStore>>>>;
 }
 
-/** `nothing`: the media is gone, or another has made its pictures. */
+/** `nothing`: the media was deleted, or another worker has already rendered it. */
 export type PictureOutcome = 'ready' | 'failed' | 'nothing';
 
+type Render = (bytes: Uint8Array) => Promise<RenderedImage>;
+
 /**
- * What a media task asks for: the upload is read, rendered, put where anybody may load it, and told of in the log.
- * Again at any point changes nothing more, as the same bytes give the same pictures. A file that no picture can be made
- * of makes the media `failed`; what throws (a store is away, the original is not to be found) is to be tried again.
+ * Runs a media task: reads the upload, renders its pictures, stores them, and appends `MediaProcessed` to the log. The
+ * same bytes give the same pictures, so a repeated task changes nothing. Records the media as `failed` if the file
+ * cannot be rendered. Throws if the task should be retried, for example because a store is unavailable.
+ *
+ * `render` rejects with `ImageRejectedError` if the file cannot be rendered. By default, this process renders.
  */
-export async function makePictures(deps: PictureDeps, task: MediaTask): Promise<PictureOutcome> {
+export async function makePictures(
+  deps: PictureDeps,
+  task: Pick<MediaTask, 'environment' | 'media_id'>,
+  render: Render = renderImage,
+): Promise<PictureOutcome> {
   const { environment, media_id } = task;
   const media = await findMedia(deps, environment, media_id);
   if (media?.progress.status !== 'processing') return 'nothing';
   const { originals, pictures } = deps.blobs[environment];
-  const original = await readWhole(originals, media.hash);
-  // An upload is durable before it is in the log: it was taken away since, or this process looks elsewhere.
+  const original = await readIntoMemory(originals, media.hash);
+  // An upload is stored before its event is appended. If it is missing now, it was removed since, or this process is
+  // configured with another blob store than the one that received it.
   if (!original) throw new Error(`the original ${media.hash} is not in the blob store`);
   const context: WriteContext = { source: 'system', request_id: `media-${media_id}` };
-  let made: MediaPictures;
+  let rendered: MediaPictures;
   try {
-    made = await putPictures(pictures, original);
+    rendered = await putPictures(pictures, await render(original));
   } catch (error) {
-    if (!(error instanceof RefusedImage)) throw error;
+    if (!(error instanceof ImageRejectedError)) throw error;
     const reason = failureOf(error.reason);
     const { changed } = await recordFailure(deps, context, environment, media_id, reason);
     return changed ? 'failed' : 'nothing';
   }
-  const { changed } = await recordPictures(deps, context, environment, media_id, made);
+  const { changed } = await recordPictures(deps, context, environment, media_id, rendered);
   return changed ? 'ready' : 'nothing';
 }
 
-async function putPictures(blobs: BlobStore, original: Buffer): Promise<MediaPictures> {
-  const rendered = await renderImage(original);
+async function putPictures(blobs: BlobStore, rendered: RenderedImage): Promise<MediaPictures> {
   const picture = await put(blobs, rendered.picture);
   const variants: MediaPictures['variants'] = [];
   for (const variant of rendered.variants)
@@ -62,13 +70,14 @@ async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-function failureOf(reason: RefusalReason): MediaFailure {
+function failureOf(reason: ImageRejectionReason): MediaFailure {
   switch (reason) {
     case 'not_an_image':
     case 'damaged':
       return 'damaged';
     case 'too_many_pixels':
     case 'too_slow':
+    case 'too_much_memory':
       return 'too_large';
     default:
       return assertNever(reason, 'refusal');

@@ -12,8 +12,8 @@ import type { BlobHash } from '../../shared/ports/blob-store';
 type Blobs = FileAnswer['blobs'];
 
 /**
- * The address is the hash of the content, so the content never changes. The policy keeps a browser from running the
- * bytes as anything but a picture.
+ * The content of an address never changes, because the address contains its hash. The policy prevents a browser from
+ * executing the file.
  */
 const HEADERS = {
   'Cache-Control': 'public, max-age=31536000, immutable',
@@ -21,16 +21,19 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
 };
 
-/** A few megabytes at most. */
+/** Takes a few megabytes of memory. */
 const CACHED_TYPES_MAX = 10_000;
 
-/** Serves pictures by the hash of their content, without a token: what an `<img>` loads (decisions §6). */
+/**
+ * Builds the route that serves pictures by the hash of their content (docs/interface.md#pictures). It needs no token, so
+ * an `<img>` can load them.
+ */
 export function pictureRoute(pictures: Pictures): PublicRoute {
-  // `type` is undefined for what is no picture. The bytes under one hash never change.
+  // `type` is undefined if the file is not a picture. Entries never become stale, because a hash has only one content.
   const types = new LRUCache<BlobHash, { readonly type: ImageType | undefined }>({ max: CACHED_TYPES_MAX });
   const typeOf = async (blobs: Blobs, hash: BlobHash): Promise<ImageType | undefined> => {
-    const known = types.get(hash);
-    if (known) return known.type;
+    const cached = types.get(hash);
+    if (cached) return cached.type;
     const head = await readHead(blobs, hash);
     if (head === undefined) return undefined;
     const type = sniffImage(head);
@@ -41,7 +44,7 @@ export function pictureRoute(pictures: Pictures): PublicRoute {
     path: service.getPicture.path,
     serve: async (req, res) => {
       const file = pictureOf(pictures, String(req.params.environment), String(req.params.file));
-      // Under another extension the same bytes would be sent as a type that they are not.
+      // With another extension, the bytes would be sent with the wrong content type.
       if ((await typeOf(file.blobs, file.hash)) !== file.content_type)
         throw new CatalogError('path_not_found');
       await sendFile(req, res, file);
@@ -52,13 +55,13 @@ export function pictureRoute(pictures: Pictures): PublicRoute {
 function pictureOf(pictures: Pictures, environment: string, file: string): FileAnswer {
   const [, hash, extension = ''] = /^([0-9a-f]{64})\.([a-z]+)$/.exec(file) ?? [];
   const content_type = typeOfExtension(extension);
-  const known = ENVIRONMENTS.find((one) => one === environment);
-  if (hash === undefined || content_type === undefined || known === undefined)
+  const parsed = ENVIRONMENTS.find((each) => each === environment);
+  if (hash === undefined || content_type === undefined || parsed === undefined)
     throw new CatalogError('path_not_found');
-  return { blobs: pictures[known], hash, content_type, missing: 'path_not_found', headers: HEADERS };
+  return { blobs: pictures[parsed], hash, content_type, missing: 'path_not_found', headers: HEADERS };
 }
 
-/** Reads the bytes that tell a file's type. Returns undefined if there is no such file. */
+/** Reads the first bytes of a file, which determine its type. Returns undefined if the file does not exist. */
 async function readHead(blobs: Blobs, hash: BlobHash): Promise<Buffer | undefined> {
   const size_bytes = await blobs.size(hash);
   if (!size_bytes) return undefined;

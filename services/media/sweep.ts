@@ -13,11 +13,16 @@ import type { ViewStore } from '../../shared/ports/view-store';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/**
- * A file that was stored later may belong to an upload or a rendering that is not in the log yet. A file that was
- * referred to later may still be asked for by pages that were sent before.
+/*
+ * A sweep is the clean-up of stored files that no media uses any more: originals of deleted media and of refused
+ * uploads, and their pictures.
  */
-const KEPT_MS_MIN = DAY_MS;
+
+/**
+ * Files stay at least this long after they were stored, because the event of their upload or rendering may not be in
+ * the log yet. They also stay this long after their media was deleted, because open pages may still load them.
+ */
+const RETENTION_MS = DAY_MS;
 
 export interface SweepParts {
   readonly system: System;
@@ -29,7 +34,7 @@ export interface SweptArea {
   readonly environment: Environment;
   readonly area: BlobArea;
   readonly kept: number;
-  /** With `dry_run`, what would be. */
+  /** Files that were deleted, or with `dry_run` would be. */
   readonly deleted: number;
   readonly deleted_bytes: number;
 }
@@ -40,17 +45,19 @@ interface SweepOptions {
 }
 
 /**
- * Deletes the files of one environment that were stored more than 24 hours ago and that no media has referred to for 24
- * hours. An upload or a rendering of the same bytes that runs meanwhile stores them again, which makes them young and
- * keeps them. The log is read after the clock: who refers to what is a day old has long been in it.
+ * Deletes the files of an environment that were stored more than 24 hours ago and that no media has used for 24 hours.
+ *
+ * Concurrent uploads are safe. An upload of the same bytes stores them again, which resets their age, and
+ * `deleteIfOlder` checks the age at the deletion. The log is read after the time is taken. So if a file is
+ * a day old then, the event of its upload is in what is read.
  */
 export async function sweepUnusedFiles(
   { events, blobs, system }: SweepParts,
   environment: Environment,
   { dry_run, signal }: SweepOptions,
 ): Promise<SweptArea[]> {
-  const before_ms = system.now() - KEPT_MS_MIN;
-  const isUsed = await referencesIn(events[environment], before_ms, signal);
+  const before_ms = system.now() - RETENTION_MS;
+  const isUsed = await readUsedFiles(events[environment], before_ms, signal);
   const swept: SweptArea[] = [];
   for (const area of BLOB_AREAS) {
     const files = blobs[environment][area];
@@ -69,54 +76,56 @@ export async function sweepUnusedFiles(
 }
 
 /**
- * Returns whether some media refers to a file, or was deleted at `before_ms` (Unix time) or later. Reads the log, for
- * documents could be behind or have an event parked, and a file that is deleted by mistake is lost. Throws where a
- * media's event cannot be read, or `signal` aborts.
+ * Returns a function that returns whether a file is used: by a media that exists, or by a media that was deleted at
+ * `before_ms` (Unix time) or later.
+ * Reads the log, because the documents may be behind or miss a dead letter, and a deleted file cannot be restored.
+ * Throws if an event of a media cannot be decoded, or `signal` aborts.
  */
-async function referencesIn(
+async function readUsedFiles(
   events: EventStore,
   before_ms: number,
   signal: AbortSignal,
 ): Promise<(hash: BlobHash) => boolean> {
   const by_media = new Map<string, number[]>();
-  let seen = 0;
+  let event_count = 0;
   for await (const batch of readLog(events, { after: START, to: await events.head(), signal })) {
-    seen += batch.events.length;
+    event_count += batch.events.length;
     for (const recorded of batch.events) {
       const stream = parseStreamName(recorded.stream);
       if (stream?.category !== 'media') continue;
       const event = decodeEvent(recorded);
-      if (event.type === 'MediaUploaded') by_media.set(stream.id, [mark(event.data.hash)]);
+      if (event.type === 'MediaUploaded') by_media.set(stream.id, [prefixOf(event.data.hash)]);
       if (event.type === 'MediaProcessed') {
         const { picture, variants } = event.data;
-        by_media.get(stream.id)?.push(...[picture, ...variants].map(({ hash }) => mark(hash)));
+        by_media.get(stream.id)?.push(...[picture, ...variants].map(({ hash }) => prefixOf(hash)));
       }
       const { occurred_at } = recorded.metadata;
       if (event.type === 'MediaDeleted' && Date.parse(occurred_at) < before_ms) by_media.delete(stream.id);
     }
   }
   signal.throwIfAborted();
-  // Files without any log are another log's: the log's server or its namespace is not what it was.
-  if (seen === 0) return () => true;
-  const marks = new Set([...by_media.values()].flat());
-  return (hash) => marks.has(mark(hash));
+  // If there are files but no events, EVENTSTORE_URL or EVENTSTORE_NAMESPACE is probably wrong. Keeps all files.
+  if (event_count === 0) return () => true;
+  const prefixes = new Set([...by_media.values()].flat());
+  return (hash) => prefixes.has(prefixOf(hash));
 }
 
-/** A hash's first 48 bits as a number, so that millions fit in memory. Two hashes that share them are both kept. */
-const mark = (hash: BlobHash): number => Number.parseInt(hash.slice(0, 12), 16);
+/** Returns the first 48 bits of a hash as a number, to save memory. If two files share them, the sweep may keep both. */
+const prefixOf = (hash: BlobHash): number => Number.parseInt(hash.slice(0, 12), 16);
 
 const LEASE = 'media-sweep';
 
 interface SweepTimes {
-  /** Until the first look, and between two: a process that just started has other things to do. */
-  readonly look_ms: number;
-  /** Between two sweeps. */
-  readonly rest_ms: number;
+  /** Time before the first attempt to take the lease, so that it does not slow the start, and between two attempts. */
+  readonly retry_ms: number;
+  /** Time between two sweeps. */
+  readonly interval_ms: number;
 }
 
 /**
- * Sweeps once a day for as long as the process runs. Holds the lease for the whole day, so that of several processes
- * one sweeps. If that process is gone or fails, the first one to look in the next hour sweeps.
+ * Sweeps once a day until `signal` aborts. The process keeps the lease for the day, so that only one process sweeps. If
+ * it stops or the sweep fails, it releases the lease, and another process takes it within an hour. After a crash, another
+ * process takes the lease when it expires, a day after the sweep.
  */
 export async function sweepOnceADay(
   parts: SweepParts & {
@@ -126,25 +135,26 @@ export async function sweepOnceADay(
   environment: Environment,
   owner: string,
   signal: AbortSignal,
-  { look_ms, rest_ms }: SweepTimes = { look_ms: HOUR_MS, rest_ms: DAY_MS },
+  { retry_ms, interval_ms }: SweepTimes = { retry_ms: HOUR_MS, interval_ms: DAY_MS },
 ): Promise<void> {
   const { viewStores, log } = parts;
   const views = viewStores[environment];
-  await pause(look_ms, signal);
+  await pause(retry_ms, signal);
   while (!signal.aborted) {
     try {
-      if (await views.lease(LEASE, owner, rest_ms)) {
+      if (await views.lease(LEASE, owner, interval_ms)) {
         const swept = await sweepUnusedFiles(parts, environment, { dry_run: false, signal });
         const deleted = swept.reduce((sum, area) => sum + area.deleted, 0);
-        if (deleted > 0) log.info({ environment, deleted }, 'media files that nobody refers to were deleted');
-        await pause(rest_ms, signal);
+        if (deleted > 0) log.info({ environment, deleted }, 'deleted unused media files');
+        await pause(interval_ms, signal);
         continue;
       }
     } catch (error) {
-      if (!signal.aborted) log.warn({ environment, reason: reasonOf(error) }, 'media files were not swept');
+      if (!signal.aborted)
+        log.warn({ environment, reason: reasonOf(error) }, 'sweep of unused media files failed; retrying');
       await views.release(LEASE, owner).catch(() => undefined);
     }
-    await pause(look_ms, signal);
+    await pause(retry_ms, signal);
   }
   await views.release(LEASE, owner).catch(() => undefined);
 }

@@ -1,9 +1,9 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
-import type { AppendResult, EventStore, LogBatch } from '../../shared/ports/event-store';
+import type { AppendResult, EventStore, LogBatch, StoreHealth } from '../../shared/ports/event-store';
 import type { ServiceMetrics } from './service-metrics';
 
-/** A realm's log, with its appends counted. */
+/** Wraps the log of a realm and records its appends in the metrics. */
 export class CountedEventStore implements EventStore {
   constructor(
     private readonly store: EventStore,
@@ -23,7 +23,7 @@ export class CountedEventStore implements EventStore {
       outcome = result.outcome;
       return result;
     } finally {
-      this.metrics.appended(this.realm, outcome, events.length, performance.now() - started_ms);
+      this.metrics.appendFinished(this.realm, outcome, events.length, performance.now() - started_ms);
     }
   }
 
@@ -37,6 +37,10 @@ export class CountedEventStore implements EventStore {
 
   head(): Promise<Position> {
     return this.store.head();
+  }
+
+  async health(): Promise<StoreHealth> {
+    return this.store.health?.() ?? 'ok';
   }
 
   close(): Promise<void> {

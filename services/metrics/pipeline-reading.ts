@@ -2,27 +2,29 @@ import type { Position } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
 import type { System } from '../../shared/kernel/system';
+import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { ActiveView } from '../../shared/ports/view-store';
 
-/** How far a lane of the active documents is behind. */
-export interface LaneLag {
-  /** Positions of the log; on the embedded log one for each event. */
+/** How far a partition of the active view version is behind the log. */
+export interface PartitionLag {
+  /** Log positions between the checkpoint and the head. In SQLite every position is one event. */
   readonly events: number;
-  /** Age of the oldest event after the lane's checkpoint, whichever lane's it is. */
+  /** Age of the oldest event after the checkpoint, even if the event belongs to another partition. */
   readonly seconds: number;
 }
 
-/** One realm's log and documents at one moment. */
+/** The state of a realm's log and documents at the time of a scrape. */
 export interface PipelineReading {
   readonly realm: Realm;
-  /** Whether each answers. */
+  /** Whether the event store responded. */
   readonly event_store: boolean;
+  /** Whether the view store responded. */
   readonly view_store: boolean;
-  /** By lane; undefined where it cannot be told. */
-  readonly lanes: readonly (LaneLag | undefined)[];
-  readonly parked: number | undefined;
-  /** Uploads whose pictures are to be made; undefined where there are none by kind, as in `control`. */
+  /** Indexed by partition. Undefined if the lag could not be read. */
+  readonly partitions: readonly (PartitionLag | undefined)[];
+  /** Streams on the dead-letter list. Undefined if it could not be read. */
+  readonly dead_letters: number | undefined;
+  /** Uploads that wait for rendering. Undefined in `control`, which has no media, and if it could not be read. */
   readonly processing: number | undefined;
 }
 
@@ -32,10 +34,10 @@ export interface ReadParts {
   readonly system: System;
 }
 
-/** A scrape waits no longer for a store that does not answer. */
+/** How long a scrape waits for a store. */
 const TIMEOUT_MS = 2_000;
 
-/** Every realm, all at once. Never throws. */
+/** Reads the state of all realms in parallel. Never throws. */
 export function readPipelines(parts: ReadParts): Promise<PipelineReading[]> {
   return Promise.all(REALMS.map((realm) => readPipeline(parts, realm)));
 }
@@ -44,21 +46,22 @@ async function readPipeline(parts: ReadParts, realm: Realm): Promise<PipelineRea
   const { [realm]: events } = parts.events;
   const { [realm]: view } = parts.views;
   const [head, documents] = await Promise.all([
-    unlessFailed(events.head()),
-    unlessFailed(readDocuments(view, realm)),
+    readOrUndefined(events.head()),
+    readOrUndefined(readDocuments(view, realm)),
   ]);
-  const unknown = Array.from({ length: laneCount(view) }, () => undefined);
+  const no_lags = Array.from({ length: partitionCount(view) }, () => undefined);
   const stores = { realm, event_store: head !== undefined, view_store: documents !== undefined };
-  const { parked, processing } = documents ?? {};
-  if (head === undefined || documents === undefined) return { ...stores, lanes: unknown, parked, processing };
-  const lanes = await unlessFailed(lagsOf(events, parts.system, documents.checkpoints, head));
-  return { ...stores, lanes: lanes ?? unknown, parked, processing };
+  const { dead_letters, processing } = documents ?? {};
+  if (head === undefined || documents === undefined)
+    return { ...stores, partitions: no_lags, dead_letters, processing };
+  const partitions = await readOrUndefined(lagsOf(events, parts.system, documents.checkpoints, head));
+  return { ...stores, partitions: partitions ?? no_lags, dead_letters, processing };
 }
 
-/** Before the documents were reached for the first time nobody knows how many lanes there are. */
-function laneCount(view: ActiveView): number {
+/** Returns 0 until the view store was reached for the first time, because it stores the partition count. */
+function partitionCount(view: ActiveView): number {
   try {
-    return view.lane_count;
+    return view.partition_count;
   } catch {
     return 0;
   }
@@ -66,29 +69,29 @@ function laneCount(view: ActiveView): number {
 
 async function readDocuments(view: ActiveView, realm: Realm) {
   const version = await view.current();
-  if (version === undefined) throw new Error('nothing was projected yet');
-  const [checkpoints, parked, processing] = await Promise.all([
+  if (version === undefined) throw new Error('the realm was never projected');
+  const [checkpoints, dead_letters, processing] = await Promise.all([
     version.checkpoints(),
-    version.parked(),
-    // Documents of an older schema have no media until they are rebuilt.
-    realm === 'control' ? undefined : unlessFailed(version.count('media', { status: 'processing' })),
+    version.deadLetters(),
+    // Fails until the rebuild if the view version is older than the collection of media.
+    realm === 'control' ? undefined : readOrUndefined(version.count('media', { status: 'processing' })),
   ]);
-  return { checkpoints, parked: parked.length, processing };
+  return { checkpoints, dead_letters: dead_letters.length, processing };
 }
 
-/** Lanes that stand at one position, as idle ones do, share one look at the log. */
+/** Computes the lag of each partition. Reads the log once per distinct checkpoint: idle partitions often share one. */
 async function lagsOf(
   events: EventStore,
   { now }: System,
   checkpoints: readonly Position[],
   head: Position,
-): Promise<LaneLag[]> {
+): Promise<PartitionLag[]> {
   const ages = new Map<Position, Promise<number>>();
   const ageAfter = (checkpoint: Position): Promise<number> => {
-    const known =
-      ages.get(checkpoint) ?? oldestAfter(events, checkpoint).then((ms) => Math.max(0, now() - ms));
-    ages.set(checkpoint, known);
-    return known;
+    const age =
+      ages.get(checkpoint) ?? readTimeOfNextEvent(events, checkpoint).then((ms) => Math.max(0, now() - ms));
+    ages.set(checkpoint, age);
+    return age;
   };
   return Promise.all(
     checkpoints.map(async (checkpoint) =>
@@ -99,8 +102,8 @@ async function lagsOf(
   );
 }
 
-/** When the first event after the position happened, Unix milliseconds. */
-async function oldestAfter(events: EventStore, after: Position): Promise<number> {
+/** Returns the time of the first event after a position, in Unix milliseconds. */
+async function readTimeOfNextEvent(events: EventStore, after: Position): Promise<number> {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
   try {
@@ -112,10 +115,10 @@ async function oldestAfter(events: EventStore, after: Position): Promise<number>
     clearTimeout(timer);
     stop.abort();
   }
-  throw new Error('the log did not tell its next event');
+  throw new Error('the log returned no event within the time limit');
 }
 
-/** Undefined where it fails, or takes too long. */
-async function unlessFailed<Value>(asking: Promise<Value>): Promise<Value | undefined> {
-  return withTimeout(asking, TIMEOUT_MS, () => undefined).catch(() => undefined);
+/** Resolves to undefined if the promise rejects or takes longer than two seconds. */
+async function readOrUndefined<Value>(promise: Promise<Value>): Promise<Value | undefined> {
+  return withTimeout(promise, TIMEOUT_MS, () => undefined).catch(() => undefined);
 }

@@ -3,87 +3,103 @@ import type { Realm } from '../../shared/catalog/realm';
 import type { CacheObserver, HttpMetrics, IdempotencyOutcome, MetricsText } from '../../shared/http/metrics';
 import type { PipelineReading } from './pipeline-reading';
 
-/** In seconds: from a cached read to a write that waits for its projection. */
+/** Histogram buckets in seconds, from a cached read to a write that waits for its projection. */
 const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
 export type AppendOutcome = 'appended' | 'wrong_revision' | 'failed';
 
-/** What is asked at each scrape. */
+/** Functions that are called at each scrape. */
 export interface MetricsSources {
   readonly pipelines: () => Promise<readonly PipelineReading[]>;
 }
 
 /**
- * Everything that this process counts, in the names that `docs/metrics.md` lists. Labels are closed sets: never a key,
- * a token, an id or anything else that a client chooses.
+ * The metrics of a process, listed in `docs/metrics.md`. Label values come from closed sets, never from a client: no
+ * key, token or id. Otherwise a client could create any number of time series, or leak secrets into them.
  */
 export class ServiceMetrics implements HttpMetrics {
   private readonly registers = [new Registry()];
   private sources: MetricsSources | undefined;
-  private viewsWaiting: () => number = () => 0;
+  private countWaitingPageViews: () => number = () => 0;
 
-  private readonly requests = this.counter('http_requests_total', 'Requests answered.', [
+  private readonly requests = this.counter('http_requests_total', 'HTTP requests answered.', [
     'method',
     'route',
     'status',
   ]);
   private readonly durations = this.histogram(
     'http_request_duration_seconds',
-    'Time to the end of the answer.',
+    'Time from the arrival of a request to the end of its response.',
     ['method', 'route'],
   );
-  private readonly refusals = this.counter('rate_limit_refusals_total', 'Requests answered 429.', [
+  private readonly refusals = this.counter('rate_limit_refusals_total', 'Requests refused with status 429.', [
     'area',
     'tier',
   ]);
   private readonly fallbacks = this.counter(
     'rate_limit_fallbacks_total',
-    'Requests that this process limited on its own, as the shared limiter could not be asked.',
+    'Requests limited by this process alone, because the shared rate limiter was unavailable.',
     [],
   );
-  private readonly keyed = this.counter(
+  private readonly idempotent = this.counter(
     'idempotent_requests_total',
-    'Writes with an Idempotency-Key, by what the key stood for.',
+    'Writes with an Idempotency-Key, by outcome.',
     ['outcome'],
   );
-  private readonly caches = this.counter('cache_lookups_total', 'Look-ups in caches of this process.', [
+  private readonly caches = this.counter('cache_lookups_total', 'Look-ups in the caches of this process.', [
     'cache',
     'result',
   ]);
-  private readonly appends = this.histogram('append_duration_seconds', 'Appends to the log.', [
+  private readonly appends = this.histogram('append_duration_seconds', 'Time of an append to the log.', [
     'realm',
     'outcome',
   ]);
   private readonly events = this.counter('events_appended_total', 'Events appended to the log.', ['realm']);
   private readonly dropped = this.counter(
     'views_dropped_total',
-    'Views that the buffer had no room for.',
+    'Views of publications that were dropped because the buffer was full.',
     [],
   );
-  private readonly waiting = this.gauge('views_waiting', 'Views that are not in the log yet.', []);
+  private readonly waiting = this.gauge(
+    'views_waiting',
+    'Counted views of publications that are not in the log yet.',
+    [],
+  );
   private readonly renderings = this.histogram(
     'media_rendering_seconds',
-    'Uploads whose pictures this process made, or tried to.',
+    'Time to render the pictures of an upload, by outcome.',
     ['outcome'],
   );
-  private readonly processing = this.gauge('media_processing', 'Uploads whose pictures are to be made.', [
+  private readonly processing = this.gauge('media_processing', 'Uploads that wait for rendering.', ['realm']);
+  private readonly up = this.gauge('dependency_up', '1 if the store responds, else 0.', [
+    'dependency',
     'realm',
   ]);
-  private readonly up = this.gauge('dependency_up', 'Whether it answers: 1 or 0.', ['dependency', 'realm']);
   private readonly lagEvents = this.gauge(
-    'lane_lag_events',
-    'Positions of the log that the lane of the active documents is behind.',
-    ['realm', 'lane'],
+    'partition_lag_events',
+    'Log positions between the checkpoint of the partition and the head of the log.',
+    ['realm', 'partition'],
   );
   private readonly lagSeconds = this.gauge(
-    'lane_lag_seconds',
-    'Age of the oldest event that the lane may not have projected; 0 where it is level with the log.',
-    ['realm', 'lane'],
+    'partition_lag_seconds',
+    'Age of the oldest event after the checkpoint of the partition; 0 if it has caught up.',
+    ['realm', 'partition'],
   );
-  private readonly parked = this.gauge('parked_streams', 'Streams that wait for a retry or a skip.', [
-    'realm',
-  ]);
+  private readonly deadLetters = this.gauge(
+    'dead_letter_streams',
+    'Streams on the dead-letter list. Use "catalog projections retry" or "skip".',
+    ['realm'],
+  );
+  /** Old names of metrics, kept for one release (docs/metrics.md). */
+  private readonly renamed = {
+    lagEvents: this.gauge('lane_lag_events', 'Old name of catalog_partition_lag_events.', ['realm', 'lane']),
+    lagSeconds: this.gauge('lane_lag_seconds', 'Old name of catalog_partition_lag_seconds.', [
+      'realm',
+      'lane',
+    ]),
+    deadLetters: this.gauge('parked_streams', 'Old name of catalog_dead_letter_streams.', ['realm']),
+  };
 
   private counter(name: string, help: string, labelNames: string[]) {
     return new Counter({ name: `catalog_${name}`, help, labelNames, registers: this.registers });
@@ -113,62 +129,72 @@ export class ServiceMetrics implements HttpMetrics {
   }
 
   keyClaimed(outcome: IdempotencyOutcome): void {
-    this.keyed.inc({ outcome });
+    this.idempotent.inc({ outcome });
   }
 
   readonly onCache: CacheObserver = (cache, hit) => {
     this.caches.inc({ cache, result: hit ? 'hit' : 'miss' });
   };
 
-  appended(realm: Realm, outcome: AppendOutcome, events: number, duration_ms: number): void {
+  appendFinished(realm: Realm, outcome: AppendOutcome, events: number, duration_ms: number): void {
     this.appends.observe({ realm, outcome }, duration_ms / 1000);
     if (outcome === 'appended') this.events.inc({ realm }, events);
   }
 
-  /** `tried_again`: not the file's fault. */
-  rendered(outcome: 'ready' | 'failed' | 'tried_again', duration_ms: number): void {
+  /** `tried_again`: the rendering failed for a reason other than the file, and is retried. */
+  renderingFinished(outcome: 'ready' | 'failed' | 'tried_again', duration_ms: number): void {
     this.renderings.observe({ outcome }, duration_ms / 1000);
   }
 
-  viewDropped(): void {
+  pageViewDropped(): void {
     this.dropped.inc();
   }
 
-  countViews(waiting: () => number): void {
-    this.viewsWaiting = waiting;
+  /** Sets the function that returns the number of counted page views that are not in the log yet. */
+  setPageViewCount(waiting: () => number): void {
+    this.countWaitingPageViews = waiting;
   }
 
-  /** From here on the process' own numbers are kept, too: memory, CPU, garbage, event loop. Once per process. */
-  serve(sources: MetricsSources): void {
+  /** Sets the functions to call at a scrape. The first call also starts the default metrics of the Node process. */
+  setSources(sources: MetricsSources): void {
     if (this.sources === undefined) collectDefaultMetrics({ register: this.registers[0]! });
     this.sources = sources;
   }
 
-  /** What a scrape is answered with. */
+  /** Returns the response to a scrape. */
   readonly text = async (): Promise<MetricsText> => {
-    this.waiting.set(this.viewsWaiting());
-    for (const reading of (await this.sources?.pipelines()) ?? []) this.show(reading);
+    this.waiting.set(this.countWaitingPageViews());
+    for (const reading of (await this.sources?.pipelines()) ?? []) this.setPipelineGauges(reading);
     const [registry] = this.registers;
     return { content_type: registry!.contentType, body: await registry!.metrics() };
   };
 
-  private show({ realm, event_store, view_store, lanes, parked, processing }: PipelineReading): void {
+  private setPipelineGauges({
+    realm,
+    event_store,
+    view_store,
+    partitions,
+    dead_letters,
+    processing,
+  }: PipelineReading): void {
     this.up.set({ dependency: 'event_store', realm }, Number(event_store));
     this.up.set({ dependency: 'view_store', realm }, Number(view_store));
-    // What is not known is not shown, rather than shown as it was once.
-    if (parked === undefined) this.parked.remove({ realm });
-    else this.parked.set({ realm }, parked);
-    if (processing === undefined) this.processing.remove({ realm });
-    else this.processing.set({ realm }, processing);
-    lanes.forEach((lag, lane) => {
-      const labels = { realm, lane: String(lane) };
-      if (lag === undefined) {
-        this.lagEvents.remove(labels);
-        this.lagSeconds.remove(labels);
-        return;
-      }
-      this.lagEvents.set(labels, lag.events);
-      this.lagSeconds.set(labels, lag.seconds);
+    for (const gauge of [this.deadLetters, this.renamed.deadLetters])
+      setOrRemove(gauge, { realm }, dead_letters);
+    setOrRemove(this.processing, { realm }, processing);
+    partitions.forEach((lag, index) => {
+      const partition = { realm, partition: String(index) };
+      const lane = { realm, lane: String(index) };
+      setOrRemove(this.lagEvents, partition, lag?.events);
+      setOrRemove(this.lagSeconds, partition, lag?.seconds);
+      setOrRemove(this.renamed.lagEvents, lane, lag?.events);
+      setOrRemove(this.renamed.lagSeconds, lane, lag?.seconds);
     });
   }
+}
+
+/** Sets the gauge. Removes its sample if the value could not be read, because an old value would hide the problem. */
+function setOrRemove(gauge: Gauge, labels: Record<string, string>, value: number | undefined): void {
+  if (value === undefined) gauge.remove(labels);
+  else gauge.set(labels, value);
 }

@@ -33,60 +33,62 @@ import {
 } from './present';
 import {
   assertActive,
-  entriesShown,
   findById,
-  listingAskedFor,
-  namedStore,
+  findFilterListing,
+  isContainerVisible,
   openForId,
   openStore,
   parseRead,
-  type ReadSides,
-  showsContainer,
+  type ReadDeps,
+  requestedStore,
   visibilitiesOf,
   visibilityKey,
+  visibleEntries,
 } from './read';
 
 type SortField = (typeof SORT_FIELDS)[number];
 
 // --- Pages and orders ---
 
-/** The direction of a `sort` that comes without an `order`: newest first, cheapest first, A to Z. */
-const NATURAL_DIRECTION: Readonly<Record<SortField, SortDirection>> = {
+/** The direction of a `sort` without `order`: newest first, lowest price first, A to Z. */
+const DEFAULT_DIRECTION: Readonly<Record<SortField, SortDirection>> = {
   created_at: 'desc',
   price: 'asc',
   name: 'asc',
 };
 
-type AskedOrder = { readonly [Name in 'sort' | 'order']?: ListQuery[Name] };
+type RequestedOrder = { readonly [Name in 'sort' | 'order']?: ListQuery[Name] };
 
-/** Returns the sort mode asked for. `order` alone changes the direction of `fallback`. */
-export function sortModeOf(asked: AskedOrder, fallback: SortMode = 'created_at_desc'): SortMode {
-  const cut = fallback.lastIndexOf('_');
-  const field = asked.sort ?? (fallback.slice(0, cut) as SortField);
-  const usual = asked.sort ? NATURAL_DIRECTION[field] : (fallback.slice(cut + 1) as SortDirection);
-  return `${field}_${asked.order ?? usual}`;
+/** Returns the requested sort mode. `order` without `sort` changes the direction of `fallback`. */
+export function sortModeOf(requested: RequestedOrder, fallback: SortMode = 'created_at_desc'): SortMode {
+  const split_at = fallback.lastIndexOf('_');
+  const field = requested.sort ?? (fallback.slice(0, split_at) as SortField);
+  const direction = requested.sort
+    ? DEFAULT_DIRECTION[field]
+    : (fallback.slice(split_at + 1) as SortDirection);
+  return `${field}_${requested.order ?? direction}`;
 }
 
-/** Returns the order of a collection by that mode. Where its resources have no such field, the id alone decides. */
+/** Returns the sort order of a collection. Sorts by id alone if its documents do not have the key of the mode. */
 function orderWithin(collection: CollectionName, mode: SortMode): SortOrder {
   return orderOf(mode).filter(([key]) => key === 'id' || key in collections[collection].keys);
 }
 
-/** Larger than any catalog, and small enough for the arithmetic of every store. */
+/** Larger than any catalog, and small enough for the integers of every view store. */
 const SKIP_MAX = 1_000_000_000_000;
 
-/** Returns what to skip and how much to read for a page. */
+/** Returns the number of items to skip and to read for a page. */
 export function pageOf(query: Pick<ListQuery, 'page' | 'limit'>): { skip: number; limit: number } {
   return { skip: Math.min((query.page - 1) * query.limit, SKIP_MAX), limit: query.limit };
 }
 
 // --- Listings and publications ---
 
-/** `GET /api/listings` and `GET /api/store-listings`: the same list under two names. */
-export async function readListings(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/** Handles `GET /api/listings` and `GET /api/store-listings`, which return the same list. */
+export async function readListings(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listListings, request, EXPANSIONS.listing);
-  const store_id = namedStore(request);
-  const version = await openStore(sides, request, store_id);
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
   const [store, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     version.find('listings', {
@@ -101,16 +103,16 @@ export async function readListings(sides: ReadSides, request: ApiRequest): Promi
   return { data, meta: pageMeta({ ...query, total }) };
 }
 
-/** `GET /api/publications` */
-export async function readPublications(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/** Handles `GET /api/publications`. */
+export async function readPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listPublications, request, EXPANSIONS.publication);
-  const store_id = namedStore(request);
-  const version = await openStore(sides, request, store_id);
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
   const mode = sortModeOf(query);
   const where = whereOf(query, mode, store_id);
-  const [store, listing, page, counted] = await Promise.all([
+  const [store, listing, page, counted_total] = await Promise.all([
     version.get('stores', store_id, ['state']),
-    listingAskedFor(version, query, store_id),
+    findFilterListing(version, query, store_id),
     version.find('publications', {
       where,
       order: orderOf(mode),
@@ -122,35 +124,41 @@ export async function readPublications(sides: ReadSides, request: ApiRequest): P
   const { facets } = assertActive(store).state;
   if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
-  const maintained = () =>
+  const maintainedTotal = () =>
     countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
   const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
-  return { data, meta: pageMeta({ ...query, total: counted ?? maintained() }) };
+  return { data, meta: pageMeta({ ...query, total: counted_total ?? maintainedTotal() }) };
 }
 
-/** A listing's publications are all of its own store, so the store's id would only lead to a worse index. */
+/**
+ * Filters by listing or by store, not by both. The publications of a listing all belong to its store, so the second key
+ * would exclude nothing, but it would make the view store choose a slower index.
+ */
 function whereOf(query: PublicationsQuery, mode: SortMode, store_id: string): ViewQuery['where'] {
-  const within = query.listing_id === undefined ? { store_id } : { listing_id: query.listing_id };
-  return { ...within, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode) };
+  const container = query.listing_id === undefined ? { store_id } : { listing_id: query.listing_id };
+  return { ...container, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode) };
 }
 
 type FilterName = keyof typeof publicationFilters;
 const FILTERS = Object.keys(publicationFilters) as FilterName[];
 
-/** Returns the flags asked for. Totals are maintained for each of their combinations. */
+/** Returns the flags that the query filters by. Stores and listings have a total for each combination of flags. */
 function flagsOf(query: PublicationsQuery): Partial<FacetFlags> {
-  return Object.fromEntries(FACET_FLAGS.filter(isAskedOf(query)).map((name) => [name, query[name]]));
+  return Object.fromEntries(FACET_FLAGS.filter(isSetIn(query)).map((name) => [name, query[name]]));
 }
 
-/** Whether the total is maintained. It is not for filters by price and by what is no flag. */
+/**
+ * Returns whether the store's or listing's document contains the total for this query. With a filter by price, or by a key
+ * that is not a flag, the view store has to count the publications.
+ */
 function hasMaintainedTotal(query: PublicationsQuery): boolean {
   const isFlag = (name: FilterName) => (FACET_FLAGS as readonly string[]).includes(name);
-  return !filtersByPrice(query) && FILTERS.filter(isAskedOf(query)).every(isFlag);
+  return !filtersByPrice(query) && FILTERS.filter(isSetIn(query)).every(isFlag);
 }
 
-/** Returns the filters as conditions on keys, for a list in the order of `mode`. */
+/** Returns the filters of the query as conditions on keys, for a list sorted by `mode`. */
 function filterKeys(query: PublicationsQuery, mode: SortMode): ViewQuery['where'] {
-  const conditions = FILTERS.filter(isAskedOf(query)).map((name) => conditionOf(name, query[name]!));
+  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!));
   return Object.assign({}, ...conditions, priceRange(query, mode));
 }
 
@@ -161,8 +169,9 @@ function conditionOf(name: FilterName, value: boolean | string | number): ViewQu
 }
 
 /**
- * Returns the condition for a range of prices. Both price keys hold an active price; for an inactive one they hold a
- * number that is in no range (decisions §1). Uses the key that the list is sorted by, so that one index serves both.
+ * Returns the condition for a price range. Both price keys contain an active price; for an inactive price they contain
+ * a number outside every range (docs/interface.md#filters). Uses the key that the list is sorted by, so that one index
+ * serves the filter and the order.
  */
 export function priceRange(query: PriceBounds, mode: SortMode): ViewQuery['where'] {
   if (!filtersByPrice(query)) return {};
@@ -175,67 +184,74 @@ function filtersByPrice({ min_price, max_price }: PriceBounds): boolean {
   return min_price !== undefined || max_price !== undefined;
 }
 
-function isAskedOf(query: PublicationsQuery): (name: FilterName) => boolean {
+function isSetIn(query: PublicationsQuery): (name: FilterName) => boolean {
   return (name) => query[name] !== undefined;
 }
 
-interface Shown {
+interface ListedPublication {
   readonly featured_rank: Key | undefined;
   readonly resource: Presented;
 }
 
 /**
- * `GET /api/listing/:id/publications`: a page of one sequence, with the featured ones before all others. The result
- * with its `meta` is the payload (spec, "Listing publications result").
+ * Handles `GET /api/listing/:id/publications`. Paginates one sequence, in which featured publications precede all
+ * others. `data` contains its own `meta` (docs/interface.md#listing-publications).
  */
-export async function readListingPublications(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+export async function readListingPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
-  const held = isHeld(query);
-  const version = await openForId(sides, request, 'listings');
-  const listing = await findById(sides, request, version, 'listings', {
+  const is_precomputed = isPrecomputed(query);
+  const version = await openForId(deps, request, 'listings');
+  const listing = await findById(deps, request, version, 'listings', {
     visibility: query.visibility,
-    shows: showsContainer,
-    parts: held ? ['state', 'expansions'] : ['state'],
+    isVisible: isContainerVisible,
+    parts: is_precomputed ? ['state', 'expansions'] : ['state'],
   });
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
-  const shown = held
-    ? heldBy(listing, query, default_sort_mode)
-    : await find(version, request.params.id ?? '', query, effective_sort_mode);
-  const part = (featured: boolean): Presented[] =>
-    shown
+  const page = is_precomputed
+    ? precomputedPage(listing, query, default_sort_mode)
+    : await findPage(version, request.params.id ?? '', query, effective_sort_mode);
+  const resourcesWhere = (featured: boolean): Presented[] =>
+    page
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
       .map(({ resource }) => resource);
   const total = countFacets(listing.state.facets, visibilitiesOf(query.visibility));
-  const { page: number, limit } = query;
-  const pagination = { page: number, limit, total, total_pages: Math.ceil(total / limit) };
+  const { limit } = query;
+  const pagination = { page: query.page, limit, total, total_pages: Math.ceil(total / limit) };
   return {
     data: {
-      featured: part(true),
-      others: part(false),
+      featured: resourcesWhere(true),
+      others: resourcesWhere(false),
       meta: { default_sort_mode, effective_sort_mode, pagination },
     },
   };
 }
 
-/** Whether the listing's own document holds the page: it has the first publications, in the listing's own order. */
-function isHeld({ page, limit, sort, order, expand }: ListQuery): boolean {
-  const as_kept = sort === undefined && order === undefined && expand.length === 0;
-  return as_kept && page === 1 && limit <= EXPANDED_MAX;
+/**
+ * Returns whether the listing's document contains the page. The document has the first `EXPANDED_MAX` publications, in
+ * the listing's default order and without expansions.
+ */
+function isPrecomputed({ page, limit, sort, order, expand }: ListQuery): boolean {
+  const is_default_form = sort === undefined && order === undefined && expand.length === 0;
+  return is_default_form && page === 1 && limit <= EXPANDED_MAX;
 }
 
-function heldBy(listing: ListingDocument, { visibility, limit }: ListQuery, mode: SortMode): Shown[] {
-  return entriesShown(listing.expansions.publications, visibility, featuredFirst(mode))
+function precomputedPage(
+  listing: ListingDocument,
+  { visibility, limit }: ListQuery,
+  mode: SortMode,
+): ListedPublication[] {
+  return visibleEntries(listing.expansions.publications, visibility, featuredFirst(mode))
     .slice(0, limit)
     .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
 }
 
-async function find(
+async function findPage(
   version: DocumentReader,
   listing_id: string,
   query: ListQuery,
   mode: SortMode,
-): Promise<Shown[]> {
+): Promise<ListedPublication[]> {
   const page = await version.find('publications', {
     where: { listing_id, visibility: visibilityKey(query.visibility) },
     order: featuredFirst(mode),
@@ -250,11 +266,11 @@ async function find(
 
 // --- Payment methods and reviews ---
 
-/** `GET /api/payment-methods` */
-export async function readPaymentMethods(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/** Handles `GET /api/payment-methods`. */
+export async function readPaymentMethods(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listPaymentMethods, request, []);
-  const store_id = namedStore(request);
-  const version = await openStore(sides, request, store_id);
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
   const [store, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     version.find('payment_methods', { where: { store_id }, order: orderOfMethods(query), ...pageOf(query) }),
@@ -264,7 +280,7 @@ export async function readPaymentMethods(sides: ReadSides, request: ApiRequest):
   return { data, meta: pageMeta({ ...query, total }) };
 }
 
-/** The merchant's own order, by `position`, unless another was asked for. */
+/** Returns the requested order, by default the merchant's (`position`). */
 function orderOfMethods(query: Pick<ListQuery, 'sort' | 'order'>): SortOrder {
   if (query.sort) return orderWithin('payment_methods', sortModeOf(query));
   const direction = query.order ?? 'asc';
@@ -274,14 +290,14 @@ function orderOfMethods(query: Pick<ListQuery, 'sort' | 'order'>): SortOrder {
   ];
 }
 
-/** `GET /api/publication/:id/reviews` */
-export async function readReviews(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/** Handles `GET /api/publication/:id/reviews`. */
+export async function readReviews(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listReviews, request, []);
-  const version = await openForId(sides, request, 'publications');
+  const version = await openForId(deps, request, 'publications');
   const [publication, page] = await Promise.all([
-    findById(sides, request, version, 'publications', {
+    findById(deps, request, version, 'publications', {
       visibility: query.visibility,
-      shows: showsContainer,
+      isVisible: isContainerVisible,
       parts: ['state'],
     }),
     version.find('reviews', {
@@ -295,7 +311,9 @@ export async function readReviews(sides: ReadSides, request: ApiRequest): Promis
   return { data, meta: { ...pageMeta({ ...query, total: reviews.count }), summary: summaryOf(reviews) } };
 }
 
-/** `average` has two decimals, and is 0 where there is no review: `count` says whether it means anything. */
+/**
+ * Returns the summary of all reviews. `average` has two decimals, and is 0 if there are no reviews.
+ */
 function summaryOf({ count, sum, distribution }: ReviewCounts): JsonObject {
   const average = count === 0 ? 0 : Math.round((sum / count) * 100) / 100;
   const ratings = [1, 2, 3, 4, 5].map((rating) => [String(rating), distribution[rating] ?? 0]);

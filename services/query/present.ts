@@ -9,14 +9,15 @@ import { featuredFirst } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { DocumentPart } from '../../shared/ports/view-store';
-import { entriesShown, type ReadQuery, showsContainer, visibilitiesOf } from './read';
+import { isContainerVisible, type ReadQuery, visibilitiesOf, visibleEntries } from './read';
 
 /**
- * Makes answers of documents. A body is stored as the storefront sees it. Another `visibility` changes its counts, and
- * `expand` adds to it. What an expansion holds is never expanded further.
+ * Turns documents into the resources of a response. A stored body is what a storefront sees (visibility `public`).
+ * Another `visibility` changes its counts, and `expand` adds resources to it. Resources inside an expansion are not
+ * expanded.
  */
 
-/** What `expand` adds to each resource (decisions §5). */
+/** The values of `expand` that each resource supports (docs/interface.md#expansion). */
 export const EXPANSIONS = {
   store: ['listing', 'media'],
   listing: ['publication', 'media'],
@@ -26,17 +27,18 @@ export const EXPANSIONS = {
 type Resource = keyof typeof EXPANSIONS;
 export type Presented = JsonObject | JsonText;
 
-/** Returns the parts of a document that `present*` needs for this query. */
+/** Returns the document parts that the `present…` functions need for the query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
   const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
-  const counted = resource === 'store' && query.expand.includes('media');
-  const recounted = counted || (query.visibility !== 'public' && resource !== 'publication');
-  if (!recounted && !expanded) return TEXT_ALONE;
-  return [...(recounted ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
+  // A store's number of media is in its `state` only.
+  const needs_media_count = resource === 'store' && query.expand.includes('media');
+  const needs_state = needs_media_count || (query.visibility !== 'public' && resource !== 'publication');
+  if (!needs_state && !expanded) return TEXT_ONLY;
+  return [...(needs_state ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
-/** Nothing is added to the body: it is sent as it is stored. */
-const TEXT_ALONE: readonly DocumentPart[] = ['json'];
+/** For a response that is the stored body: it is sent as text, without parsing. */
+const TEXT_ONLY: readonly DocumentPart[] = ['json'];
 
 const EXPAND_MEDIA = { expand: 'media' };
 
@@ -44,7 +46,7 @@ export function presentPublication(document: PublicationDocument, query: ReadQue
   if (document.json) return document.json;
   const body: JsonObject = { ...document.body };
   const listing = query.expand.includes('listing') ? document.expansions.listing : null;
-  if (listing && showsContainer(query.visibility, listing.visibility)) body.listing = listing.body;
+  if (listing && isContainerVisible(query.visibility, listing.visibility)) body.listing = listing.body;
   if (query.expand.includes('media')) {
     const address = urlOf(`/api/publication/${document.body.id}`, query.visibility, EXPAND_MEDIA);
     body.media = mediaCollection(document.expansions.media, document.body.stats.media_count, address);
@@ -67,7 +69,7 @@ function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject 
   if (query.expand.includes('publication')) {
     const order = featuredFirst(body.default_sort_mode);
     body.publications = collectionOf(
-      entriesShown(document.expansions.publications, filter, order).map((entry) => entry.body),
+      visibleEntries(document.expansions.publications, filter, order).map((entry) => entry.body),
       body.stats.publication_count,
       urlOf(`/api/listing/${body.id}/publications`, filter),
     );
@@ -79,11 +81,14 @@ function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject 
   return body;
 }
 
-/** `managed`: the first listings that a visibility other than `public` shows, for entries hold the storefront's counts. */
+/**
+ * Returns the store resource. `counted_listings`: the store's first listings, if the visibility is not `public`. The
+ * entries in the store's document cannot be used then, because they contain the counts for `public`.
+ */
 export function presentStore(
   document: StoreDocument,
   query: ReadQuery,
-  managed: readonly ListingDocument[] = [],
+  counted_listings: readonly ListingDocument[] = [],
 ): Presented {
   if (document.json) return document.json;
   const filter = query.visibility;
@@ -93,7 +98,7 @@ export function presentStore(
     body.listings = collectionOf(
       filter === 'public'
         ? document.expansions.listings.public.map((entry) => entry.body)
-        : managed.map((listing) => bodyOfListing(listing, { visibility: filter, expand: [] })),
+        : counted_listings.map((listing) => bodyOfListing(listing, { visibility: filter, expand: [] })),
       body.stats.listing_count,
       urlOf('/api/store-listings', filter, { store_id: body.id }),
     );
@@ -104,15 +109,16 @@ export function presentStore(
   return body;
 }
 
-/** Needs the store document's `state`. */
+/** Returns the number of listings that the filter shows. Needs the `state` part of the document. */
 export function countListings(store: StoreDocument, filter: VisibilityFilter): number {
   const { listings } = store.state;
   return visibilitiesOf(filter).reduce((total, visibility) => total + listings[visibility], 0);
 }
 
 /**
- * No read lists a resource's media: the collection's address is that of the resource with its media. Documents of a
- * schema from before there were media are read until they are rebuilt: they have neither `media` nor its count.
+ * Returns the expanded media. There is no endpoint that lists the media of a resource, so `url` is the resource itself
+ * with `expand=media`. `media` and `total_count` are undefined in documents of an old schema, which are read until a
+ * rebuild.
  */
 function mediaCollection(
   media: readonly Pick<MediaEmbed, 'body'>[] | undefined,
@@ -123,13 +129,13 @@ function mediaCollection(
   return collectionOf(bodies, total_count ?? 0, address);
 }
 
-/** Makes an expanded collection. `url` is the read that returns all of it. */
+/** Returns an expanded collection. `url` is the endpoint that returns all its items. */
 function collectionOf(items: readonly JsonObject[], total_count: number, url: string): JsonObject {
   const data = items.slice(0, EXPANDED_MAX);
   return { object: 'collection', data, total_count, has_more: total_count > data.length, url };
 }
 
-/** Returns a path below `/api` with the parameters that show the same items as the read that names it. */
+/** Returns a path below `/api` with the query parameters that select the same items as the current read. */
 function urlOf(path: string, filter: VisibilityFilter, parameters: Record<string, string> = {}): string {
   const query = new URLSearchParams(parameters);
   if (filter !== 'public') query.set('visibility', filter);

@@ -11,30 +11,30 @@ import { EXPANSIONS, partsFor, presentListing, presentPublication, presentStore 
 import {
   assertActive,
   findById,
-  namedStore,
+  isItemVisible,
   openForId,
   openStore,
   parseRead,
+  type ReadDeps,
   type ReadQuery,
-  type ReadSides,
-  showsItem,
+  requestedStore,
   visibilityKey,
 } from './read';
 
-/** `GET /api/store`. A store has no version of its own: no write of this interface changes it under `If-Match`. */
-export async function readStore(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/** Handles `GET /api/store`. The response has no version, because no endpoint writes stores under `If-Match`. */
+export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getStore, request, EXPANSIONS.store);
-  const store_id = namedStore(request);
-  const version = await openStore(sides, request, store_id);
-  const [store, managed] = await Promise.all([
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
+  const [store, counted_listings] = await Promise.all([
     version.get('stores', store_id, partsFor('store', query)),
-    firstManaged(version, query, store_id),
+    listingsForExpansion(version, query, store_id),
   ]);
-  return { data: presentStore(assertActive(store), query, managed) };
+  return { data: presentStore(assertActive(store), query, counted_listings) };
 }
 
-/** What `expand=listing` adds for who manages hidden listings, with counts by that visibility. */
-async function firstManaged(
+/** Returns the listings for `expand=listing` if the visibility is not `public`, with the counts for that visibility. */
+async function listingsForExpansion(
   version: DocumentReader,
   { visibility, expand }: ReadQuery,
   store_id: StoreId,
@@ -49,69 +49,73 @@ async function firstManaged(
   return listings.flatMap(({ document }) => (document ? [document] : []));
 }
 
-/** `GET /api/listing/:id` */
-export async function readListing(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/** Handles `GET /api/listing/:id`. */
+export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getListing, request, EXPANSIONS.listing);
-  const version = await openForId(sides, request, 'listings');
-  const listing = await findById(sides, request, version, 'listings', {
+  const version = await openForId(deps, request, 'listings');
+  const listing = await findById(deps, request, version, 'listings', {
     visibility: query.visibility,
-    shows: showsItem,
+    isVisible: isItemVisible,
     parts: partsFor('listing', query),
   });
   return { data: presentListing(listing, query), version: Number(listing.keys.version) };
 }
 
 /**
- * `GET /api/publication/:id`. One with a public key is a view (decisions §5), also where it ends in a 304: the visitor sees
- * the page either way. HEAD is none, nor is a merchant's look with a secret key.
+ * Handles `GET /api/publication/:id`. With a public key it counts as a view (docs/interface.md#views), even if the
+ * response is a 304, because the visitor sees the page either way. HEAD requests and requests with a secret key do not
+ * count.
  */
-export async function readPublication(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+export async function readPublication(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getPublication, request, EXPANSIONS.publication);
-  const version = await openForId(sides, request, 'publications');
-  const publication = await findById(sides, request, version, 'publications', {
+  const version = await openForId(deps, request, 'publications');
+  const publication = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
-    shows: showsItem,
+    isVisible: isItemVisible,
     parts: partsFor('publication', query),
   });
   const { principal, method } = request;
   if (principal.key_type === 'public' && method === 'GET')
-    sides.recordView({
+    deps.recordPageView({
       environment: principal.environment,
       publication_id: request.params.id as PublicationId,
     });
   return { data: presentPublication(publication, query), version: Number(publication.keys.version) };
 }
 
-/** The answer depends on what is accepted, besides on what every answer of the interface does. */
+/** Adds `Accept` to the `Vary` header of other responses. */
 const VARY = { Vary: 'Authorization, Accept, Accept-Encoding' };
-/** Pictures are made within moments. */
+/** Pictures are usually ready within a second. */
 const RETRY_AFTER_S = 1;
 
-/** `GET /api/media/:id`: the record, or with `Accept: image/*` the picture itself. No media is hidden by itself. */
-export async function readMedia(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/**
+ * Handles `GET /api/media/:id`: returns the record, or the picture for `Accept: image/*`. A media has no visibility of
+ * its own.
+ */
+export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const { visibility } = parseRead(reads.getMedia, request, []);
-  const bytes = prefersImage(request.header('accept'));
-  const version = await openForId(sides, request, 'media');
-  const media = await findById(sides, request, version, 'media', {
+  const wants_picture = prefersImage(request.header('accept'));
+  const version = await openForId(deps, request, 'media');
+  const media = await findById(deps, request, version, 'media', {
     visibility,
-    shows: () => true,
-    parts: bytes ? ['state'] : [],
+    isVisible: () => true,
+    parts: wants_picture ? ['state'] : [],
   });
-  if (bytes) return pictureAnswer(sides, request, media);
+  if (wants_picture) return pictureAnswer(deps, request, media);
   return { data: media.body, version: Number(media.keys.version), headers: VARY };
 }
 
-function pictureAnswer(sides: ReadSides, request: ApiRequest, media: MediaDocument): Answer {
+function pictureAnswer(deps: ReadDeps, request: ApiRequest, media: MediaDocument): Answer {
   const { progress } = media.state.media;
   if (progress.status !== 'ready') {
     const processing = progress.status === 'processing';
     throw new CatalogError('media_not_found', {
-      message: processing ? 'The picture is still being made' : 'No picture could be made of the file',
+      message: processing ? 'The picture is still being processed' : 'The file could not be processed',
       ...(processing && { retry_after_s: RETRY_AFTER_S }),
     });
   }
   const { hash, mime_type: content_type } = progress.pictures.picture;
-  const blobs = sides.pictures[request.principal.environment];
+  const blobs = deps.pictures[request.principal.environment];
   return {
     data: null,
     file: { blobs, hash, content_type, missing: 'media_not_found', headers: VARY },
@@ -119,9 +123,9 @@ function pictureAnswer(sides: ReadSides, request: ApiRequest, media: MediaDocume
 }
 
 /**
- * Whether an `Accept` header prefers a picture to JSON (RFC 9110 §12.5.1): compares the weight of the best `image/…` range
- * with that of the most specific range that covers JSON. A tie gets JSON, which is why Express's `req.accepts()` does
- * not serve: it prefers the more specific range.
+ * Returns whether an `Accept` header prefers a picture to JSON (RFC 9110 §12.5.1). Compares the weight of the best
+ * `image/…` range with the weight of the most specific range that includes JSON. If they are equal, JSON wins.
+ * Express's `req.accepts()` cannot be used, because it would then prefer the more specific range.
  */
 function prefersImage(accept: string | undefined): boolean {
   const ranges = (accept ?? '*/*').split(',').map(parse);

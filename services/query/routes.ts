@@ -4,7 +4,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { type Answer, type ApiRequest, type Pictures, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
-import type { ActiveView } from '../../shared/ports/view-store';
+import type { ActiveView } from '../../shared/ports/document-reader';
 import {
   readListingPublications,
   readListings,
@@ -12,24 +12,24 @@ import {
   readPublications,
   readReviews,
 } from './lists';
-import { type ReadSide, type ReadSides, StoreStatuses } from './read';
+import type { RecordPageView } from './page-view-counter';
+import { type EnvironmentReads, type ReadDeps, StoreStatuses } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
 import { readRelated, readSearch } from './search';
-import type { RecordView } from './view-counter';
 
 export interface QueryOptions {
   readonly views: Readonly<Record<Environment, ActiveView>>;
   readonly system: System;
-  /** What anybody may load. */
+  /** The public pictures. */
   readonly pictures: Pictures;
-  /** Told of every view of a publication (decisions §5). */
-  readonly recordView?: RecordView;
+  /** Called for every view of a publication (docs/interface.md#views). */
+  readonly recordPageView?: RecordPageView;
   readonly onCache?: CacheObserver;
 }
 
-type Read = (sides: ReadSides, request: ApiRequest) => Promise<Answer>;
+type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
 
-const READS: readonly (readonly [operation: ApiOperation, read: Read])[] = [
+const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] = [
   [reads.getStore, readStore],
   [reads.searchStore, readSearch],
   [reads.listStoreListings, readListings],
@@ -44,15 +44,18 @@ const READS: readonly (readonly [operation: ApiOperation, read: Read])[] = [
   [reads.getMedia, readMedia],
 ];
 
-/** Every read of the interface (spec, "Read endpoints"). */
+/** Returns the routes of all read endpoints (docs/interface.md#read-endpoints). */
 export function queryRoutes({
   views,
   system,
   pictures,
-  recordView = () => {},
+  recordPageView = () => {},
   onCache,
 }: QueryOptions): Route[] {
-  const side = (view: ActiveView): ReadSide => ({ view, statuses: new StoreStatuses(system.now, onCache) });
-  const sides: ReadSides = { live: side(views.live), test: side(views.test), recordView, pictures };
-  return READS.map(([operation, read]) => routeOf(operation, read.bind(undefined, sides)));
+  const readsOf = (view: ActiveView): EnvironmentReads => ({
+    view,
+    statuses: new StoreStatuses(system.now, onCache),
+  });
+  const deps: ReadDeps = { live: readsOf(views.live), test: readsOf(views.test), recordPageView, pictures };
+  return READS.map(([operation, read]) => routeOf(operation, read.bind(undefined, deps)));
 }

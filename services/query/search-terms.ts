@@ -1,112 +1,131 @@
 import {
+  fullTitle,
   isPlainWord,
-  titleBeginning,
+  titlePrefix,
   titleWord,
   titleWordsOf,
-  wholeTitle,
 } from '../../shared/catalog/search/words';
 import type { WordMatch, WordTerms } from '../../shared/ports/view-store';
 
-/** What a word of a query may be found as: one of these words, or one that begins with one of those. */
-export interface Wanted {
+/** The alternatives for one token of a query: a document must have one of `words`, or a word with one of `prefixes`. */
+export interface QueryToken {
   readonly words: readonly string[];
-  readonly beginnings: readonly string[];
+  readonly prefixes: readonly string[];
 }
 
 /**
- * A query without mistakes, as it was typed: each word itself, once, the last one also as a beginning. Not where it was
- * typed before, for there it must be a word: `gam gam` does not find _gambit_.
+ * Returns the distinct tokens of a query, without alternatives. The last token also matches as a prefix, unless it
+ * occurs earlier in the query: `gam gam` does not match _gambit_.
  */
-export function wantedWords(typed: readonly string[]): Wanted[] {
-  return [...new Set(typed)].map((word) => ({ words: [word], beginnings: begun(typed, word) }));
+export function exactTokens(tokens: readonly string[]): QueryToken[] {
+  return [...new Set(tokens)].map((token) => ({ words: [token], prefixes: prefixesOf(tokens, token) }));
 }
 
-/** The word where it is the last, and typed only there. */
-function begun(typed: readonly string[], word: string): string[] {
-  return typed.indexOf(word) === typed.length - 1 ? [word] : [];
+/** Returns the token if it is the last one and does not occur earlier. */
+function prefixesOf(tokens: readonly string[], token: string): string[] {
+  return tokens.indexOf(token) === tokens.length - 1 ? [token] : [];
 }
 
 /**
- * A query of which neighbours may be one word, written apart: `t shirt` is also found as `tshirt`, `mac book pr` as
- * `macbook pro`, `yo yo` as `yoyo`. Undefined where it has no neighbours.
+ * Returns the tokens, each with the concatenations with its neighbours as alternatives: `t shirt` also matches
+ * `tshirt`, `mac book pr` matches `macbook pro`, `yo yo` matches `yoyo`. Returns undefined for a single token.
  */
-export function writtenTogether(typed: readonly string[]): Wanted[] | undefined {
-  if (typed.length < 2) return undefined;
-  const end = typed.length - 1;
-  return typed.map((word, index) => {
+export function joinedTokens(tokens: readonly string[]): QueryToken[] | undefined {
+  if (tokens.length < 2) return undefined;
+  const end = tokens.length - 1;
+  return tokens.map((token, index) => {
     const pairs = [index - 1, index].filter((first) => first >= 0 && first < end);
-    const together = (first: number): string => typed[first]! + typed[first + 1]!;
+    const joined = (first: number): string => tokens[first]! + tokens[first + 1]!;
     return {
-      words: [word, ...pairs.map(together)],
-      beginnings: [...begun(typed, word), ...pairs.filter((first) => first + 1 === end).map(together)],
+      words: [token, ...pairs.map(joined)],
+      prefixes: [...prefixesOf(tokens, token), ...pairs.filter((first) => first + 1 === end).map(joined)],
     };
   });
 }
 
-/** Of longer queries it counts whether one word is in the title, not how many: the ways to choose some are too many. */
-const COUNTED_WORDS_MAX = 4;
+/**
+ * For a query with more tokens, only whether a token is in the title affects the rank, not how many are. To count them,
+ * `atLeast` needs all combinations of tokens, whose number grows too fast.
+ */
+const COUNTED_TOKENS_MAX = 4;
 
 /**
- * Best first (decisions §5): the query is the title; the title begins with it; all of it is in the title; the same two
- * with no more than the beginning of the last word; then the more of it in the title the better; then the last word
- * whole rather than begun; then anything that has every word somewhere. Each tier fits all that those before it fit.
+ * Returns the relevance tiers of a query, the best first (docs/interface.md#search). Each tier matches everything that
+ * the tiers before it match:
+ *
+ * 1. the title is the query,
+ * 2. the title begins with the query,
+ * 3. the title has all tokens as full words,
+ * 4. the title has all tokens, and the last one is a full word or the title begins with the query's text,
+ * 5. the title has all tokens, the last one possibly as a prefix,
+ * 6. all tokens are somewhere, and the title has at least n − 1 of them, then n − 2, and so on down to 1 (for long
+ *    queries only 1, see `COUNTED_TOKENS_MAX`),
+ * 7. all tokens are somewhere, and the last one is a full word or a token is in the title,
+ * 8. all tokens are somewhere.
  */
-export function searchTiers(typed: readonly string[], wanted: readonly Wanted[]): WordTerms[] {
-  const query = [...new Set(typed)];
-  const whole_words = wanted.map(({ words }) => ({ words, beginnings: [] }));
-  const whole_in_title = whole_words.map((one) => matchesOf(one, titleWord));
-  const in_title = wanted.map((one) => matchesOf(one, titleWord));
-  const anywhere = wanted.map((one) => matchesOf(one));
-  const is_title = { word: wholeTitle(query) };
-  const begins_title = { word: titleBeginning(query), prefix: true as const };
-  const title_begun = { word: wholeTitle(query), prefix: true as const };
+export function searchTiers(tokens: readonly string[], alternatives: readonly QueryToken[]): WordTerms[] {
+  const query = [...new Set(tokens)];
+  const full_words = alternatives.map(({ words }) => ({ words, prefixes: [] }));
+  const full_words_in_title = full_words.map((token) => matchesOf(token, titleWord));
+  const in_title = alternatives.map((token) => matchesOf(token, titleWord));
+  const anywhere = alternatives.map((token) => matchesOf(token));
+  const exact_title = { word: fullTitle(query) };
+  const title_starts_with_words = { word: titlePrefix(query), prefix: true as const };
+  const title_starts_with_text = { word: fullTitle(query), prefix: true as const };
   const last = <Item>(items: readonly Item[]): Item => items[items.length - 1]!;
   return [
-    [[is_title]],
-    [[is_title, begins_title]],
-    whole_in_title,
-    [...in_title, [...last(whole_in_title), title_begun]],
+    [[exact_title]],
+    [[exact_title, title_starts_with_words]],
+    full_words_in_title,
+    [...in_title, [...last(full_words_in_title), title_starts_with_text]],
     in_title,
-    ...counts(wanted.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
-    [...anywhere, [...in_title.flat(), ...matchesOf(last(whole_words))]],
+    ...titleCounts(alternatives.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
+    [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words))]],
     anywhere,
   ];
 }
 
-/** Fits what at least `count` of the terms fit: of any that may be missing and one more, one is there. */
+/**
+ * Returns terms that match a document if at least `count` of the given terms match it. They require a match in every
+ * combination of `terms.length - count + 1` terms. If `count` terms match, at most `terms.length - count` do not, which
+ * are too few to fill a combination; so every combination has a match.
+ */
 export function atLeast(count: number, terms: WordTerms): WordTerms {
-  return choices(terms, terms.length - count + 1).map((some) => some.flat());
+  return combinations(terms, terms.length - count + 1).map((combination) => combination.flat());
 }
 
-function counts(words: number): number[] {
-  if (words > COUNTED_WORDS_MAX) return [1];
-  return Array.from({ length: words - 1 }, (_, missing) => words - 1 - missing);
+function titleCounts(tokens: number): number[] {
+  if (tokens > COUNTED_TOKENS_MAX) return [1];
+  return Array.from({ length: tokens - 1 }, (_, missing) => tokens - 1 - missing);
 }
 
-function choices<Item>(items: readonly Item[], size: number): Item[][] {
+function combinations<Item>(items: readonly Item[], size: number): Item[][] {
   if (size === 0) return [[]];
-  // The first of a choice leaves enough behind it for the others.
+  // The first item of a combination must have at least `size - 1` items after it.
   const firsts = items.slice(0, items.length - size + 1);
   return firsts.flatMap((first, index) =>
-    choices(items.slice(index + 1), size - 1).map((rest) => [first, ...rest]),
+    combinations(items.slice(index + 1), size - 1).map((rest) => [first, ...rest]),
   );
 }
 
 function matchesOf(
-  { words, beginnings }: Wanted,
-  mark: (word: string) => string = (word) => word,
+  { words, prefixes }: QueryToken,
+  termOf: (word: string) => string = (word) => word,
 ): WordMatch[] {
   return [
-    ...words.map((word) => ({ word: mark(word) })),
-    ...beginnings.map((word) => ({ word: mark(word), prefix: true as const })),
+    ...words.map((word) => ({ word: termOf(word) })),
+    ...prefixes.map((word) => ({ word: termOf(word), prefix: true as const })),
   ];
 }
 
-/** So many words of the title, and of the description, are compared: it stays a handful of looks into the index. */
-const COMPARED_WORDS_MAX = 4;
+/** Maximum number of terms to compare of the title, and of the description. Bounds the number of index look-ups. */
+const COMPARED_TERMS_MAX = 4;
 
-/** Words that join others say nothing of what a product is; shorter ones are left out anyway. */
-const JOINING_WORDS = new Set(
+/**
+ * Stop words of English, Spanish, German, French and Portuguese, with three or more letters: shorter words are excluded
+ * anyway.
+ */
+const STOP_WORDS = new Set(
   [
     'all and any are but can for from has her his its not one our out she that the this was were with you your',
     'como con del desde ella entre esta este hay las los mas muy ninguna para pero por que sin sobre sus una unas uno unos',
@@ -116,40 +135,44 @@ const JOINING_WORDS = new Set(
 );
 
 /**
- * Nearest first: what shares the most words of the title, then the most of the description, then everything else.
- * Of both the longest words are compared, which are seldom the commonest. Where a shared word stands in the other
- * publication does not matter.
+ * Returns the similarity tiers of a publication with these terms, the best first: publications that share the most
+ * terms of its title, then the most of its description, then all others. Compares the longest terms of each, because
+ * long words are rarely frequent. A shared term counts wherever it occurs in the other publication.
  */
 export function relatedTiers(words: readonly string[]): WordTerms[] {
   const in_title = titleWordsOf(words);
-  const title = telling(in_title);
-  const description = telling(words.filter((word) => isPlainWord(word) && !in_title.includes(word)));
+  const title = comparedTerms(in_title);
+  const description = comparedTerms(words.filter((word) => isPlainWord(word) && !in_title.includes(word)));
   return [
-    ...fewerAndFewer(title),
-    // Whatever shares a word of the title came before, and each tier fits what those before it fit.
-    ...fewerAndFewer(description).map((terms) => terms.map((matches) => [...matches, ...title.flat()])),
+    ...byMatchCount(title),
+    // A tier must match everything that the tiers before it match. Therefore the tiers of the description also accept
+    // every term of the title.
+    ...byMatchCount(description).map((terms) => terms.map((matches) => [...matches, ...title.flat()])),
     [],
   ];
 }
 
-/** All of the terms, then all but any one, down to one of them. */
-function fewerAndFewer(terms: WordTerms): WordTerms[] {
+/** Returns tiers that match all terms, then all but one, and so on down to one term. */
+function byMatchCount(terms: WordTerms): WordTerms[] {
   return terms.map((_, missing) => atLeast(terms.length - missing, terms));
 }
 
-function telling(words: readonly string[]): WordTerms {
-  const kept = words.filter((word) => /\p{L}/u.test(word) && isLong(word) && !JOINING_WORDS.has(word));
-  const longest = kept.sort((a, b) => b.length - a.length || (a < b ? -1 : 1)).slice(0, COMPARED_WORDS_MAX);
+/** Returns the longest terms that contain a letter, are long enough and are not stop words. */
+function comparedTerms(words: readonly string[]): WordTerms {
+  const compared = words.filter((word) => /\p{L}/u.test(word) && isLong(word) && !STOP_WORDS.has(word));
+  const longest = compared
+    .sort((a, b) => b.length - a.length || (a < b ? -1 : 1))
+    .slice(0, COMPARED_TERMS_MAX);
   return longest.map((word) => [{ word }]);
 }
 
-/** In scripts without spaces, words are pairs of letters. */
+/** At least three characters, or two in a script without spaces, whose terms are pairs of letters. */
 const isLong = (word: string): boolean => word.length >= 3 || /^[^\p{Script=Latin}\d]{2}$/u.test(word);
 
-/** One edit in a shorter word is as likely another word. */
-const LETTERS_MIN = 5;
+/** Typo tolerance starts at this length. In a shorter word, one edit often makes another word. */
+const FUZZY_LETTERS_MIN = 5;
 
-/** Letters that may stand in for another, by script and after folding; in other scripts none is guessed. */
+/** Letters to insert or substitute, by script, after folding. Other scripts only get deletions and transpositions. */
 const ALPHABETS: readonly (readonly [RegExp, string])[] = [
   [/\p{Script=Latin}/u, 'abcdefghijklmnopqrstuvwxyz'],
   [/\p{Script=Cyrillic}/u, 'абвгдежзийклмнопрстуфхцчшщъыьэюяієґјљњћџђ'],
@@ -159,26 +182,27 @@ const ALPHABETS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Every word one edit away from a folded one: a letter too many, one missing, another one, or two neighbours swapped
- * (decisions §5, "Search"). None of a word of fewer than five letters, nor of one with a digit, for a number that is
- * one off is another number. How many there are depends on the word alone: some hundreds.
+ * Returns every word at edit distance 1 (optimal string alignment) from a folded word: one letter inserted, deleted or
+ * substituted, or two adjacent letters transposed (docs/interface.md#search). Returns none for a word with fewer than
+ * `FUZZY_LETTERS_MIN` letters, or with a digit, because another number is not a typo. Typically returns a few hundred
+ * words.
  */
 export function oneEditAway(word: string): string[] {
   const letters = [...word];
-  if (letters.length < LETTERS_MIN || /\p{N}/u.test(word)) return [];
-  const found = new Set<string>();
-  for (let at = 0; at <= letters.length; at++) {
-    const [before, letter, next] = [letters.slice(0, at).join(''), letters[at], letters[at + 1]];
-    const from = (index: number): string => letters.slice(index).join('');
+  if (letters.length < FUZZY_LETTERS_MIN || /\p{N}/u.test(word)) return [];
+  const words = new Set<string>();
+  for (let index = 0; index <= letters.length; index++) {
+    const [before, letter, next] = [letters.slice(0, index).join(''), letters[index], letters[index + 1]];
+    const rest = (start: number): string => letters.slice(start).join('');
     for (const other of alphabetOf(word)) {
-      found.add(before + other + from(at));
-      if (letter !== undefined) found.add(before + other + from(at + 1));
+      words.add(before + other + rest(index));
+      if (letter !== undefined) words.add(before + other + rest(index + 1));
     }
-    if (letter !== undefined) found.add(before + from(at + 1));
-    if (letter !== undefined && next !== undefined) found.add(before + next + letter + from(at + 2));
+    if (letter !== undefined) words.add(before + rest(index + 1));
+    if (letter !== undefined && next !== undefined) words.add(before + next + letter + rest(index + 2));
   }
-  found.delete(word);
-  return [...found];
+  words.delete(word);
+  return [...words];
 }
 
 function alphabetOf(word: string): string {

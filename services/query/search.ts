@@ -2,7 +2,7 @@ import { reads } from '../../shared/api/operations/reads';
 import type { ListQuery, SearchQuery } from '../../shared/api/requests/reads';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
-import { typedWords } from '../../shared/catalog/search/words';
+import { queryTokens } from '../../shared/catalog/search/words';
 import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
@@ -13,71 +13,75 @@ import { EXPANSIONS, partsFor, presentPublication } from './present';
 import {
   assertActive,
   findById,
-  listingAskedFor,
-  namedStore,
+  findFilterListing,
+  isContainerVisible,
+  isItemVisible,
   openForId,
   openStore,
   parseRead,
-  type ReadSides,
-  showsContainer,
-  showsItem,
+  type ReadDeps,
+  requestedStore,
   visibilitiesOf,
   visibilityKey,
   wordScope,
 } from './read';
 import {
+  exactTokens,
+  joinedTokens,
   oneEditAway,
+  type QueryToken,
   relatedTiers,
   searchTiers,
-  type Wanted,
-  wantedWords,
-  writtenTogether,
 } from './search-terms';
 
-/** Mistakes are sought in so many words, and so many words of the store are taken for what was meant by one. */
-const MISTAKEN_WORDS_MAX = 8;
-const MEANT_WORDS_MAX = 20;
+/** Tokens of a query for which typo tolerance looks up candidates. Bounds the number of index look-ups. */
+const FUZZY_TOKENS_MAX = 8;
+/** Candidates (terms of the store at edit distance 1) that replace one token. */
+const CANDIDATES_MAX = 20;
 
-/** `GET /api/store/search`: best first, unless a `sort` is asked for. */
-export async function readSearch(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+/** Handles `GET /api/store/search`. Sorts by relevance unless the query has a `sort`. */
+export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.searchStore, request, EXPANSIONS.publication);
-  const store_id = namedStore(request);
-  const version = await openStore(sides, request, store_id);
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
   const [store, listing] = await Promise.all([
     version.get('stores', store_id),
-    listingAskedFor(version, query, store_id),
+    findFilterListing(version, query, store_id),
   ]);
   assertActive(store);
-  const typed = typedWords(query.q);
-  const nothing = { data: [], meta: pageMeta({ ...query, total: 0 }) };
-  if (listing === null || typed.length === 0) return nothing;
+  const tokens = queryTokens(query.q);
+  const empty_page = { data: [], meta: pageMeta({ ...query, total: 0 }) };
+  if (listing === null || tokens.length === 0) return empty_page;
 
-  const within = scopeOf(query, store_id);
-  const found = await fittingTiers(version, within, typed);
-  if (!found) return nothing;
+  const filter = filterOf(query, store_id);
+  const found = await matchingTiers(version, filter, tokens);
+  if (!found) return empty_page;
   const { skip, limit } = pageOf(query);
   const page = await version.search('publications', {
-    ...within,
-    // Sorted by something else, how well an item fits does not matter.
+    ...filter,
+    // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
     tiers: query.sort ? found.tiers.slice(-1) : found.tiers,
-    order: orderOf(modeOf(query)),
+    order: orderOf(sortModeOfSearch(query)),
     parts: partsFor('publication', query),
     skip,
-    // Nothing is looked for past the end.
+    // Requests nothing after the last match, because the view store would read the rest of the index in vain.
     limit: Math.max(0, Math.min(limit, found.total - skip)),
   });
   const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
   return { data, meta: pageMeta({ ...query, total: found.total }) };
 }
 
-/** What fits equally well comes newest first; `order` alone turns nothing, for the worst first helps nobody. */
-const modeOf = (query: SearchQuery) => (query.sort ? sortModeOf(query) : 'created_at_desc');
+/**
+ * Returns the sort mode among equally relevant publications, by default newest first. `order` without `sort` has no
+ * effect, because nobody wants the least relevant publications first.
+ */
+const sortModeOfSearch = (query: SearchQuery) => (query.sort ? sortModeOf(query) : 'created_at_desc');
 
-type Within = Pick<WordSearch, 'scope' | 'where'>;
+type SearchFilter = Pick<WordSearch, 'scope' | 'where'>;
 
-function scopeOf(query: SearchQuery, store_id: string): Within {
+function filterOf(query: SearchQuery, store_id: string): SearchFilter {
   const scope = wordScope(store_id, query.visibility);
-  const price = priceRange(query, modeOf(query));
+  const price = priceRange(query, sortModeOfSearch(query));
   if (query.listing_id === undefined) return { scope, where: { ...scope, ...price } };
   return {
     scope,
@@ -86,75 +90,83 @@ function scopeOf(query: SearchQuery, store_id: string): Within {
 }
 
 /**
- * The tiers by which something is found; where nothing is, with words that may be one, and then with one edit in each
- * longer word.
+ * Returns the tiers of the first attempt with a match, and the number of matches. The attempts are: the tokens as
+ * typed; with adjacent tokens joined as alternatives; with terms at edit distance 1 as alternatives. Returns undefined
+ * if no attempt matches.
  */
-async function fittingTiers(
+async function matchingTiers(
   version: DocumentReader,
-  within: Within,
-  typed: readonly string[],
+  filter: SearchFilter,
+  tokens: readonly string[],
 ): Promise<{ readonly tiers: WordSearch['tiers']; readonly total: number } | undefined> {
   const attempts = [
-    async () => wantedWords(typed),
-    async () => (typed.length <= MISTAKEN_WORDS_MAX ? writtenTogether(typed) : undefined),
-    async () => withTypos(version, within.scope, typed),
+    async () => exactTokens(tokens),
+    async () => (tokens.length <= FUZZY_TOKENS_MAX ? joinedTokens(tokens) : undefined),
+    async () => fuzzyTokens(version, filter.scope, tokens),
   ];
   for (const attempt of attempts) {
-    const wanted = await attempt();
-    if (!wanted) continue;
-    const tiers = searchTiers(typed, wanted);
-    const total = await version.countWords('publications', { ...within, terms: tiers.at(-1) ?? [] });
+    const alternatives = await attempt();
+    if (!alternatives) continue;
+    const tiers = searchTiers(tokens, alternatives);
+    const total = await version.countWords('publications', { ...filter, terms: tiers.at(-1) ?? [] });
     if (total > 0) return { tiers, total };
   }
   return undefined;
 }
 
-/** What the words may have been meant as, of what the store has; undefined where that adds nothing. */
-async function withTypos(
+/**
+ * Returns the tokens with the candidates for each: the store's terms at edit distance 1. Returns undefined if
+ * typo tolerance applies to no token.
+ */
+async function fuzzyTokens(
   version: DocumentReader,
   scope: WordScope,
-  typed: readonly string[],
-): Promise<Wanted[] | undefined> {
-  const wanted = wantedWords(typed);
-  let added = 0;
-  for (const [index, { words, beginnings }] of wanted.entries()) {
+  tokens: readonly string[],
+): Promise<QueryToken[] | undefined> {
+  const alternatives = exactTokens(tokens);
+  let fuzzy_tokens = 0;
+  for (const [index, { words, prefixes }] of alternatives.entries()) {
     const similar = words.flatMap(oneEditAway);
     if (similar.length === 0) continue;
-    if (++added > MISTAKEN_WORDS_MAX) break;
+    if (++fuzzy_tokens > FUZZY_TOKENS_MAX) break;
     const matches = [
-      ...similar.map((one) => ({ word: one })),
-      ...(beginnings.length > 0 ? similar.map((one) => ({ word: one, prefix: true as const })) : []),
+      ...similar.map((word) => ({ word })),
+      ...(prefixes.length > 0 ? similar.map((word) => ({ word, prefix: true as const })) : []),
     ];
-    const known = await version.knownWords('publications', { scope, matches, limit: MEANT_WORDS_MAX });
-    const found = (begun: boolean) =>
-      known.filter(({ prefix }) => (prefix === true) === begun).map((match) => match.word);
-    wanted[index] = { words: [...words, ...found(false)], beginnings: [...beginnings, ...found(true)] };
+    const candidates = await version.matchingWords('publications', { scope, matches, limit: CANDIDATES_MAX });
+    const candidateWords = (is_prefix: boolean) =>
+      candidates.filter(({ prefix }) => (prefix === true) === is_prefix).map(({ word }) => word);
+    alternatives[index] = {
+      words: [...words, ...candidateWords(false)],
+      prefixes: [...prefixes, ...candidateWords(true)],
+    };
   }
-  return added === 0 ? undefined : wanted;
+  return fuzzy_tokens === 0 ? undefined : alternatives;
 }
 
-/** A part of the sequence, with how many are in it. */
+/** One section of the related publications: its filter and its number of publications. */
 interface Section {
   readonly where: ViewQuery['where'];
   readonly total: number;
 }
 
 /**
- * `GET /api/publication/:id/related`: all others of the store, nearest first: those of the same listing, then the
- * rest; within each those that share more words, then the newest (decisions §5).
+ * Handles `GET /api/publication/:id/related`. Returns all other publications of the store, the most similar first:
+ * those of the same listing before the rest, each sorted by the number of shared terms, then newest first
+ * (docs/interface.md#related).
  */
-export async function readRelated(sides: ReadSides, request: ApiRequest): Promise<Answer> {
+export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
-  const version = await openForId(sides, request, 'publications');
-  const publication = await findById(sides, request, version, 'publications', {
+  const version = await openForId(deps, request, 'publications');
+  const publication = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
-    shows: showsContainer,
+    isVisible: isContainerVisible,
     parts: ['words'],
   });
   const store_id = String(publication.keys.store_id);
   const sections = await sectionsOf(version, query, publication, store_id);
   const tiers = query.sort ? [[]] : relatedTiers(publication.words ?? []);
-  const page = await readAcross(version, query, store_id, sections, tiers);
+  const page = await readPage(version, query, store_id, sections, tiers);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
   return {
     data: page.map((document) => presentPublication(document, query)),
@@ -162,7 +174,10 @@ export async function readRelated(sides: ReadSides, request: ApiRequest): Promis
   };
 }
 
-/** Sorted by something else, nearness does not matter. A hidden listing brings nobody together. */
+/**
+ * Returns the same listing's other publications, then the rest of the store. Returns a single section if the query has
+ * a `sort`, or if the publication's listing is not visible, because a private listing must not influence the order.
+ */
 async function sectionsOf(
   version: DocumentReader,
   query: ListQuery,
@@ -174,22 +189,24 @@ async function sectionsOf(
   const in_listing = listing_id === null || query.sort ? {} : { listing_id: String(listing_id) };
   const [store, listing] = await Promise.all([
     version.get('stores', store_id, ['state']),
-    listingAskedFor(version, { ...query, ...in_listing }, store_id),
+    findFilterListing(version, { ...query, ...in_listing }, store_id),
   ]);
-  const itself = showsItem(query.visibility, visibility) ? 1 : 0;
-  const others = (facets: Facets): number => countFacets(facets, visibilitiesOf(query.visibility)) - itself;
-  const all = others(assertActive(store).state.facets);
+  // The counts include the publication itself if the filter shows it.
+  const own_count = isItemVisible(query.visibility, visibility) ? 1 : 0;
+  const countOthers = (facets: Facets): number =>
+    countFacets(facets, visibilitiesOf(query.visibility)) - own_count;
+  const all = countOthers(assertActive(store).state.facets);
   const where = { visibility: visibilityKey(query.visibility), id: { not: id } };
   if (!listing) return [{ where: { store_id, ...where }, total: all }];
-  const near = others(listing.facets);
+  const in_same_listing = countOthers(listing.facets);
   return [
-    { where: { ...in_listing, ...where }, total: near },
-    { where: { store_id, ...where, listing_id: { not: String(listing_id) } }, total: all - near },
+    { where: { ...in_listing, ...where }, total: in_same_listing },
+    { where: { store_id, ...where, listing_id: { not: String(listing_id) } }, total: all - in_same_listing },
   ];
 }
 
-/** The page of the sections one after the other. Their totals are maintained counts, so nothing is counted. */
-async function readAcross(
+/** Returns a page of the concatenated sections. Uses their totals, so that no documents are counted. */
+async function readPage(
   version: DocumentReader,
   query: ListQuery,
   store_id: string,

@@ -1,29 +1,34 @@
 import { TtlCache } from '../kernel/cache';
-import type { ActiveView, ViewStore, ViewVersion } from '../ports/view-store';
+import type { ActiveView, DocumentReader } from '../ports/document-reader';
+import type { ViewStore } from '../ports/view-store';
 
-/** How long a reader may go on with a version after another was activated; the old one is still fed then. */
-const POINTER_TTL_MS = 500;
+/**
+ * How long readers may use the previous version after another one is activated. Its documents do not become outdated
+ * in this time, because a retired version still receives events.
+ */
+const ACTIVE_TTL_MS = 500;
 
-/** Looks up which version is active once per half second, not once per read. */
+/** Caches the active version for half a second, so that a read does not look it up each time. */
 export class CachedActiveView implements ActiveView {
   private readonly store: ViewStore;
-  private readonly active: TtlCache<ViewVersion>;
+  private readonly cache: TtlCache<DocumentReader>;
 
   constructor(store: ViewStore, now: () => number = Date.now) {
     this.store = store;
-    this.active = new TtlCache({ ttl_ms: POINTER_TTL_MS, entries_max: 1, now, load: () => this.look() });
+    this.cache = new TtlCache({ ttl_ms: ACTIVE_TTL_MS, entries_max: 1, now, load: () => this.load() });
   }
 
-  get lane_count(): number {
-    return this.store.lane_count;
+  get partition_count(): number {
+    return this.store.partition_count;
   }
 
-  current(): Promise<ViewVersion | undefined> {
-    return this.active.get('active');
+  current(): Promise<DocumentReader | undefined> {
+    return this.cache.get('active');
   }
 
-  private async look(): Promise<ViewVersion | undefined> {
+  /** The cast is safe: the store returns documents exactly as the projection wrote them. */
+  private async load(): Promise<DocumentReader | undefined> {
     const active = (await this.store.versions()).find(({ status }) => status === 'active');
-    return active && this.store.open(active.version);
+    return active && ((await this.store.open(active.version)) as unknown as DocumentReader);
   }
 }

@@ -8,8 +8,8 @@ import {
 import { CatalogError } from '../kernel/errors';
 
 /**
- * How a version's documents are stored, by collection: the keys that they have, and whether they have words. A version
- * that was made by other code may differ from what `collections` declares.
+ * For each collection of a version: the keys that its documents are stored with, and whether they have search words. If
+ * an earlier release created the version, they may differ from what `collections` declares.
  */
 export type StoredKeys = Readonly<
   Record<string, { readonly keys: CollectionSpec['keys']; readonly words: boolean }>
@@ -17,60 +17,64 @@ export type StoredKeys = Readonly<
 
 const specs: Readonly<Record<CollectionName, CollectionSpec>> = collections;
 
-/** What a version made now is stored with. */
+/** The keys of a version that this release creates. */
 export const declaredKeys: StoredKeys = Object.fromEntries(
   COLLECTION_NAMES.map((name) => [name, { keys: specs[name].keys, words: specs[name].words !== undefined }]),
 );
 
-/** Whether a version must be rebuilt before it can be written to. */
+/** Returns true if the stored keys differ from the declared ones. The version is then read-only until it is rebuilt. */
 export function keysDiffer(stored: StoredKeys): boolean {
   return !isDeepStrictEqual(stored, declaredKeys);
 }
 
-/** A collection as one version stores it. */
+/** A collection in the form in which one version stores it. */
 export interface StoredCollection {
   readonly name: CollectionName;
-  /** What is declared, without all that needs a key which is not stored. */
+  /** The declared spec without keys that are not stored, and without the indexes and words that need them. */
   readonly spec: CollectionSpec;
-  /** Declared keys that are not stored. */
+  /** The declared keys that are not stored. In a document that is read, they are null. */
   readonly missing: readonly string[];
 }
 
+/** Returns the collection in the form of a version whose stored keys are `stored`. Default: the declared keys. */
 export function storedCollection(name: CollectionName, stored = declaredKeys): StoredCollection {
   const { keys, indexes, unique, words } = specs[name];
-  const found = stored[name];
-  const has = (key: string): boolean =>
-    key === 'id' || (found !== undefined && found.keys[key] === keys[key]);
-  const searched = words && found?.words && words.scope.every(has);
+  const stored_spec = stored[name];
+  const isStored = (key: string): boolean =>
+    key === 'id' || (stored_spec !== undefined && stored_spec.keys[key] === keys[key]);
+  const has_words = stored_spec?.words && words?.scope.every(isStored);
   return {
     name,
     spec: {
-      keys: Object.fromEntries(Object.entries(keys).filter(([key]) => has(key))),
-      indexes: indexes.filter((parts) => parts.every((part) => has(part.replace(/^-/, '')))),
-      ...(unique && { unique: unique.filter(has) }),
-      ...(searched && { words }),
+      keys: Object.fromEntries(Object.entries(keys).filter(([key]) => isStored(key))),
+      indexes: indexes.filter((index) => index.every((key) => isStored(key.replace(/^-/, '')))),
+      ...(unique && { unique: unique.filter(isStored) }),
+      ...(has_words && words && { words }),
     },
-    missing: Object.keys(keys).filter((key) => !has(key)),
+    missing: Object.keys(keys).filter((key) => !isStored(key)),
   };
 }
 
-/** Throws where a question names a key that is not declared, and `CatalogError('unavailable')` where it is not stored. */
+/**
+ * Throws if the collection does not declare `key`, and `CatalogError('unavailable')` if this version does not store it.
+ */
 export function assertKey({ name, spec, missing }: StoredCollection, key: string): void {
   if (key === 'id' || Object.hasOwn(spec.keys, key)) return;
-  if (missing.includes(key)) throw notStored(`${name}.${key}`);
+  if (missing.includes(key)) throw notStoredError(`${name}.${key}`);
   throw new Error(`${name} declares no key ${key}`);
 }
 
-/** The keys that name a search's scope. Throws as `assertKey` does. */
+/** Returns the keys that limit a search to one scope. Throws like `assertKey` if the collection has no words. */
 export function wordScope({ name, spec }: StoredCollection): readonly string[] {
   if (spec.words) return spec.words.scope;
-  if (specs[name].words) throw notStored(`the words of ${name}`);
-  throw new Error(`${name} is not searched by words`);
+  if (specs[name].words) throw notStoredError(`the words of ${name}`);
+  throw new Error(`collection ${name} has no search words`);
 }
 
-export function notStored(what: string): CatalogError {
+/** Returns the error for a read of something that an earlier release did not store. */
+export function notStoredError(what: string): CatalogError {
   return new CatalogError('unavailable', {
-    message: `the view version was made without ${what}: its documents are to be rebuilt`,
+    message: `the view version was created without ${what}: rebuild it`,
     retry_after_s: 5,
   });
 }

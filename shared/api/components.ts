@@ -27,7 +27,7 @@ import {
 } from './responses/resources';
 import { liveSchema, notReadySchema, readySchema, tokenSchema, validationSchema } from './responses/service';
 
-/** Everything that is sent and has a name in the OpenAPI document, and so in generated clients. */
+/** Bodies of successful responses, under their names in the OpenAPI document and in generated clients. */
 export const answers = {
   StoreAnswer: envelopeOf(200, storeSchema),
   ListingAnswer: envelopeOf(200, listingSchema),
@@ -50,6 +50,7 @@ export const answers = {
   ReadyAnswer: envelopeOf(200, readySchema),
 };
 
+/** All response schemas that have a name in `components.schemas` of the OpenAPI document. */
 export const namedResponses: Readonly<Record<string, z.ZodType>> = {
   Store: storeSchema,
   Listing: listingSchema,
@@ -76,6 +77,7 @@ export const namedResponses: Readonly<Record<string, z.ZodType>> = {
   ...answers,
 };
 
+/** All request schemas that have a name in `components.schemas` of the OpenAPI document. */
 export const namedRequests: Readonly<Record<string, z.ZodType>> = {
   NewListing: newListingBody,
   ListingPatch: listingPatchBody,

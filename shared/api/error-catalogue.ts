@@ -3,21 +3,21 @@ import type { KeyType } from '../catalog/vocabulary';
 import type { CatalogError, Condition, Fault } from '../kernel/errors';
 import type { ErrorCode } from './responses/errors';
 
-/** How a condition is sent. */
+/** HTTP form of a condition. */
 export interface ErrorRow {
   readonly status: number;
-  /** `error.code` of the structured body (spec, "Codes by status"). */
+  /** `error.code` of the structured body (docs/interface.md#errors). */
   readonly code: ErrorCode;
-  /** For people. Never tells internals. */
+  /** Default text for people. Contains no internal details. */
   readonly message: string;
-  /** The default of `Retry-After`, in seconds. */
+  /** Default of `Retry-After`, in seconds. */
   readonly retry_after_s?: number;
 }
 
 const row = (status: number, code: ErrorCode, message: string, retry_after_s?: number): ErrorRow =>
   retry_after_s === undefined ? { status, code, message } : { status, code, message, retry_after_s };
 
-/** One row per condition (decisions §4); `docs/errors.md` lists the same rows. */
+/** One row per condition; `docs/errors.md` lists the same rows. */
 export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   unauthenticated: row(401, 'UNAUTHORIZED', 'A bearer token is required in the Authorization header'),
   token_invalid: row(401, 'TOKEN_INVALID', 'The token is malformed or invalid'),
@@ -31,8 +31,8 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   ),
   store_access_denied: row(403, 'STORE_ACCESS_DENIED', 'The API key has no access to the requested store'),
   account_suspended: row(403, 'ACCOUNT_SUSPENDED', 'The account is suspended'),
-  path_not_found: row(404, 'NOT_FOUND', 'There is nothing at this path'),
-  method_not_allowed: row(405, 'OPERATION_NOT_ALLOWED', 'This path does not take this method'),
+  path_not_found: row(404, 'NOT_FOUND', 'This path does not exist'),
+  method_not_allowed: row(405, 'OPERATION_NOT_ALLOWED', 'This path does not support this method'),
   store_not_found: row(404, 'STORE_NOT_FOUND', 'The store does not exist'),
   listing_not_found: row(404, 'LISTING_NOT_FOUND', 'The listing does not exist'),
   publication_not_found: row(404, 'PUBLICATION_NOT_FOUND', 'The publication does not exist'),
@@ -40,59 +40,64 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
   unsupported_content_type: row(415, 'INVALID_REQUEST', 'The content type or encoding is not supported'),
   field_required: row(400, 'FIELD_REQUIRED', 'A required field is missing'),
-  field_invalid: row(400, 'FIELD_INVALID', 'A field is not valid'),
+  field_invalid: row(400, 'FIELD_INVALID', 'A field is invalid'),
   field_too_long: row(400, 'FIELD_TOO_LONG', 'A field is too long'),
   field_too_short: row(400, 'FIELD_TOO_SHORT', 'A field is too short'),
   invalid_url: row(400, 'INVALID_URL', 'A field is not a valid URL'),
   invalid_email: row(400, 'INVALID_EMAIL', 'A field is not a valid e-mail address'),
   invalid_uuid: row(400, 'INVALID_UUID', 'An id is not a UUID'),
-  invalid_query: row(400, 'VALIDATION_ERROR', 'A query parameter is not valid'),
+  invalid_query: row(400, 'VALIDATION_ERROR', 'A query parameter is invalid'),
   too_large: row(413, 'LIMIT_EXCEEDED', 'The request is too large'),
   unsupported_image: row(415, 'INVALID_FORMAT', 'The file is not a supported image'),
-  range_unsatisfiable: row(416, 'INVALID_REQUEST', 'The file has no such part'),
+  range_unsatisfiable: row(416, 'INVALID_REQUEST', 'The requested range is outside the file'),
   precondition_failed: row(
     412,
     'CONFLICT',
-    'The resource has changed: its version is not the one in If-Match',
+    'The resource has changed: If-Match does not name its current version',
   ),
-  lost_race: row(409, 'CONFLICT', 'The resource was changed at the same time; try again'),
+  lost_race: row(409, 'CONFLICT', 'Another request changed the resource at the same time; try again'),
   idempotency_key_reused: row(
     409,
     'DUPLICATE_OPERATION',
-    'The Idempotency-Key was used with another request',
+    'The Idempotency-Key was already used with a different request',
   ),
   idempotency_key_locked: row(
     409,
     'RESOURCE_LOCKED',
-    'The first request with this Idempotency-Key still runs',
+    'The first request with this Idempotency-Key is still running',
     1,
   ),
   rate_limited: row(429, 'RATE_LIMIT_EXCEEDED', 'Rate limit exceeded', 1),
   unavailable: row(503, 'SERVICE_UNAVAILABLE', 'The service is temporarily unavailable', 2),
-  database_timeout: row(500, 'DATABASE_TIMEOUT', 'The database did not answer in time', 2),
+  database_timeout: row(500, 'DATABASE_TIMEOUT', 'The database did not respond in time', 2),
   internal: row(500, 'INTERNAL_ERROR', 'An internal error occurred'),
 };
 
-/** What `X-RateLimit-Tier` and `error.tier` say (spec, "Rate-limit headers"). */
+/** Value of `X-RateLimit-Tier` and `error.tier` (docs/interface.md#rate-limits). */
 export type TierName = `${KeyType}_key`;
 
-/** Makes the plain error body of `/auth/*`. */
+/** Returns the plain error body of `/auth/*`. */
 export function authErrorBody(failure: CatalogError): JsonObject {
   const { status } = errorCatalogue[failure.condition];
   return { code: status, status: 'error', message: messageOf(failure) };
 }
 
-/** Makes the structured error body of everything else. `message` is on 400 only, `error.tier` on 429 only. */
+/**
+ * Returns the structured error body of all other areas. Only 400 has the outer `message`, only 429 has `error.tier`.
+ */
 export function errorBody(failure: CatalogError, tier?: TierName): JsonObject {
   const row = errorCatalogue[failure.condition];
   const error: JsonObject = { code: row.code, message: messageOf(failure) };
   if (failure.faults.length > 0) error.details = detailsOf(failure.faults);
   if (failure.condition === 'rate_limited' && tier !== undefined) error.tier = tier;
-  const brief = row.status === 400 ? { message: row.message } : {};
-  return { code: row.status, status: 'error', ...brief, error };
+  const outer_message = row.status === 400 ? { message: row.message } : {};
+  return { code: row.status, status: 'error', ...outer_message, error };
 }
 
-/** Returns the first fault, and all of them in `errors` (decisions §4). */
+/**
+ * Returns `error.details`: field and constraint of the first fault, and all faults in `errors`
+ * (docs/interface.md#errors).
+ */
 function detailsOf(faults: readonly Fault[]): JsonObject {
   const errors = faults.map(({ field, constraint, condition }) => ({
     field,
@@ -103,15 +108,26 @@ function detailsOf(faults: readonly Fault[]): JsonObject {
   return { field, constraint, errors };
 }
 
+/** Returns the text for the client. That of a 5xx is fixed: the error's own message may name a file, host or query. */
 function messageOf(failure: CatalogError): string {
-  const { message } = errorCatalogue[failure.condition];
+  const { status, message } = errorCatalogue[failure.condition];
   const [fault] = failure.faults;
-  if (failure.condition === 'internal') return message;
+  if (status >= 500) return message;
   if (failure.message !== '') return failure.message;
-  return fault === undefined ? message : `${fault.field}: ${fault.constraint}`;
+  return fault === undefined ? message : describeFault(fault);
 }
 
-/** Makes the body of `/health/ready` while it is not, with the state of each part. */
+/** Constraints that do not describe the expected value. Their messages have a different form (`describeFault`). */
+export const REQUIRED = 'required';
+export const UNKNOWN_FIELD = 'not a known field';
+
+function describeFault({ field, constraint }: Fault): string {
+  if (constraint === REQUIRED) return `${field} is required`;
+  if (constraint === UNKNOWN_FIELD) return `${field} is not a known field`;
+  return `Invalid ${field}: expected ${constraint}`;
+}
+
+/** Returns the body of `/health/ready` if the service is not ready. `details` has the state of each dependency. */
 export function notReadyBody(details: JsonObject): JsonObject {
   const { status, code, message } = errorCatalogue.unavailable;
   return { code: status, status: 'error', error: { code, message, details } };

@@ -2,93 +2,124 @@ interface ResponseHeaderInfo {
   readonly type: 'string' | 'integer';
   readonly description: string;
   readonly enum?: readonly string[];
-  /** Not on every answer that may have it. */
-  readonly sometimes?: true;
+  /** Whether a response that documents the header may be sent without it. */
+  readonly optional?: true;
 }
 
 const headers = {
-  'X-Request-Id': { type: 'string', description: "The request's id: the one it came with, or a new one." },
+  'X-Request-Id': {
+    type: 'string',
+    description: 'Id of the request: the one that the client sent, or a generated UUID.',
+  },
   'X-RateLimit-Limit': {
     type: 'integer',
-    description: 'Requests allowed per minute (`/auth/*`: per second).',
+    description: 'Maximum number of requests per minute (for `/auth/*`, per second).',
   },
-  'X-RateLimit-Remaining': { type: 'integer', description: 'Requests that are left now.' },
-  'X-RateLimit-Reset': { type: 'integer', description: 'Unix second at which the limit is whole again.' },
+  'X-RateLimit-Remaining': { type: 'integer', description: 'Number of requests that may be sent now.' },
+  'X-RateLimit-Reset': {
+    type: 'integer',
+    description: 'Time at which all requests are available again, as a Unix timestamp in seconds.',
+  },
   'X-RateLimit-Tier': {
     type: 'string',
     enum: ['public_key', 'secret_key'],
-    description: 'Whose limit it is.',
+    description: 'Key type whose limit applies. Requests without a valid key have the limit of a public key.',
   },
   'Retry-After': {
     type: 'integer',
-    sometimes: true,
-    description: 'Seconds to wait; on every 429 and 503, elsewhere where waiting helps.',
+    optional: true,
+    description:
+      'Seconds to wait before the next attempt. Present on every 429 and 503, and on other errors that are temporary.',
   },
-  'Cache-Control': { type: 'string', description: 'Who may keep the answer, and for how long.' },
+  'Cache-Control': { type: 'string', description: 'Whether and how long the response may be cached.' },
   ETag: {
     type: 'string',
-    description: 'For `If-None-Match`; of a listing, publication or media also for `If-Match`.',
+    description:
+      'Version of the response, for `If-None-Match`. The ETag of a listing, publication or media also works with `If-Match`.',
   },
   'Accept-Ranges': {
     type: 'string',
-    sometimes: true,
+    optional: true,
     enum: ['bytes'],
-    description: 'A part may be asked for.',
+    description: 'The resource supports `Range` requests.',
   },
-  'Content-Range': { type: 'string', description: 'Which part of how many bytes.' },
-  Location: { type: 'string', description: 'The path of what was made.' },
-  'WWW-Authenticate': { type: 'string', description: 'RFC 6750: what is wrong with the token.' },
+  'Content-Range': {
+    type: 'string',
+    description: 'The range that the body contains and the size of the file, such as `bytes 0-1023/182044`.',
+  },
+  Location: {
+    type: 'string',
+    description: 'Path of the new resource. That of a private one has `visibility=all`.',
+  },
+  'WWW-Authenticate': { type: 'string', description: 'Why the bearer token was refused (RFC 6750).' },
   'X-Catalog-Position': {
     type: 'string',
-    description: 'For `X-Catalog-Min-Position` of a read that must see the write.',
+    description:
+      'Position of the write in the log. Send it as `X-Catalog-Min-Position` with a read that must include the write.',
   },
   'Idempotent-Replayed': {
     type: 'string',
-    sometimes: true,
+    optional: true,
     enum: ['true'],
-    description: 'The answer is the one of an earlier request.',
+    description: 'The response is the stored one of an earlier request with the same `Idempotency-Key`.',
+  },
+  'X-Catalog-Ignored': {
+    type: 'string',
+    optional: true,
+    description:
+      'Names of unknown query parameters, which the service ignored: percent-encoded and comma-separated. At most 20 names of 50 characters.',
   },
   'Preference-Applied': {
     type: 'string',
-    sometimes: true,
-    description: '`respond-async`, where it was asked for.',
+    optional: true,
+    description: '`respond-async` if the request asked for it.',
   },
 } as const satisfies Record<string, ResponseHeaderInfo>;
 
 export type ResponseHeader = keyof typeof headers;
 
-/** What each response header says (spec, "Rate-limit headers"; decisions §4, §6). */
+/** Schema and description of each response header (docs/interface.md#responses). */
 export const responseHeaders: Readonly<Record<ResponseHeader, ResponseHeaderInfo>> = headers;
 
-/** What each request header asks for. */
+/** Schema and description of each request header. */
 export const requestHeaders = {
   'X-Request-Id': {
-    schema: { type: 'string', pattern: '^[\\w.:-]{1,128}$' },
-    description: 'Names the request in answers and logs; anything else than the pattern is replaced.',
+    schema: { type: 'string' },
+    description:
+      'Id of the request, for logs and support: 1 to 128 characters of `A–Z a–z 0–9 _ . : -`. The service replaces any other value by a generated id.',
   },
   'X-Catalog-Min-Position': {
-    schema: { type: 'string', pattern: '^\\d{1,20}$' },
+    schema: { type: 'string', pattern: '^[0-9]+$' },
     description:
-      '`X-Catalog-Position` of a write: the read waits up to 2 s for a state that has it, then 503.',
+      '`X-Catalog-Position` of a write. The read waits up to 2 s until its result includes that write, then fails with 503.',
   },
-  'If-None-Match': { schema: { type: 'string' }, description: 'ETags: 304 where one is that of the answer.' },
-  Accept: { schema: { type: 'string' }, description: '`image/*` for the bytes instead of the record.' },
-  Range: { schema: { type: 'string' }, description: 'One part of the bytes: `bytes=0-1023`.' },
+  'If-None-Match': {
+    schema: { type: 'string' },
+    description: 'ETags of cached responses. The service responds with 304 if one of them is current.',
+  },
+  Accept: {
+    schema: { type: 'string' },
+    description: '`image/*` returns the image file instead of the JSON record.',
+  },
+  Range: { schema: { type: 'string' }, description: 'One range of the file, such as `bytes=0-1023`.' },
   'If-Range': {
     schema: { type: 'string' },
-    description: 'An ETag: the whole is sent where it is another by now.',
+    description:
+      'ETag of the file. If the file has changed, the service ignores `Range` and sends the whole file.',
   },
   'If-Match': {
     schema: { type: 'string' },
-    description: 'ETags of the version that may be changed, or `*`: 412 where it is another by now.',
+    description: 'Expected ETags, or `*`. The write fails with 412 if the resource has another version.',
   },
   'Idempotency-Key': {
     schema: { type: 'string', minLength: 1, maxLength: 255 },
-    description: 'The write is carried out once, however often it is sent with this key within 24 hours.',
+    description:
+      'Unique key of the write. Requests with the same key within 24 hours carry out the write once and get the same response.',
   },
   Prefer: {
     schema: { type: 'string' },
-    description: '`respond-async`: do not wait until the write can be read (up to 1 s).',
+    description:
+      '`respond-async` sends the response at once. By default, the service waits up to 1 s until reads include the write.',
   },
 } as const;
 

@@ -3,18 +3,19 @@ import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { environmentSchema } from '../catalog/vocabulary';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { namedRequests, namedResponses } from './components';
-import { authErrorBody, errorBody, errorCatalogue } from './error-catalogue';
+import { authErrorBody, errorBody, errorCatalogue, REQUIRED } from './error-catalogue';
 import { type RequestHeader, type ResponseHeader, requestHeaders, responseHeaders } from './headers';
 import { operations } from './operations';
 import { type ApiOperation, type Contents, type Operation, type Success, TAGS } from './operations/operation';
 import { shapeOf } from './requests/parameters';
 import { exampleIds } from './responses/examples';
 
-const DESCRIPTION = `A catalog for online stores. Exchange an API key for a token at \`/auth/token\`, and send the token as
-\`Authorization: Bearer …\` with every request below \`/api\`. Public keys (\`pk_\`) read; secret keys (\`sk_\`) also
-write and belong on servers. Test keys see test data alone. Every list is paged; every answer names its request.`;
+const DESCRIPTION = `The API of a product catalog for online stores. Exchange an API key for a token at \`/auth/token\`, and send the token
+as \`Authorization: Bearer …\` with every request to \`/api\`. Public keys (\`pk_\`) can read. Secret keys (\`sk_\`) can also
+write; use them only on servers. Test keys access only test data. All lists are paginated. Every response has an
+\`X-Request-Id\`; include it when you ask for help.`;
 
-/** Makes the OpenAPI 3.1 document of the whole interface, whichever process serves what of it. */
+/** Returns the OpenAPI 3.1 document of the whole interface. It is the same in every process. */
 export function openApiDocument(): JsonObject {
   const names = new Map<z.ZodType, string>();
   for (const [name, schema] of Object.entries({ ...namedRequests, ...namedResponses }))
@@ -23,7 +24,7 @@ export function openApiDocument(): JsonObject {
   return {
     openapi: '3.1.1',
     info: { title: 'Catalog service', version: '1.0.0', description: DESCRIPTION, license: { name: 'MIT' } },
-    // Relative to the document's own address, also behind a gateway that gives the service a path of its own.
+    // Relative to the document's URL, so that it is also correct behind a gateway that adds a path prefix.
     servers: [{ url: './' }],
     tags: TAGS.filter((tag) => operations.some((operation) => operation.tag === tag)).map((name) => ({
       name,
@@ -31,7 +32,7 @@ export function openApiDocument(): JsonObject {
     paths: pathsOf(names),
     components: {
       schemas: { ...namedSchemas(namedResponses, 'output'), ...namedSchemas(namedRequests, 'input') },
-      headers: headers(),
+      headers: headerComponents(),
       parameters: headerParameters(),
       examples: errorExamples(conditions),
       securitySchemes: {
@@ -39,9 +40,14 @@ export function openApiDocument(): JsonObject {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'A token of `/auth/token`.',
+          description: 'Token from `/auth/token`.',
         },
-        api_key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'A public or secret key.' },
+        api_key: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description: 'Public or secret API key.',
+        },
       },
     },
   };
@@ -58,7 +64,7 @@ function pathsOf(names: ReadonlyMap<z.ZodType, string>): JsonObject {
 
 function operationObject(operation: Operation, names: ReadonlyMap<z.ZodType, string>): JsonObject {
   const { id, tag, summary, body, security } = operation;
-  const description = describe(operation);
+  const description = descriptionOf(operation);
   return {
     ...{ operationId: id, tags: [tag], summary },
     ...(description === '' ? {} : { description }),
@@ -71,27 +77,27 @@ function operationObject(operation: Operation, names: ReadonlyMap<z.ZodType, str
   };
 }
 
-function describe(operation: Operation & Partial<ApiOperation>): string {
+function descriptionOf(operation: Operation & Partial<ApiOperation>): string {
   const { description, permission, field_permissions = {}, method } = operation;
   const key = method === 'GET' ? 'a key' : 'a secret key';
-  const besides = Object.entries(field_permissions).map(
-    ([field, needed]) => `, with \`${field}\` also \`${needed}\``,
-  );
-  const needs = permission === undefined ? [] : [`Needs ${key} with \`${permission}\`${besides.join('')}.`];
-  return [...(description === undefined ? [] : [description]), ...needs].join(' ');
+  const sentences = description === undefined ? [] : [description];
+  if (permission !== undefined) sentences.push(`Requires ${key} with the permission \`${permission}\`.`);
+  for (const [field, required] of Object.entries(field_permissions))
+    sentences.push(`\`${field}\` also requires \`${required}\`.`);
+  return sentences.join(' ');
 }
 
-function headers(): JsonObject {
-  const entries = Object.entries(responseHeaders).map(([name, { description, sometimes, ...schema }]) => [
+function headerComponents(): JsonObject {
+  const entries = Object.entries(responseHeaders).map(([name, { description, optional, ...schema }]) => [
     name,
-    { description, required: !sometimes, schema },
+    { description, required: !optional, schema },
   ]);
   return Object.fromEntries(entries) as JsonObject;
 }
 
 // --- Parameters ---
 
-/** Returns the parameters of an operation: of its path, of its query schema, and its headers by reference. */
+/** Returns the parameters of an operation: path and query parameters, and references to its request headers. */
 function parametersOf(operation: Operation): JsonObject[] {
   return [
     ...pathParameters(operation),
@@ -100,7 +106,7 @@ function parametersOf(operation: Operation): JsonObject[] {
   ];
 }
 
-/** Makes `components.parameters`: the request headers. */
+/** Returns `components.parameters`: the request headers. */
 function headerParameters(): JsonObject {
   const entries = Object.entries(requestHeaders);
   return Object.fromEntries(
@@ -111,14 +117,14 @@ function headerParameters(): JsonObject {
 /** Turns Express's `/api/listing/:id` into `/api/listing/{id}`. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-/** Path parameters that are no ids. */
+/** Path parameters that are not ids. */
 const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   environment: {
-    description: 'Which data it is of.',
+    description: 'Environment that the picture belongs to.',
     schema: { type: 'string', enum: environmentSchema.options },
   },
   file: {
-    description: 'The SHA-256 of the bytes, and what such files end in.',
+    description: 'SHA-256 of the file, and its extension.',
     schema: { type: 'string', pattern: '^[0-9a-f]{64}\\.(jpg|png|webp|gif|avif)$' },
   },
 };
@@ -130,7 +136,7 @@ function pathParameters({ path }: Operation): JsonObject[] {
     in: 'path',
     required: true,
     ...(PATH_PARAMETERS[name!] ?? {
-      description: 'A UUID.',
+      description: 'Id of the resource.',
       schema: { type: 'string', format: 'uuid' },
       example: exampleIds[resource],
     }),
@@ -145,74 +151,84 @@ function queryParameters(query: z.ZodType | undefined): JsonObject[] {
     return {
       ...{ name, in: 'query', required, schema },
       ...(description === undefined ? {} : { description }),
-      // One comma-separated value. Repeated values add up as well.
+      // One comma-separated value. The service also accepts a repeated parameter.
       ...(schema.type === 'array' ? { style: 'form', explode: false } : {}),
     };
   });
 }
 
-/** A schema's default is a text, as in a query. Returns the schema with the value that the text stands for. */
+/** Converts the default of a query parameter from query text to the parameter's type. */
 function withTypedDefault(schema: JsonObject): JsonObject {
-  const { default: fallback, ...rest } = schema;
-  if (fallback === undefined) return rest;
-  return { ...rest, default: typed(schema.type, fallback) };
+  const { default: default_value, ...rest } = schema;
+  if (default_value === undefined) return rest;
+  return { ...rest, default: toTyped(schema.type, default_value) };
 }
 
-function typed(type: JsonValue | undefined, fallback: JsonValue): JsonValue {
-  if (type === 'integer') return Number(fallback);
-  return type === 'array' ? [] : fallback;
+function toTyped(type: JsonValue | undefined, value: JsonValue): JsonValue {
+  if (type === 'integer') return Number(value);
+  return type === 'array' ? [] : value;
 }
 
 function requestHeadersOf(operation: Operation): RequestHeader[] {
-  return [...usualHeadersOf(operation), ...(operation.request_headers ?? [])];
+  return [...commonHeadersOf(operation), ...(operation.request_headers ?? [])];
 }
 
-function usualHeadersOf({ method, path }: Operation): RequestHeader[] {
+function commonHeadersOf({ method, path }: Operation): RequestHeader[] {
   if (!path.startsWith('/api/'))
     return method === 'GET' && path !== '/metrics' ? ['X-Request-Id', 'If-None-Match'] : ['X-Request-Id'];
   if (method === 'GET') return ['X-Request-Id', 'If-None-Match', 'X-Catalog-Min-Position'];
-  const writing: RequestHeader[] = ['X-Request-Id', 'Idempotency-Key', 'Prefer'];
-  return method === 'POST' ? writing : [...writing, 'If-Match'];
+  const write_headers: RequestHeader[] = ['X-Request-Id', 'Idempotency-Key', 'Prefer'];
+  return method === 'POST' ? write_headers : [...write_headers, 'If-Match'];
 }
 
-// --- Schemas: JSON Schema 2020-12, which OpenAPI 3.1 uses, from the zod schemas that check and type everything ---
+// --- Schemas: JSON Schema 2020-12, as OpenAPI 3.1 requires, generated from the zod schemas ---
 
-/** Returns the place of a named schema in the document. */
-const placeOf = (name: string): string => `#/components/schemas/${name}`;
+/** Returns the reference to a named schema. */
+const schemaRef = (name: string): string => `#/components/schemas/${name}`;
 
-/** Makes schemas by name that refer to each other. `input`: as clients send them, `output`: as they are answered. */
+/** Returns named schemas that refer to each other. `io` is `input` for requests and `output` for responses. */
 function namedSchemas(
   named: Readonly<Record<string, z.ZodType>>,
   io: 'input' | 'output',
 ): Record<string, JsonObject> {
   const registry = z.registry<{ id: string }>();
   for (const [name, schema] of Object.entries(named)) registry.add(schema, { id: name });
-  const { schemas } = z.toJSONSchema(registry, { ...options, io, uri: placeOf });
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema)]));
+  const { schemas } = z.toJSONSchema(registry, { ...optionsFor(io), uri: schemaRef });
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, toJson(schema)]));
 }
 
-/** Makes one schema by itself, as a client sends it. */
-const inputSchema = (schema: z.ZodType): JsonObject =>
-  plain(z.toJSONSchema(schema, { ...options, io: 'input' }));
+/** Returns the schema of a value that a client sends. */
+const inputSchema = (schema: z.ZodType): JsonObject => toJson(z.toJSONSchema(schema, optionsFor('input')));
 
-/** Returns a reference to a named schema. Throws for one without a name: generated clients would have none for it. */
+/**
+ * Returns a reference to a named schema. Throws if it has no name, because generated clients need one for each type.
+ */
 function referTo(names: ReadonlyMap<z.ZodType, string>, schema: z.ZodType): JsonObject {
   const name = names.get(schema);
-  if (name === undefined) throw new Error('a schema of an operation has no name in components.ts');
-  return { $ref: placeOf(name) };
+  if (name === undefined)
+    throw new Error('The schema of an operation has no name: add it to shared/api/components.ts.');
+  return { $ref: schemaRef(name) };
 }
 
-const options: z.core.ToJSONSchemaParams = { target: 'draft-2020-12', override: tidy };
+function optionsFor(io: 'input' | 'output'): z.core.ToJSONSchemaParams {
+  return { target: 'draft-2020-12', io, override: io === 'input' ? removePattern : removePatternAndBounds };
+}
 
-/** Removes what tells a reader nothing: the long pattern behind a `format`, and the bounds of safe integers. */
-function tidy({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+/** Removes the long pattern next to a `format`. */
+function removePattern({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+}
+
+/** Also removes the bounds of safe integers. Requests keep them, because the service rejects a larger number. */
+function removePatternAndBounds(context: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  removePattern(context);
+  const { jsonSchema } = context;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
 }
 
-/** Removes what only a schema in a file of its own needs, and what is undefined. */
-function plain(schema: object): JsonObject {
+/** Removes `$schema`, `$id` and undefined values, which an embedded schema does not need. */
+function toJson(schema: object): JsonObject {
   const { $schema, $id, ...rest } = JSON.parse(JSON.stringify(schema)) as JsonObject;
   return rest;
 }
@@ -221,7 +237,7 @@ function plain(schema: object): JsonObject {
 
 type Names = ReadonlyMap<z.ZodType, string>;
 
-/** The error bodies and headers of an operation go by its area. */
+/** Part of the interface. It decides the error body and the headers of an operation. */
 type Area = 'api' | 'auth' | 'other';
 
 function areaOf(path: string): Area {
@@ -229,14 +245,15 @@ function areaOf(path: string): Area {
   return path.startsWith('/auth/') ? 'auth' : 'other';
 }
 
-/** Makes the responses of an operation by status: of success, and of the conditions that it can end in. */
+/** Returns the responses of an operation by status: successes, and the conditions that it can fail with. */
 function responsesOf(operation: Operation, names: Names): JsonObject {
   const area = areaOf(operation.path);
-  const told = { ...operation.successes, ...operation.failures };
+  const declared = { ...operation.successes, ...operation.failures };
   const responses: JsonObject = {};
-  for (const [status, answer] of Object.entries(told)) responses[status] = successOf(area, answer, names);
+  for (const [status, response] of Object.entries(declared))
+    responses[status] = declaredResponse(area, response, names);
   for (const [status, conditions] of conditionsByStatus(operation))
-    responses[status] ??= failureOf(area, operation, Number(status), conditions);
+    responses[status] ??= errorResponse(area, operation, Number(status), conditions);
   return responses;
 }
 
@@ -251,25 +268,25 @@ function contentOf(contents: Contents, names: Names): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Makes an example of each condition in each of the two error shapes, for responses to refer to. */
+/** Returns `components.examples`: each condition as a structured error and as a plain error of `/auth/*`. */
 function errorExamples(conditions: Iterable<Condition>): JsonObject {
   const examples: JsonObject = {};
   for (const condition of conditions) {
     const summary = errorCatalogue[condition].code;
-    examples[condition] = { summary, value: errorBody(failed(condition), 'public_key') };
-    examples[`auth_${condition}`] = { summary, value: authErrorBody(failed(condition)) };
+    examples[condition] = { summary, value: errorBody(exampleError(condition), 'public_key') };
+    examples[`auth_${condition}`] = { summary, value: authErrorBody(exampleError(condition)) };
   }
   return examples;
 }
 
-/** Makes an error as it is thrown, with a fault for conditions that are about a field. */
-function failed(condition: Condition): CatalogError {
-  const fault = FAULTS[condition];
+/** Returns an error of the condition, with an example fault if the condition is about a field. */
+function exampleError(condition: Condition): CatalogError {
+  const fault = EXAMPLE_FAULTS[condition];
   return fault === undefined ? new CatalogError(condition) : CatalogError.ofFaults([{ condition, ...fault }]);
 }
 
-const FAULTS: Partial<Record<Condition, { field: string; constraint: string }>> = {
-  field_required: { field: 'title', constraint: 'required' },
+const EXAMPLE_FAULTS: Partial<Record<Condition, { field: string; constraint: string }>> = {
+  field_required: { field: 'title', constraint: REQUIRED },
   field_invalid: { field: 'price_amount', constraint: 'an integer' },
   field_too_long: { field: 'title', constraint: 'at most 200 characters' },
   field_too_short: { field: 'title', constraint: 'at least 1 character' },
@@ -277,7 +294,11 @@ const FAULTS: Partial<Record<Condition, { field: string; constraint: string }>> 
   invalid_query: { field: 'limit', constraint: 'an integer from 1 to 50' },
 };
 
-function successOf(area: Area, { description, headers = [], content }: Success, names: Names): JsonObject {
+function declaredResponse(
+  area: Area,
+  { description, headers = [], content }: Success,
+  names: Names,
+): JsonObject {
   return {
     description,
     headers: referToHeaders([...headersOf(area), ...headers]),
@@ -294,25 +315,30 @@ function conditionsByStatus({ conditions }: Operation): Map<string, Condition[]>
   return byStatus;
 }
 
-function failureOf(area: Area, operation: Operation, status: number, conditions: Condition[]): JsonObject {
+function errorResponse(
+  area: Area,
+  operation: Operation,
+  status: number,
+  conditions: Condition[],
+): JsonObject {
   const codes = [...new Set(conditions.map((condition) => errorCatalogue[condition].code))];
-  const described = conditions.map((condition) => {
+  const descriptions = conditions.map((condition) => {
     const { code, message } = errorCatalogue[condition];
     return area === 'auth' ? message : `${code}: ${message}`;
   });
-  const shape = area === 'auth' ? 'AuthError' : 'Error';
-  const whole = { $ref: `#/components/schemas/${shape}` };
-  const only = { type: 'object', properties: { code: { const: status }, ...codesOf(area, codes) } };
+  const schema_name = area === 'auth' ? 'AuthError' : 'Error';
+  const base = { $ref: `#/components/schemas/${schema_name}` };
+  const of_operation = { type: 'object', properties: { code: { const: status }, ...codesOf(area, codes) } };
   const prefix = area === 'auth' ? 'auth_' : '';
   const examples = conditions.map((condition) => [
     condition,
     { $ref: `#/components/examples/${prefix}${condition}` },
   ]);
   return {
-    description: `${described.join('; ')}.`,
+    description: `${descriptions.join('; ')}.`,
     headers: referToHeaders([...headersOf(area), ...failureHeaders(area, operation, status, conditions)]),
     content: {
-      'application/json': { schema: { allOf: [whole, only] }, examples: Object.fromEntries(examples) },
+      'application/json': { schema: { allOf: [base, of_operation] }, examples: Object.fromEntries(examples) },
     },
   };
 }
@@ -320,12 +346,13 @@ function failureOf(area: Area, operation: Operation, status: number, conditions:
 const codesOf = (area: Area, codes: string[]): JsonObject =>
   area === 'auth' ? {} : { error: { type: 'object', properties: { code: { enum: codes } } } };
 
-/** Returns the headers of every answer of the area. */
+/** Returns the headers that every response of the area has. */
 function headersOf(area: Area): ResponseHeader[] {
-  const always: ResponseHeader[] = ['X-Request-Id', 'Cache-Control'];
-  if (area === 'other') return always;
+  const common: ResponseHeader[] = ['X-Request-Id', 'Cache-Control'];
+  if (area === 'other') return common;
   const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Tier'];
-  return [...always, ...(limits as ResponseHeader[])];
+  const ignored = area === 'api' ? ['X-Catalog-Ignored'] : [];
+  return [...common, ...([...limits, ...ignored] as ResponseHeader[])];
 }
 
 function failureHeaders(
@@ -338,11 +365,11 @@ function failureHeaders(
   if (status === 401) return area === 'api' ? ['WWW-Authenticate'] : [];
   if (conditions.some((condition) => errorCatalogue[condition].retry_after_s !== undefined))
     return ['Retry-After'];
-  // A picture that is being made is there in a moment.
+  // The picture may not have been generated yet.
   if (method === 'GET' && conditions.includes('media_not_found')) return ['Retry-After'];
-  // A refusal may be the answer of an earlier request with the same Idempotency-Key.
-  const kept = area === 'api' && method !== 'GET' && (status === 404 || status === 412);
-  return kept ? ['Idempotent-Replayed'] : [];
+  // The service also stores and replays these errors of a write with an Idempotency-Key.
+  const is_stored = area === 'api' && method !== 'GET' && (status === 404 || status === 412);
+  return is_stored ? ['Idempotent-Replayed'] : [];
 }
 
 function referToHeaders(names: readonly ResponseHeader[]): JsonObject {

@@ -2,7 +2,7 @@ import { type AccountDocument, accountCollection } from './account/document';
 import { type ApiKeyDocument, apiKeyCollection } from './api-key/document';
 import { type ListingDocument, listingCollection } from './listing/document';
 import { type MediaDocument, mediaCollection } from './media/document';
-import { type MediaUseDocument, mediaUseCollection } from './media/use-document';
+import { type MediaReferenceDocument, mediaReferenceCollection } from './media/reference-document';
 import { type PublicationDocument, publicationCollection } from './publication/document';
 import { type ReviewDocument, reviewCollection } from './review/document';
 import { type StoreDocument, storeCollection } from './store/document';
@@ -11,13 +11,13 @@ import type { CollectionSpec } from './stored-document';
 
 export type { CollectionSpec, Key, StoredDocument, ViewDocument } from './stored-document';
 
-/** What each collection of a realm's view store holds. */
+/** The document type of each collection of a realm's view store. */
 export interface Documents {
   readonly stores: StoreDocument;
   readonly listings: ListingDocument;
   readonly publications: PublicationDocument;
   readonly media: MediaDocument;
-  readonly media_uses: MediaUseDocument;
+  readonly media_uses: MediaReferenceDocument;
   readonly payment_methods: PaymentMethodDocument;
   readonly reviews: ReviewDocument;
   readonly accounts: AccountDocument;
@@ -27,13 +27,13 @@ export interface Documents {
 export type CollectionName = keyof Documents;
 export type DocumentOf<Name extends CollectionName> = Documents[Name];
 
-/** How each is keyed and indexed. Names and keys are storage formats. */
+/** The keys and indexes of each collection. Collection and key names are stored: renaming one needs a rebuild. */
 export const collections = {
   stores: storeCollection,
   listings: listingCollection,
   publications: publicationCollection,
   media: mediaCollection,
-  media_uses: mediaUseCollection,
+  media_uses: mediaReferenceCollection,
   payment_methods: paymentMethodCollection,
   reviews: reviewCollection,
   accounts: accountCollection,

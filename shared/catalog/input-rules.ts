@@ -1,16 +1,28 @@
 import { z } from 'zod';
 import type { Condition } from '../kernel/errors';
 import { isUuid } from '../kernel/uuid';
+import { CURRENCIES } from './currencies';
 
-/** Controls and lone surrogates: nothing that a text may hold, line breaks and tabs excepted where named. */
+/** Control characters and lone surrogates, which no text may contain. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-const UNPRINTABLE_BUT_BREAKS = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
-/** Anything but spaces and invisible formatting. */
+/** The same without tab and line breaks, which texts of several lines may contain. */
+const UNPRINTABLE_EXCEPT_BREAKS = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
+/** Any character that is visible: no space and no formatting character. */
 const VISIBLE = /[^\p{Z}\p{Cf}]/u;
+
+/**
+ * The rules above as patterns for JSON Schema, in a syntax that all languages know. A line is trimmed before it is
+ * checked, so white space around it may contain line breaks.
+ */
+const LINE_PATTERN = '^\\s*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x1F\\x7F-\\x9F]*\\s*$';
+const TEXT_PATTERN = '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F]*$';
 
 const constraint = (condition: Condition, error: string) => ({ params: { condition }, error, abort: true });
 
-/** One line: trimmed, then 1 to `max` code points with something to see, no control character. */
+/**
+ * Returns the schema of a one-line text. Trims it, then requires 1 to `max` code points, at least one visible character
+ * and no control character.
+ */
 export function lineField(max: number) {
   return z
     .string()
@@ -21,59 +33,65 @@ export function lineField(max: number) {
       (text) => fits(text, max),
       constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
     )
-    .meta({ minLength: 1, maxLength: max });
+    .meta({ minLength: 1, maxLength: max, pattern: LINE_PATTERN });
 }
 
-/** Any number of lines of at most `max` code points together; kept as written. */
+/** Returns the schema of a text of any number of lines, at most `max` code points in total. Does not trim it. */
 export function textField(max: number) {
   return z
     .string()
     .refine(
-      (text) => !UNPRINTABLE_BUT_BREAKS.test(text),
-      constraint('field_invalid', 'no control characters but tab and line break'),
+      (text) => !UNPRINTABLE_EXCEPT_BREAKS.test(text),
+      constraint('field_invalid', 'no control characters except tab and line break'),
     )
     .refine(
       (text) => fits(text, max),
       constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
     )
-    .meta({ maxLength: max });
+    .meta({ maxLength: max, pattern: TEXT_PATTERN });
 }
 
-/** An id in the body; a path's or query's id is checked elsewhere (`invalid_uuid`). Lower case comes out. */
+/**
+ * An id in a request body, in lower case after parsing. Ids in paths and queries are reported as `invalid_uuid`
+ * instead.
+ */
 export const idField = z
   .string()
   .refine(isUuid, constraint('field_invalid', 'a UUID'))
   .meta({ format: 'uuid' })
   .transform((id) => id.toLowerCase());
 
-/** At most `max` different ids, in order. */
+/** Returns the schema of an ordered list of at most `max` distinct ids. */
 function idsField(max: number) {
-  return z.array(idField).max(max).superRefine(refuseRepeats).meta({ uniqueItems: true });
+  return z.array(idField).max(max).superRefine(rejectDuplicates).meta({ uniqueItems: true });
 }
 
-/** Ids of media; null is the same as none. */
+/** Returns the schema of a list of media ids. Null means an empty list. */
 export function mediaIdsField(max: number) {
   return idsField(max)
     .nullable()
     .transform((ids) => ids ?? []);
 }
 
-/** An ISO 8601 time with its zone; comes out in UTC with milliseconds (decisions §1). */
+/** An ISO 8601 time with a zone, in UTC with milliseconds after parsing (docs/interface.md#ids-and-timestamps). */
 export const timeField = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
 
-function refuseRepeats(ids: readonly string[], context: z.RefinementCtx): void {
+function rejectDuplicates(ids: readonly string[], context: z.RefinementCtx): void {
   ids.forEach((id, index) => {
     if (ids.indexOf(id) === index) return;
     context.addIssue({
       code: 'custom',
       path: [index],
-      message: 'each id once',
+      message: 'no id more than once',
       params: { condition: 'field_invalid' satisfies Condition },
     });
   });
 }
 
-/** Lengths count code points; a text never has more of them than UTF-16 units. */
+/**
+ * Returns whether the text has at most `max` code points. Compares the length in UTF-16 units first: a text never has
+ * more code points than units.
+ */
 export function fits(text: string, max: number): boolean {
   if (text.length <= max) return true;
   let points = 0;
@@ -81,21 +99,17 @@ export function fits(text: string, max: number): boolean {
   return true;
 }
 
-/** Codes of ISO 4217 that are no country's money: metals, units of account, tests. The runtime's table leaves them out. */
-const WITHOUT_COUNTRY = 'XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX'.split(' ');
-
-/** ISO 4217 codes in upper case, as the runtime's own currency table lists them (decisions §1). */
-const CURRENCIES: ReadonlySet<string> = new Set([...Intl.supportedValuesOf('currency'), ...WITHOUT_COUNTRY]);
-export const isCurrency = (code: string): boolean => CURRENCIES.has(code);
-
-/** In hundredths of the major unit. */
+/** The largest price, in hundredths of the major unit. */
 export const PRICE_AMOUNT_MAX = 99_999_999_999;
 
-/** A currency's code. */
+/** Whether the text is an accepted currency code, in upper case. */
+export const isCurrency = (code: string): boolean => CURRENCIES.has(code);
+
+/** A currency code. */
 export const currencyField = z
   .string()
   .refine(isCurrency, 'an ISO 4217 currency code in upper case')
   .meta({ pattern: '^[A-Z]{3}$' });
 
-/** An amount of money. */
+/** An amount of money, in hundredths of the major unit. */
 export const amountField = z.int().min(0).max(PRICE_AMOUNT_MAX);

@@ -1,11 +1,11 @@
-/** Stores, and the keys that reach them, live in one environment for good (decisions §2). */
+/** The environment of a store and of its API keys. It never changes (docs/interface.md#stores-and-environments). */
 export type Environment = 'live' | 'test';
 
 export const ENVIRONMENTS: readonly Environment[] = ['live', 'test'];
 
 /**
- * What is kept apart: a log, a view store and a pipeline of its own each.
- * `control` holds accounts and API keys, which span both environments.
+ * A separate set of data with its own event log, view store and projection pipeline. `control` contains accounts and
+ * API keys. Accounts belong to no environment, because an account can have stores in both.
  */
 export type Realm = Environment | 'control';
 

@@ -2,7 +2,7 @@ import type { Key } from './stored-document';
 import type { SortMode } from './vocabulary';
 
 export type SortDirection = 'asc' | 'desc';
-/** Keys in order of weight; `id` last, so that the order is total (decisions §5). */
+/** Sort keys, the most significant first. `id` comes last, so that the order is total (docs/interface.md#sorting). */
 export type SortOrder = readonly (readonly [key: string, direction: SortDirection])[];
 
 const BY_MODE: Record<SortMode, SortOrder> = {
@@ -38,10 +38,12 @@ const FEATURED_FIRST = Object.fromEntries(
 
 export const orderOf = (mode: SortMode): SortOrder => BY_MODE[mode];
 
-/** The one sequence of a listing's publications: featured ones first, then the others, each by `mode`. */
+/**
+ * Returns the order of a listing's publications: first the featured ones by their position, then all others by `mode`.
+ */
 export const featuredFirst = (mode: SortMode): SortOrder => FEATURED_FIRST[mode];
 
-/** The comparison that every view store's sort agrees with; nulls first, texts by code point. */
+/** Compares two items like the sort of every view store: null first, texts by code point. */
 export function compareByOrder(
   order: SortOrder,
   a: { readonly id: string; readonly keys: Readonly<Record<string, Key>> },
@@ -64,13 +66,13 @@ function compareKeys(a: Key, b: Key): number {
   return a < b ? -1 : 1;
 }
 
-/** Below, a text's code units are in the order of its code points. */
+/** Below this code unit, UTF-16 code units sort like code points. */
 const FIRST_SURROGATE = 0xd800;
 
 function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) {
-    const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
+  for (let index = 0; index < length; index++) {
+    const [left, right] = [a.charCodeAt(index), b.charCodeAt(index)];
     if (left >= FIRST_SURROGATE || right >= FIRST_SURROGATE)
       return Buffer.compare(Buffer.from(a), Buffer.from(b));
     if (left !== right) return left - right;

@@ -2,69 +2,81 @@ import type { JsonObject, Position } from './events/envelope';
 import type { JsonText } from './json-text';
 import type { Visibility } from './vocabulary';
 
-/** A scalar that documents are found and sorted by. */
+/** A value by which documents are filtered and sorted. */
 export type Key = string | number | null;
 
 /**
- * A document of a view, in four parts so that a read fetches only what it answers with.
- * Stored in every view store alike; names here are a storage format.
+ * A document of a view. It has four parts, and in collections that are searched also `words`. A read fetches only the
+ * parts that it needs. All view stores use this format: the property names are stored.
  */
 export interface Document<Keys, State, Expansions, Body = JsonObject> {
-  /** What it is found and sorted by: the columns that its collection declares. */
+  /** The values by which the document is filtered and sorted: one for each key that its collection declares. */
   readonly keys: Keys;
-  /** The resource as the storefront's own view (visibility `public`) answers it, `stats` included. */
+  /** The resource as a storefront sees it (visibility `public`), with `stats`. */
   readonly body: Body;
-  /** `body` as it is stored, where a read asked for it and the store keeps it as text. */
+  /** `body` as stored text, if the read asked for it and the view store has it as text. */
   readonly json?: JsonText;
-  /** What the projection needs to go on, and the counts that totals come from. */
+  /** What the projection needs for the next event, and the counts for totals. */
   readonly state: State;
-  /** What `expand` adds, by resource. */
+  /** What `expand` adds to the resource. */
   readonly expansions: Expansions;
-  /** What it is searched by, in collections that declare it; lower case, letters and digits and the marks of `words.ts`. */
+  /**
+   * The search terms, in collections that declare `words`: lower-case letters and digits, and the prefixes of
+   * `words.ts`.
+   */
   readonly words?: readonly string[];
 }
 
-/** A document of any collection, as a view store knows it. */
+/** A document of any collection, as view stores handle it. */
 export type ViewDocument = Document<Readonly<Record<string, Key>>, JsonObject, JsonObject>;
 
-/** For documents that have no state, or no expansions. */
+/** The type of an empty `state` or `expansions`. */
 export type Nothing = Readonly<Record<never, never>>;
 
-/** `document: null` is a tombstone: it keeps a late, repeated write from bringing a deleted document back. */
+/** `document: null` is a tombstone. It prevents a redelivered event from restoring a deleted document. */
 export interface StoredDocument<Shape = ViewDocument> {
   readonly id: string;
-  /** Of the newest event that is part of it. */
+  /**
+   * The stored position: usually the position of the last event that changed the document. Every write increases it, so
+   * that a compare-and-set can compare it.
+   */
   readonly position: Position;
   readonly document: Shape | null;
 }
 
-export type KeyColumns = Readonly<Record<string, 'text' | 'integer'>>;
+/** The keys that a collection declares, with their types. */
+export type KeyTypes = Readonly<Record<string, 'text' | 'integer'>>;
 
-/** The keys that these columns hold: every one of them and no other. Null in a shell, and where a key says so. */
-export type KeysOf<Columns extends KeyColumns> = {
-  readonly [Name in keyof Columns]: (Columns[Name] extends 'text' ? string : number) | null;
+/**
+ * The type of a document's keys. A key is null in a placeholder (see `PublicationDocumentState`), and where the comment
+ * of the key says so.
+ */
+export type KeysOf<Types extends KeyTypes> = {
+  readonly [Name in keyof Types]: (Types[Name] extends 'text' ? string : number) | null;
 };
 
-type KeyName<Columns> = (keyof Columns & string) | 'id';
+type KeyName<Types> = (keyof Types & string) | 'id';
 
-export interface CollectionSpec<Columns extends KeyColumns = KeyColumns> {
-  readonly keys: Columns;
-  /** Compound indexes; a leading `-` is descending; `id` may be named. */
-  readonly indexes: readonly (readonly (KeyName<Columns> | `-${KeyName<Columns>}`)[])[];
-  readonly unique?: readonly (keyof Columns & string)[];
-  /** Its documents have `words`; every search names a value, or several, of each of the keys of `scope`. */
-  readonly words?: { readonly scope: readonly (keyof Columns & string)[] };
+export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
+  readonly keys: Types;
+  /** Compound indexes. A leading `-` means descending. `id` is allowed. */
+  readonly indexes: readonly (readonly (KeyName<Types> | `-${KeyName<Types>}`)[])[];
+  readonly unique?: readonly (keyof Types & string)[];
+  /** Set if the documents have `words`. Every search names one or more values for each key in `scope`. */
+  readonly words?: { readonly scope: readonly (keyof Types & string)[] };
 }
 
-/** The most that an expanded collection holds (decisions §5), and so the most that documents keep of one. */
+/**
+ * Maximum number of items in an expanded collection (docs/interface.md#expansion). Documents store no more than that.
+ */
 export const EXPANDED_MAX = 20;
 
-/** An item of an expanded collection. */
+/** An item of an expanded collection. The document that contains the collection stores a copy of the item. */
 export interface Entry {
   readonly id: string;
   readonly keys: Readonly<Record<string, Key>>;
   readonly body: JsonObject;
 }
 
-/** The first `EXPANDED_MAX` of each visibility, in order. */
+/** The first `EXPANDED_MAX` items of each visibility, in order. */
 export type Entries = Readonly<Record<Visibility, readonly Entry[]>>;

@@ -2,7 +2,7 @@ import type { JsonObject } from './events/envelope';
 import type { JsonText } from './json-text';
 import type { ViewDocument } from './stored-document';
 
-/** A document whose body is there as text: most reads answer that as it is and never look into it. */
+/** A document whose body is JSON text. Most reads send the text and never access `body`, which parses it. */
 export class TextDocument implements ViewDocument {
   readonly keys: ViewDocument['keys'];
   readonly state: JsonObject;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The closed sets of words that events and answers use (decisions §2, §3, §5, §7). */
+/** The enumerations in events and responses (docs/interface.md#resources). */
 export const visibilitySchema = z.enum(['public', 'private']);
 export type Visibility = z.infer<typeof visibilitySchema>;
 
@@ -19,11 +19,11 @@ export type SortMode = z.infer<typeof sortModeSchema>;
 
 export const paymentMethodTypeSchema = z.enum(['cash', 'card', 'bank_transfer', 'wallet', 'other']);
 
-/** What pictures may be uploaded as, by their bytes (decisions §6). */
+/** The image types that can be uploaded. The service detects them from the file's bytes (docs/interface.md#uploads). */
 export const imageTypeSchema = z.enum(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif']);
 export type ImageType = z.infer<typeof imageTypeSchema>;
 
-/** The sizes that every picture comes in, the smallest first: at most 200, 480, 960 and 1600 px wide. */
+/** The variants of every picture, the smallest first: at most 200, 480, 960 and 1600 px wide. */
 export const variantNameSchema = z.enum(['thumb', 'small', 'medium', 'large']);
 export type VariantName = z.infer<typeof variantNameSchema>;
 
@@ -46,7 +46,10 @@ export const permissionSchema = z.enum([
 ]);
 export type Permission = z.infer<typeof permissionSchema>;
 
-/** Every permission a key of this type may hold; a key may be created with fewer (decisions §7). */
+/**
+ * Returns every permission that a key of this type can have. A key may be created with fewer
+ * (docs/interface.md#permissions).
+ */
 export function permissionsOf(type: KeyType): Permission[] {
   return permissionSchema.options.filter((name) => type === 'secret' || name.startsWith('read:'));
 }

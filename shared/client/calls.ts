@@ -1,14 +1,14 @@
+import { AnswerInfos } from './answer-info';
 import type { AnswerOf, DataOf, OperationId, ReadId } from './endpoints';
-import { Memory } from './memory';
 import type { ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options';
 import { Transport } from './transport';
 
 export type WriteId = Exclude<OperationId, ReadId | 'issueToken' | 'refreshToken' | 'validateToken'>;
 
-/** What the resources of the client have in common: reads that may be fresh or known, writes that are made once. */
+/** Sends reads and writes for the resource classes: sets the conditional and consistency headers, and records ETags. */
 export class Calls {
   readonly transport: Transport;
-  readonly memory = new Memory();
+  readonly infos = new AnswerInfos();
   private readonly consistent: boolean;
 
   constructor(options: ClientOptions) {
@@ -16,33 +16,34 @@ export class Calls {
     this.consistent = options.consistent ?? false;
   }
 
-  /** The `data` of a read by id. */
+  /** Returns the `data` of a read. Returns `options.cached` itself if the service answers 304. */
   async read<Id extends ReadId, Data extends DataOf<Id> & object>(
     operation: Id,
     target: { readonly id?: string; readonly query?: object },
     options: ReadOptions<Data>,
   ): Promise<Data> {
-    const { signal, known } = options;
+    const { signal, cached = options.known } = options;
     const headers = {
-      ...this.freshness(options),
-      ...(known === undefined ? {} : { 'if-none-match': this.memory.etag(known) }),
+      ...this.consistencyHeader(options),
+      ...(cached === undefined ? {} : { 'if-none-match': this.infos.etagOf(cached) }),
     };
-    const answer = await this.transport.call(operation, { ...target, headers, signal });
-    if (answer.status === 304 && known !== undefined) return known;
-    return this.memory.note(answer.body.data as Data, answer.status, answer.headers);
+    const response = await this.transport.call(operation, { ...target, headers, signal });
+    if (response.status === 304 && cached !== undefined) return cached;
+    return this.infos.record(response.body.data as Data, response.status, response.headers);
   }
 
-  /** The whole body of a read of a page. */
+  /** Returns the whole body of one page: `data` and `meta`. */
   async page<Id extends ReadId>(
     operation: Id,
     target: { readonly id?: string; readonly query?: object },
     options: ListOptions,
   ): Promise<AnswerOf<Id>> {
-    const headers = this.freshness(options);
-    const answer = await this.transport.call(operation, { ...target, headers, signal: options.signal });
-    return this.memory.note(answer.body, answer.status, answer.headers);
+    const headers = this.consistencyHeader(options);
+    const response = await this.transport.call(operation, { ...target, headers, signal: options.signal });
+    return this.infos.record(response.body, response.status, response.headers);
   }
 
+  /** Sends a write with an `Idempotency-Key`, so that retries write once. Returns the `data` of the response. */
   async write<Id extends WriteId>(
     operation: Id,
     target: { readonly id?: string; readonly body?: object },
@@ -50,17 +51,17 @@ export class Calls {
   ): Promise<DataOf<Id>> {
     const { signal, idempotencyKey, ifMatch, respondAsync, ...query } = options;
     const headers = {
-      // Made before the first attempt, and the same for all.
+      // Generated here and not in the transport: every attempt of this call must send the same key.
       'idempotency-key': idempotencyKey ?? crypto.randomUUID(),
-      ...(ifMatch === undefined ? {} : { 'if-match': this.memory.etag(ifMatch) }),
+      ...(ifMatch === undefined ? {} : { 'if-match': this.infos.etagOf(ifMatch) }),
       ...(respondAsync ? { prefer: 'respond-async' } : {}),
     };
-    const answer = await this.transport.call(operation, { ...target, query, headers, signal });
-    return this.memory.note(answer.body.data, answer.status, answer.headers);
+    const response = await this.transport.call(operation, { ...target, query, headers, signal });
+    return this.infos.record(response.body.data, response.status, response.headers);
   }
 
-  private freshness({ consistent = this.consistent }: ListOptions): Record<string, string> {
-    const position = consistent === true ? this.memory.position : consistent || undefined;
+  private consistencyHeader({ consistent = this.consistent }: ListOptions): Record<string, string> {
+    const position = consistent === true ? this.infos.position : consistent || undefined;
     return position === undefined ? {} : { 'x-catalog-min-position': position };
   }
 }

@@ -1,26 +1,31 @@
+import type { AnswerInfo } from './answer-info';
 import { Calls } from './calls';
 import { ListingCalls } from './listings';
 import { MediaCalls } from './media';
-import type { AnswerInfo } from './memory';
 import type { ClientOptions } from './options';
 import { PublicationCalls } from './publications';
 import { StoreCalls } from './stores';
 import { TokenCalls } from './tokens';
 
 /**
- * Speaks to the catalog service, in Node.js and in browsers. It gets and renews its tokens, waits where a rate limit
- * asks it to, and repeats what got no answer, writing once. What the service refuses is a `CatalogApiError`; where
- * it cannot be reached, a `CatalogConnectionError`.
+ * Client of the catalog service for Node.js and browsers. It obtains and renews tokens, waits when it is rate
+ * limited, and retries failed requests; a retried write takes effect once. Methods reject with `CatalogApiError` if
+ * the service rejects the request, and with `CatalogConnectionError` if the service cannot be reached.
  *
  * @example
  * const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: 'pk_live_…' });
  * for await (const publication of client.publications.list({ sort: 'price' })) console.log(publication.title);
  */
 export class CatalogClient {
+  /** The store: its profile, its listings and payment methods, and search. */
   readonly store: StoreCalls;
+  /** Listings: the categories of the store. */
   readonly listings: ListingCalls;
+  /** Publications: the products of the store. */
   readonly publications: PublicationCalls;
+  /** Media: the pictures of the store. */
   readonly media: MediaCalls;
+  /** Tokens, for requests that your code sends without this client. */
   readonly tokens: TokenCalls;
   private readonly calls: Calls;
 
@@ -33,17 +38,27 @@ export class CatalogClient {
     this.tokens = new TokenCalls(this.calls);
   }
 
-  /** Where in the log the newest write of this client is, for another's `consistent`; undefined before the first. */
+  /**
+   * Position of this client's newest write in the log; undefined before the first write. Another client that reads
+   * with `consistent` set to this position sees the write.
+   *
+   * @example
+   * await merchant.publications.create({ title: 'Tea', price_currency: 'PEN', price_amount: 1_250 });
+   * await shop.publications.list({}, { consistent: merchant.position }).all();
+   */
   get position(): string | undefined {
-    return this.calls.memory.position;
+    return this.calls.infos.position;
   }
 
   /**
-   * What the answer said beside the data: its ETag, position, request id and what is left of the rate limit.
+   * Returns the status and headers of the response that `data` came from: ETag, position, request id, rate limit.
    *
-   * @param data What a method of this client gave: a resource or a page; undefined for anything else, copies included.
+   * @param data A resource or page that this client returned. Returns undefined for any other object, copies included.
+   * @example
+   * const tea = await client.publications.get(id);
+   * console.log(client.answerOf(tea)?.etag);
    */
   answerOf(data: object): AnswerInfo | undefined {
-    return this.calls.memory.of(data);
+    return this.calls.infos.get(data);
   }
 }

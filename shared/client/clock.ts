@@ -1,8 +1,8 @@
-/** Time as the client sees it: a test passes its own. */
+/** Source of time for the client. Tests pass their own. */
 export interface Clock {
-  /** Unix milliseconds. */
+  /** Returns Unix milliseconds. */
   now(): number;
-  /** Fulfils after `ms`; rejects with the signal's reason as soon as it is aborted. */
+  /** Resolves after `ms` milliseconds. Rejects with the signal's reason as soon as the signal is aborted. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -23,7 +23,10 @@ export const realClock: Clock = {
     }),
 };
 
-/** `promise`, or a rejection with the signal's reason where that comes first; the promise itself goes on. */
+/**
+ * Settles as `promise` does, or rejects with the signal's reason if the signal is aborted first. Does not cancel the
+ * work.
+ */
 export function unlessAborted<Value>(promise: Promise<Value>, signal?: AbortSignal): Promise<Value> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

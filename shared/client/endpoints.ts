@@ -16,8 +16,9 @@ type Endpoints = {
 };
 
 /**
- * Where each operation is. Written out, as the schemas of the operations are no part of what a browser loads; the
- * compiler holds it against them, so none can be missing or elsewhere.
+ * Method and path of each operation. They repeat `shared/api/operations`. If the client imported the operations instead,
+ * browsers would load the schemas and zod, too. Because of the type `Endpoints`, a missing or different entry does not
+ * compile.
  */
 export const endpoints: Endpoints = {
   issueToken: ['POST', '/auth/token'],
@@ -45,28 +46,32 @@ export const endpoints: Endpoints = {
   deleteMedia: ['DELETE', '/api/media/:id'],
 };
 
-/** The whole body of the answer to an operation. */
+/** The body of an operation's successful response, such as `{ code, status, data, meta }`. */
 export type AnswerOf<Id extends OperationId> = z.output<Operations[Id]['answer']>;
+/** The `data` of that body. */
 export type DataOf<Id extends OperationId> = AnswerOf<Id>['data'];
 
-/** What may be sent as an operation's JSON body. */
+/** The JSON body that an operation accepts. */
 export type BodyOf<Id extends OperationId> = Operations[Id] extends {
   readonly schema: infer Schema extends z.ZodType;
 }
   ? z.input<Schema>
   : never;
 
-/** A read's parameters as values: numbers, booleans and lists, which the client writes into the address. */
+/** The query parameters of a read, as numbers, booleans and lists. The client encodes them into the URL. */
 export type QueryOf<Id extends ReadId> = Readonly<
   Partial<Omit<z.output<Reads[Id]['query']>, 'expand'>> & { expand?: readonly Expandable[] }
 >;
 
-/** The same, with the values of `expand` known to the compiler. */
+/** `QueryOf` with the values of `expand` as a type parameter, from which `Expanded` derives the result's type. */
 export type Expanding<Id extends ReadId, Values extends Expandable> = Omit<QueryOf<Id>, 'expand'> & {
   readonly expand?: readonly Values[];
 };
 
-/** Which field each value of `expand` adds for sure; a publication's listing may be hidden, or none. */
+/**
+ * For each resource and each value of `expand`: the field that the service then always sends. `listing` of a publication is
+ * not included, because the service omits the field if the publication has no listing or the listing is hidden.
+ */
 interface ExpandedFields {
   readonly store: { readonly listing: 'listings'; readonly media: 'media' };
   readonly listing: { readonly publication: 'publications'; readonly media: 'media' };
@@ -76,7 +81,7 @@ interface ExpandedFields {
 type FieldsOf<Resource extends { readonly object: keyof ExpandedFields }> =
   ExpandedFields[Resource['object']];
 
-/** A resource whose expanded collections are there: nobody need ask whether they are. */
+/** A resource with its expanded collections as required fields, so that callers do not have to check for undefined. */
 export type Expanded<
   Resource extends { readonly object: keyof ExpandedFields },
   Values extends Expandable,

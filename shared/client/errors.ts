@@ -1,7 +1,7 @@
 import type { ErrorBody, ErrorCode, ErrorDetails } from '../api/responses/errors';
 
 /**
- * The service refused. Which code means what: `docs/errors.md`.
+ * The service rejected the request. `docs/errors.md` explains every `code`.
  *
  * @example
  * try {
@@ -15,16 +15,16 @@ export class CatalogApiError extends Error {
   override readonly name = 'CatalogApiError';
   /** The HTTP status. */
   readonly status: number;
-  /** `error.code` of the answer; undefined for `/auth/*` and for what a gateway answered, which have none. */
+  /** `error.code` of the response body. Undefined for `/auth/*` and for responses of a gateway, which have no code. */
   readonly code: ErrorCode | undefined;
-  /** Which fields or parameters are at fault: the first one, and all in `errors`. */
+  /** The invalid field or parameter and its constraint: the first one, and all of them in `errors`. */
   readonly details: ErrorDetails | undefined;
-  /** `X-Request-Id`: what the service's log knows the request by. */
+  /** `X-Request-Id` of the response. The service's log lines for this request have the same id. */
   readonly requestId: string | undefined;
 
   constructor(status: number, headers: Headers, body: unknown) {
     const { message, error } = isErrorBody(body) ? body : {};
-    super(error?.message ?? message ?? `The service answered ${status}`);
+    super(error?.message ?? message ?? `The service responded with status ${status}`);
     this.status = status;
     this.code = error?.code;
     this.details = error?.details;
@@ -32,7 +32,10 @@ export class CatalogApiError extends Error {
   }
 }
 
-/** No answer came, or none that is the service's: the connection failed, was cut, or took too long. See `cause`. */
+/**
+ * The client got no valid response: the connection failed or was closed, the request timed out, or the body was not
+ * JSON. `cause` has the original error.
+ */
 export class CatalogConnectionError extends Error {
   override readonly name = 'CatalogConnectionError';
 }

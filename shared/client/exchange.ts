@@ -1,51 +1,59 @@
 import { CatalogConnectionError } from './errors';
 
-/** One request as it is sent. */
-export interface Outgoing {
+/** An HTTP request. */
+export interface HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | FormData;
 }
 
-/** One answer, read whole. */
-export interface Answer {
+/** An HTTP response whose body has been read. */
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed JSON; undefined where there is none. */
+  /** Parsed JSON. Undefined if the body is empty, or if an error response is not JSON. */
   readonly body: unknown;
 }
 
-/** Nobody knows whether the service got it. */
-export interface Lost {
+/** No valid response arrived. The service may or may not have carried out the request. */
+export interface LostResponse {
   readonly lost: CatalogConnectionError;
 }
 
-export type Outcome = Answer | Lost;
+export type Outcome = HttpResponse | LostResponse;
 
-export type Send = (request: Outgoing, signal?: AbortSignal) => Promise<Outcome>;
+export type Send = (request: HttpRequest, signal?: AbortSignal) => Promise<Outcome>;
 
-/** An upload may take as much longer than a request without a file. */
-const UPLOAD_TIMES = 10;
+/** An upload has this many times the timeout of other requests. */
+const UPLOAD_TIMEOUT_FACTOR = 10;
 
-/** Sends over `fetch`; a request takes at most `timeout_ms`. Rejects only where the signal is aborted. */
-export function sender(fetch_: typeof fetch, timeout_ms: number): Send {
+/**
+ * Returns a function that sends a request by `fetch` and waits at most `timeout_ms`. It rejects only if the signal is
+ * aborted.
+ */
+export function createSender(fetch_: typeof fetch, timeout_ms: number): Send {
   return async ({ method, url, headers, body }, signal) => {
-    const timeout = AbortSignal.timeout(body instanceof FormData ? timeout_ms * UPLOAD_TIMES : timeout_ms);
+    const timeout = AbortSignal.timeout(
+      body instanceof FormData ? timeout_ms * UPLOAD_TIMEOUT_FACTOR : timeout_ms,
+    );
     const init = { method, headers, ...(body === undefined ? {} : { body }) };
     try {
-      const ends = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
-      const response = await fetch_(url, { ...init, signal: ends });
+      const abort_signal = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+      const response = await fetch_(url, { ...init, signal: abort_signal });
       const text = await response.text();
       return { status: response.status, headers: response.headers, body: parse(response.ok, text) };
     } catch (cause) {
       signal?.throwIfAborted();
-      return { lost: new CatalogConnectionError(`No answer to ${method} ${url}`, { cause }) };
+      return { lost: new CatalogConnectionError(`No valid response to ${method} ${url}`, { cause }) };
     }
   };
 }
 
-/** A refusal may be a gateway's, in words of its own; a success that is no JSON is not the service's. */
+/**
+ * Parses the body of a response. The service always sends JSON, but a gateway may send an error response that is not JSON.
+ * Returns undefined for such an error response. Throws if a successful response is not JSON.
+ */
 function parse(ok: boolean, text: string): unknown {
   if (text === '') return undefined;
   try {

@@ -11,6 +11,8 @@ export class ListingCalls {
   constructor(private readonly calls: Calls) {}
 
   /**
+   * Lists the store's listings.
+   *
    * @example
    * for await (const { name } of client.listings.list({ sort: 'name' })) console.log(name);
    */
@@ -22,6 +24,8 @@ export class ListingCalls {
   }
 
   /**
+   * Returns a listing.
+   *
    * @example
    * const { publications } = await client.listings.get(id, { expand: ['publication'] });
    */
@@ -34,7 +38,7 @@ export class ListingCalls {
   }
 
   /**
-   * A listing's publications: an iteration gives the featured ones, then the others; a page has them apart.
+   * Lists a listing's publications. Iteration yields the featured ones first. A page has `featured` and `others`.
    *
    * @example
    * const { featured, others, meta } = await client.listings.publications(id, { limit: 12 }).page(2);
@@ -53,6 +57,8 @@ export class ListingCalls {
   }
 
   /**
+   * Creates a listing.
+   *
    * @example
    * const tea = await client.listings.create({ name: 'Tea', default_sort_mode: 'price_asc' });
    */
@@ -60,12 +66,17 @@ export class ListingCalls {
     return this.calls.write('createListing', { body }, options);
   }
 
-  /** Any subset of the fields; null clears an optional one. The answer has no `stats`. */
+  /**
+   * Changes the given fields of a listing; null clears an optional one. The result has no `stats`.
+   *
+   * @example
+   * await client.listings.update(id, { name: 'Green tea' });
+   */
   update(id: string, body: BodyOf<'updateListing'>, options: WriteOptions = {}): Promise<Listing> {
     return this.calls.write('updateListing', { id, body }, options);
   }
 
-  /** Its publications stay, without a listing. */
+  /** Deletes a listing. Its publications remain, without a listing. */
   delete(id: string, options: WriteOptions = {}): Promise<DeletedListing> {
     return this.calls.write('deleteListing', { id }, options);
   }

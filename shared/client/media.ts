@@ -5,25 +5,26 @@ import type { Calls } from './calls';
 import type { DataOf, QueryOf } from './endpoints';
 import type { CallOptions, ReadOptions, WriteOptions } from './options';
 
-/** What an upload may say besides the file. */
+/** The fields of an upload besides the file. */
 export type UploadFields = Omit<z.input<typeof uploadForm>, 'file'>;
 
-/** How often it is asked whether pictures are made. */
-const POLL_MS = 500;
+/** Time between two requests for the status of an upload. */
+const POLL_INTERVAL_MS = 500;
 
 /** Media: the pictures of publications and listings. */
 export class MediaCalls {
   constructor(private readonly calls: Calls) {}
 
+  /** Returns a media record. */
   get(id: string, query: QueryOf<'getMedia'> = {}, options: ReadOptions<Media> = {}): Promise<Media> {
     return this.calls.read('getMedia', { id, query }, options);
   }
 
   /**
-   * Takes in a JPEG, PNG, WebP, GIF or AVIF of at most 10 MB. The pictures are made after the answer: `processed`
-   * waits for them.
+   * Uploads a JPEG, PNG, WebP, GIF or AVIF of at most 10 MiB. The service generates the pictures after it responds;
+   * `processed` waits for them.
    *
-   * @param file In a browser the file of an input; in Node.js `await openAsBlob('tea.jpg')` of `node:fs`.
+   * @param file In a browser, the `File` of an input. In Node.js, `await openAsBlob('tea.jpg')` from `node:fs`.
    * @example
    * const { id } = await client.media.upload(file, { alt: 'A cup of tea', publication_id: tea.id });
    * const { url, variants } = await client.media.processed(id);
@@ -35,16 +36,22 @@ export class MediaCalls {
     return this.calls.write('uploadMedia', { body }, options);
   }
 
-  /** The media when its pictures are made (`ready`), or cannot be (`failed`). Waits until then, or the signal's end. */
+  /**
+   * Waits until the pictures of an upload are generated, and returns the media: `ready`, or `failed` if the file
+   * cannot be decoded. Has no time limit of its own; pass a `signal` to set one.
+   *
+   * @example
+   * const { status, url } = await client.media.processed(id, { signal: AbortSignal.timeout(60_000) });
+   */
   async processed(id: string, { signal }: CallOptions = {}): Promise<Media> {
     for (;;) {
       const media = await this.get(id, {}, signal === undefined ? {} : { signal });
       if (media.status !== 'processing') return media;
-      await this.calls.transport.clock.wait(POLL_MS, signal);
+      await this.calls.transport.clock.wait(POLL_INTERVAL_MS, signal);
     }
   }
 
-  /** It is taken off everything that shows it. */
+  /** Deletes a media and removes it from the store, listings and publications that show it. */
   delete(id: string, options: WriteOptions = {}): Promise<DataOf<'deleteMedia'>> {
     return this.calls.write('deleteMedia', { id }, options);
   }

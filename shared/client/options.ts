@@ -3,60 +3,73 @@ import type { writeQuerySchema } from '../api/requests/writes';
 import type { Clock } from './clock';
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://catalog.example.com`; a path in it is kept. */
+  /** Base URL of the service, such as `https://catalog.example.com`. May contain a path. */
   readonly baseUrl: string;
-  /** A public key in a browser; a secret key on a server alone. */
+  /** Use a public key (`pk_`) in browsers. Use a secret key (`sk_`) only on servers. */
   readonly apiKey: string;
-  /** The store that is meant where a call names none. Default: the first of the key's stores. */
+  /** Store to use if a call does not pass `store_id`. Default: the first of the key's stores. */
   readonly storeId?: string;
-  /** Whether every read waits until it shows the client's own writes. Default: false; see `ListOptions.consistent`. */
+  /**
+   * Default of `ListOptions.consistent`: whether reads wait until they include this client's writes. Default: false.
+   */
   readonly consistent?: boolean;
-  /** How long the tokens live that the client gets for itself, 1 to 60. Default: the service's, 15. */
+  /** Lifetime of the client's tokens in minutes, 1 to 60. Default: 15, set by the service. */
   readonly ttlMinutes?: number;
-  /** How often a request is sent again after no answer or a 5xx. Default: 4. */
+  /** Maximum number of retries after a connection error, a timeout or a 5xx. Default: 4. */
   readonly retries?: number;
-  /** How long one call waits in all, between its requests: for a rate limit, and before retries. Default: 60,000. */
+  /**
+   * Maximum time in milliseconds that one call waits between its requests, for rate limits and retries together. A
+   * call that would have to wait longer fails at once. Default: 60,000.
+   */
+  readonly retryForMs?: number;
+  /** @deprecated Old name of `retryForMs`, kept for one release. */
   readonly patienceMs?: number;
-  /** How long one request may take; an upload ten times as long. Default: 30,000. */
+  /** Timeout of one request in milliseconds. An upload may take ten times as long. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** Default: the global `fetch`. */
+  /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** Default: the machine's. */
+  /** Source of time, for tests. Default: the system clock. */
   readonly clock?: Clock;
-  /** From 0 to below 1; spreads the waits of many clients. Default: `Math.random`. */
+  /** Returns a number from 0 to below 1. Randomises the waits before retries. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Of every call. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, its waits included: it rejects with the signal's reason. */
+  /** Cancels the call, also while it waits. The call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** Of a call that reads a list. */
+/** Options of a call that reads a list. */
 export interface ListOptions extends CallOptions {
   /**
-   * Whether what is read must show what the client wrote before (`true`), or what was written at a position that was
-   * passed on from elsewhere (`client.position`). Default: the client's option.
+   * `true`: the result includes all earlier writes of this client. A string: it includes the write at that position,
+   * such as another client's `position`. The service waits for that state up to 2 s. Default:
+   * `ClientOptions.consistent`.
    */
   readonly consistent?: boolean | string;
 }
 
-/** Of a call that reads a resource. */
+/** Options of a call that reads one resource. */
 export interface ReadOptions<Resource extends object> extends ListOptions {
-  /** What an earlier call gave for the very same query: where nothing changed, it is given back, and not sent again. */
+  /**
+   * Result of an earlier call with the same id and query. If the resource has not changed, the service sends no body
+   * and the call returns the object in `cached` itself.
+   */
+  readonly cached?: Resource;
+  /** @deprecated Old name of `cached`, kept for one release. */
   readonly known?: Resource;
 }
 
-/** Of a call that writes. */
+/** Options of a call that writes. */
 export interface WriteOptions extends CallOptions, Readonly<Partial<z.output<typeof writeQuerySchema>>> {
-  /** What the service knows repetitions by. Default: a new one for each call, so that retries write once. */
+  /** `Idempotency-Key` of the write: the service carries out one write per key. Default: a random key for each call. */
   readonly idempotencyKey?: string;
   /**
-   * The version that may be changed, as a resource that this client was given, or an ETag: where it is another by now,
-   * the call fails with 412 `CONFLICT`.
+   * Expected version: a resource that this client returned, or an ETag. The call rejects with 412 `CONFLICT` if the
+   * resource has changed since.
    */
   readonly ifMatch?: object | string;
-  /** Whether the answer comes before the write can be read. Default: false. */
+  /** Whether the service responds without waiting until reads include the write (up to 1 s). Default: false. */
   readonly respondAsync?: boolean;
 }

@@ -1,4 +1,4 @@
-/** One page as it was answered, and what of it an iteration gives. */
+/** One page as the service sent it, and the items in it that an iteration yields. */
 export interface FetchedPage<Item, Page> {
   readonly page: Page;
   readonly items: readonly Item[];
@@ -6,7 +6,7 @@ export interface FetchedPage<Item, Page> {
 }
 
 /**
- * A list, read page by page as it is needed.
+ * A paginated list. Pages are requested when they are needed.
  *
  * @example
  * for await (const publication of client.publications.list({ sort: 'price' })) console.log(publication.title);
@@ -15,30 +15,41 @@ export interface FetchedPage<Item, Page> {
 export class Pages<Item extends { readonly id: string }, Page> implements AsyncIterable<Item> {
   constructor(
     private readonly fetchPage: (page: number) => Promise<FetchedPage<Item, Page>>,
-    private readonly first = 1,
+    private readonly first_page = 1,
   ) {}
 
-  /** One page, from 1, with its counts; beyond the last it is empty. Default: the query's, or the first. */
-  async page(page: number = this.first): Promise<Page> {
+  /**
+   * Returns one page with its counts. Pages are numbered from 1; a page after the last one is empty. Default: `page`
+   * of the query, or 1.
+   *
+   * @example
+   * const { data, meta } = await client.publications.list({ limit: 10 }).page(3);
+   */
+  async page(page: number = this.first_page): Promise<Page> {
     return (await this.fetchPage(page)).page;
   }
 
   /**
-   * Every item from the query's page on. A list may change meanwhile: what moved to the next page is given once; what
-   * moved to an earlier page, as something before it was deleted, is missed. Sorted by `created_at`, `asc`, what is
-   * made meanwhile comes at the end.
+   * Yields every item, from `page` of the query to the last page. If the list changes during the iteration, an item
+   * that moves to the next page is still yielded only once, but an item that moves to an earlier page may be missed. With
+   * `{ sort: 'created_at', order: 'asc' }`, items created during the iteration come last.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    let before = new Set<string>();
-    for (let page = this.first; ; page++) {
+    let previous_ids = new Set<string>();
+    for (let page = this.first_page; ; page++) {
       const { items, total_pages } = await this.fetchPage(page);
-      yield* items.filter(({ id }) => !before.has(id));
+      yield* items.filter(({ id }) => !previous_ids.has(id));
       if (page >= total_pages || items.length === 0) return;
-      before = new Set(items.map(({ id }) => id));
+      previous_ids = new Set(items.map(({ id }) => id));
     }
   }
 
-  /** All items in an array, as an iteration gives them. */
+  /**
+   * Returns all items in an array, in the order of an iteration.
+   *
+   * @example
+   * const listings = await client.listings.list().all();
+   */
   async all(): Promise<Item[]> {
     const items: Item[] = [];
     for await (const item of this) items.push(item);
@@ -46,8 +57,7 @@ export class Pages<Item extends { readonly id: string }, Page> implements AsyncI
   }
 }
 
-/** What cuts a list. */
-interface Cut {
+interface PageQuery {
   readonly page?: number;
   readonly limit?: number;
 }
@@ -58,13 +68,13 @@ interface ListPage {
   readonly meta: { readonly pagination: { readonly total_pages: number } };
 }
 
-/** As many as a page may have: the fewest requests. */
-const LIMIT = 50;
+/** Default page size: the maximum, so that an iteration sends the fewest requests. */
+const LIMIT_DEFAULT = 50;
 
-/** The pages of a list; each is read when it is asked for. */
+/** Returns the pages of an operation that answers with the paginated envelope. */
 export function listOf<Page extends ListPage>(
-  read: (query: Cut) => Promise<Page>,
-  query: Cut,
+  read: (query: PageQuery) => Promise<Page>,
+  query: PageQuery,
 ): Pages<Page['data'][number], Page> {
   return pagesOf(
     read,
@@ -74,16 +84,16 @@ export function listOf<Page extends ListPage>(
   );
 }
 
-/** Pages of any shape. */
+/** Returns the pages of an operation whose page has another shape. */
 export function pagesOf<Item extends { readonly id: string }, Page>(
-  read: (query: Cut) => Promise<Page>,
+  read: (query: PageQuery) => Promise<Page>,
   itemsOf: (page: Page) => readonly Item[],
-  totalOf: (page: Page) => number,
-  query: Cut,
+  totalPagesOf: (page: Page) => number,
+  query: PageQuery,
 ): Pages<Item, Page> {
   const fetchPage = async (number: number) => {
-    const page = await read({ limit: LIMIT, ...query, page: number });
-    return { page, items: itemsOf(page), total_pages: totalOf(page) };
+    const page = await read({ limit: LIMIT_DEFAULT, ...query, page: number });
+    return { page, items: itemsOf(page), total_pages: totalPagesOf(page) };
   };
   return new Pages(fetchPage, query.page);
 }

@@ -11,6 +11,8 @@ export class PublicationCalls {
   constructor(private readonly calls: Calls) {}
 
   /**
+   * Lists the store's publications.
+   *
    * @example
    * for await (const { title } of client.publications.list({ in_stock: true, max_price: 5_000 })) console.log(title);
    */
@@ -22,7 +24,7 @@ export class PublicationCalls {
   }
 
   /**
-   * With a public key this counts as a view.
+   * Returns a publication. With a public key, the read counts as a view of it.
    *
    * @example
    * const publication = await client.publications.get(id, { expand: ['listing', 'media'] });
@@ -36,7 +38,7 @@ export class PublicationCalls {
   }
 
   /**
-   * All others of the store, nearest first.
+   * Lists the other publications of the store, most similar first.
    *
    * @example
    * const { data } = await client.publications.related(id, { limit: 4 }).page();
@@ -50,7 +52,7 @@ export class PublicationCalls {
   }
 
   /**
-   * Newest first; the `meta` of a page sums up all of them.
+   * Lists a publication's reviews, newest first. `meta.summary` of a page covers all reviews, not only that page.
    *
    * @example
    * const { data, meta } = await client.publications.reviews(id).page();
@@ -65,6 +67,8 @@ export class PublicationCalls {
   }
 
   /**
+   * Creates a publication.
+   *
    * @example
    * const tea = await client.publications.create({ title: 'Tea', price_currency: 'PEN', price_amount: 1_250 });
    */
@@ -73,7 +77,7 @@ export class PublicationCalls {
   }
 
   /**
-   * Any subset of the fields; null clears an optional one.
+   * Changes the given fields of a publication; null clears an optional one.
    *
    * @example
    * const tea = await client.publications.get(id);
@@ -83,6 +87,7 @@ export class PublicationCalls {
     return this.calls.write('updatePublication', { id, body }, options);
   }
 
+  /** Deletes a publication. */
   delete(id: string, options: WriteOptions = {}): Promise<DeletedPublication> {
     return this.calls.write('deletePublication', { id }, options);
   }

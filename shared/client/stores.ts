@@ -6,11 +6,13 @@ import type { ListOptions, ReadOptions } from './options';
 import type { Pages } from './pages';
 import { listOf } from './pages';
 
-/** The store that the key stands for, or the one that `store_id` names. */
+/** One store: `store_id` of the query, or `storeId` of the client's options, or the first of the key's stores. */
 export class StoreCalls {
   constructor(private readonly calls: Calls) {}
 
   /**
+   * Returns the store.
+   *
    * @example
    * const { name, listings } = await client.store.get({ expand: ['listing'] });
    */
@@ -22,7 +24,7 @@ export class StoreCalls {
   }
 
   /**
-   * Publications with every word of `q`, best first.
+   * Searches the store's publications for those that contain every word of `q`, best match first.
    *
    * @example
    * const { data } = await client.store.search('green te', { limit: 5 }).page();
@@ -35,6 +37,12 @@ export class StoreCalls {
     return listOf((page) => this.calls.page('searchStore', { query: { ...page, q } }, options), query);
   }
 
+  /**
+   * Lists the store's listings.
+   *
+   * @example
+   * const { data } = await client.store.listings({ sort: 'name' }).page();
+   */
   listings(
     query: QueryOf<'listStoreListings'> = {},
     options: ListOptions = {},
@@ -42,7 +50,12 @@ export class StoreCalls {
     return listOf((page) => this.calls.page('listStoreListings', { query: page }, options), query);
   }
 
-  /** In the merchant's order. */
+  /**
+   * Lists the store's payment methods, in the order that the merchant has set.
+   *
+   * @example
+   * const methods = await client.store.paymentMethods().all();
+   */
   paymentMethods(
     query: QueryOf<'listPaymentMethods'> = {},
     options: ListOptions = {},

@@ -1,59 +1,62 @@
 import type { Token } from '../api/responses/service';
 import { type Clock, unlessAborted } from './clock';
 
-interface Held {
+interface CachedToken {
   readonly token: string;
   readonly expires_at_ms: number;
-  /** From then on it is renewed: while it still holds, but might not when it arrives. */
+  /** The client renews the token from this time on, so that it does not expire on its way to the service. */
   readonly renew_at_ms: number;
 }
 
-/** A tenth of a token's life, and at most this, is kept as a margin. */
+/** The client renews a token when a tenth of its lifetime is left, but at most this long before the token expires. */
 const MARGIN_MAX_MS = 30_000;
 
-/** The client's token: got when first needed, renewed before it expires, once for all calls that wait for it. */
+/** Caches the client's token. Requests one when it is first needed, and renews it once for all concurrent calls. */
 export class TokenSource {
-  private held: Held | undefined;
-  private renewal: Promise<Held> | undefined;
+  private cached: CachedToken | undefined;
+  private renewal: Promise<CachedToken> | undefined;
 
   constructor(
     private readonly issue: () => Promise<Token>,
     private readonly clock: Clock,
   ) {}
 
-  /** A token that holds. An abort ends the waiting; the renewal goes on for those who wait besides. */
+  /**
+   * Returns a token that has not expired. Rejects with the signal's reason when it is aborted; the renewal continues,
+   * because other calls may wait for it.
+   */
   async token(signal?: AbortSignal): Promise<string> {
-    const { held } = this;
-    if (held && this.clock.now() < held.renew_at_ms) return held.token;
+    const { cached } = this;
+    if (cached && this.clock.now() < cached.renew_at_ms) return cached.token;
     try {
       return (await unlessAborted(this.renew(), signal)).token;
     } catch (error) {
       signal?.throwIfAborted();
-      // A service that gives no tokens just now may still take those it has given.
-      if (held && held === this.held && this.clock.now() < held.expires_at_ms) return held.token;
+      // If the service cannot issue tokens at the moment, it may still accept the current one.
+      if (cached && cached === this.cached && this.clock.now() < cached.expires_at_ms) return cached.token;
       throw error;
     }
   }
 
-  /** The service did not take it; where it is another by now, that one is kept. */
-  drop(token: string): void {
-    if (this.held?.token === token) this.held = undefined;
+  /** Discards a token that the service rejected, unless another one has replaced it. */
+  discard(token: string): void {
+    if (this.cached?.token === token) this.cached = undefined;
   }
 
-  private renew(): Promise<Held> {
-    this.renewal ??= this.replace().finally(() => {
+  private renew(): Promise<CachedToken> {
+    this.renewal ??= this.requestToken().finally(() => {
       this.renewal = undefined;
     });
     return this.renewal;
   }
 
-  private async replace(): Promise<Held> {
-    const asked_at_ms = this.clock.now();
+  private async requestToken(): Promise<CachedToken> {
+    const requested_at_ms = this.clock.now();
     const { token, expires_in } = await this.issue();
-    const life_ms = expires_in * 1_000;
-    const expires_at_ms = asked_at_ms + life_ms;
-    const margin_ms = Math.min(life_ms / 10, MARGIN_MAX_MS);
-    this.held = { token, expires_at_ms, renew_at_ms: expires_at_ms - margin_ms };
-    return this.held;
+    const lifetime_ms = expires_in * 1_000;
+    const expires_at_ms = requested_at_ms + lifetime_ms;
+    const margin_ms = Math.min(lifetime_ms / 10, MARGIN_MAX_MS);
+    this.cached = { token, expires_at_ms, renew_at_ms: expires_at_ms - margin_ms };
+    return this.cached;
   }
 }

@@ -3,17 +3,22 @@ import type { Calls } from './calls';
 import type { BodyOf } from './endpoints';
 import type { CallOptions } from './options';
 
-/** Tokens, for those who need one beside the client's own: the client gets and renews that by itself. */
+/** Tokens for your own requests. The client obtains and renews its own token without these methods. */
 export class TokenCalls {
   constructor(private readonly calls: Calls) {}
 
-  /** The token that the client's calls carry just now, such as for a request of one's own. */
+  /**
+   * Returns the token that the client sends with its calls, for use in a request of your own.
+   *
+   * @example
+   * await fetch(url, { headers: { authorization: `Bearer ${await client.tokens.current()}` } });
+   */
   current(options: CallOptions = {}): Promise<string> {
     return this.calls.transport.token(options.signal);
   }
 
   /**
-   * A new token for the client's key.
+   * Issues a new token for the client's key.
    *
    * @example
    * const { token, expires_in } = await client.tokens.issue({ ttl_minutes: 5 });
@@ -22,14 +27,19 @@ export class TokenCalls {
     return this.calls.transport.issue(body, options.signal);
   }
 
-  /** A new token for a given one that still holds, of the same lifetime. */
+  /**
+   * Exchanges a token that has not expired for a new one with the same lifetime.
+   *
+   * @example
+   * const { token } = await client.tokens.refresh(previous_token);
+   */
   async refresh(token: string, { signal }: CallOptions = {}): Promise<Token> {
     const headers = { authorization: `Bearer ${token}` };
     return (await this.calls.transport.authenticate('refreshToken', { headers, signal })).body.data;
   }
 
   /**
-   * What a token allows. Default: the client's own.
+   * Returns the stores, permissions and expiry of a token. Default: the client's own token.
    *
    * @example
    * const { stores, permissions } = await client.tokens.validate();

@@ -2,37 +2,39 @@ import type { Token } from '../api/responses/service';
 import { type Clock, realClock } from './clock';
 import { type AnswerOf, endpoints, type OperationId } from './endpoints';
 import { CatalogApiError } from './errors';
-import { type Answer, type Outcome, type Send, sender } from './exchange';
+import { createSender, type HttpResponse, type Outcome, type Send } from './exchange';
 import type { ClientOptions } from './options';
-import { type Patience, patiently } from './patience';
+import { type RetryPolicy, withRetries } from './retry-policy';
 import { TokenSource } from './token-source';
 
-/** A call of an operation, before it is a request. */
+/** A call of an operation, before it is encoded as an HTTP request. */
 export interface Call {
-  /** Fills `:id` in the path. */
+  /** Replaces `:id` in the path. */
   readonly id?: string;
   readonly query?: object;
-  /** Sent as JSON, or as the form that it is. */
+  /** Sent as JSON, or as `multipart/form-data` if it is a `FormData`. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An answer of the service whose status is not that of an error. */
-export interface Answered<Id extends OperationId> {
+/** A response with a status below 400. */
+export interface OperationResponse<Id extends OperationId> {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined for 304 alone, which only a call with `If-None-Match` can be answered with. */
+  /** Undefined only for 304, which the service sends only if the call has `If-None-Match`. */
   readonly body: AnswerOf<Id>;
 }
 
-/** Makes calls into requests, with a token, as often as it takes, and refusals into errors. */
+/**
+ * Sends calls as HTTP requests: adds the token, retries by the retry policy, and throws `CatalogApiError` for errors.
+ */
 export class Transport {
   readonly clock: Clock;
   private readonly base_url: string;
   private readonly api_key: string;
   private readonly store_id: string | undefined;
-  private readonly patience: Patience;
+  private readonly policy: RetryPolicy;
   private readonly exchange: Send;
   private readonly tokens: TokenSource;
 
@@ -42,44 +44,45 @@ export class Transport {
     this.api_key = options.apiKey;
     this.clock = clock;
     this.store_id = options.storeId;
-    this.patience = {
+    this.policy = {
       clock,
       random: options.random ?? Math.random,
       retries: options.retries ?? 4,
-      total_ms: options.patienceMs ?? 60_000,
+      total_ms: options.retryForMs ?? options.patienceMs ?? 60_000,
     };
-    // A browser's fetch wants the window for its `this`.
-    this.exchange = sender(options.fetch ?? ((...request) => fetch(...request)), timeoutMs);
+    // In a browser, `fetch` fails if it is called with another `this` than the window.
+    this.exchange = createSender(options.fetch ?? ((...request) => fetch(...request)), timeoutMs);
     const { ttlMinutes: ttl_minutes } = options;
     this.tokens = new TokenSource(() => this.issue(ttl_minutes === undefined ? {} : { ttl_minutes }), clock);
   }
 
-  /** The token that calls are sent with just now. */
+  /** Returns the token that calls are sent with. */
   token(signal?: AbortSignal): Promise<string> {
     return this.tokens.token(signal);
   }
 
-  /** A call of `/api/*`, with a token and, where it is not named, the client's store. */
-  async call<Id extends OperationId>(operation: Id, call: Call): Promise<Answered<Id>> {
+  /** Sends a call of `/api/*` with a token, and with the client's `storeId` if the call has no `store_id`. */
+  async call<Id extends OperationId>(operation: Id, call: Call): Promise<OperationResponse<Id>> {
     const query = { ...(this.store_id === undefined ? {} : { store_id: this.store_id }), ...call.query };
     let is_renewed = false;
     const attempt = async (): Promise<Outcome> => {
       const token = await this.tokens.token(call.signal);
       const outcome = await this.send(operation, { ...call, query }, { authorization: `Bearer ${token}` });
-      if (is_renewed || !isStale(outcome)) return outcome;
+      if (is_renewed || !isTokenRejected(outcome)) return outcome;
       is_renewed = true;
-      this.tokens.drop(token);
+      this.tokens.discard(token);
       return attempt();
     };
-    return succeeded(await patiently(attempt, this.patience, call.signal));
+    return assertSuccess(await withRetries(attempt, this.policy, call.signal));
   }
 
-  /** A call of `/auth/*`, which brings its own credential. */
-  async authenticate<Id extends OperationId>(operation: Id, call: Call): Promise<Answered<Id>> {
+  /** Sends a call of `/auth/*`. Its credential is in `call.headers`. */
+  async authenticate<Id extends OperationId>(operation: Id, call: Call): Promise<OperationResponse<Id>> {
     const attempt = () => this.send(operation, call, {});
-    return succeeded(await patiently(attempt, this.patience, call.signal));
+    return assertSuccess(await withRetries(attempt, this.policy, call.signal));
   }
 
+  /** Exchanges the client's API key for a token. */
   async issue(body: object, signal?: AbortSignal): Promise<Token> {
     const headers = { 'x-api-key': this.api_key };
     return (await this.authenticate('issueToken', { body, headers, signal })).body.data;
@@ -89,15 +92,15 @@ export class Transport {
     const [method, path] = endpoints[operation];
     const { id = '', body } = call;
     const url = `${this.base_url}${path.replace(':id', encodeURIComponent(id))}${queryText(call.query)}`;
-    const sent = { method, url, headers: { ...headers, ...call.headers } };
-    if (body === undefined) return this.exchange(sent, call.signal);
-    if (body instanceof FormData) return this.exchange({ ...sent, body }, call.signal);
-    const typed = { ...sent.headers, 'content-type': 'application/json' };
-    return this.exchange({ ...sent, headers: typed, body: JSON.stringify(body) }, call.signal);
+    const request = { method, url, headers: { ...headers, ...call.headers } };
+    if (body === undefined) return this.exchange(request, call.signal);
+    if (body instanceof FormData) return this.exchange({ ...request, body }, call.signal);
+    const json_headers = { ...request.headers, 'content-type': 'application/json' };
+    return this.exchange({ ...request, headers: json_headers, body: JSON.stringify(body) }, call.signal);
   }
 }
 
-/** `?limit=50&expand=listing,media`; what is undefined is left out. */
+/** Returns a query such as `?limit=50&expand=listing,media`. Omits undefined values. */
 function queryText(query: object = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
@@ -106,16 +109,20 @@ function queryText(query: object = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Refused for the token alone: with a new one it may be taken. */
-function isStale(outcome: Outcome): boolean {
+/** Whether the service rejected only the token. The request may then succeed with a new token. */
+function isTokenRejected(outcome: Outcome): boolean {
   if ('lost' in outcome || outcome.status !== 401) return false;
   const { code } = new CatalogApiError(outcome.status, outcome.headers, outcome.body);
   return code === 'TOKEN_EXPIRED' || code === 'TOKEN_INVALID';
 }
 
-function succeeded<Id extends OperationId>(outcome: Outcome): Answered<Id> {
+/**
+ * Returns the response of a call. Throws `CatalogConnectionError` if there is none, and `CatalogApiError` for an
+ * error.
+ */
+function assertSuccess<Id extends OperationId>(outcome: Outcome): OperationResponse<Id> {
   if ('lost' in outcome) throw outcome.lost;
-  const { status, headers, body }: Answer = outcome;
+  const { status, headers, body }: HttpResponse = outcome;
   if (status >= 400) throw new CatalogApiError(status, headers, body);
   return { status, headers, body: body as AnswerOf<Id> };
 }

@@ -1,7 +1,7 @@
 import express, { type Express } from 'express';
 import { CatalogError } from '../kernel/errors';
 import type { IdempotencyStore } from '../ports/idempotency-store';
-import type { BearerCheck } from './auth';
+import type { BearerAuthenticator } from './auth';
 import { errorStage } from './errors';
 import { Idempotency } from './idempotency';
 import type { HttpMetrics, MetricsText } from './metrics';
@@ -12,21 +12,22 @@ import type { AuthEndpoints, PublicRoute, Route } from './route';
 import { addApi, addAuth, addPublicRoute } from './routing';
 
 export interface AppOptions extends LimitsOptions {
-  readonly authenticator: BearerCheck;
-  /** Given where this process serves writes. Without it an `Idempotency-Key` is ignored. */
+  readonly authenticator: BearerAuthenticator;
+  /** Required in a process that serves writes. Without it, the app ignores `Idempotency-Key`. */
   readonly idempotency_store?: IdempotencyStore;
-  /** Endpoints of `/api`. */
+  /** Endpoints of `/api` that this process serves. */
   readonly routes: readonly Route[];
-  /** Endpoints of `/auth`, given where this process serves them. */
+  /** Endpoints of `/auth` that this process serves. */
   readonly auth?: AuthEndpoints;
-  /** What anybody may load, such as pictures and the documentation. */
+  /** Routes that need no token, such as pictures and the documentation. */
   readonly public_routes?: readonly PublicRoute[];
+  /** Check behind `/health/ready`. Default: always ready. */
   readonly ready?: ReadyCheck;
-  /** What `/metrics` answers. */
+  /** Returns the body of `/metrics`. Without it, there is no such route. */
   readonly metrics_text?: () => Promise<MetricsText>;
 }
 
-/** Makes the Express app of a process. Its stages are in the order of `docs/http.md`. Throws `ConfigError`. */
+/** Builds the Express app of a process. Its stages are in the order of docs/http.md#stages. Throws `ConfigError`. */
 export function buildApp(options: AppOptions): Express {
   const { log, system, metrics, authenticator, routes } = options;
   const limits = new Limits(options);
@@ -42,14 +43,14 @@ export function buildApp(options: AppOptions): Express {
   return finish(app, options);
 }
 
-export interface ProbeAppOptions extends Pick<AppOptions, 'log' | 'system'> {
+export interface HealthAppOptions extends Pick<AppOptions, 'log' | 'system'> {
   readonly ready: ReadyCheck;
   readonly metrics: HttpMetrics;
   readonly metrics_text: () => Promise<MetricsText>;
 }
 
-/** Makes the app of a process that serves nothing but `/health/*` and `/metrics`. */
-export function buildProbeApp(options: ProbeAppOptions): Express {
+/** Builds the app of a process that serves only `/health/*` and `/metrics`. */
+export function buildHealthApp(options: HealthAppOptions): Express {
   const app = newApp();
   app.use(openRequest(options));
   for (const route of healthRoutes(options.ready)) addPublicRoute(app, route);

@@ -7,47 +7,52 @@ import { TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import { type AccountId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
-import { type DocumentReader, typed } from '../ports/document-reader';
-import type { ActiveView } from '../ports/view-store';
+import type { ActiveView, DocumentReader } from '../ports/document-reader';
 import type { CacheObserver } from './metrics';
-import type { KnownKey } from './rate-limit';
+import type { KeyIdentity } from './rate-limit';
 import type { Principal } from './request';
 import type { TokenClaims, TokenCodec } from './tokens';
 
-/** Every node must see a revocation within 5 s (decisions §4). This leaves four for the projection. */
+/**
+ * How long the state of a key is cached. A revocation must reach every process within 5 s (docs/interface.md#tokens), so
+ * 4 s are left for the projection.
+ */
 const STATE_TTL_MS = 1000;
 const ENTRIES_MAX = 10_000;
 
 export interface AuthenticatorOptions {
   readonly tokens: TokenCodec;
-  /** The control realm's documents. */
-  readonly keys: ActiveView;
+  /** Documents of the control realm. */
+  readonly control_view: ActiveView;
   readonly system: System;
   readonly onCache?: CacheObserver;
 }
 
 /**
- * Thrown when a token is valid but the state of its key cannot be read. The request is refused as `unavailable` and
- * still takes its token from the key's rate-limit bucket.
+ * Thrown if a token has a valid signature, but the state of its key cannot be read. The request fails with `unavailable`
+ * and still counts against the rate limit of that key.
  */
-export class KeyStateUnknown extends CatalogError {
-  readonly key: KnownKey;
+export class KeyStateUnavailable extends CatalogError {
+  readonly key: KeyIdentity;
 
-  constructor({ api_key_id, key_type }: KnownKey, cause: unknown) {
+  constructor({ api_key_id, key_type }: KeyIdentity, cause: unknown) {
     super('unavailable', { cause });
     this.key = { api_key_id, key_type };
   }
 }
 
-/** Returns the key whose bucket pays for a request that was refused for this. Undefined: the address's bucket pays. */
-export function payerOf(refusal: unknown): KnownKey | undefined {
-  return refusal instanceof KeyStateUnknown ? refusal.key : undefined;
+/**
+ * Returns the key whose rate limit a request counts against if authentication has failed with `error`. Returns undefined if
+ * the key is unknown; the request then counts against the limit of its IP address.
+ */
+export function keyOfError(error: unknown): KeyIdentity | undefined {
+  return error instanceof KeyStateUnavailable ? error.key : undefined;
 }
 
-/** What the edge needs of an `Authenticator`. */
-export type BearerCheck = Pick<Authenticator, 'authenticate'>;
+/** The part of `Authenticator` that the HTTP stages use. */
+export type BearerAuthenticator = Pick<Authenticator, 'authenticate'>;
 
-/** Checks tokens and API keys against the state of the key and its account. Safe for concurrent use. */
+/** Checks tokens and API keys against the state of the key and its account. Caches that state for 1 s. */
 export class Authenticator {
   private readonly options: AuthenticatorOptions;
   private readonly keysById: TtlCache<ApiKey>;
@@ -56,7 +61,7 @@ export class Authenticator {
 
   constructor(options: AuthenticatorOptions) {
     this.options = options;
-    const cached = <Value>(
+    const createCache = <Value>(
       name: string,
       read: (view: DocumentReader, key: string) => Promise<Value | undefined>,
     ) =>
@@ -67,51 +72,56 @@ export class Authenticator {
         load: async (key) => this.read((view) => read(view, key)),
         onLookup: (hit) => options.onCache?.(name, hit),
       });
-    this.keysById = cached(
+    this.keysById = createCache(
       'api_key_by_id',
       async (view, id) => (await view.get('api_keys', id))?.document?.body,
     );
-    this.keysByHash = cached('api_key_by_hash', findByHash);
-    this.accountStates = cached('account_status', async (view, id) => {
+    this.keysByHash = createCache('api_key_by_hash', findByHash);
+    this.accountStates = createCache('account_status', async (view, id) => {
       const account = await view.get('accounts', id);
       return account?.document?.keys.status ?? undefined;
     });
   }
 
   /**
-   * Returns who a token of `/api/*` stands for. Throws `token_invalid`, `token_expired`, `key_revoked`, `key_invalid`,
-   * `account_suspended`, or `KeyStateUnknown` where the key's state cannot be read.
+   * Returns the principal of a token of `/api/*`. Rejects with `token_invalid`, `token_expired`, `key_revoked`,
+   * `key_invalid`, `account_suspended`, or with `KeyStateUnavailable` if the key's state cannot be read.
    */
   async authenticate(bearer: string): Promise<Principal> {
     const { claims } = await this.verifyToken(bearer);
-    const status = await stateFor(claims, this.accountStatus(claims.account_id));
+    const status = await readState(claims, this.accountStatus(claims.account_id));
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
     return { api_key_id, account_id, key_type, environment: env, stores, permissions };
   }
 
-  /** Returns the token's claims and the current state of its key. Throws as `authenticate` does, but for the account. */
+  /**
+   * Returns the token's claims and the current state of its key. Rejects like `authenticate`, but ignores the
+   * account.
+   */
   async verifyToken(bearer: string): Promise<{ claims: TokenClaims; key: ApiKey }> {
     const claims = this.options.tokens.verify(bearer);
-    const key = await stateFor(claims, this.keysById.get(claims.api_key_id));
+    const key = await readState(claims, this.keysById.get(claims.api_key_id));
     return { claims, key: this.assertUsable(key) };
   }
 
-  /** Finds a key by the SHA-256 of the whole key, in hex. Also finds revoked and expired keys. */
+  /** Returns the key with this SHA-256 (of the complete key, in hex). Also returns revoked and expired keys. */
   findKeyByHash(hash: string): Promise<ApiKey | undefined> {
     return this.keysByHash.get(hash);
   }
 
+  /** Returns the key with this id. Also returns revoked and expired keys. */
   findKeyById(id: ApiKeyId): Promise<ApiKey | undefined> {
     return this.keysById.get(id);
   }
 
+  /** Returns the status of an account; undefined if it does not exist. */
   accountStatus(id: AccountId): Promise<Account['status'] | undefined> {
     return this.accountStates.get(id);
   }
 
-  /** Throws `key_revoked`, or `key_invalid` for one that has expired or is gone. */
+  /** Returns the key. Throws `key_revoked` if it is revoked, and `key_invalid` if it has expired or does not exist. */
   assertUsable(key: ApiKey | undefined): ApiKey {
     if (key === undefined) throw new CatalogError('key_invalid');
     if (key.revoked_at !== null) throw new CatalogError('key_revoked');
@@ -120,21 +130,21 @@ export class Authenticator {
     return key;
   }
 
-  /** Throws `unavailable` for every failure to read: no credential is refused because its state is unknown. */
+  /** Rejects with `unavailable` if the read fails. A key whose state is unknown must not be reported as invalid. */
   private async read<Value>(read: (view: DocumentReader) => Promise<Value>): Promise<Value> {
     try {
-      const view = await this.options.keys.current();
+      const view = await this.options.control_view.current();
       if (view === undefined) throw new Error('the control realm has no documents yet');
-      return await read(typed(view));
+      return await read(view);
     } catch (error) {
       throw error instanceof CatalogError ? error : new CatalogError('unavailable', { cause: error });
     }
   }
 }
 
-async function stateFor<State>(claims: TokenClaims, reading: Promise<State>): Promise<State> {
+async function readState<State>(claims: TokenClaims, reading: Promise<State>): Promise<State> {
   return reading.catch((error: unknown) => {
-    throw new KeyStateUnknown(claims, error);
+    throw new KeyStateUnavailable(claims, error);
   });
 }
 
@@ -146,12 +156,12 @@ async function findByHash(view: DocumentReader, key_hash: string): Promise<ApiKe
 type Verified = (error: unknown, principal?: Principal) => void;
 
 /**
- * Returns a function that finds who asks from the value of an `Authorization` header. A token in the query is ignored:
- * it would be kept in logs and histories. Rejects with `unauthenticated` if there is no bearer token, and with what
- * `Authenticator.authenticate` throws.
+ * Returns a function that authenticates the value of an `Authorization` header. It rejects with `unauthenticated` if
+ * there is no bearer token, and like `Authenticator.authenticate`. A token in the query is ignored, because URLs end
+ * up in logs and browser histories.
  */
 export function bearerIdentity(
-  authenticator: BearerCheck,
+  authenticator: BearerAuthenticator,
 ): (authorization: string | undefined) => Promise<Principal> {
   const guard = new passport.Passport();
   guard.use(
@@ -162,29 +172,35 @@ export function bearerIdentity(
       );
     }),
   );
-  return (authorization) =>
+  return (header) =>
     new Promise((resolve, reject) => {
+      const bearer = bearerOf(header);
       const decide = (error: unknown, principal?: Principal | false): void => {
         if (error) reject(error);
         else if (principal) resolve(principal);
-        else reject(new CatalogError(bearerOf(authorization) ? 'token_invalid' : 'unauthenticated'));
+        else reject(new CatalogError(bearer === undefined ? 'unauthenticated' : 'token_invalid'));
       };
       const middleware = guard.authenticate('bearer', { session: false }, decide) as RequestHandler;
-      // Passport adds its methods to the request, which makes all later access to it slow. Give it an object of its own.
+      // Passport adds methods to the request, which makes every later access to it slow. So it gets a separate
+      // object. The strategy accepts only one space after the scheme.
+      const authorization = bearer === undefined ? header : `Bearer ${bearer}`;
       const request = { headers: { authorization } } as Parameters<RequestHandler>[0];
       middleware(request, {} as Parameters<RequestHandler>[1], reject);
     });
 }
 
-/** Returns what follows `Bearer`, well-formed or not. Undefined for another scheme or none (RFC 6750 §2.1). */
+/**
+ * Returns the text after `Bearer` and any number of spaces (RFC 9110 §11.4), which may be malformed. Undefined if there
+ * is no bearer scheme.
+ */
 export function bearerOf(header: string | undefined): string | undefined {
-  return /^Bearer (\S.*)$/i.exec(header ?? '')?.[1];
+  return /^Bearer +([^ ].*)$/i.exec(header ?? '')?.[1];
 }
 
 /**
- * Returns the store a request means: the one it names, else the first of its token (decisions §2). Throws
- * `invalid_uuid`, and `store_access_denied` for a store that is not the token's, whether it exists or not, and for a
- * token without stores.
+ * Returns the store of a request: its `store_id`, or the first store of its token
+ * (docs/interface.md#stores-and-environments). Throws `invalid_uuid` for a malformed `store_id`. Throws
+ * `store_access_denied` if the token has no stores or not this one; it does not reveal whether such a store exists.
  */
 export function storeOf(principal: Principal, query_store_id?: string): StoreId {
   const store_id = query_store_id === undefined ? principal.stores[0] : parseStoreId(query_store_id);

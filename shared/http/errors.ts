@@ -6,43 +6,47 @@ import { authErrorBody, errorBody, errorCatalogue } from '../api/error-catalogue
 import { CatalogError } from '../kernel/errors';
 import { generateId } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
-import type { KeptAnswer } from '../ports/idempotency-store';
+import type { StoredAnswer } from '../ports/idempotency-store';
 import { requestContext } from './request';
-import { sendRendered } from './respond';
+import { sendHeldOpen, sendRendered } from './respond';
 
 const SERVER_ERROR = 500;
 
-/** Last stage, and the only place where errors become HTTP (decisions §4). */
+/** Last stage: logs an error and sends it as an HTTP response (docs/interface.md#errors). No other code does that. */
 export function errorStage(log: Logger): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const failure = toCatalogError(error);
     report(log, error, failure, res);
-    // The client is gone, or has half an answer already: only cutting the connection tells it so.
+    // If part of the response was sent, closing the connection is the only way to signal the error.
     if (res.headersSent || res.destroyed) res.destroy();
     else {
       res.removeHeader('ETag');
-      sendRendered(res, renderError(failure, res));
-      drainBody(req, res);
+      const rendered = renderError(failure, res);
+      if (closesEarly(req, res)) drainBody(req, res, sendHeldOpen(res, rendered));
+      else {
+        sendRendered(res, rendered);
+        drainBody(req, res);
+      }
     }
   };
 }
 
 /**
- * Maps every failure to a condition. A `URIError` comes from a path parameter that is not validly percent-encoded.
- * Anything else that is no `CatalogError` is a fault of ours, also a stray `ZodError`: `validation.ts` checks input.
+ * Maps an error to a condition. A `URIError` comes from a path parameter with invalid percent-encoding. Any other
+ * error is a bug of the service, also a `ZodError`: `validation.ts` converts those of invalid input.
  */
 function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error;
   if (error instanceof URIError)
     return new CatalogError('malformed_request', {
-      message: 'The path is not validly percent-encoded',
+      message: 'The path has invalid percent-encoding',
       cause: error,
     });
   return new CatalogError('internal', { cause: error });
 }
 
-/** Makes the error response, in the shape of the request's area (decisions §4). */
-export function renderError(failure: CatalogError, res: Response): KeptAnswer {
+/** Returns the error response, with the error body of the request's area (docs/interface.md#errors). */
+export function renderError(failure: CatalogError, res: Response): StoredAnswer {
   const { status, retry_after_s } = errorCatalogue[failure.condition];
   const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
   const wait_s = failure.retry_after_s ?? retry_after_s;
@@ -53,7 +57,7 @@ export function renderError(failure: CatalogError, res: Response): KeptAnswer {
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** RFC 6750 §3: no error code where no token was given. */
+/** Returns the value of `WWW-Authenticate`. It has no error code if the request has no token (RFC 6750 §3). */
 function challengeOf(failure: CatalogError): string {
   const realm = 'Bearer realm="catalog"';
   return failure.condition === 'unauthenticated' ? realm : `${realm}, error="invalid_token"`;
@@ -63,55 +67,69 @@ function report(log: Logger, error: unknown, failure: CatalogError, res: Respons
   const { request_id, path } = requestContext(res);
   if (failure.condition === 'internal') log.error({ err: error, request_id, path }, 'request failed');
   else if (errorCatalogue[failure.condition].status >= SERVER_ERROR)
-    log.warn({ err: error, request_id, path }, 'request could not be served');
+    log.warn({ err: error, request_id, path }, 'request failed because a dependency is unavailable');
 }
 
-/** A client that is answered while it is still sending may send this much more, for this long, before it is cut off. */
+/** A client that gets a response before it has sent its whole body may send this much more, for this long. */
 const DRAIN_BYTES_MAX = 16_777_216;
 const DRAIN_MS = 10_000;
 
+/** Whether Node closes the connection at the end of the response, although the client is still sending its body. */
+function closesEarly(req: Request, res: Response): boolean {
+  return !req.complete && !res.shouldKeepAlive;
+}
+
 /**
- * Reads and discards the rest of the body of a request that was answered early, so that the client gets the answer: a
- * connection closed at once would lose it (RFC 9112 §9.6). Closes the connection at the limits above.
+ * Reads and discards the rest of a request body after an early response. If the server closed the connection at once,
+ * the client could lose the response (RFC 9112 §9.6). Closes the connection when a limit above is exceeded. `end` ends
+ * a response that `sendHeldOpen` began; it is called when the body has arrived, or when a limit is exceeded.
  */
-function drainBody(req: Request, res: Response): void {
-  if (req.complete || req.destroyed) return;
+function drainBody(req: Request, res: Response, end: () => void = () => {}): void {
+  if (req.complete || req.destroyed) {
+    end();
+    return;
+  }
   let left = DRAIN_BYTES_MAX;
-  const cut = (): void => {
-    // Not before the answer is on its way.
+  const closeConnection = (): void => {
+    // Waits until the response is sent.
     if (res.writableFinished) req.socket.destroy();
     else res.once('finish', () => req.socket.destroy());
+    end();
   };
-  const timer = setTimeout(cut, DRAIN_MS);
+  const timer = setTimeout(closeConnection, DRAIN_MS);
   timer.unref();
   req.once('close', () => clearTimeout(timer));
-  req.once('end', () => clearTimeout(timer));
+  req.once('end', () => {
+    clearTimeout(timer);
+    end();
+  });
   req.on('error', () => {});
   req.on('data', (chunk: Buffer) => {
     left -= chunk.length;
-    if (left < 0) cut();
+    if (left < 0) closeConnection();
   });
   req.resume();
 }
 
-/** What Node's parser refuses before there is a request: headers too long, bad framing, a client that is too slow. */
-const UNREADABLE_STATUS: Readonly<Record<string, number>> = {
+/** Statuses of errors that Node's HTTP parser reports before there is a request. All others are 400. */
+const PARSER_ERROR_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
 /**
- * Handles a server's `clientError`: sends the structured error with an `X-Request-Id` (decisions §4) and closes the
- * connection. Sends no rate-limit headers, since there is no request to count.
+ * Handles `clientError` of a server: a request that is not valid HTTP, has too long headers, or arrives too slowly.
+ * Sends the structured error with an `X-Request-Id` (docs/interface.md#errors) and closes the connection. The
+ * response has no rate-limit headers, because there is no request to count.
  */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function respondToMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400;
-  const message = 'The request cannot be read as HTTP';
+  const status = PARSER_ERROR_STATUS[error.code ?? ''] ?? 400;
+  const message = 'The request is not valid HTTP';
   const code = status === 413 || status === 431 ? 'LIMIT_EXCEEDED' : 'INVALID_REQUEST';
   const plain = { code: status, status: 'error' };
   const body = JSON.stringify({ ...plain, ...(status === 400 && { message }), error: { code, message } });

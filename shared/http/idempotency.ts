@@ -4,28 +4,29 @@ import { CatalogError, type Condition } from '../kernel/errors';
 import { deriveId, generateId } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
+import { isUuid } from '../kernel/uuid';
 import type {
   Claim,
   Claimed,
   IdempotencyStore,
-  KeptAnswer,
   Operation,
   OperationKey,
+  StoredAnswer,
 } from '../ports/idempotency-store';
 import type { HttpMetrics, IdempotencyOutcome } from './metrics';
 
 const KEY_LENGTH_MAX = 255;
-/** How long an answer is kept (decisions §6). */
+/** How long a response is stored (docs/interface.md#idempotency). */
 const KEEP_MS = 24 * 3_600_000;
-/** After this the lock of a process that crashed is free; a request that runs longer renews it. */
+/** Lifetime of a lock. A running request renews it, so only the lock of a crashed process expires. */
 const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
 
 /**
- * The refusals that are kept like a success: what the write itself came to. Everything else (a fault of the input, a
- * store that is not open, a lost race, a failure of ours) may go another way when it is tried again.
+ * Errors that are stored like a success, because they are a result of the write itself. After any other error
+ * (invalid input, a closed store, a lost race, a server error) the same request may succeed later.
  */
-const KEPT: ReadonlySet<Condition> = new Set([
+const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'listing_not_found',
   'publication_not_found',
   'media_not_found',
@@ -40,16 +41,21 @@ export interface IdempotencyOptions {
   readonly lease_ms?: number;
 }
 
-/** A write that asks to be done once. */
+/** A write with an `Idempotency-Key`. */
 export interface OnceRequest {
   readonly key: OperationKey;
+  /** Hash of the request (`fingerprintOf`), to detect a key that is used for different requests. */
   readonly fingerprint: string;
-  readonly run: (operation: Operation) => Promise<KeptAnswer>;
-  /** A refusal as it will be sent. */
-  readonly refusal: (failure: CatalogError) => KeptAnswer;
+  /** Carries out the write. */
+  readonly run: (operation: Operation) => Promise<StoredAnswer>;
+  /** Renders an error as the response that will be stored and sent. */
+  readonly renderFailure: (failure: CatalogError) => StoredAnswer;
 }
 
-/** `Idempotency-Key` (decisions §6): a write is carried out once, and its answer given as often as it is asked for. */
+/**
+ * Carries out each write with an `Idempotency-Key` once, and returns its stored response to repeated requests
+ * (docs/interface.md#idempotency).
+ */
 export class Idempotency {
   private readonly options: IdempotencyOptions;
   private readonly lease_ms: number;
@@ -60,11 +66,11 @@ export class Idempotency {
   }
 
   /**
-   * Runs the write, or gives the answer that was kept with `Idempotent-Replayed: true`. Throws
-   * `idempotency_key_reused`, `idempotency_key_locked`, what `run` throws, and what the store throws at the claim:
-   * a write that asks to be done once is not done where that cannot be promised.
+   * Runs the write, or returns the stored response with `Idempotent-Replayed: true`. Rejects with
+   * `idempotency_key_reused`, with `idempotency_key_locked`, and with what `run` rejects with. If the store cannot be
+   * reached, rejects with its error and does not run the write, because it could not guarantee a single run.
    */
-  async once({ key, fingerprint, run, refusal }: OnceRequest): Promise<KeptAnswer> {
+  async once({ key, fingerprint, run, renderFailure }: OnceRequest): Promise<StoredAnswer> {
     const { store, system } = this.options;
     const now_ms = system.now();
     const holder = generateId(now_ms, system.random);
@@ -73,70 +79,72 @@ export class Idempotency {
     this.options.metrics?.keyClaimed(outcomeOf(claimed));
     switch (claimed.outcome) {
       case 'answered':
-        return replayed(claimed.answer);
+        return withReplayedHeader(claimed.answer);
       case 'other_request':
         throw new CatalogError('idempotency_key_reused');
       case 'locked':
-        throw new CatalogError('idempotency_key_locked', {
-          retry_after_s: (claimed.locked_until_ms - now_ms) / 1000,
-        });
+        // No `retry_after_s` from the lease: usually the first request ends long before its lease. The lease only expires
+        // if the process of the first request crashed.
+        throw new CatalogError('idempotency_key_locked');
       case 'claimed': {
         const { started_at_ms, resumed } = claimed;
         const id = deriveId(started_at_ms, 'operation', key.api_key_id, key.idempotency_key);
-        return this.carryOut({ key, holder, resumed, refusal }, () => run({ id, started_at_ms, resumed }));
+        return this.runClaimed({ key, holder, resumed, renderFailure }, () =>
+          run({ id, started_at_ms, resumed }),
+        );
       }
     }
   }
 
-  private async carryOut(
-    held: Pick<OnceRequest, 'key' | 'refusal'> & { holder: string; resumed: boolean },
-    run: () => Promise<KeptAnswer>,
-  ): Promise<KeptAnswer> {
-    const stopRenewing = this.renewing(held);
+  private async runClaimed(claim: OwnClaim, run: () => Promise<StoredAnswer>): Promise<StoredAnswer> {
+    const stopRenewing = this.startRenewing(claim);
     try {
       const answer = await run();
-      await this.note(() => this.keep(held, answer));
+      await this.tryStoring(() => this.storeAnswer(claim, answer));
       return answer;
     } catch (error) {
-      await this.note(() => this.settleFailure(held, error));
+      await this.tryStoring(() => this.settleFailure(claim, error));
       throw error;
     } finally {
       stopRenewing();
     }
   }
 
-  private async settleFailure(
-    held: Pick<OnceRequest, 'key' | 'refusal'> & { holder: string; resumed: boolean },
-    error: unknown,
-  ): Promise<void> {
+  /** Stores the error as the response, or releases the claim for the same request, or discards it for any request. */
+  private async settleFailure(claim: OwnClaim, error: unknown): Promise<void> {
     const { store } = this.options;
-    const refused = error instanceof CatalogError && !UNCERTAIN.has(error.condition);
-    if (refused && KEPT.has(error.condition)) return this.keep(held, held.refusal(error));
-    // What failed half-way, now or in an earlier run, may be written: only this very request may go on with it.
-    if (!refused || held.resumed) return store.release(held.key, held.holder);
-    return store.forget(held.key, held.holder);
+    const is_rejection = error instanceof CatalogError && !UNCERTAIN_ERRORS.has(error.condition);
+    if (is_rejection && STORED_ERRORS.has(error.condition))
+      return this.storeAnswer(claim, claim.renderFailure(error));
+    // This or an earlier run may have appended events before it failed. So only the same request may use the key
+    // again.
+    if (!is_rejection || claim.resumed) return store.release(claim.key, claim.holder);
+    return store.discard(claim.key, claim.holder);
   }
 
-  private keep({ key, holder }: { key: OperationKey; holder: string }, answer: KeptAnswer): Promise<void> {
-    return this.options.store.keep(key, holder, answer, this.options.system.now() + KEEP_MS);
+  private storeAnswer(
+    { key, holder }: { key: OperationKey; holder: string },
+    answer: StoredAnswer,
+  ): Promise<void> {
+    return this.options.store.storeAnswer(key, holder, answer, this.options.system.now() + KEEP_MS);
   }
 
-  /** The write is done and is told of; without its record it is found again in the log once the lock has expired. */
-  private async note(work: () => Promise<void>): Promise<void> {
+  /**
+   * Runs `work` and logs its failure. The client gets its response anyway: if a write's outcome is not stored, a
+   * repeated request finds the write in the log after the lock has expired.
+   */
+  private async tryStoring(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      this.options.log.warn(
-        { err: error },
-        'what became of a request with an idempotency key could not be kept',
-      );
+      this.options.log.warn({ err: error }, 'storing the outcome of an idempotency key failed');
     }
   }
 
-  private renewing({ key, holder }: { key: OperationKey; holder: string }): () => void {
+  private startRenewing({ key, holder }: { key: OperationKey; holder: string }): () => void {
     const { store, system } = this.options;
     const renew = (): void => {
-      void this.note(() => store.renew(key, holder, system.now() + this.lease_ms));
+      void this.tryStoring(() => store.renew(key, holder, system.now() + this.lease_ms));
     };
     const timer = setInterval(renew, Math.min(RENEW_MS, this.lease_ms / 3));
     timer.unref();
@@ -144,20 +152,26 @@ export class Idempotency {
   }
 }
 
-/** After these nobody knows whether something was written. */
-const UNCERTAIN: ReadonlySet<Condition> = new Set(['unavailable', 'database_timeout', 'internal']);
+/** A key that this process has claimed. */
+type OwnClaim = Pick<OnceRequest, 'key' | 'renderFailure'> & {
+  readonly holder: string;
+  readonly resumed: boolean;
+};
+
+/** After these errors it is unknown whether events were appended. */
+const UNCERTAIN_ERRORS: ReadonlySet<Condition> = new Set(['unavailable', 'database_timeout', 'internal']);
 
 const outcomeOf = (claimed: Claimed): IdempotencyOutcome => {
   if (claimed.outcome !== 'claimed') return claimed.outcome;
   return claimed.resumed ? 'resumed' : 'first';
 };
 
-const replayed = (answer: KeptAnswer): KeptAnswer => ({
+const withReplayedHeader = (answer: StoredAnswer): StoredAnswer => ({
   ...answer,
   headers: { ...answer.headers, 'Idempotent-Replayed': 'true' },
 });
 
-/** Throws `malformed_request` for an `Idempotency-Key` of a wrong length. */
+/** Throws `malformed_request` if an `Idempotency-Key` is empty or too long. */
 export function assertIdempotencyKey(key: string): void {
   if (key.length >= 1 && key.length <= KEY_LENGTH_MAX) return;
   throw new CatalogError('malformed_request', {
@@ -165,16 +179,24 @@ export function assertIdempotencyKey(key: string): void {
   });
 }
 
-/** Equal for requests that ask for the same: the order of an object's fields says nothing. */
+/** Returns a hash of the parts. The order of an object's fields and the case of ids do not change it. */
 export function fingerprintOf(...parts: readonly JsonValue[]): string {
-  return hash('sha256', JSON.stringify(parts.map(inOrder)), 'base64url');
+  return hash('sha256', JSON.stringify(parts.map((part) => canonical(part))), 'base64url');
 }
 
-/** Bodies are at most 32 levels deep (`body.ts`). */
-function inOrder(value: JsonValue): JsonValue {
+/**
+ * Sorts the fields of all objects, and converts ids to lower case. May use recursion, because bodies are at most 32
+ * levels deep (`body.ts`).
+ */
+function canonical(value: JsonValue, field = ''): JsonValue {
+  if (typeof value === 'string') return ID_FIELD.test(field) && isUuid(value) ? value.toLowerCase() : value;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(inOrder);
+  if (Array.isArray(value)) return value.map((item) => canonical(item, field));
   const names = Object.keys(value).sort();
-  // As pairs, for an object would put names that look like numbers first; wrapped, so that no array looks like them.
-  return { fields: names.map((name) => [name, inOrder(value[name]!)]) };
+  // An object would put names that look like numbers first, so the fields become an array of pairs. The object around
+  // it distinguishes them from an array in the body.
+  return { fields: names.map((name) => [name, canonical(value[name]!, name)]) };
 }
+
+/** Fields and query parameters whose values are ids. Other texts, such as a title, may look like one. */
+const ID_FIELD = /_ids?$/;

@@ -1,21 +1,28 @@
-/** What an `Idempotency-Key` stood for when a write came with it. */
+/**
+ * State of an `Idempotency-Key` when a write arrived. `first`: new. `resumed`: an earlier run did not finish.
+ * `answered`: the response is stored. `locked`: an earlier request is running. `other_request`: used for a different
+ * request.
+ */
 export type IdempotencyOutcome = 'first' | 'resumed' | 'answered' | 'locked' | 'other_request';
 
-/** What the HTTP edge tells whoever counts. Calls are cheap and never throw. */
+/** Receives measurements of the HTTP stages. Implementations are cheap and never throw. */
 export interface HttpMetrics {
-  /** `route` is the pattern, such as `/api/listing/:id`, or `none` for an unknown path. */
+  /** Called when a request ends. `route` is a pattern such as `/api/listing/:id`, or `none` for an unknown path. */
   requestFinished(sample: { method: string; route: string; status: number; duration_ms: number }): void;
-  /** The shared limiter could not be asked: this process limits on its own (decisions §8). */
+  /** Called when the shared limiter fails and this process limits by itself (docs/interface.md#rate-limits). */
   limiterFellBack(): void;
-  /** `area`: `api`, `auth` or `options`; `tier`: `public_key` or `secret_key`. */
+  /** Called for each 429. `area` is `api`, `auth` or `options`; `tier` is `public_key` or `secret_key`. */
   limiterRefused(labels: { area: string; tier: string }): void;
+  /** Called for each write with an `Idempotency-Key`. */
   keyClaimed(outcome: IdempotencyOutcome): void;
 }
 
-/** Told of every look-up in a cache of this process; `cache` is its name, one of a few. */
+/**
+ * Called for every look-up in a cache of this process. `cache` is the name of the cache, a label of low cardinality.
+ */
 export type CacheObserver = (cache: string, hit: boolean) => void;
 
-/** The answer of `/metrics`. */
+/** Body of `/metrics`. */
 export interface MetricsText {
   readonly content_type: string;
   readonly body: string;

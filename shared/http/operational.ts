@@ -4,11 +4,17 @@ import type { MetricsText } from './metrics';
 import { sendAnswer, sendJson, sendText } from './respond';
 import type { PublicRoute } from './route';
 
-/** Whether every part that the service needs answers. `details` has the state of each (decisions §9). */
+/**
+ * Checks whether every dependency of the service responds. `details` has the state of each
+ * (docs/interface.md#health-and-metrics).
+ */
 export type ReadyCheck = () => Promise<{ readonly ok: boolean; readonly details: JsonObject }>;
 
-/** `/health/live`: the process answers. `/health/ready`: it can serve; 503 with the same details if it cannot. */
-export function healthRoutes(check: ReadyCheck = alwaysReady): PublicRoute[] {
+/**
+ * Returns `/health/live`, which always responds, and `/health/ready`, which is 503 if the service cannot serve
+ * requests.
+ */
+export function healthRoutes(checkReady: ReadyCheck = alwaysReady): PublicRoute[] {
   return [
     {
       path: '/health/live',
@@ -21,7 +27,7 @@ export function healthRoutes(check: ReadyCheck = alwaysReady): PublicRoute[] {
       path: '/health/ready',
       serve: async (req, res) => {
         res.setHeader('Cache-Control', 'no-store');
-        const { ok, details } = await check().catch(() => ({ ok: false, details: {} }));
+        const { ok, details } = await checkReady().catch(() => ({ ok: false, details: {} }));
         if (ok) return sendAnswer(req, res, { data: { ready: true, ...details } });
         res.setHeader('Retry-After', String(errorCatalogue.unavailable.retry_after_s));
         sendJson(res, 503, notReadyBody(details));
@@ -32,12 +38,12 @@ export function healthRoutes(check: ReadyCheck = alwaysReady): PublicRoute[] {
 
 const alwaysReady: ReadyCheck = async () => ({ ok: true, details: {} });
 
-/** `/metrics`, for Prometheus. Needs no token: a gateway in front keeps strangers away (docs/http.md). */
-export function metricsRoute(text: () => Promise<MetricsText>): PublicRoute {
+/** Returns `/metrics` for Prometheus. It needs no token, so a gateway must not expose it (docs/http.md). */
+export function metricsRoute(getMetrics: () => Promise<MetricsText>): PublicRoute {
   return {
     path: '/metrics',
     serve: async (_req, res) => {
-      const { content_type, body } = await text();
+      const { content_type, body } = await getMetrics();
       res.setHeader('Cache-Control', 'no-store');
       sendText(res, body, content_type);
     },

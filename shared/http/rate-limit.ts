@@ -14,8 +14,8 @@ import { requestContext } from './request';
 
 const WARN_EVERY_MS = 10_000;
 
-/** A key that a request has shown to be valid. */
-export interface KnownKey {
+/** Identity of the API key that a request counts against. */
+export interface KeyIdentity {
   readonly api_key_id: string;
   readonly key_type: KeyType;
 }
@@ -23,7 +23,7 @@ export interface KnownKey {
 export interface LimitsOptions {
   readonly config: Config;
   readonly limiter: RateLimiter;
-  /** Counts in this process alone. Used when `limiter` fails; without it such requests pass unlimited. */
+  /** Limiter of this process, used if `limiter` fails. If it is undefined, requests are not limited in this case. */
   readonly fallback_limiter?: RateLimiter | undefined;
   readonly system: System;
   readonly log: Logger;
@@ -31,8 +31,9 @@ export interface LimitsOptions {
 }
 
 /**
- * The rate limits of decisions §8. Each method takes one token from the right bucket, sets the rate-limit headers and
- * throws `rate_limited` if the bucket is empty. A limiter that fails never fails the request.
+ * Applies the rate limits (docs/interface.md#rate-limits). Each method takes one token from a bucket, sets the
+ * rate-limit headers, and rejects with `rate_limited` if the bucket is empty. A failure of the limiter never fails
+ * the request.
  */
 export class Limits {
   private readonly options: LimitsOptions;
@@ -50,20 +51,28 @@ export class Limits {
     this.auth = { burst, refill_per_s: per_second, limit: per_second, per_day: null };
   }
 
-  /** `/api/*`: takes from the key's bucket, or from the address's at the public tier if the request has no valid key. */
-  async admitApi(req: Request, res: Response, key: KnownKey | undefined): Promise<void> {
+  /** Limits `/api/*` by key. A request without a valid key is limited by IP address, with the limit of a public key. */
+  async admitApi(req: Request, res: Response, key: KeyIdentity | undefined): Promise<void> {
     const type = key?.key_type ?? 'public';
     const subject = key === undefined ? `ip:${this.addressOf(req)}` : `key:${key.api_key_id}`;
     await this.admit(res, 'api', subject, this.api[type], type);
   }
 
-  /** `/auth/*`: takes from a bucket per endpoint and key, or address. */
-  async admitAuth(req: Request, res: Response, endpoint: string, key: KnownKey | undefined): Promise<void> {
-    const whose = key === undefined ? `ip:${this.addressOf(req)}` : key.api_key_id;
-    await this.admit(res, 'auth', `auth:${endpoint}:${whose}`, this.auth, key?.key_type ?? 'public');
+  /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */
+  async admitAuth(
+    req: Request,
+    res: Response,
+    endpoint: string,
+    key: KeyIdentity | undefined,
+  ): Promise<void> {
+    const client = key === undefined ? `ip:${this.addressOf(req)}` : key.api_key_id;
+    await this.admit(res, 'auth', `auth:${endpoint}:${client}`, this.auth, key?.key_type ?? 'public');
   }
 
-  /** OPTIONS never carries a token. It has a bucket of its own, so that refused calls do not block preflights. */
+  /**
+   * Limits OPTIONS by IP address, because OPTIONS has no token. The bucket is separate, so that a browser can still send
+   * preflights when its other requests get 429.
+   */
   async admitOptions(req: Request, res: Response): Promise<void> {
     await this.admit(res, 'options', `options:ip:${this.addressOf(req)}`, this.api.public, 'public');
   }
@@ -93,8 +102,8 @@ export class Limits {
     } catch (error) {
       this.reportFallback(error, now_ms);
     }
-    const open = { allowed: true, limit: tier.limit, remaining: tier.limit, retry_after_s: 0 };
-    const unlimited: Verdict = { ...open, reset_s: Math.ceil(now_ms / 1000) };
+    const allowed = { allowed: true, limit: tier.limit, remaining: tier.limit, retry_after_s: 0 };
+    const unlimited: Verdict = { ...allowed, reset_s: Math.ceil(now_ms / 1000) };
     return this.options.fallback_limiter?.take(subject, tier, now_ms).catch(() => unlimited) ?? unlimited;
   }
 
@@ -102,7 +111,7 @@ export class Limits {
     this.options.metrics?.limiterFellBack();
     if (now_ms - this.warned_at_ms < WARN_EVERY_MS) return;
     this.warned_at_ms = now_ms;
-    this.options.log.warn({ err: error }, 'rate limiter cannot be asked; this process limits on its own');
+    this.options.log.warn({ err: error }, 'shared rate limiter failed; using the limiter of this process');
   }
 }
 
@@ -112,9 +121,10 @@ function apiTier(setting: Config['RATE_LIMIT_PUBLIC']): Tier {
 }
 
 /**
- * Returns a function that names a client for its rate-limit bucket: by IPv4 address, or by the /64 of an IPv6 address,
- * which is what a provider gives one customer. `X-Forwarded-For` counts only as far as `TRUST_PROXY` goes: a number of
- * hops, or addresses (`loopback`, `10.0.0.0/8`, …) separated by commas. Throws `ConfigError` if it is neither.
+ * Creates a function that returns the address by which a client is limited: its IPv4 address, or the /64 network of its
+ * IPv6 address, because a provider assigns a /64 to one customer. `X-Forwarded-For` is trusted as far as
+ * `TRUST_PROXY` says: a number of hops, or addresses such as `loopback` or `10.0.0.0/8`, separated by commas. Throws
+ * `ConfigError` if it is neither.
  */
 export function clientAddress(trust_proxy: string): (req: IncomingMessage) => string {
   const trust = parseTrust(trust_proxy.trim());
@@ -131,11 +141,13 @@ function parseTrust(setting: string): (address: string, hop: number) => boolean 
     return proxyAddr.compile(setting.split(',').map((address) => address.trim()));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`configuration: TRUST_PROXY: a number of hops or addresses (${reason})`);
+    throw new ConfigError(
+      `Invalid TRUST_PROXY: expected a number of hops or a list of addresses (${reason}).`,
+    );
   }
 }
 
-/** Returns undefined for what is no address: a forwarded header may say anything. */
+/** Returns the address or /64 network. Undefined if the text is not an address: a client may forward anything. */
 function networkOf(text: string): string | undefined {
   const address = text.replace(/%.*$/, '');
   if (isIP(address) === 0) return undefined;

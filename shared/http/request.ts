@@ -8,27 +8,30 @@ import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
 import type { HttpMetrics } from './metrics';
 
-/** `/auth/*` answers plain errors, everything else structured ones; both of `api` and `auth` are rate limited. */
+/**
+ * Part of the interface. `auth` uses the plain error body, the others the structured one. `api` and `auth` have rate
+ * limits.
+ */
 export type Area = 'api' | 'auth' | 'other';
 
-/** Who asks: the token's claims, checked against the state of its key. */
+/** Authenticated client: the claims of its token, checked against the state of the token's key. */
 export interface Principal {
   readonly api_key_id: ApiKeyId;
   readonly account_id: AccountId;
   readonly key_type: KeyType;
   readonly environment: Environment;
-  /** The first is meant where a request names none (decisions §2). */
+  /** The first store is the default of requests without `store_id` (docs/interface.md#stores-and-environments). */
   readonly stores: readonly StoreId[];
   readonly permissions: readonly Permission[];
 }
 
-/** What the stages of one request know of it. Each stage adds its own. */
+/** State of one request that its stages share. */
 export interface RequestContext {
   readonly request_id: string;
   readonly area: Area;
-  /** The path as it was asked for, without its query. */
+  /** Path of the URL, without the query. */
   readonly path: string;
-  /** The pattern of the route that serves it, such as `/api/listing/:id`: a label of limited cardinality. */
+  /** Pattern of the matching route, such as `/api/listing/:id`, for metrics. Undefined if there is none. */
   route?: string;
   principal?: Principal;
   /** Set once the rate limit has chosen a bucket. */
@@ -39,8 +42,8 @@ export function requestContext(res: Response): RequestContext {
   return res.locals.context as RequestContext;
 }
 
-/** A client's request id is used only if it is safe in a log line and a header. */
-const WELL_FORMED_REQUEST_ID = /^[\w.:-]{1,128}$/;
+/** The service uses the request id of a client only if it matches: then it is safe in log lines and headers. */
+const SAFE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 interface FirstStageOptions {
   readonly system: System;
@@ -48,12 +51,12 @@ interface FirstStageOptions {
   readonly metrics?: HttpMetrics | undefined;
 }
 
-/** First stage: gives the request a context and an id, and logs it when it ends. */
+/** First stage: creates the context and the request id, and logs the request when it ends. */
 export function openRequest({ system, log, metrics }: FirstStageOptions): RequestHandler {
   return (req, res, next) => {
-    const given = req.get('x-request-id');
-    const is_usable = given !== undefined && WELL_FORMED_REQUEST_ID.test(given);
-    const request_id = is_usable ? given : generateId(system.now(), system.random);
+    const client_id = req.get('x-request-id');
+    const is_safe = client_id !== undefined && SAFE_REQUEST_ID.test(client_id);
+    const request_id = is_safe ? client_id : generateId(system.now(), system.random);
     res.locals.context = { request_id, area: areaOf(req.path), path: req.path } satisfies RequestContext;
     res.setHeader('X-Request-Id', request_id);
     logWhenClosed(req, res, log, metrics);
@@ -63,8 +66,8 @@ export function openRequest({ system, log, metrics }: FirstStageOptions): Reques
 }
 
 /**
- * Second stage: sets the headers for caches and CORS. Rejects an HTTP/1.1 request without `Host` here and not in Node,
- * whose refusal would have no body and no `X-Request-Id` (RFC 9112 §3.2).
+ * Second stage: sets the headers for caches and CORS. Throws `malformed_request` for an HTTP/1.1 request without
+ * `Host` (RFC 9112 §3.2). Node's own check is off, because its response would have no body and no `X-Request-Id`.
  */
 export const setCommonHeaders: RequestHandler = (req, res, next) => {
   const { area } = requestContext(res);
@@ -81,7 +84,7 @@ function areaOf(path: string): Area {
   return 'other';
 }
 
-/** Writes one line per request. Leaves out the query and the headers, which may hold secrets. */
+/** Logs one line per request, without query and headers, because they may contain secrets. */
 function logWhenClosed(req: Request, res: Response, log: Logger, metrics: HttpMetrics | undefined): void {
   const started_ms = performance.now();
   res.once('close', () => {
@@ -90,17 +93,17 @@ function logWhenClosed(req: Request, res: Response, log: Logger, metrics: HttpMe
     const { method } = req;
     const status = res.statusCode;
     metrics?.requestFinished({ method, route, status, duration_ms });
-    const who = principal === undefined ? {} : { api_key_id: principal.api_key_id };
-    const cut = res.writableFinished ? {} : { aborted: true };
-    const line = { request_id, method, path, status, duration_ms, ...who, ...cut };
+    const key = principal === undefined ? {} : { api_key_id: principal.api_key_id };
+    const aborted = res.writableFinished ? {} : { aborted: true };
+    const line = { request_id, method, path, status, duration_ms, ...key, ...aborted };
     if (area === 'other') log.debug(line, 'request');
     else log.info(line, 'request');
   });
 }
 
 /**
- * Tokens and API keys change the answer, so shared caches keep nothing. A client may keep `/api` answers and revalidate
- * them by ETag. Nobody may keep tokens (RFC 6749 §5.1).
+ * Responses depend on the token or API key, so shared caches must not store them. A client may store responses of
+ * `/api` and revalidate them by ETag. Tokens must not be stored at all (RFC 6749 §5.1).
  */
 function setCacheHeaders(res: Response, area: Area): void {
   if (area === 'api') {
@@ -120,6 +123,7 @@ const CORS_EXPOSED = [
   'Location',
   'X-Request-Id',
   'X-Catalog-Position',
+  'X-Catalog-Ignored',
   'Idempotent-Replayed',
 ].join(', ');
 
@@ -132,13 +136,13 @@ const CORS_ACCEPTED = [
   'X-Catalog-Min-Position',
 ].join(', ');
 
-/** How long a browser may keep a preflight's answer. No browser keeps one longer. */
+/** How long a browser may cache a preflight response: the longest time that any browser accepts. */
 const CORS_MAX_AGE_S = 7200;
 
 /**
- * Lets any origin read with a public key's token and use `/auth/*` (decisions §9). Writes need a secret key, and secret
- * keys are for servers: the preflight of a write names only the reading methods, so the browser does not send it.
- * Credentials travel in headers that a script sets itself, never in cookies: hence the `*`.
+ * Allows scripts of any origin to read and to use `/auth/*` (docs/interface.md#cors-and-head). Writes require a
+ * secret key, which must not be in a browser: the preflight allows only the reading methods, so browsers do not send
+ * writes. `*` is safe, because scripts send credentials in headers and never in cookies.
  */
 function setCorsHeaders(req: Request, res: Response, area: Area): void {
   const is_write = req.method === 'POST' || req.method === 'PATCH' || req.method === 'DELETE';

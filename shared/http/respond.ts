@@ -8,10 +8,10 @@ import type { JsonObject } from '../catalog/events/envelope';
 import { writeJson } from '../catalog/json-text';
 import { CatalogError } from '../kernel/errors';
 import type { ByteRange } from '../ports/blob-store';
-import type { KeptAnswer } from '../ports/idempotency-store';
+import type { StoredAnswer } from '../ports/idempotency-store';
 import type { Answer, FileAnswer } from './route';
 
-/** Sends a handler's answer: the envelope with an ETag, 304 where the client has it already, or a file. */
+/** Sends the answer of a handler: the envelope with an ETag, 304 if the client has that version, or a file. */
 export async function sendAnswer(req: Request, res: Response, answer: Answer): Promise<void> {
   if (answer.file) return sendFile(req, res, answer.file);
   const is_read = req.method === 'GET' || req.method === 'HEAD';
@@ -19,29 +19,45 @@ export async function sendAnswer(req: Request, res: Response, answer: Answer): P
   if (!is_read || !sendNotModified(req, res, rendered.headers)) sendRendered(res, rendered);
 }
 
-/** Makes the envelope `{code, status: "OK", data, meta?}`. Reads and resources get an ETag, other writes none. */
-export function renderAnswer(answer: Answer, is_read: boolean): KeptAnswer {
+/**
+ * Renders the envelope `{code, status: "OK", data, meta?}`. Sets an ETag for reads and for writes of a versioned
+ * resource.
+ */
+export function renderAnswer(answer: Answer, is_read: boolean): StoredAnswer {
   const status = answer.status ?? 200;
   const data = writeJson(answer.data);
   const meta = answer.meta === undefined ? undefined : JSON.stringify(answer.meta);
   const body = `{"code":${status},"status":"OK","data":${data}${meta === undefined ? '' : `,"meta":${meta}`}}`;
   const has_etag = is_read || answer.version !== undefined;
-  // Without `code`: what a 201 answered is what a GET answers next.
+  // The hash excludes `code`, so that the 201 of a resource and the 200 of its next GET have the same ETag.
   const content = data + (meta === undefined ? '{}' : `{"meta":${meta}}`);
   const etag: Record<string, string> = has_etag ? { ETag: etagOf(answer.version, content) } : {};
   return { status, headers: { ...answer.headers, ...etag }, body };
 }
 
-export function sendRendered(res: Response, { status, headers, body }: KeptAnswer): void {
+export function sendRendered(res: Response, { status, headers, body }: StoredAnswer): void {
   setHeaders(res, headers);
   sendText(res, body, 'application/json; charset=utf-8', status);
+}
+
+/**
+ * Sends a complete response, but does not end it, because Node closes a connection without keep-alive at the end of the
+ * response. The client can read the response by its `Content-Length`. Returns the function that ends it.
+ */
+export function sendHeldOpen(res: Response, { status, headers, body }: StoredAnswer): () => void {
+  setHeaders(res, headers);
+  res.statusCode = status;
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('Content-Length', Buffer.byteLength(body));
+  res.write(body);
+  return () => res.end();
 }
 
 export function sendJson(res: Response, status: number, body: JsonObject): void {
   sendText(res, JSON.stringify(body), 'application/json; charset=utf-8', status);
 }
 
-/** Node leaves out the body of an answer to HEAD by itself and keeps its length. */
+/** Sends a text. For HEAD, Node omits the body and keeps `Content-Length`. */
 export function sendText(res: Response, body: string, content_type: string, status = 200): void {
   res.statusCode = status;
   res.setHeader('Content-Type', content_type);
@@ -54,16 +70,24 @@ function setHeaders(res: Response, headers: Readonly<Record<string, string>>): v
 
 // --- ETags ---
 
-/** 96 bits: two answers of one address do not share a tag by chance. */
+/** Base64url characters of the hash in an ETag: 96 bits, enough to avoid collisions between versions of one URL. */
 const HASH_LENGTH = 16;
 
-/** `"<version>-<hash of body>"` of a resource, `"<hash>"` of a list. */
+/**
+ * A view count in JSON text. Never part of a string, in which the quotation marks are escaped.
+ */
+const VIEW_COUNT = /"view_count":\d+/g;
+
+/**
+ * Returns the ETag: `"<version>-<hash of body>"` for a resource, `"<hash of body>"` for a list. View counts do not change
+ * it: otherwise, each flush of views would invalidate all cached lists (docs/interface.md#etags).
+ */
 export function etagOf(version: number | undefined, body: string): string {
-  const tag = hash('sha256', body, 'base64url').slice(0, HASH_LENGTH);
+  const tag = hash('sha256', body.replace(VIEW_COUNT, '"view_count":0'), 'base64url').slice(0, HASH_LENGTH);
   return version === undefined ? `"${tag}"` : `"${version}-${tag}"`;
 }
 
-/** Sends a 304 with `headers` if `If-None-Match` names their ETag; else returns false and sends nothing. */
+/** Sends 304 with `headers` and returns true if `If-None-Match` names their ETag. Otherwise returns false. */
 export function sendNotModified(req: Request, res: Response, headers: Record<string, string>): boolean {
   if (headers.ETag === undefined || !matchesNone(req.get('if-none-match'), headers.ETag)) return false;
   setHeaders(res, headers);
@@ -71,14 +95,14 @@ export function sendNotModified(req: Request, res: Response, headers: Record<str
   return true;
 }
 
-/** Whether `If-None-Match` names this ETag. Compares the whole tag, weakly (RFC 9110 §13.1.2). */
+/** Whether `If-None-Match` names this ETag. Uses the weak comparison (RFC 9110 §13.1.2). */
 export function matchesNone(header: string | undefined, etag: string): boolean {
   return header !== undefined && tagsOf(header).some((tag) => tag === '*' || tag === etag);
 }
 
 /**
- * Checks a write's `If-Match` against the resource's version. Ignores the rest of the tag, which also changes with
- * counts. Passes if the header is missing or `*`. Throws `precondition_failed` if it does not name the version.
+ * Throws `precondition_failed` if `If-Match` of a write does not name the version of the resource. Accepts a missing
+ * header and `*`. Compares only the version: the hash in the ETag also changes with counts such as `publication_count`.
  */
 export function assertIfMatch(header: string | undefined, version: number): void {
   if (header === undefined || header.trim() === '*') return;
@@ -86,35 +110,38 @@ export function assertIfMatch(header: string | undefined, version: number): void
   if (!versions.includes(String(version))) throw new CatalogError('precondition_failed');
 }
 
-/** The entity tags of a header's list, without their weakness marks. */
+/** Returns the entity tags of a header, without `W/`. */
 function tagsOf(header: string): string[] {
   return header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
 }
 
 // --- Compression ---
 
-/** Smaller bodies fit a packet or two: compressing them costs more than it saves (decisions §9). */
+/**
+ * Smaller bodies fit in one or two packets, so compression would cost more than it saves
+ * (docs/interface.md#compression).
+ */
 const COMPRESSED_BYTES_MIN = 1024;
-/** Up to here a body is compressed synchronously, which takes a fraction of the time that setting up a stream does. */
+/** Maximum size for synchronous compression, which for small bodies is much faster than setting up a stream. */
 const SYNC_BYTES_MAX = 65_536;
 const BROTLI_QUALITY = 4;
 
 const compressStream = compression({ threshold: COMPRESSED_BYTES_MIN });
 
-/** Ends the response with its whole body, compressed if that is worth it and the client accepts it. */
+/** Ends the response with the body. Compresses it if it is large enough and the client accepts an encoding. */
 function endCompressed(res: Response, body: string): void {
   const length = Buffer.byteLength(body);
   const accepted = res.req.headers['accept-encoding'];
-  const is_worth_it = length >= COMPRESSED_BYTES_MIN && res.req.method !== 'HEAD';
-  if (accepted === undefined || !is_worth_it) end(res, body, length);
-  // The middleware knows all the rules of weights.
+  const is_compressible = length >= COMPRESSED_BYTES_MIN && res.req.method !== 'HEAD';
+  if (accepted === undefined || !is_compressible) end(res, body, length);
+  // A header with `;` has quality values, which the middleware implements.
   else if (length > SYNC_BYTES_MAX || accepted.includes(';'))
     compressStream(res.req, res, () => end(res, body, length));
   else endCompressedNow(res, body, length);
 }
 
 function endCompressedNow(res: Response, body: string, length: number): void {
-  const encoding = (['br', 'gzip'] as const).find((one) => res.req.acceptsEncodings(one));
+  const encoding = (['br', 'gzip'] as const).find((name) => res.req.acceptsEncodings(name));
   if (encoding !== undefined) res.setHeader('Content-Encoding', encoding);
   if (encoding === undefined) end(res, body, length);
   else end(res, encoding === 'br' ? brotli(body, length) : gzipSync(body));
@@ -134,8 +161,8 @@ function end(res: Response, body: string | Buffer, length = body.length): void {
 // --- Files ---
 
 /**
- * Sends bytes of the blob store with ETag and 304, and a single range as 206 or 416; to HEAD without the bytes. Throws
- * the file's `missing`, `range_unsatisfiable`, and what the store throws.
+ * Sends a file of the blob store. Supports `If-None-Match`, `If-Range`, a single `Range`, and HEAD. Rejects with
+ * `file.missing` if the file does not exist, with `range_unsatisfiable`, and with errors of the store.
  */
 export async function sendFile(req: Request, res: Response, file: FileAnswer): Promise<void> {
   const size_bytes = await file.blobs.size(file.hash);
@@ -143,9 +170,9 @@ export async function sendFile(req: Request, res: Response, file: FileAnswer): P
   const etag = `"${file.hash}"`;
   const headers = { ETag: etag, 'Accept-Ranges': 'bytes', ...file.headers };
   if (sendNotModified(req, res, headers)) return;
-  const condition = req.get('if-range');
-  const is_wanted = req.method === 'GET' && (condition === undefined || condition === etag);
-  const range = is_wanted ? rangeOf(req.get('range'), size_bytes) : undefined;
+  const if_range = req.get('if-range');
+  const uses_range = req.method === 'GET' && (if_range === undefined || if_range === etag);
+  const range = uses_range ? rangeOf(req.get('range'), size_bytes) : undefined;
   if (range === 'unsatisfiable') {
     res.setHeader('Content-Range', `bytes */${size_bytes}`);
     throw new CatalogError('range_unsatisfiable');
@@ -163,9 +190,9 @@ export async function sendFile(req: Request, res: Response, file: FileAnswer): P
 }
 
 /**
- * Reads the one range of a `Range` header (RFC 9110 §14.1.2). Returns undefined where the whole file is to be sent: no
- * header, several ranges, or one that cannot be read. Express's `req.range()` does not serve here: it refuses a suffix
- * longer than the file and a range whose end is before its start.
+ * Parses a `Range` header with one range (RFC 9110 §14.1.2). Returns undefined if the whole file must be sent: the
+ * header is missing or malformed, or has several ranges. Express's `req.range()` is not suitable, because it rejects
+ * a suffix longer than the file and a range that ends before it starts.
  */
 function rangeOf(header: string | undefined, size_bytes: number): ByteRange | 'unsatisfiable' | undefined {
   const parts = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header ?? '');
@@ -181,7 +208,7 @@ function rangeOf(header: string | undefined, size_bytes: number): ByteRange | 'u
   return last < first ? undefined : { first, last: Math.min(last, end) };
 }
 
-/** A client that closes the connection early is no failure. */
+/** Streams the bytes to the client. Does not reject if the client closes the connection early. */
 async function sendBytes(res: Response, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     await pipeline(Readable.from(bytes, { objectMode: false }), res);

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { ApiOperation, Method } from '../api/operations/operation';
+import { shapeOf } from '../api/requests/parameters';
 import type { JsonObject } from '../catalog/events/envelope';
 import type { Presentable } from '../catalog/json-text';
 import type { Environment } from '../catalog/realm';
@@ -7,7 +8,7 @@ import type { Permission } from '../catalog/vocabulary';
 import type { Condition } from '../kernel/errors';
 import type { BlobStore } from '../ports/blob-store';
 import type { Operation } from '../ports/idempotency-store';
-import type { KnownKey } from './rate-limit';
+import type { KeyIdentity } from './rate-limit';
 import type { Principal } from './request';
 import type { Upload } from './upload';
 import type { QueryParameters } from './validation';
@@ -15,13 +16,15 @@ import type { QueryParameters } from './validation';
 /** An endpoint of `/api` that this process serves. */
 export interface Route {
   readonly method: Method;
-  /** From the root, in Express 5 syntax: `/api/listing/:id`. Parameters named `id` must be UUIDs. */
+  /** Full path in Express 5 syntax: `/api/listing/:id`. The parameter `id` must be a UUID. */
   readonly path: string;
   readonly permission: Permission;
-  /** Further permissions that a query parameter or a field of a form needs, by its name. */
+  /** Further permissions that a query parameter or a field of a form requires, by its name. */
   readonly field_permissions?: Readonly<Record<string, Permission>>;
+  /** Names of the query parameters. Others are ignored, and named in the response. */
+  readonly parameters?: ReadonlySet<string>;
   readonly handler: (request: ApiRequest) => Promise<Answer>;
-  /** For a route that takes a file: what stores it. The handler gets its result as the body's `file`. */
+  /** For a route that accepts a file: stores the file. The handler gets the result as `file` of the body. */
   readonly upload?: Upload;
 }
 
@@ -29,49 +32,50 @@ export interface Route {
 export interface ApiRequest {
   readonly method: Method | 'HEAD';
   readonly principal: Principal;
-  /** Path parameters. Ids are already checked to be UUIDs, in lower case. */
+  /** Path parameters. `id` is a valid UUID in lower case. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryParameters;
   /** The parsed JSON object of a write. `{}` if there is no body. */
   readonly body: JsonObject;
   readonly request_id: string;
-  /** For a write with an `Idempotency-Key`: its operation, and whether an earlier attempt may have been written. */
+  /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */
   header(name: string): string | undefined;
 }
 
-/** What a handler returns. `respond.ts` makes the envelope, the ETag and the 304 of it. */
+/** Result of a handler. `respond.ts` adds the envelope and the ETag, and responds with 304 if nothing changed. */
 export interface Answer {
   readonly status?: 200 | 201;
   readonly data: Presentable;
-  /** For lists: `meta` beside `data` (spec, "Paginated envelope"). */
+  /** For lists: `meta` next to `data` (docs/interface.md#pagination). */
   readonly meta?: JsonObject;
-  /** The resource's version: the part of its ETag that `If-Match` compares. Left out for lists. */
+  /** Version of the resource: the part of the ETag that `If-Match` compares. Undefined for lists. */
   readonly version?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For a read: what is sent instead of `data`. */
+  /** For a read: the file to send instead of `data`. */
   readonly file?: FileAnswer;
 }
 
-/** Bytes of the blob store as an answer. */
+/** A file of the blob store as the response. */
 export interface FileAnswer {
   readonly blobs: Pick<BlobStore, 'size' | 'read'>;
   readonly hash: string;
   readonly content_type: string;
-  /** The error if the bytes are not there. */
+  /** Condition if the blob store does not have the file. */
   readonly missing: Condition;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Where pictures are read from. */
+/** Blob store of the pictures of each environment. */
 export type Pictures = Readonly<Record<Environment, FileAnswer['blobs']>>;
 
-/** Makes the route that answers an operation of the interface. */
+/** Returns the route that serves an operation of the interface. */
 export function routeOf(operation: ApiOperation, handler: Route['handler'], upload?: Upload): Route {
-  const { method, path, permission, field_permissions } = operation;
+  const { method, path, permission, field_permissions, query } = operation;
+  const parameters = new Set(query === undefined ? [] : Object.keys(shapeOf(query)));
   const optional = { ...(field_permissions && { field_permissions }), ...(upload && { upload }) };
-  return { method, path, permission, handler, ...optional };
+  return { method, path, permission, parameters, handler, ...optional };
 }
 
 /** A GET that needs no token and has no rate limit, such as `/docs` or a picture. */
@@ -80,19 +84,22 @@ export interface PublicRoute {
   readonly serve: (req: Request, res: Response) => void | Promise<void>;
 }
 
-/** A request to `/auth/*` whose key or token is valid. */
-export interface AuthExchange extends KnownKey {
-  /** Returns `data`. Throws a `CatalogError` for a body that does not fit. */
+/** A request to `/auth/*` that was authenticated by its key or token. */
+export interface AuthExchange extends KeyIdentity {
+  /** Returns `data` of the response. Throws a `CatalogError` if the body is invalid. */
   respond(body: JsonObject): JsonObject;
 }
 
-/** One endpoint of `/auth/*`. The rate limit depends on who asks and applies before the body is read. */
+/**
+ * One endpoint of `/auth/*`. It authenticates by headers alone, because the rate limit depends on the key and applies
+ * before the service reads the body.
+ */
 export interface AuthEndpoint {
-  /** Part of its rate-limit buckets' names. */
+  /** Part of the names of its rate-limit buckets. */
   readonly name: string;
-  /** Finds who asks from the headers alone, by their names in lower case. Rejects with the error to answer with. */
-  open(header: (name: string) => string | undefined): Promise<AuthExchange>;
+  /** Authenticates the request. `header` takes names in lower case. Rejects with the error to send. */
+  authenticate(header: (name: string) => string | undefined): Promise<AuthExchange>;
 }
 
-/** By path, such as `/auth/token`. All of them take POST. */
+/** Endpoints by path, such as `/auth/token`. Each accepts only POST. */
 export type AuthEndpoints = Readonly<Record<string, AuthEndpoint>>;

@@ -3,8 +3,8 @@ import { methodsOfPaths } from '../api/operations';
 import type { Method } from '../api/operations/operation';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
-import type { KeptAnswer } from '../ports/idempotency-store';
-import { type BearerCheck, bearerIdentity, payerOf } from './auth';
+import type { StoredAnswer } from '../ports/idempotency-store';
+import { type BearerAuthenticator, bearerIdentity, keyOfError } from './auth';
 import { readBody } from './body';
 import { renderError } from './errors';
 import { assertIdempotencyKey, fingerprintOf, type Idempotency } from './idempotency';
@@ -13,67 +13,70 @@ import { type Principal, requestContext } from './request';
 import { renderAnswer, sendAnswer, sendRendered } from './respond';
 import type { ApiRequest, AuthEndpoint, AuthEndpoints, PublicRoute, Route } from './route';
 import { receiveUpload } from './upload';
-import { queryParameters } from './validation';
+import { ignoredParameters, queryParameters } from './validation';
 
-// Routes are registered on the app's one router, which is strict and case-sensitive: a path has one spelling, so that
-// caches and logs see one.
+// All routes are registered on the app itself, because its router is strict and case-sensitive. So every path has exactly
+// one spelling, which caches and logs rely on.
 
 // --- /api ---
 
 interface ApiOptions {
   readonly routes: readonly Route[];
-  readonly authenticator: BearerCheck;
+  readonly authenticator: BearerAuthenticator;
   readonly limits: Limits;
   readonly idempotency: Idempotency | undefined;
 }
 
-/** Registers everything below `/api`: find the token's key → rate limit → 401 → path → permission → handler. */
+/**
+ * Registers the stages of `/api`: authentication → rate limit → 401 → path → permission → handler
+ * (docs/http.md#stages).
+ */
 export function addApi(app: Express, { routes, authenticator, limits, idempotency }: ApiOptions): void {
   app.use(admitApi(authenticator, limits));
-  const known = Object.keys(methodsOfPaths).filter((path) => path.startsWith('/api/'));
-  for (const path of new Set([...known, ...routes.map((route) => route.path)])) {
-    const entry = app.route(path);
-    const served = routes.filter((route) => route.path === path);
-    for (const route of served) entry[verbOf(route.method)](serveRoute(route, idempotency));
-    const methods = new Set([...(methodsOfPaths[path] ?? []), ...served.map((route) => route.method)]);
-    entry.all(answerOtherMethods(path, [...methods]));
+  const api_paths = Object.keys(methodsOfPaths).filter((path) => path.startsWith('/api/'));
+  for (const path of new Set([...api_paths, ...routes.map((route) => route.path)])) {
+    const registration = app.route(path);
+    const own_routes = routes.filter((route) => route.path === path);
+    for (const route of own_routes) registration[verbOf(route.method)](serveRoute(route, idempotency));
+    const methods = new Set([...(methodsOfPaths[path] ?? []), ...own_routes.map((route) => route.method)]);
+    registration.all(respondToOtherMethods(path, [...methods]));
   }
 }
 
 const verbOf = (method: Method) => method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
 
 /**
- * Applies authentication and rate limit before the path is looked at: "every /api/* endpoint requires authentication"
- * (spec, rule 1) holds for the whole area, so that a request without a token learns nothing of it. Only OPTIONS, which
- * browsers send without a token, needs none.
+ * Authenticates and limits a request before the path is checked. Unknown paths of `/api` require a token, too
+ * (docs/interface.md#tokens). Otherwise, a client without a token could find out which paths exist. Only OPTIONS requires
+ * no token, because browsers send preflights without one.
  */
-function admitApi(authenticator: BearerCheck, limits: Limits): RequestHandler {
+function admitApi(authenticator: BearerAuthenticator, limits: Limits): RequestHandler {
   const identify = bearerIdentity(authenticator);
   return async (req, res, next) => {
     const context = requestContext(res);
     if (context.area !== 'api') return next();
     if (req.method === 'OPTIONS') await limits.admitOptions(req, res);
     else {
-      // The token is checked before the rate limit: a valid one pays with its key's bucket, others with the address's.
-      const [principal, refusal] = await settle(identify(req.headers.authorization));
-      await limits.admitApi(req, res, principal ?? payerOf(refusal));
-      if (principal === undefined) throw refusal;
+      // The token is checked first, because the rate limit depends on it: per key if valid, otherwise per IP address.
+      const [principal, error] = await valueOrError(identify(req.headers.authorization));
+      await limits.admitApi(req, res, principal ?? keyOfError(error));
+      if (principal === undefined) throw error;
       context.principal = principal;
     }
     next();
   };
 }
 
-/** Returns the value, or undefined and the error. */
-async function settle<Value>(running: Promise<Value>): Promise<[Value | undefined, unknown]> {
+/** Returns the value of a promise, or undefined and its error. */
+async function valueOrError<Value>(promise: Promise<Value>): Promise<[Value | undefined, unknown]> {
   try {
-    return [await running, undefined];
+    return [await promise, undefined];
   } catch (error) {
     return [undefined, error];
   }
 }
 
-/** Answers an authenticated request: permissions → path ids → body → (once per Idempotency-Key) handler → answer. */
+/** Serves an authenticated request: permissions → path ids → body → handler (once per `Idempotency-Key`) → response. */
 function serveRoute(route: Route, idempotency: Idempotency | undefined): RequestHandler {
   return async (req, res) => {
     const context = requestContext(res);
@@ -82,8 +85,10 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
     if (principal === undefined) throw new CatalogError('unauthenticated');
     assertPermitted(principal, route);
     const query = queryParameters(req.url);
+    const ignored = route.parameters && ignoredParameters(query, route.parameters);
+    if (ignored !== undefined) res.setHeader('X-Catalog-Ignored', ignored);
     for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
-    const params = checkedParams(req.params as ApiRequest['params']);
+    const params = checkParams(req.params as ApiRequest['params']);
     const body = await bodyOf(route, req, res, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
@@ -96,43 +101,49 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
   };
 }
 
-/** Returns the first answer to the key, whichever request it was given to. */
+/** Runs the handler once per `Idempotency-Key`, and returns the response or the stored one. */
 function answerOnce(
   idempotency: Idempotency,
   idempotency_key: string,
   route: Route,
   request: ApiRequest,
   res: Response,
-): Promise<KeptAnswer> {
-  const { query, body, principal } = request;
+): Promise<StoredAnswer> {
+  const { query, body, params, principal } = request;
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
   const parameters = Object.fromEntries(Object.entries(query).map(([name, values]) => [name, [...values]]));
   return idempotency.once({
     key: { api_key_id: principal.api_key_id, idempotency_key },
-    fingerprint: fingerprintOf(route.method, requestContext(res).path, parameters, body),
+    fingerprint: fingerprintOf(route.method, path, parameters, body),
     run: async (operation) => {
       const answer = await route.handler({ ...request, operation: { ...operation, idempotency_key } });
       return renderAnswer(answer, false);
     },
-    refusal: (failure) => renderError(failure, res),
+    renderFailure: (failure) => renderError(failure, res),
   });
 }
 
-/** A public key never writes, whatever its token says (spec, "API key types"). */
+/**
+ * Throws `insufficient_permissions`. A public key may never write, whatever its token contains
+ * (docs/interface.md#api-keys).
+ */
 function assertPermitted(principal: Principal, route: Route): void {
   const has_permission = principal.permissions.includes(route.permission);
   if (has_permission && (route.method === 'GET' || principal.key_type === 'secret')) return;
   throw new CatalogError('insufficient_permissions', {
-    message: `This needs a ${route.method === 'GET' ? '' : 'secret '}key with the permission ${route.permission}`,
+    message: `This request requires a ${route.method === 'GET' ? '' : 'secret '}key with the permission ${route.permission}`,
   });
 }
 
 function assertFieldPermitted(principal: Principal, { field_permissions = {} }: Route, name: string): void {
-  const needed = Object.hasOwn(field_permissions, name) ? field_permissions[name] : undefined;
-  if (needed === undefined || principal.permissions.includes(needed)) return;
-  throw new CatalogError('insufficient_permissions', { message: `${name} needs ${needed}` });
+  const required = Object.hasOwn(field_permissions, name) ? field_permissions[name] : undefined;
+  if (required === undefined || principal.permissions.includes(required)) return;
+  throw new CatalogError('insufficient_permissions', {
+    message: `${name} requires the permission ${required}`,
+  });
 }
 
-function checkedParams(params: ApiRequest['params']): ApiRequest['params'] {
+function checkParams(params: ApiRequest['params']): ApiRequest['params'] {
   if (params.id === undefined) return params;
   const id = parseId(params.id);
   if (id === undefined)
@@ -140,7 +151,7 @@ function checkedParams(params: ApiRequest['params']): ApiRequest['params'] {
   return { ...params, id };
 }
 
-/** A GET has no body in this interface: one that is sent all the same is not read. */
+/** Reads the body of a write. Ignores the body of a GET, because reads have none. */
 async function bodyOf(
   route: Route,
   req: Request,
@@ -149,15 +160,15 @@ async function bodyOf(
 ): Promise<ApiRequest['body']> {
   if (route.method === 'GET') return {};
   if (!route.upload) return readBody(req, res);
-  const admit = (field: string): void => assertFieldPermitted(principal, route, field);
-  return receiveUpload(req, route.upload, principal, admit);
+  const assertField = (field: string): void => assertFieldPermitted(principal, route, field);
+  return receiveUpload(req, route.upload, principal, assertField);
 }
 
 // --- /auth ---
 
 const AUTH_ALLOW = 'POST, OPTIONS';
 
-/** Registers everything below `/auth`: find the key → rate limit → body → answer. */
+/** Registers the stages of `/auth`: authentication → rate limit → body → response. */
 export function addAuth(app: Express, endpoints: AuthEndpoints, limits: Limits): void {
   for (const [path, endpoint] of Object.entries(endpoints))
     app
@@ -166,7 +177,7 @@ export function addAuth(app: Express, endpoints: AuthEndpoints, limits: Limits):
         requestContext(res).route = path;
         next();
       })
-      .post((req, res) => exchange(req, res, endpoint, limits))
+      .post((req, res) => serveExchange(req, res, endpoint, limits))
       .all(async (req, res) => {
         await admitWithoutKey(req, res, limits, endpoint.name);
         answerMethod(req, res, AUTH_ALLOW);
@@ -178,12 +189,17 @@ export function addAuth(app: Express, endpoints: AuthEndpoints, limits: Limits):
   });
 }
 
-async function exchange(req: Request, res: Response, endpoint: AuthEndpoint, limits: Limits): Promise<void> {
-  // A valid key or token pays with its key's bucket. A 429 takes precedence over other refusals.
-  const [opened, refusal] = await settle(endpoint.open((name) => req.get(name)));
-  await limits.admitAuth(req, res, endpoint.name, opened ?? payerOf(refusal));
-  if (opened === undefined) throw refusal;
-  await sendAnswer(req, res, { data: opened.respond(await readBody(req, res)) });
+async function serveExchange(
+  req: Request,
+  res: Response,
+  endpoint: AuthEndpoint,
+  limits: Limits,
+): Promise<void> {
+  // Authentication comes first, because the rate limit depends on the key. But 429 has priority over other errors.
+  const [exchange, error] = await valueOrError(endpoint.authenticate((name) => req.get(name)));
+  await limits.admitAuth(req, res, endpoint.name, exchange ?? keyOfError(error));
+  if (exchange === undefined) throw error;
+  await sendAnswer(req, res, { data: exchange.respond(await readBody(req, res)) });
 }
 
 function admitWithoutKey(req: Request, res: Response, limits: Limits, endpoint: string): Promise<void> {
@@ -193,6 +209,7 @@ function admitWithoutKey(req: Request, res: Response, limits: Limits, endpoint: 
 
 // --- Public paths and methods ---
 
+/** Registers a GET that needs no token and has no rate limit. */
 export function addPublicRoute(app: Express, { path, serve }: PublicRoute): void {
   app
     .route(path)
@@ -200,17 +217,17 @@ export function addPublicRoute(app: Express, { path, serve }: PublicRoute): void
       requestContext(res).route = path;
       await serve(req, res);
     })
-    .all(answerOtherMethods(path, ['GET']));
+    .all(respondToOtherMethods(path, ['GET']));
 }
 
-/** Answers OPTIONS, and methods that this process does not serve. `methods` are those of the whole interface. */
-function answerOtherMethods(path: string, methods: readonly Method[]): RequestHandler {
+/** Responds to OPTIONS and to methods that this process does not serve. `methods` are those of the whole interface. */
+function respondToOtherMethods(path: string, methods: readonly Method[]): RequestHandler {
   const allow = allowOf(methods);
   return (req, res) => {
     requestContext(res).route = path;
     const method = req.method === 'HEAD' ? 'GET' : req.method;
-    // The other service answers this one. Behind a gateway such a request never arrives here.
-    if (methods.some((known) => known === method)) throw new CatalogError('path_not_found');
+    // Another process serves this method. The gateway should have sent the request to that process.
+    if (methods.some((allowed) => allowed === method)) throw new CatalogError('path_not_found');
     answerMethod(req, res, allow);
   };
 }
@@ -221,7 +238,7 @@ function answerMethod(req: Request, res: Response, allow: string): void {
   res.status(204).end();
 }
 
-/** The value of `Allow`: HEAD goes with GET, OPTIONS with everything (decisions §9). */
+/** Returns the value of `Allow`. HEAD is allowed if GET is, and OPTIONS always (docs/interface.md#cors-and-head). */
 function allowOf(methods: readonly Method[]): string {
   const all = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return [...all, 'OPTIONS'].join(', ');

@@ -13,16 +13,19 @@ import { type Config, ConfigError } from '../kernel/config';
 
 export type TokenAlgorithm = 'HS256' | 'RS256' | 'EdDSA';
 
-/** A key is only ever used with its own algorithm. */
+/** A key for tokens. It is used only with its own algorithm. */
 export interface TokenKey {
   readonly kid: string;
   readonly alg: TokenAlgorithm;
   readonly verifying: KeyObject;
-  /** Missing if only the public half is given: such a key verifies what was signed elsewhere or before. */
+  /** Undefined if only the public key is configured. The key then only verifies tokens that another process signed. */
   readonly signing?: KeyObject;
 }
 
-/** The first key signs, all verify. A new key is put first; the one before stays until its last token has expired. */
+/**
+ * The first key signs, and all keys verify. To rotate keys, insert the new one first and keep the old one until its
+ * last token has expired.
+ */
 export type KeyRing = readonly [TokenKey & { readonly signing: KeyObject }, ...TokenKey[]];
 
 const RSA_BITS_MIN = 2048;
@@ -51,21 +54,24 @@ const ringSchema = z
 
 type RingEntry = z.infer<typeof ringSchema>[number];
 
-/** Parses a key ring. Throws `ConfigError`, which names the entry and its field and never quotes a value. */
+/**
+ * Parses a key ring. Throws `ConfigError`, which names the entry and its field but contains no value, which may be
+ * secret.
+ */
 export function parseRing(text: string, source: string): KeyRing {
-  const refuse = (what: string): never => {
-    throw new ConfigError(`configuration: token keys of ${source}: ${what}`);
+  const fail = (reason: string): never => {
+    throw new ConfigError(`Invalid token keys in ${source}: ${reason}.`);
   };
   const parsed = ringSchema.safeParse(parseJson(text));
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0]!;
-    return refuse(path.length === 0 ? 'not a JSON array of keys' : `${path.join('.')}: ${message}`);
+    return fail(path.length === 0 ? 'expected a JSON array of keys' : `${path.join('.')}: ${message}`);
   }
-  const keys = parsed.data.map((entry) => tokenKey(entry, refuse));
-  if (new Set(keys.map((key) => key.kid)).size < keys.length) refuse('two keys have the same kid');
+  const keys = parsed.data.map((entry) => tokenKey(entry, fail));
+  if (new Set(keys.map((key) => key.kid)).size < keys.length) fail('two keys have the same kid');
   const [first, ...others] = keys;
   if (first?.signing === undefined)
-    return refuse('the first key signs and so needs its secret or private_key');
+    return fail('the first key signs tokens, so it needs a secret or private_key');
   return [{ ...first, signing: first.signing }, ...others];
 }
 
@@ -77,42 +83,45 @@ function parseJson(text: string): unknown {
   }
 }
 
-function tokenKey(entry: RingEntry, refuse: (what: string) => never): TokenKey {
+function tokenKey(entry: RingEntry, fail: (reason: string) => never): TokenKey {
   const { kid, alg } = entry;
   if (entry.alg === 'HS256') {
     const secret = createSecretKey(entry.secret, 'utf8');
     return { kid, alg, verifying: secret, signing: secret };
   }
-  const pair = keyPair(entry, refuse);
+  const pair = keyPair(entry, fail);
   const { asymmetricKeyType, asymmetricKeyDetails } = pair.verifying;
-  if (asymmetricKeyType !== (alg === 'RS256' ? 'rsa' : 'ed25519')) refuse(`${kid}: not a key for ${alg}`);
+  if (asymmetricKeyType !== (alg === 'RS256' ? 'rsa' : 'ed25519')) fail(`${kid}: not a key for ${alg}`);
   if (alg === 'RS256' && (asymmetricKeyDetails?.modulusLength ?? 0) < RSA_BITS_MIN)
-    refuse(`${kid}: shorter than ${RSA_BITS_MIN} bits`);
+    fail(`${kid}: shorter than ${RSA_BITS_MIN} bits`);
   return { kid, alg, ...pair };
 }
 
 function keyPair(
   entry: Exclude<RingEntry, { alg: 'HS256' }>,
-  refuse: (what: string) => never,
+  fail: (reason: string) => never,
 ): Pick<TokenKey, 'verifying' | 'signing'> {
   try {
     const signing = entry.private_key === undefined ? undefined : createPrivateKey(entry.private_key);
-    const own = signing === undefined ? undefined : createPublicKey(signing);
-    const given = entry.public_key === undefined ? undefined : createPublicKey(entry.public_key);
-    const verifying = given ?? own ?? refuse(`${entry.kid}: neither private_key nor public_key`);
-    if (given && own && !given.equals(own)) refuse(`${entry.kid}: public_key and private_key are no pair`);
+    const derived = signing === undefined ? undefined : createPublicKey(signing);
+    const configured = entry.public_key === undefined ? undefined : createPublicKey(entry.public_key);
+    const verifying =
+      configured ?? derived ?? fail(`${entry.kid}: neither private_key nor public_key is set`);
+    if (configured && derived && !configured.equals(derived))
+      fail(`${entry.kid}: public_key does not belong to private_key`);
     return signing === undefined ? { verifying } : { verifying, signing };
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    return refuse(`${entry.kid}: not a PEM key`);
+    return fail(`${entry.kid}: not a PEM key`);
   }
 }
 
-const OWN_RING_FILE = 'jwt-keys.json';
+const GENERATED_RING_FILE = 'jwt-keys.json';
 
 /**
  * Loads the keys that sign and verify tokens: from JWT_KEYS_FILE, else JWT_SECRET, else a ring that is generated once
- * and stored in DATA_DIR (mode 600) for all processes on that folder. Throws `ConfigError`, never with a secret.
+ * and stored in DATA_DIR (mode 600), where other processes with the same DATA_DIR find it. Rejects with
+ * `ConfigError`, which contains no secret.
  */
 export async function loadTokenKeys(
   config: Pick<Config, 'JWT_KEYS_FILE' | 'JWT_SECRET' | 'DATA_DIR'>,
@@ -120,12 +129,15 @@ export async function loadTokenKeys(
   if (config.JWT_KEYS_FILE !== undefined)
     return parseRing(await readRing(config.JWT_KEYS_FILE), config.JWT_KEYS_FILE);
   if (config.JWT_SECRET !== undefined) {
-    // Named by its hash, so that every process with the same secret accepts the others' tokens.
-    const name = hash('sha256', config.JWT_SECRET, 'hex').slice(0, 12);
-    return parseRing(JSON.stringify([{ kid: name, alg: 'HS256', secret: config.JWT_SECRET }]), 'JWT_SECRET');
+    // The kid is a hash of the secret, so that all processes with the same secret accept each other's tokens.
+    const secret_hash = hash('sha256', config.JWT_SECRET, 'hex').slice(0, 12);
+    return parseRing(
+      JSON.stringify([{ kid: secret_hash, alg: 'HS256', secret: config.JWT_SECRET }]),
+      'JWT_SECRET',
+    );
   }
-  const path = join(config.DATA_DIR, OWN_RING_FILE);
-  return parseRing(await ownRing(config.DATA_DIR, path), path);
+  const path = join(config.DATA_DIR, GENERATED_RING_FILE);
+  return parseRing(await readOrGenerateRing(config.DATA_DIR, path), path);
 }
 
 async function readRing(path: string): Promise<string> {
@@ -133,24 +145,28 @@ async function readRing(path: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'error';
-    throw new ConfigError(`configuration: JWT_KEYS_FILE: ${path} cannot be read (${code})`);
+    throw new ConfigError(`Invalid JWT_KEYS_FILE: ${path} cannot be read (${code}).`);
   }
 }
 
-async function ownRing(directory: string, path: string): Promise<string> {
-  const kept = await readIfThere(path);
-  if (kept !== undefined) return kept;
+async function readOrGenerateRing(directory: string, path: string): Promise<string> {
+  const stored = await readIfExists(path);
+  if (stored !== undefined) return stored;
   await mkdir(directory, { recursive: true });
-  const made = {
+  const key = {
     kid: randomBytes(6).toString('hex'),
     alg: 'HS256',
     secret: randomBytes(48).toString('base64url'),
   };
-  await createOnce(path, `${JSON.stringify([made], null, 2)}\n`);
+  await createOnce(path, `${JSON.stringify([key], null, 2)}\n`);
+  // Another process may have created the file first.
   return readFile(path, 'utf8');
 }
 
-/** Writes the file under another name, then links it: other processes see all of it or none, and only one link wins. */
+/**
+ * Creates the file unless it exists. Writes a temporary file and links it, so that other processes never see a
+ * partial file and only one of them creates it.
+ */
 async function createOnce(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}`;
   const file = await open(temporary, 'wx', 0o600);
@@ -166,7 +182,7 @@ async function createOnce(path: string, text: string): Promise<void> {
   }
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

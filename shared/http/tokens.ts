@@ -10,12 +10,15 @@ import type { System } from '../kernel/system';
 import { isUuid } from '../kernel/uuid';
 import type { KeyRing, TokenKey } from './token-keys';
 
-/** Tokens whose signature was checked and that need no second check. About 1 KB each. */
+/** Maximum number of cached tokens whose signature was verified. Each takes about 1 KB. */
 const VERIFIED_MAX = 10_000;
 
 const id = <Id extends AnyId>() => z.custom<Id>((value) => typeof value === 'string' && isUuid(value));
 
-/** A token's payload (spec, "Token claims"; decisions §7). Checked after the signature: old code may have signed it. */
+/**
+ * Payload of a token (docs/interface.md#tokens). Checked although it is signed, because an older version may have
+ * signed it.
+ */
 const tokenClaimsSchema = z.object({
   iss: z.string(),
   jti: z.string(),
@@ -28,21 +31,29 @@ const tokenClaimsSchema = z.object({
   /** Unix seconds. */
   iat: z.int(),
   exp: z.int(),
+  /**
+   * Claims that limit a token to a recipient or to a later time. This service issues neither, so a token with one was
+   * made for something else (RFC 7519 §4.1.3).
+   */
+  aud: z.undefined().optional(),
+  nbf: z.undefined().optional(),
 });
 
 export type TokenClaims = z.infer<typeof tokenClaimsSchema>;
 
-/** What a token grants. The rest of its claims are made when it is signed. */
-export type TokenGrant = Omit<TokenClaims, 'iss' | 'jti' | 'iat' | 'exp'>;
+/** The claims that the caller of `sign` chooses. `sign` adds the rest. */
+export type TokenGrant = Omit<TokenClaims, 'iss' | 'jti' | 'iat' | 'exp' | 'aud' | 'nbf'>;
 
 export interface TokenCodecOptions {
   readonly ring: KeyRing;
-  /** `JWT_ISSUER`: a token of another issuer is not ours, whoever signed it. */
+  /** `JWT_ISSUER`. A token of another issuer is rejected, even if its signature is valid. */
   readonly issuer: string;
   readonly system: System;
 }
 
-/** Signs and verifies bearer tokens (decisions §7). Does not check whether the token's key is still valid. */
+/**
+ * Signs and verifies bearer tokens (docs/interface.md#tokens). Does not check whether the token's key is still valid.
+ */
 export class TokenCodec {
   private readonly options: TokenCodecOptions;
   private readonly keys: ReadonlyMap<string, TokenKey>;
@@ -64,20 +75,23 @@ export class TokenCodec {
     return jwt.sign(claims, key.signing, { algorithm: key.alg, keyid: key.kid });
   }
 
-  /** Throws `token_expired` for a token that was good once, `token_invalid` for everything else that is not. */
+  /** Returns the claims of a valid token. Throws `token_expired`, or `token_invalid` for any other invalid token. */
   verify(token: string): TokenClaims {
-    const name = hash('sha256', token, 'base64url');
-    const known = this.verified.get(name);
-    const claims = known ?? this.check(token);
+    const token_hash = hash('sha256', token, 'base64url');
+    const cached = this.verified.get(token_hash);
+    const claims = cached ?? this.check(token);
     if (claims.exp * 1000 <= this.options.system.now()) {
-      this.verified.delete(name);
+      this.verified.delete(token_hash);
       throw new CatalogError('token_expired');
     }
-    if (known === undefined) this.verified.set(name, claims);
+    if (cached === undefined) this.verified.set(token_hash, claims);
     return claims;
   }
 
-  /** Checks signature, issuer and shape. The caller checks `exp`, so that both ways of signing meet the same check. */
+  /**
+   * Checks signature, issuer and shape. The caller checks `exp`, so that all algorithms and cached tokens share one
+   * check.
+   */
   private check(token: string): TokenClaims {
     const payload = this.checkSignature(token);
     const parsed = tokenClaimsSchema.safeParse(payload);
@@ -90,13 +104,22 @@ export class TokenCodec {
       const key = this.keyOf(token);
       if (key === undefined) return undefined;
       if (key.alg === 'EdDSA') return verifyEdDsa(token, key);
-      return jwt.verify(token, key.verifying, { algorithms: [key.alg], ignoreExpiration: true });
+      return jwt.verify(token, key.verifying, {
+        algorithms: [key.alg],
+        ignoreExpiration: true,
+        ignoreNotBefore: true,
+      });
     } catch (error) {
+      // Any other error is not caused by the token.
+      if (!(error instanceof jwt.JsonWebTokenError || error instanceof SyntaxError)) throw error;
       throw new CatalogError('token_invalid', { cause: error });
     }
   }
 
-  /** Returns the key of the token's `kid` if the token names that key's own algorithm: no `none`, no algorithm confusion. */
+  /**
+   * Returns the key of the token's `kid`, but only if the token names the algorithm of that key. This prevents the
+   * algorithm `none` and algorithm confusion.
+   */
   private keyOf(token: string): TokenKey | undefined {
     const parts = token.split('.');
     if (parts.length !== 3 || !parts.every(isCanonical)) return undefined;
@@ -104,15 +127,18 @@ export class TokenCodec {
       kid?: unknown;
       alg?: unknown;
       crit?: unknown;
-    };
-    // A token with an extension that must be understood is refused (RFC 7515 §4.1.11).
-    if (typeof header.kid !== 'string' || header.crit !== undefined) return undefined;
+    } | null;
+    // `crit` lists extensions that a verifier must understand. This one supports none (RFC 7515 §4.1.11).
+    if (typeof header?.kid !== 'string' || header.crit !== undefined) return undefined;
     const key = this.keys.get(header.kid);
     return key?.alg === header.alg ? key : undefined;
   }
 }
 
-/** Rejects other spellings of the same token: base64url ignores unused bits of the last character. */
+/**
+ * Whether the part is the canonical encoding of its bytes. Other encodings exist, because base64url decoders ignore unused
+ * bits of the last character. They are rejected, so that a token has only one valid text.
+ */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
@@ -123,7 +149,7 @@ function signEdDsa(payload: object, key: TokenKey & { signing: NonNullable<Token
   return `${input}.${sign(null, Buffer.from(input), key.signing).toString('base64url')}`;
 }
 
-/** Returns the payload of a validly signed token, else undefined. Does not check its claims. */
+/** Returns the payload if the signature is valid, otherwise undefined. Does not check the claims. */
 function verifyEdDsa(token: string, key: TokenKey): JsonObject | undefined {
   const end = token.lastIndexOf('.');
   const signature = Buffer.from(token.slice(end + 1), 'base64url');

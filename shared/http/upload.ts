@@ -2,33 +2,38 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { finished, type Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Request } from 'express';
+import { UNKNOWN_FIELD } from '../api/error-catalogue';
 import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError, type Fault } from '../kernel/errors';
 import { hasBody } from './body';
 import type { Principal } from './request';
 
-/** What a route that takes a file does with it. */
+/** How a route handles the file of a request. */
 export interface Upload {
-  /** The limit of the file alone. */
+  /** Maximum size of the file, without the form around it. */
   readonly bytes_max: number;
-  /** Stores the bytes as they arrive and returns what the handler gets as the body's `file`. Rejects to refuse them. */
+  /**
+   * Stores the bytes while they arrive. Returns the value of `file` in the body that the handler gets. Rejects if the file
+   * is not accepted.
+   */
   readonly keep: (principal: Principal, bytes: AsyncIterable<Uint8Array>) => Promise<JsonObject>;
 }
 
-/** What a form may add around its file: delimiters, part headers, texts. */
+/** Maximum size of everything else in a form: delimiters, part headers and text fields. */
 const FORM_BYTES_MAX = 262_144;
 
 /**
- * Reads the body of a request that uploads a file: a form with the part `file` and texts, or the bytes alone with an
- * `image/*` type. Holds one chunk of the file in memory at a time. Returns `{}` if there is no body. Throws
- * `unsupported_content_type`, `too_large`, `field_required` for an empty file, `malformed_request` if the request breaks
- * off, what `keep` throws, and what `admit` throws for the name of a form's text.
+ * Reads the body of an upload: a form with the part `file` and text fields, or the file alone with an `image/*` type.
+ * Keeps only one chunk of the file in memory. Returns `{}` if there is no body. Rejects with
+ * `unsupported_content_type`, with `too_large`, with `field_required` for an empty file, with `malformed_request` if
+ * the request is incomplete, and with errors of `upload.keep` and `assertField`. Calls `assertField` with the name of each
+ * text field that is not empty.
  */
 export async function receiveUpload(
   req: Request,
   upload: Upload,
   principal: Principal,
-  admit: (field: string) => void,
+  assertField: (field: string) => void,
 ): Promise<JsonObject> {
   if (!hasBody(req)) return {};
   const type = req.is(['multipart/form-data', 'image/*']);
@@ -37,24 +42,36 @@ export async function receiveUpload(
       message: 'The Content-Type must be multipart/form-data or image/*, without a Content-Encoding',
     });
   const form = type === 'multipart/form-data';
-  // A body that announces itself as too large is not read at all.
-  const announced = Number(req.headers['content-length'] ?? 0);
-  if (announced > upload.bytes_max + (form ? FORM_BYTES_MAX : 0)) throw tooLarge(upload);
-  const keep = (bytes: AsyncIterable<Uint8Array>) => upload.keep(principal, measured(bytes, upload));
-  if (form) return readForm(req, keep, admit);
+  // Refuse a file that is too large before reading it.
+  const content_length = Number(req.headers['content-length'] ?? 0);
+  if (content_length > upload.bytes_max + (form ? FORM_BYTES_MAX : 0)) throw tooLarge(upload);
+  const keep = (bytes: AsyncIterable<Uint8Array>) => upload.keep(principal, checkSize(bytes, upload));
+  if (form) return readForm(req, keep, assertField);
   return { file: await keep(bytesOf(req)) };
 }
 
-/** Leaves the connection open at the end: the answer must still go out on it. */
+/**
+ * Yields the bytes of the request. Does not close the connection when the reader stops, because the response needs
+ * it.
+ */
 async function* bytesOf(req: Request): AsyncGenerator<Uint8Array> {
   try {
     yield* req.iterator({ destroyOnReturn: false });
   } catch (cause) {
-    throw new CatalogError('malformed_request', { message: 'The request broke off', cause });
+    throw isDisconnection(cause) ? incomplete(cause) : cause;
   }
 }
 
-async function* measured(bytes: AsyncIterable<Uint8Array>, upload: Upload): AsyncGenerator<Uint8Array> {
+function isDisconnection(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
+
+const incomplete = (cause: unknown): CatalogError =>
+  malformed('The request is incomplete: the connection was closed', cause);
+
+/** Yields the chunks. Throws `too_large` above `bytes_max`, and `field_required` if there are no bytes. */
+async function* checkSize(bytes: AsyncIterable<Uint8Array>, upload: Upload): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of bytes) {
     size += chunk.length;
@@ -71,24 +88,24 @@ function tooLarge({ bytes_max }: Upload): CatalogError {
   return new CatalogError('too_large', { message: `The file is larger than ${bytes_max} bytes` });
 }
 
-/** The part that holds the file. Every other part is a text. */
+/** Name of the part with the file. All other parts are text fields. */
 const FILE = 'file';
-/** Larger than any field of the interface. */
+/** Larger than the longest valid field. */
 const FIELD_BYTES_MAX = 8_192;
 const FIELDS_MAX = 20;
-/** What the parser puts in place of bytes that are no text of their charset. */
+/** The parser replaces bytes that are invalid in their charset by this character. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * Reads a form into an object of its texts, with what `keep` returns for the part `file`. An empty text counts as not
- * filled in. Rejects with what `keep` and `admit` throw, with `field_invalid` for repeated parts and other files, and
- * with `malformed_request` for what is no form, breaks off, or has a text that is not in its charset. Rejects only after
+ * Returns the text fields of a form, and the result of `keep` as `file`. An empty text field counts as missing.
+ * Rejects with errors of `keep` and `assertField`, with `field_invalid` for repeated parts and other files, and with
+ * `malformed_request` for an invalid or incomplete form and for text that is not valid UTF-8. Rejects only after
  * `keep` has ended.
  */
 function readForm(
   req: Request,
   keep: (bytes: AsyncIterable<Uint8Array>) => Promise<JsonObject>,
-  admit: (field: string) => void,
+  assertField: (field: string) => void,
 ): Promise<JsonObject> {
   return new Promise((resolve, reject) => {
     const parser = openParser(req.headers);
@@ -104,23 +121,24 @@ function readForm(
       void Promise.allSettled([file]).then(() => reject(error));
     };
     parser.on('file', (name, bytes) => {
-      // Errors reach whoever reads the part. Without a listener, those of an unread part would be uncaught.
+      // Whoever reads the part receives its errors. A part that nobody reads needs this listener: an `error` event without
+      // a listener would end the process.
       bytes.on('error', () => {});
       if (failed || name !== FILE || file !== undefined) {
         bytes.resume();
-        fail(faulty(name, name === FILE ? 'one file' : 'no field of this form'));
+        fail(fieldError(name, name === FILE ? 'a single file' : UNKNOWN_FIELD));
         return;
       }
       part = bytes;
       file = keep(bytes);
       file.catch(fail);
     });
-    parser.on('field', (name, value, _name_cut, cut) => {
+    parser.on('field', (name, value, _name_truncated, truncated) => {
       try {
-        if (cut) throw faulty(name, `at most ${FIELD_BYTES_MAX} bytes`, 'field_too_long');
-        if (fields.has(name)) throw faulty(name, 'given only once');
-        if (value.includes(REPLACEMENT)) throw malformed(`The text of ${name} is no UTF-8`);
-        if (value !== '') admit(name);
+        if (truncated) throw fieldError(name, `at most ${FIELD_BYTES_MAX} bytes`, 'field_too_long');
+        if (fields.has(name)) throw fieldError(name, 'a single value');
+        if (value.includes(REPLACEMENT)) throw malformed(`The text of ${name} is not valid UTF-8`);
+        if (value !== '') assertField(name);
         fields.set(name, value);
       } catch (error) {
         fail(error);
@@ -128,26 +146,27 @@ function readForm(
     });
     for (const limit of ['partsLimit', 'fieldsLimit', 'filesLimit'])
       parser.on(limit, () => fail(malformed('The form has too many parts')));
-    parser.on('error', (error) => fail(malformed('The form cannot be read', error)));
+    parser.on('error', (error) => fail(toFormError(error)));
     parser.on('finish', () => {
       if (failed) return;
       const texts = Object.fromEntries([...fields].filter(([, value]) => value !== ''));
       if (file === undefined) resolve(texts);
-      else file.then((kept) => resolve({ ...texts, [FILE]: kept }), fail);
+      else file.then((stored) => resolve({ ...texts, [FILE]: stored }), fail);
     });
     finished(req, { writable: false }, (error) => {
-      if (error) fail(malformed('The request broke off', error));
+      if (error) fail(isDisconnection(error) ? incomplete(error) : error);
     });
     req.pipe(parser);
   });
 }
 
-/** Throws `malformed_request` where the header names no boundary. */
+/** Throws `malformed_request` if the Content-Type has no boundary. */
 function openParser(headers: IncomingHttpHeaders): BusboyInstance {
   try {
     return new Busboy({
       headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
       isPartAFile: (name, _type, filename) => name === FILE || filename !== undefined,
+      // One file and one part more than is valid, so that a second file is reported as such, not as too many parts.
       limits: {
         fieldSize: FIELD_BYTES_MAX,
         fields: FIELDS_MAX,
@@ -157,15 +176,24 @@ function openParser(headers: IncomingHttpHeaders): BusboyInstance {
       },
     });
   } catch (error) {
-    throw malformed('The form cannot be read', error);
+    throw toFormError(error);
   }
+}
+
+/**
+ * Returns `malformed_request` if the form parser threw the error. Otherwise returns `error`, which becomes an internal
+ * error. The parser throws plain `Error`s without a code; bugs of the service and failures of Node do not look like that.
+ */
+function toFormError(error: unknown): unknown {
+  const is_of_parser = error instanceof Error && error.name === 'Error' && !('code' in error);
+  return is_of_parser ? malformed('The form cannot be read', error) : error;
 }
 
 function malformed(message: string, cause?: unknown): CatalogError {
   return new CatalogError('malformed_request', { message, cause });
 }
 
-function faulty(
+function fieldError(
   field: string,
   constraint: string,
   condition: Fault['condition'] = 'field_invalid',

@@ -1,56 +1,58 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
+import { REQUIRED, UNKNOWN_FIELD } from '../api/error-catalogue';
 import { isCommaList, type Pagination, shapeOf } from '../api/requests/parameters';
 import type { JsonObject } from '../catalog/events/envelope';
 import { LRUCache } from '../kernel/cache';
-import { CatalogError, type Condition, type Fault } from '../kernel/errors';
+import { CatalogError, type Condition, FAULTS_MAX, type Fault } from '../kernel/errors';
 
 type Issue = z.core.$ZodIssue;
 
 // --- Bodies ---
 
 /**
- * Parses a body by its schema. Throws a `CatalogError` with all faults, in the schema's order. A custom check sets its
- * condition by `.refine(fn, { params: { condition: 'invalid_url' }, error: 'an http(s) URL' })`.
+ * Parses a body by its schema. Throws a `CatalogError` with all faults, in the order of the schema. A custom check
+ * sets its condition with `.refine(fn, { params: { condition: 'invalid_url' }, error: 'an http(s) URL' })`.
  */
 export function parseBody<Output>(schema: z.ZodType<Output>, body: unknown): Output {
   const parsed = schema.safeParse(body, { error: describeConstraint });
   if (parsed.success) return parsed.data;
-  throw faultsOf(parsed.error, (issue) => bodyCondition(issue, body));
+  throw toError(parsed.error, (issue) => bodyCondition(issue, body));
 }
 
 // --- Queries ---
 
-/** Every value of every query parameter, in order. A parameter that is not there has no entry. */
+/** All values of each query parameter, in order. A missing parameter has no entry. */
 export type QueryParameters = Readonly<Record<string, readonly string[]>>;
 
-/** Storefronts send the same few queries all day: each is parsed once. */
+/** Storefronts send the same few queries again and again, so parsed queries are cached. */
 const CACHED_MAX = 1_000;
 const CACHED_LENGTH_MAX = 512;
 
-const NONE: QueryParameters = Object.freeze(Object.create(null));
-const cached = new LRUCache<string, QueryParameters>({ max: CACHED_MAX });
+const NO_PARAMETERS: QueryParameters = Object.freeze(Object.create(null));
+const cached_queries = new LRUCache<string, QueryParameters>({ max: CACHED_MAX });
 
 /** Parses the query of a request's URL. Returns the same object for the same text while it is cached. */
 export function queryParameters(url: string): QueryParameters {
   const mark = url.indexOf('?');
-  if (mark === -1) return NONE;
+  if (mark === -1) return NO_PARAMETERS;
   const text = url.slice(mark + 1);
-  const known = cached.get(text);
-  if (known !== undefined) return known;
+  const cached = cached_queries.get(text);
+  if (cached !== undefined) return cached;
   const query = parseParameters(text);
-  if (text.length <= CACHED_LENGTH_MAX) cached.set(text, query);
+  if (text.length <= CACHED_LENGTH_MAX) cached_queries.set(text, query);
   return query;
 }
 
-const garbled = new WeakMap<QueryParameters, ReadonlySet<string>>();
+/** Names of the parameters with invalid UTF-8, by query. */
+const invalid_utf8 = new WeakMap<QueryParameters, ReadonlySet<string>>();
 
-/** Whether a value of the parameter has percent-encoded bytes that are not UTF-8, and so is not what was meant. */
-export function isGarbled(query: QueryParameters, name: string): boolean {
-  return garbled.get(query)?.has(name) ?? false;
+/** Whether a value of the parameter has percent-encoded bytes that are not valid UTF-8. */
+export function hasInvalidUtf8(query: QueryParameters, name: string): boolean {
+  return invalid_utf8.get(query)?.has(name) ?? false;
 }
 
-/** Returns an object without a prototype, since the names are the client's. */
+/** Parses query text. The result has no prototype, because clients choose the names. */
 function parseParameters(text: string): QueryParameters {
   const parameters: Record<string, string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
@@ -59,13 +61,13 @@ function parseParameters(text: string): QueryParameters {
   }
   for (const values of Object.values(parameters)) Object.freeze(values);
   const query = Object.freeze(parameters);
-  const names = garbledIn(text);
-  if (names.size > 0) garbled.set(query, names);
+  const names = namesWithInvalidUtf8(text);
+  if (names.size > 0) invalid_utf8.set(query, names);
   return query;
 }
 
-/** `URLSearchParams` silently puts replacement characters in place of bytes that are not UTF-8. */
-function garbledIn(text: string): ReadonlySet<string> {
+/** Returns the names of parameters with invalid UTF-8, which `URLSearchParams` silently replaces. */
+function namesWithInvalidUtf8(text: string): ReadonlySet<string> {
   const names = new Set<string>();
   if (!/%[89a-f]/i.test(text)) return names;
   for (const pair of text.split('&'))
@@ -73,7 +75,7 @@ function garbledIn(text: string): ReadonlySet<string> {
   return names;
 }
 
-/** A URL is ASCII: everything else in it is percent-encoded (RFC 3986 §2.1). */
+/** Percent-decodes a text. A URL is ASCII, so every other character in it is a byte (RFC 3986 §2.1). */
 function bytesOf(pair: string): Buffer {
   const decoded = pair.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
@@ -81,34 +83,55 @@ function bytesOf(pair: string): Buffer {
   return Buffer.from(decoded, 'latin1');
 }
 
-/** Results by schema, for as long as the parameters themselves are cached. */
+/** Limits of `X-Catalog-Ignored`, because clients choose the number of names and their length. */
+const IGNORED_NAMES_MAX = 20;
+const IGNORED_NAME_LENGTH_MAX = 50;
+
+/**
+ * Returns the value of `X-Catalog-Ignored`: the names of the parameters that are not in `known`, percent-encoded.
+ * Undefined if there are none (docs/interface.md#query-parameters).
+ */
+export function ignoredParameters(query: QueryParameters, known: ReadonlySet<string>): string | undefined {
+  const names = Object.keys(query).filter((name) => !known.has(name));
+  if (names.length === 0) return undefined;
+  const listed = names
+    .slice(0, IGNORED_NAMES_MAX)
+    .map((name) =>
+      encodeURIComponent(
+        [...name.slice(0, 2 * IGNORED_NAME_LENGTH_MAX)].slice(0, IGNORED_NAME_LENGTH_MAX).join(''),
+      ),
+    );
+  return [...listed, ...(names.length > IGNORED_NAMES_MAX ? ['...'] : [])].join(', ');
+}
+
+/** Parsed queries by schema. An entry lives as long as its `QueryParameters`. */
 const parsedQueries = new WeakMap<z.ZodType, WeakMap<QueryParameters, unknown>>();
 
 /**
- * Parses a query by its schema, which gets the values as strings. Ignores parameters that the schema does not name.
- * Every fault is `invalid_query` unless a check says otherwise, also a repeated parameter that is no list and one whose
- * bytes are not UTF-8. Parses the same parameters once: they are frozen, and schemas are pure. The result is frozen.
+ * Parses a query by its schema, which gets the values as strings. Ignores parameters that the schema does not have.
+ * Throws `invalid_query` unless a check sets another condition, also for a repeated parameter that is not a list and
+ * for invalid UTF-8. Caches the result, which is frozen: the same parameters always give the same result.
  */
 export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
-  const parsed = parsedQueries.get(schema) ?? new WeakMap<QueryParameters, unknown>();
-  parsedQueries.set(schema, parsed);
-  const known = parsed.get(query) as Output | undefined;
-  if (known !== undefined) return known;
-  const output = parseAnew(schema, query);
-  if (Object.isFrozen(query)) parsed.set(query, Object.freeze(output));
+  const outputs = parsedQueries.get(schema) ?? new WeakMap<QueryParameters, unknown>();
+  parsedQueries.set(schema, outputs);
+  const cached = outputs.get(query) as Output | undefined;
+  if (cached !== undefined) return cached;
+  const output = parseUncached(schema, query);
+  if (Object.isFrozen(query)) outputs.set(query, Object.freeze(output));
   return output;
 }
 
-function parseAnew<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
+function parseUncached<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
   const input: Record<string, string> = {};
   for (const [name, parameter] of Object.entries(shapeOf(schema))) {
     const values = query[name];
     if (values === undefined) continue;
     if (values.length > 1 && !isCommaList(parameter))
       throw CatalogError.ofFaults([
-        { condition: 'invalid_query', field: name, constraint: 'given only once' },
+        { condition: 'invalid_query', field: name, constraint: 'a single value' },
       ]);
-    if (isGarbled(query, name))
+    if (hasInvalidUtf8(query, name))
       throw CatalogError.ofFaults([
         { condition: 'invalid_query', field: name, constraint: 'percent-encoded UTF-8' },
       ]);
@@ -116,10 +139,10 @@ function parseAnew<Output>(schema: z.ZodType<Output>, query: QueryParameters): O
   }
   const parsed = schema.safeParse(input, { error: describeConstraint });
   if (parsed.success) return parsed.data;
-  throw faultsOf(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
+  throw toError(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
 }
 
-/** Returns `meta` of the paginated envelope. An empty list has no pages. */
+/** Returns `meta` of the paginated envelope. An empty list has 0 pages. */
 export function pageMeta(options: Pagination & { total: number }): JsonObject {
   const { page, limit, total } = options;
   const pagination = { page, total_pages: Math.ceil(total / limit), total_items: total, limit };
@@ -128,29 +151,35 @@ export function pageMeta(options: Pagination & { total: number }): JsonObject {
 
 // --- Faults ---
 
-/** Returns all faults (decisions §4). The limit on a body's size bounds how many there are. */
-function faultsOf(error: z.ZodError, condition: (issue: Issue) => Condition): CatalogError {
-  const faults = error.issues.flatMap((issue): Fault[] =>
-    fieldsOf(issue).map((field) => ({ condition: condition(issue), field, constraint: issue.message })),
-  );
+/** Returns an error with the first `FAULTS_MAX` faults (docs/interface.md#errors). */
+function toError(error: z.ZodError, condition: (issue: Issue) => Condition): CatalogError {
+  const faults = error.issues
+    .slice(0, FAULTS_MAX)
+    .flatMap((issue): Fault[] =>
+      fieldsOf(issue).map((field) => ({ condition: condition(issue), field, constraint: issue.message })),
+    );
   return CatalogError.ofFaults(faults);
 }
 
-/** Returns names such as `media_ids.3`. Each unknown field is a fault of its own. */
+/**
+ * Returns the paths of the invalid fields, such as `media_ids.3`. One issue lists all unknown fields of an object; only
+ * the first `FAULTS_MAX` are returned.
+ */
 function fieldsOf(issue: Issue): string[] {
-  const at = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...at, key].join('.'));
-  return [at.length === 0 ? 'body' : at.join('.')];
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.slice(0, FAULTS_MAX).map((key) => [...path, key].join('.'));
+  return [path.length === 0 ? 'body' : path.join('.')];
 }
 
-/** Returns the condition that a custom check sets. */
+/** Returns the condition that a custom check sets, if any. */
 function conditionOf(issue: Issue): Condition | undefined {
   return issue.code === 'custom' ? (issue.params?.condition as Condition | undefined) : undefined;
 }
 
 function bodyCondition(issue: Issue, body: unknown): Condition {
-  const said = conditionOf(issue);
-  if (said !== undefined) return said;
+  const custom = conditionOf(issue);
+  if (custom !== undefined) return custom;
   if (issue.code !== 'unrecognized_keys' && isMissing(body, issue.path)) return 'field_required';
   switch (issue.code) {
     case 'too_big':
@@ -173,7 +202,7 @@ function formatCondition(format: string): Condition {
   return format === 'email' ? 'invalid_email' : 'field_invalid';
 }
 
-/** Missing or null in what was sent (decisions §4). */
+/** Whether the field is missing or null in the body (docs/interface.md#errors). */
 function isMissing(body: unknown, path: readonly PropertyKey[]): boolean {
   let value = body;
   for (const key of path) {
@@ -211,33 +240,36 @@ const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   set: [' item', ' items'],
 };
 
-/** Says in a few words what the value should have been: the `constraint` of a fault. A check's own text has priority. */
+/**
+ * Returns the `constraint` of a fault: a short description of the expected value. The text of a custom check has
+ * priority.
+ */
 function describeConstraint(issue: RawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined || issue.input === null ? 'required' : expected(issue.expected);
+      return issue.input === undefined || issue.input === null ? REQUIRED : describeType(issue.expected);
     case 'invalid_value':
-      return issue.input === undefined ? 'required' : `one of: ${issue.values.map(String).join(', ')}`;
+      return issue.input === undefined ? REQUIRED : `one of: ${issue.values.map(String).join(', ')}`;
     case 'too_big':
-      return `${issue.inclusive === false ? 'less than' : 'at most'} ${sized(issue.maximum, issue.origin)}`;
+      return `${issue.inclusive === false ? 'less than' : 'at most'} ${describeSize(issue.maximum, issue.origin)}`;
     case 'too_small':
-      return `${issue.inclusive === false ? 'more than' : 'at least'} ${sized(issue.minimum, issue.origin)}`;
+      return `${issue.inclusive === false ? 'more than' : 'at least'} ${describeSize(issue.minimum, issue.origin)}`;
     case 'invalid_format':
       return FORMATS[issue.format] ?? 'in the right format';
     case 'not_multiple_of':
       return `a multiple of ${issue.divisor}`;
     case 'unrecognized_keys':
-      return 'not a known field';
+      return UNKNOWN_FIELD;
     default:
       return 'a valid value';
   }
 }
 
-function expected(type: string): string {
+function describeType(type: string): string {
   return EXPECTED[type] ?? `a ${type}`;
 }
 
-function sized(bound: number | bigint, origin: string): string {
+function describeSize(bound: number | bigint, origin: string): string {
   const unit = UNITS[origin];
   return unit === undefined ? `${bound}` : `${bound}${Number(bound) === 1 ? unit[0] : unit[1]}`;
 }

@@ -1,21 +1,27 @@
 import { sniffImage } from '../catalog/media/sniff';
 import type { ImageType } from '../catalog/vocabulary';
-import { loadSharp } from './sharp';
+import { isInvalidImageError, loadSharp } from './sharp';
 
 /**
- * - `not_an_image`: the bytes are none of the formats that are taken, whatever their name says.
- * - `too_many_pixels`: its header says more pixels than are taken; nothing of it was decoded.
- * - `damaged`: the header is well, and what follows is not, or breaks off.
- * - `too_slow`: it was not rendered in the time that a picture is given.
+ * Why the service rejects an image.
+ * - `not_an_image`: the bytes are not one of the accepted formats. The file name has no effect.
+ * - `too_many_pixels`: the header announces more than PIXELS_MAX pixels. Nothing was decoded.
+ * - `damaged`: the header is valid, but the data after it is invalid or truncated.
+ * - `too_slow`, `too_much_memory`: the rendering exceeded a limit.
  */
-export type RefusalReason = 'not_an_image' | 'too_many_pixels' | 'damaged' | 'too_slow';
+export type ImageRejectionReason =
+  | 'not_an_image'
+  | 'too_many_pixels'
+  | 'damaged'
+  | 'too_slow'
+  | 'too_much_memory';
 
-/** A file that no picture can be made of; the same bytes are refused again. */
-export class RefusedImage extends Error {
-  override readonly name = 'RefusedImage';
-  readonly reason: RefusalReason;
+/** Thrown for a file that cannot be rendered. The service rejects the same bytes every time, so a retry is useless. */
+export class ImageRejectedError extends Error {
+  override readonly name = 'ImageRejectedError';
+  readonly reason: ImageRejectionReason;
 
-  constructor(reason: RefusalReason, options: { cause?: unknown } = {}) {
+  constructor(reason: ImageRejectionReason, options: { cause?: unknown } = {}) {
     super(reason, options.cause === undefined ? undefined : { cause: options.cause });
     this.reason = reason;
   }
@@ -26,35 +32,38 @@ export const PIXELS_MAX = 50_000_000;
 
 export interface ImageHeader {
   readonly mime_type: ImageType;
-  /** In pixels, as the picture is shown: after the orientation that its EXIF data tell. */
+  /** In pixels, after the EXIF orientation is applied. */
   readonly width: number;
+  /** In pixels, after the EXIF orientation is applied. */
   readonly height: number;
   /** 1 for a still picture. */
   readonly frames: number;
 }
 
 /**
- * What a file says of itself before anything is decoded, so that a file that says too much costs nothing. Throws
- * `RefusedImage('not_an_image' | 'too_many_pixels')`.
+ * Reads the header of an image without decoding it, so that rejecting a decompression bomb costs little. Throws
+ * `ImageRejectedError('not_an_image' | 'too_many_pixels')`, and other errors if the service could not read it.
  */
 export async function inspectImage(bytes: Uint8Array): Promise<ImageHeader> {
   const mime_type = sniffImage(bytes);
-  if (mime_type === undefined) throw new RefusedImage('not_an_image');
+  if (mime_type === undefined) throw new ImageRejectedError('not_an_image');
   const metadata = await readHeader(bytes);
-  // Of a HEIF file the reader goes by the major brand, which may name the container alone (`mif1`).
-  const read_as = metadata.format === 'heif' ? 'image/avif' : metadata.mediaType;
-  if (read_as !== mime_type) throw new RefusedImage('not_an_image');
-  // What a HEIF file holds besides its primary picture is not shown.
+  // For HEIF, sharp derives the type from the major brand, which may name only the container (`mif1`).
+  const detected_type = metadata.format === 'heif' ? 'image/avif' : metadata.mediaType;
+  if (detected_type !== mime_type) throw new ImageRejectedError('not_an_image');
+  // Of a HEIF file, only the primary picture is rendered.
   const frames = mime_type === 'image/avif' ? 1 : (metadata.pages ?? 1);
   const { width, height } = frames > 1 ? metadata : metadata.autoOrient;
-  if (width * height * frames > PIXELS_MAX) throw new RefusedImage('too_many_pixels');
+  if (width * height * frames > PIXELS_MAX) throw new ImageRejectedError('too_many_pixels');
   return { mime_type, width, height, frames };
 }
 
 async function readHeader(bytes: Uint8Array) {
+  const open = loadSharp();
   try {
-    return await loadSharp()(bytes, { limitInputPixels: false }).metadata();
+    return await open(bytes, { limitInputPixels: false }).metadata();
   } catch (error) {
-    throw new RefusedImage('not_an_image', { cause: error });
+    if (!isInvalidImageError(error)) throw error;
+    throw new ImageRejectedError('not_an_image', { cause: error });
   }
 }

@@ -1,18 +1,19 @@
 import type { Sharp, SharpOptions } from 'sharp';
 import type { ImageType, VariantName } from '../catalog/vocabulary';
-import { gifBreaksOff } from './gif-breaks-off';
-import { type ImageHeader, inspectImage, PIXELS_MAX, RefusedImage } from './inspect';
-import { loadSharp } from './sharp';
+import { isTruncatedGif } from './gif-truncation';
+import { type ImageHeader, ImageRejectedError, inspectImage, PIXELS_MAX } from './inspect';
+import { isInvalidImageError, loadSharp } from './sharp';
 
 export interface Rendition {
   readonly bytes: Buffer;
   readonly mime_type: ImageType;
-  /** Pixels. */
+  /** In pixels. */
   readonly width: number;
+  /** In pixels. */
   readonly height: number;
 }
 
-/** Widths in pixels at most. */
+/** Largest widths in pixels. */
 const VARIANT_WIDTHS: readonly (readonly [VariantName, number])[] = [
   ['thumb', 200],
   ['small', 480],
@@ -25,28 +26,28 @@ export interface NamedRendition extends Rendition {
 }
 
 export interface RenderedImage {
-  /** The upload in its own format, without metadata, upright, its colours in sRGB; an animation stays one. */
+  /** The upload in its own format, without metadata, with its orientation applied, in sRGB. Keeps animations. */
   readonly picture: Rendition;
-  /** WebP, of the first frame, never larger than the picture; smallest first. */
+  /** WebP pictures of the first frame, smallest first. Never larger than the picture. */
   readonly variants: readonly NamedRendition[];
-  /** A data URI of some hundred bytes, to be shown until a picture is loaded. */
+  /** A data URI of a few hundred bytes that pages can show until a picture is loaded. */
   readonly placeholder: string;
 }
 
-/** Sides in pixels beyond which the format has no numbers, or its encoder stops. */
+/** Largest sides in pixels that a format or its encoder supports. */
 const WEBP_SIDE_MAX = 16_383;
 const SIDE_MAX: Partial<Record<ImageType, number>> = { 'image/webp': WEBP_SIDE_MAX, 'image/avif': 16_384 };
 const PLACEHOLDER_SIDE = 16;
-/** One step of the rendering; what takes longer was made to, or the machine is of no use for it. */
+/** Limit for one step of the rendering. Only a malicious file or an overloaded machine reaches it. */
 const STEP_TIMEOUT_S = 120;
 const WEBP = { quality: 80, effort: 2 };
 
-/** Beyond so many pixels a picture is written in a way that takes less memory, for some more bytes. */
+/** Above this number of pixels a picture is encoded with less memory, which makes the file slightly larger. */
 const LARGE_PIXELS = 12_000_000;
 
-/** How the picture itself is written: what a lossy format loses here is not to be seen. */
-const WRITERS: Readonly<Record<ImageType, (image: Sharp, large: boolean) => Sharp>> = {
-  // Better codes need the whole picture's coefficients at once.
+/** Encoders of the picture itself. The quality is high enough that losses are not visible. */
+const ENCODERS: Readonly<Record<ImageType, (image: Sharp, large: boolean) => Sharp>> = {
+  // `optimiseCoding` is off for large pictures, because it keeps the coefficients of the complete picture in memory.
   'image/jpeg': (image, large) => image.jpeg({ quality: 90, optimiseCoding: !large }),
   'image/png': (image) => image.png({ compressionLevel: 6 }),
   'image/webp': (image) => image.webp({ ...WEBP, quality: 90 }),
@@ -56,18 +57,20 @@ const WRITERS: Readonly<Record<ImageType, (image: Sharp, large: boolean) => Shar
 };
 
 /**
- * Every picture that is shown of an upload. Bounded in time, and in memory by the pixels that are taken; one at a time
- * is the caller's to see to. Throws `RefusedImage`: `damaged`, `too_slow`, and whatever `inspectImage` refuses.
+ * Renders all pictures of an upload. PIXELS_MAX bounds the memory of one call only: the caller must limit how many calls
+ * run at the same time. Throws `ImageRejectedError` with `damaged`, `too_slow` or a reason of `inspectImage`, and other errors if the
+ * service could not render it.
  */
 export async function renderImage(bytes: Uint8Array): Promise<RenderedImage> {
   const header = await inspectImage(bytes);
-  if (header.mime_type === 'image/gif' && gifBreaksOff(bytes)) throw new RefusedImage('damaged');
+  if (header.mime_type === 'image/gif' && isTruncatedGif(bytes)) throw new ImageRejectedError('damaged');
   try {
     const picture = await renderPicture(bytes, header);
     const variants = await renderVariants(bytes, header);
     return { picture, variants, placeholder: await renderPlaceholder(variants[0]!) };
   } catch (error) {
-    throw new RefusedImage(isTimeout(error) ? 'too_slow' : 'damaged', { cause: error });
+    if (!isInvalidImageError(error)) throw error;
+    throw new ImageRejectedError(isTimeout(error) ? 'too_slow' : 'damaged', { cause: error });
   }
 }
 
@@ -75,30 +78,30 @@ async function renderPicture(bytes: Uint8Array, header: ImageHeader): Promise<Re
   const { mime_type, frames } = header;
   const side_max = SIDE_MAX[mime_type];
   const animated = frames > 1;
-  // An animation has no orientation: its frames are shown as they are.
-  const upright = animated ? open(bytes, { animated }) : open(bytes).autoOrient();
-  const fitting =
-    side_max === undefined || animated ? upright : fitInto(upright, { width: side_max, height: side_max });
+  // An animation has no EXIF orientation.
+  const oriented = animated ? open(bytes, { animated }) : open(bytes).autoOrient();
+  const scaled =
+    side_max === undefined || animated ? oriented : fitInto(oriented, { width: side_max, height: side_max });
   const large = header.width * header.height > LARGE_PIXELS;
-  const { data, info } = await WRITERS[mime_type](fitting, large).toBuffer({ resolveWithObject: true });
+  const { data, info } = await ENCODERS[mime_type](scaled, large).toBuffer({ resolveWithObject: true });
   return { bytes: data, mime_type, width: info.width, height: info.pageHeight ?? info.height };
 }
 
-/** Each is made of the upload itself: what is kept in between would cost more memory than decoding again costs time. */
+/** Decodes the upload for each variant, because keeping the decoded pixels would need much more memory. */
 async function renderVariants(bytes: Uint8Array, { width }: ImageHeader): Promise<NamedRendition[]> {
   const variants: NamedRendition[] = [];
   for (const [name, width_max] of VARIANT_WIDTHS) {
     const previous = variants.at(-1);
     if (previous?.width === width) {
-      // The upload has no more to show: this variant would be the same bytes.
+      // The upload is not wider than the previous variant, so this one would have the same bytes.
       variants.push({ ...previous, name });
       continue;
     }
     const box = { width: Math.min(width_max, width), height: WEBP_SIDE_MAX };
     const image = fitInto(open(bytes).autoOrient(), box).webp(WEBP);
     const { data, info } = await image.toBuffer({ resolveWithObject: true });
-    const { width: shown_width, height } = info;
-    variants.push({ name, bytes: data, mime_type: 'image/webp', width: shown_width, height });
+    const { width: variant_width, height } = info;
+    variants.push({ name, bytes: data, mime_type: 'image/webp', width: variant_width, height });
   }
   return variants;
 }
@@ -109,13 +112,13 @@ async function renderPlaceholder(thumb: Rendition): Promise<string> {
   return `data:image/webp;base64,${tiny.toString('base64')}`;
 }
 
-/** Anything that an encoder of the format would not have written counts as damage, and is no reason to guess. */
+/** Opens an image. With `failOn: 'error'`, decoding fails if the data is invalid; otherwise the picture would have gaps. */
 function open(bytes: Uint8Array, options: SharpOptions = {}): Sharp {
   const image = loadSharp()(bytes, { limitInputPixels: PIXELS_MAX, failOn: 'error', ...options });
   return image.timeout({ seconds: STEP_TIMEOUT_S });
 }
 
-/** Into the box with its proportions, never enlarged. */
+/** Scales an image down to fit into a box. Keeps the proportions and never enlarges. */
 const fitInto = (image: Sharp, box: { readonly width: number; readonly height: number }): Sharp =>
   image.resize({ ...box, fit: 'inside', withoutEnlargement: true });
 

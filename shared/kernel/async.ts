@@ -4,71 +4,78 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 export async function pause(
   ms: number,
   signal?: AbortSignal,
-  /** False: the process may end while this waits. */
+  /** `ref: false` lets the process exit during the wait. */
   { ref = true } = {},
 ): Promise<void> {
   await sleep(ms, undefined, { ref, signal }).catch(() => undefined);
 }
 
 /**
- * Settles as `work` does. After `timeout_ms`, or when `signal` aborts, settles with what `onTimeout` returns or throws;
- * `work` goes on and its outcome is then ignored.
+ * Settles as `work` does. After `timeout_ms`, or when `signal` aborts, settles with what `onTimeout` returns or
+ * throws; `work` continues, and its outcome is ignored.
  *
  * @example await withTimeout(store.check(), 1_000, () => undefined)
  */
-export async function withTimeout<Result, Late>(
+export async function withTimeout<Result, Fallback>(
   work: Promise<Result>,
   timeout_ms: number,
-  onTimeout: () => Late,
+  onTimeout: () => Fallback,
   signal?: AbortSignal,
-): Promise<Result | Late> {
-  let stop = (): void => {};
-  const late = new Promise<void>((resolve) => {
+): Promise<Result | Fallback> {
+  let cleanUp = (): void => {};
+  const timeout = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, timeout_ms);
-    const abort = (): void => resolve();
+    const onAbort = (): void => resolve();
     if (signal?.aborted) resolve();
-    signal?.addEventListener('abort', abort);
-    stop = () => {
+    signal?.addEventListener('abort', onAbort);
+    cleanUp = () => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      signal?.removeEventListener('abort', onAbort);
     };
   });
   try {
-    return await Promise.race([work, late.then(onTimeout)]);
+    return await Promise.race([work, timeout.then(onTimeout)]);
   } finally {
-    stop();
+    cleanUp();
   }
 }
 
-/** Returns how long to wait after so many failures in a row (1 or more): `first_ms`, doubled each time up to `max_ms`. */
+/**
+ * Returns a function that takes the number of consecutive failures (1 or more) and returns the time to wait in
+ * milliseconds: `first_ms`, doubled with each failure up to `max_ms`.
+ */
 export function backoff(first_ms: number, max_ms: number): (failures: number) => number {
   return (failures) => Math.min(first_ms * 2 ** (failures - 1), max_ms);
 }
 
-/** Returns a random time from half to one and a half of `ms`, so that those who collided do not collide again. */
+/**
+ * Returns a random time between 0.5 and 1.5 times `ms`. If several processes failed because they wrote at the same time,
+ * they then retry at different times.
+ */
 export function withJitter(ms: number): number {
   return ms * (0.5 + Math.random());
 }
 
-/** Runs at most `at_once` pieces of work at a time. The others wait, and start in the order in which they came. */
+/** Runs at most `concurrency` pieces of work at the same time. The rest start in the order of the `run` calls. */
 export class Semaphore {
-  private free: number;
+  private free_slots: number;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(at_once: number) {
-    this.free = at_once;
+  constructor(concurrency: number) {
+    this.free_slots = concurrency;
   }
 
+  /** Runs `work` as soon as a slot is free. Settles as `work` does. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.free === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    else this.free--;
+    if (this.free_slots === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.free_slots--;
     try {
       return await work();
     } finally {
-      // The place is handed to the next one, or given up.
+      // Gives the slot directly to the next waiting call. If the slot became free first, a later call could take it.
       const next = this.waiting.shift();
       if (next) next();
-      else this.free++;
+      else this.free_slots++;
     }
   }
 }
@@ -79,16 +86,16 @@ interface Batch<Item, Result> {
 }
 
 /**
- * Loads together what is asked for under one key within one turn of the event loop, so that simultaneous requests cost
- * one round trip. A lone request does not wait for others.
+ * Loads the items of one key that `load` receives within one turn of the event loop as one batch, so that simultaneous
+ * requests cost one round trip. No item waits longer than that turn.
  */
 export class Batcher<Item, Result> {
   private readonly loadAll: (items: readonly Item[]) => Promise<readonly Result[]>;
   private readonly items_max: number;
-  /** Batches that still take items, by key. */
-  private readonly open = new Map<string, Batch<Item, Result>>();
+  /** Batches that still accept items, by key. */
+  private readonly open_batches = new Map<string, Batch<Item, Result>>();
 
-  /** `loadAll` returns a result per item, in order. Where it rejects, so does every `load` of the batch. */
+  /** `loadAll` returns one result per item, in the same order. If it rejects, every `load` of the batch rejects. */
   constructor(
     loadAll: (items: readonly Item[]) => Promise<readonly Result[]>,
     items_max = Number.POSITIVE_INFINITY,
@@ -97,22 +104,23 @@ export class Batcher<Item, Result> {
     this.items_max = items_max;
   }
 
+  /** Returns the result of `item`. Loads it with the other items of the same key. */
   async load(key: string, item: Item): Promise<Result> {
-    const batch = this.open.get(key) ?? this.begin(key);
+    const batch = this.open_batches.get(key) ?? this.openBatch(key);
     const index = batch.items.push(item) - 1;
-    if (batch.items.length === this.items_max) this.open.delete(key);
+    if (batch.items.length === this.items_max) this.open_batches.delete(key);
     return (await batch.results)[index]!;
   }
 
-  private begin(key: string): Batch<Item, Result> {
+  private openBatch(key: string): Batch<Item, Result> {
     const items: Item[] = [];
     const results = nextTurn().then(() => {
-      // After a full batch, the key may belong to the next one.
-      if (this.open.get(key) === batch) this.open.delete(key);
+      // If this batch became full, `open_batches` may already contain the next batch of this key.
+      if (this.open_batches.get(key) === batch) this.open_batches.delete(key);
       return this.loadAll(items);
     });
     const batch: Batch<Item, Result> = { items, results };
-    this.open.set(key, batch);
+    this.open_batches.set(key, batch);
     return batch;
   }
 }

@@ -9,9 +9,9 @@ interface Entry<Value> {
 }
 
 /**
- * Caches reads for `ttl_ms`, measured from when the read started, so that a value is never older than that. Concurrent
- * reads of a key share one load. Failures and undefined are not kept. Evicts the least recently used of more than
- * `entries_max`.
+ * Caches reads for `ttl_ms`, measured from when the read started, so that a value is never older than that.
+ * Concurrent reads of a key share one load. Does not cache failures or undefined. Evicts the least recently used
+ * entries above `entries_max`.
  */
 export class TtlCache<Value> {
   private readonly options: {
@@ -20,6 +20,7 @@ export class TtlCache<Value> {
     /** Unix milliseconds. */
     readonly now: () => number;
     readonly load: (key: string) => Promise<Value | undefined>;
+    /** Called for each look-up, for metrics. `hit` is true if the value was cached. */
     readonly onLookup?: ((hit: boolean) => void) | undefined;
   };
   private readonly entries: LRUCache<string, Entry<Value>>;
@@ -29,14 +30,15 @@ export class TtlCache<Value> {
     this.entries = new LRUCache({ max: options.entries_max });
   }
 
+  /** Returns the cached value of `key`, or loads it. */
   async get(key: string): Promise<Value | undefined> {
     const now_ms = this.options.now();
-    const known = this.entries.get(key);
-    const age_ms = known === undefined ? Number.NaN : now_ms - known.read_at_ms;
-    // The age is negative where the clock was set back: the entry's real age is then unknown.
-    const hit = known !== undefined && age_ms >= 0 && age_ms < this.options.ttl_ms;
+    const cached = this.entries.get(key);
+    const age_ms = cached === undefined ? Number.NaN : now_ms - cached.read_at_ms;
+    // If the clock was set back, the age is negative and the real age of the entry is unknown. So it is loaded again.
+    const hit = cached !== undefined && age_ms >= 0 && age_ms < this.options.ttl_ms;
     this.options.onLookup?.(hit);
-    return hit ? known.loading : this.load(key, now_ms);
+    return hit ? cached.loading : this.load(key, now_ms);
   }
 
   private load(key: string, now_ms: number): Promise<Value | undefined> {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** Digits alone: `Number` would also take `0x50`, `1e3` and a space. */
-const wholeNumber = (what: string, least: number, most: number) =>
+/** Accepts digits only: `Number` would also accept `0x50`, `1e3` and a space. */
+const wholeNumber = (description: string, min: number, max: number) =>
   z
     .string()
-    .regex(/^\d{1,15}$/, what)
+    .regex(/^\d{1,15}$/, description)
     .transform(Number)
-    .refine((value) => value >= least && value <= most, what);
+    .refine((value) => value >= min && value <= max, description);
 
 const port = wholeNumber('a port number from 0 to 65535', 0, 65_535);
 const seconds = wholeNumber('a whole number of seconds from 1 to 86400', 1, 86_400);
@@ -14,7 +14,7 @@ const seconds = wholeNumber('a whole number of seconds from 1 to 86400', 1, 86_4
 const oneOf = <const Value extends string>(values: readonly [Value, ...Value[]]) =>
   z.enum(values, { error: `one of ${values.join(', ')}` });
 
-/** `100/10000/150`: per minute, per day, burst. */
+/** Requests per minute, per day, and burst, such as `100/10000/150`. */
 const apiTier = z
   .string()
   .regex(/^\d+\/\d+\/\d+$/, 'minute/day/burst, such as 100/10000/150')
@@ -24,7 +24,7 @@ const apiTier = z
   })
   .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
 
-/** `10/20`: per second, burst. */
+/** Requests per second, and burst, such as `10/20`. */
 const authTier = z
   .string()
   .regex(/^\d+\/\d+$/, 'second/burst, such as 10/20')
@@ -35,20 +35,21 @@ const authTier = z
   .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
 
 /*
- * scheme://[user[:password]@]host[:port][,host[:port]…][/path][?options]
- * Several hosts are a cluster's; `URL` refuses them, so the parts are named here. What is special in a URL must be
- * percent-encoded in a user or password: the password then ends at the first `@`, and hiding it hides all of it.
+ * The form of a server's URL: scheme://[user[:password]@]host[:port][,host[:port]…][/path][?options]
+ *
+ * A regular expression checks it, because `URL` rejects the several hosts of a cluster. Special characters in a user or
+ * password must be percent-encoded. The password then ends at the first `@`, so that `hidePassword` hides all of it.
  */
 const USER = String.raw`(?:[^\s:@/?#,]*(?::[^\s:@/?#]*)?@)?`;
 const HOST = String.raw`(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?`;
 const REST = String.raw`(?:/[^\s?#]*)?(?:\?[^\s#]*)?`;
 
-/** An address of a server. What is refused is never repeated in the message: there may be a password in it. */
+/** URL of a server. The message does not repeat an invalid value, because it may contain a password. */
 function serverUrl(schemes: readonly string[], example: string) {
   const names = schemes.map((scheme) => scheme.replace('+', '\\+')).join('|');
-  const whole = new RegExp(`^(?:${names})://${USER}${HOST}(?:,${HOST})*${REST}$`);
-  const text = `an address such as ${example} (a password's special characters as %XX)`;
-  return z.string().regex(whole, text);
+  const pattern = new RegExp(`^(?:${names})://${USER}${HOST}(?:,${HOST})*${REST}$`);
+  const description = `a URL such as ${example} (percent-encode special characters in the password)`;
+  return z.string().regex(pattern, description);
 }
 
 const EVENTSTORE_SCHEMES = ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'] as const;
@@ -66,25 +67,36 @@ const schema = z.object({
   DATA_DIR: z.string().min(1).default('./data'),
   DEMO: oneOf(['on', 'off']).default('on'),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  /** How many proxies stand in front, or their addresses: what `X-Forwarded-For` is believed from. */
+  /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */
   TRUST_PROXY: z.string().default(''),
   RATE_LIMIT_PUBLIC: apiTier.prefault('100/10000/150'),
   RATE_LIMIT_SECRET: apiTier.prefault('1000/100000/1500'),
   RATE_LIMIT_AUTH: authTier.prefault('10/20'),
   JWT_ISSUER: z.string().min(1).default('catalog-service'),
-  /** For HS256, at least 32 characters; one is made and kept in DATA_DIR where neither is given. */
+  /**
+   * Secret for HS256. If neither this nor JWT_KEYS_FILE is set, the service generates one and stores it in DATA_DIR.
+   */
   JWT_SECRET: z.string().min(32, 'at least 32 characters').optional(),
-  /** A JSON file with a ring of keys: the first signs, all verify. Wins over JWT_SECRET. */
+  /** JSON file with several keys: the first one signs, all of them verify. Has priority over JWT_SECRET. */
   JWT_KEYS_FILE: z.string().optional(),
-  /** Where a worker of its own answers `/health/*` and `/metrics`. */
+  /** Port of `/health/*` and `/metrics` of a separate worker process. */
   WORKER_PORT: port.default(9464),
-  /** How long an embedded start may take to project what is in the log already, before it listens all the same. */
+  /**
+   * Maximum time that the service, when it starts with embedded stores, waits until the projections have caught up. After
+   * this time, the service listens anyway.
+   */
   START_TIMEOUT_S: seconds.default(30),
-  /** How often views become events; a crash loses those since the last time. */
+  /** Interval at which counted views are appended as events. A crash loses the views counted since the last append. */
   VIEW_FLUSH_INTERVAL_S: seconds.default(30),
-  /** Each address chooses the server for its port; without it the embedded adapter serves (design, "The picture"). */
+  /**
+   * Event store server. Each of the three server URLs replaces the embedded adapter of one port by a server
+   * (docs/operations.md#choosing-the-stores).
+   */
   EVENTSTORE_URL: serverUrl(EVENTSTORE_SCHEMES, 'esdb://127.0.0.1:2113?tls=false').optional(),
-  /** Put before the names of the streams, so that several catalogs share a server. No realm's name: those begin with it. */
+  /**
+   * Prefix of the stream names, so that several catalogs can share a server. The name of a realm is not allowed:
+   * stream names without a namespace start with it.
+   */
   EVENTSTORE_NAMESPACE: z
     .string()
     .regex(
@@ -93,7 +105,7 @@ const schema = z.object({
     )
     .optional(),
   REDIS_URL: serverUrl(['redis', 'rediss'], 'redis://127.0.0.1:6379').optional(),
-  /** What all of ours in Redis begins with, so that several installations may share a server. */
+  /** Prefix of all Redis keys, so that several installations can share a server. */
   REDIS_PREFIX: z
     .string()
     .regex(/^[\w.:{}-]{1,64}$/, '1 to 64 letters, digits and _ . : - { }')
@@ -104,21 +116,23 @@ const schema = z.object({
 
 export type Config = z.infer<typeof schema>;
 
-/** Names one setting that is wrong and what it should be; its text goes to the operator as it is. */
+/** A setting is invalid. The process prints the message unchanged, so it names the setting and the expected value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** The environment, parsed once. An empty variable counts as not given. Throws `ConfigError`. */
+/** Parses the environment. An empty variable counts as unset. Throws `ConfigError`. */
 export function parseConfig(environment: Record<string, string | undefined>): Config {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = schema.safeParse(given);
+  const settings = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = schema.safeParse(settings);
   if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new ConfigError(`configuration: ${lines.join('; ')}`);
+  const errors = parsed.error.issues.map(
+    ({ path, message }) => `Invalid ${path.join('.')}: expected ${message}.`,
+  );
+  throw new ConfigError(errors.join(' '));
 }
 
-/** The configuration without its secrets, for `catalog config`. */
+/** Returns the configuration without its secrets, for `catalog config`. */
 export function describeConfig(config: Config): Record<string, unknown> {
   return {
     ...config,
@@ -132,7 +146,7 @@ export function describeConfig(config: Config): Record<string, unknown> {
 const PASSWORD = /(:\/\/[^:@/?#]*):[^@/?#]*@/;
 const SECRET_OPTION = /([?&][^=&]*(?:password|token|secret|properties)[^=&]*=)[^&]*/gi;
 
-/** For people to read; the options that carry passwords are hidden as well. */
+/** Replaces the password of a URL, and the values of URL options that are secret. */
 function hidePassword<Url extends string | undefined>(url: Url): Url | string {
   if (url === undefined) return url;
   return url.replace(PASSWORD, '$1:(hidden)@').replace(SECRET_OPTION, '$1(hidden)');

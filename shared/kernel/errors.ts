@@ -1,6 +1,6 @@
 /**
- * Every failure a caller can be told of, by condition. What each is on the wire (HTTP status, code, text)
- * stands in `shared/api/error-catalogue.ts`, one row per condition.
+ * Every failure that a caller can receive. `shared/api/error-catalogue.ts` maps each condition to its HTTP status,
+ * error code and message.
  */
 export type Condition =
   | 'unauthenticated'
@@ -39,18 +39,32 @@ export type Condition =
   | 'database_timeout'
   | 'internal';
 
-/** One fault of the input: which field, and what it should have been. */
+/** One invalid field of a request. */
 export interface Fault {
   readonly condition: Condition;
+  /** Path such as `media_ids.3`. */
   readonly field: string;
+  /** The rule that the value breaks, such as `at most 255 characters`. */
   readonly constraint: string;
 }
 
-/** Thrown for every failure that is the caller's to know; anything else becomes `internal`. */
+/**
+ * Maximum number of faults in a validation error, and of characters in the name of a field. A client chooses both, so
+ * without a limit, a small body could cause an error of any size.
+ */
+export const FAULTS_MAX = 50;
+const FIELD_LENGTH_MAX = 200;
+
+function shortened(fault: Fault): Fault {
+  if (fault.field.length <= FIELD_LENGTH_MAX) return fault;
+  return { ...fault, field: `${fault.field.slice(0, FIELD_LENGTH_MAX)}…` };
+}
+
+/** A failure that the caller may see. Every other error becomes `internal`, which hides its message. */
 export class CatalogError extends Error {
-  override readonly name = 'CatalogError';
+  override readonly name: string = 'CatalogError';
   readonly condition: Condition;
-  /** Validation: all faults, the first decides the condition. */
+  /** For validation errors: all invalid fields. The first one decides the condition. */
   readonly faults: readonly Fault[];
   readonly retry_after_s: number | undefined;
 
@@ -64,19 +78,43 @@ export class CatalogError extends Error {
     this.retry_after_s = options.retry_after_s;
   }
 
-  /** At least one fault; the first gives the condition. */
+  /**
+   * Makes a validation error. Expects at least one fault; the first one decides the condition. Keeps `FAULTS_MAX` of
+   * them, and shortens their texts.
+   */
   static ofFaults(faults: readonly Fault[]): CatalogError {
-    return new CatalogError(faults[0]?.condition ?? 'field_invalid', { faults });
+    const reported = faults.slice(0, FAULTS_MAX).map(shortened);
+    return new CatalogError(reported[0]?.condition ?? 'field_invalid', { faults: reported });
   }
 }
 
-/** A store is away or silent: nothing is wrong with what was asked of it, and later it may be done. */
+/**
+ * A file of an embedded store is damaged or missing. HTTP clients get the answer of `unavailable`. Unlike an outage, it
+ * does not end by itself: repeat nothing, and report the message, which names the file and the remedy, to the operator.
+ */
+export class DamagedFileError extends CatalogError {
+  override readonly name = 'DamagedFileError';
+  readonly file: string;
+
+  constructor(file: string, options: { problem: string; remedy: string; cause?: unknown }) {
+    super('unavailable', { message: `${file} ${options.problem}. ${options.remedy}`, cause: options.cause });
+    this.file = file;
+  }
+}
+
+/**
+ * Returns whether a store is unavailable or too slow. The operation itself is valid and may succeed later. A damaged
+ * file is no outage.
+ */
 export function isOutage(error: unknown): error is CatalogError {
-  if (!(error instanceof CatalogError)) return false;
+  if (!(error instanceof CatalogError) || error instanceof DamagedFileError) return false;
   return error.condition === 'unavailable' || error.condition === 'database_timeout';
 }
 
-/** The end of every switch over a tagged union: a new tag fails to compile here. */
+/**
+ * Ends a switch over a tagged union, so that a switch that misses a new tag does not compile. Throws if it is
+ * reached.
+ */
 export function assertNever(value: never, what: string): never {
   throw new Error(`unexpected ${what}: ${JSON.stringify(value)}`);
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isUuid } from './uuid';
 
-/** Ids are UUIDv7 strings in lower case (decisions §1); each kind is a type of its own. */
+/** Ids are UUIDv7 strings in lower case (docs/interface.md#ids-and-timestamps); each kind is a type of its own. */
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -23,22 +23,22 @@ export type AnyId =
   | ReviewId
   | PaymentMethodId;
 
-/** Random bytes in, so that a seed replays a run. */
+/** Returns `size` random bytes. Passed as an argument, so that tests can replay a run from a seed. */
 export type RandomBytes = (size: number) => Uint8Array;
 
-/** The id in lower case, or undefined where the text is no UUID (→ `invalid_uuid`). */
+/** Returns the id in lower case, or undefined if the text is not a UUID. */
 export function parseId<Id extends AnyId>(text: string): Id | undefined {
   return isUuid(text) ? (text.toLowerCase() as Id) : undefined;
 }
 
-/** A UUIDv7 (RFC 9562 §5.7): 48 bits of Unix milliseconds, then random bits. */
+/** Returns a new UUIDv7 (RFC 9562 §5.7): 48 bits of Unix milliseconds, then random bits. */
 export function generateId<Id extends AnyId>(now_ms: number, random: RandomBytes): Id {
   return uuidFrom(now_ms, random(10)) as Id;
 }
 
 /**
- * The same names give the same id, so that an import run twice writes no doubles.
- * UUIDv7 in form: `ms` should be a stable time, such as the store's creation.
+ * Returns the same UUIDv7 for the same arguments, so that a second run of an import creates nothing new. `ms` should be a
+ * time that never changes, such as the creation time of the store.
  */
 export function deriveId<Id extends AnyId>(ms: number, ...names: string[]): Id {
   return uuidFrom(ms, hash('sha256', names.join('\u0000'), 'buffer')) as Id;

@@ -4,81 +4,84 @@ export type { Logger } from 'pino';
 
 const HIDDEN = '[hidden]';
 
-/** Fields whose value is never written, whatever it is. `api_key_id` and `key_type` are no secrets. */
+/** Names of fields whose values are always hidden. `api_key_id` and `key_type` are not secret and do not match. */
 const SECRET_NAME =
   /authorization|cookie|password|secret|token|key_hash|(^|[-_.])(api|public|private)[-_]?key$|^key$/i;
 
-/** API keys, JWTs and bearer credentials, wherever in a line they stand: in messages, paths, stacks of errors. */
+/** API keys, JWTs and bearer credentials anywhere in a line, such as in messages, paths and stack traces. */
 const SECRET_VALUE =
   /\b[ps]k_(?:live|test)_[\w-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer\s)[\w.~+/-]{16,}=*/gi;
 
-/** Of a line that is JSON: whether one of its fields may be called so. What is not certain is looked at closely. */
+/** Matches every JSON line that may have a field with a secret name. Only a line that matches is parsed. */
 const MAYBE_SECRET_NAME =
   /(?:authorization|cookie|password|secret|token|key_hash)(?:[^"\\]|\\.)*":|(?:"|[-_.])(?:api|public|private)[-_]?key":|"key":/i;
 
-/** Lines are written together where they come thick: one system call for each would cost more than the line. */
-const BLOCK_BYTES = 8_192;
-/** How long a line may wait for others. */
-const DELAY_MS = 100;
+/** Lines are buffered up to this size, because a system call per line costs more than the line. */
+const BUFFER_BYTES = 8_192;
+/** Maximum time that a line is buffered. */
+const FLUSH_DELAY_MS = 100;
 
 export interface LogOptions {
   readonly level: pino.LevelWithSilent;
-  /** The file descriptor 1 (the default) or 2, or a stream of the caller's. */
+  /** File descriptor 1 (default) or 2, or a stream. */
   readonly destination?: 1 | 2 | DestinationStream;
 }
 
 /**
- * Structured logs: one JSON object per line. No key, token or secret reaches a line: it is gone over when it is
- * finished, with the bindings of child loggers and what serializers made of errors; fields are hidden by their names
- * at any depth, and whatever looks like a key or a token is cut out of the texts.
+ * Creates a logger that writes one JSON object per line. Hides secrets in the finished line, which includes the
+ * bindings of child loggers and serialized errors: values of fields with a secret name at any depth, and every text
+ * that looks like an API key or a token.
  */
 export function createLogger({ level, destination = 1 }: LogOptions): Logger {
-  const sink = typeof destination === 'number' ? inBlocks(destination) : destination;
+  const sink = typeof destination === 'number' ? bufferedSink(destination) : destination;
   const formatters = { level: (label: string) => ({ level: label }) };
   const stream = {
-    [LEVEL_WANTED]: true,
+    [PINO_METADATA]: true,
     lastLevel: 0,
     write: (line: string) => {
-      sink.write(hideSecrets(hideByName(line)));
+      sink.write(hideSecretValues(hideSecretFields(line)));
       if (stream.lastLevel >= pino.levels.values.warn!) (sink as Partial<Flushing>).flushSync?.();
     },
   };
   return pino({ level, formatters, timestamp: pino.stdTimeFunctions.isoTime }, stream);
 }
 
-/** Asks pino to say each line's level as `lastLevel`. */
-const LEVEL_WANTED = Symbol.for('pino.metadata');
+/** Makes pino set `lastLevel` before each write (https://getpino.io/#/docs/api?id=metadata). */
+const PINO_METADATA = Symbol.for('pino.metadata');
 
 interface Flushing {
   flushSync(): void;
 }
 
-/** Nothing is left behind at the end of the process, nor what came before a warning or an error; a kill may lose `DELAY_MS`. */
-function inBlocks(fd: 1 | 2): DestinationStream & Flushing {
-  const sink = pino.destination({ dest: fd, sync: true, minLength: BLOCK_BYTES });
+/**
+ * Buffers lines for at most `FLUSH_DELAY_MS`. Flushes when the process exits; the logger flushes after each warning
+ * or error. If the process is killed, the lines of the last `FLUSH_DELAY_MS` may be lost.
+ */
+function bufferedSink(fd: 1 | 2): DestinationStream & Flushing {
+  const sink = pino.destination({ dest: fd, sync: true, minLength: BUFFER_BYTES });
   let timer: NodeJS.Timeout | undefined;
-  let used = false;
+  let is_exit_handled = false;
   const flushSync = (): void => {
     clearTimeout(timer);
     timer = undefined;
     sink.flushSync();
   };
   const write = (line: string): void => {
-    if (!used) process.on('exit', flushSync);
-    used = true;
+    if (!is_exit_handled) process.on('exit', flushSync);
+    is_exit_handled = true;
     sink.write(line);
-    timer ??= setTimeout(flushSync, DELAY_MS).unref();
+    timer ??= setTimeout(flushSync, FLUSH_DELAY_MS).unref();
   };
   return { write, flushSync };
 }
 
-/** The text without API keys, JWTs and bearer credentials. */
-function hideSecrets(text: string): string {
+/** Replaces API keys, JWTs and bearer credentials in a text. */
+function hideSecretValues(text: string): string {
   return text.replace(SECRET_VALUE, HIDDEN);
 }
 
-/** With its line end. Most lines hold no such field, and are told by one look rather than taken apart. */
-function hideByName(line: string): string {
+/** Replaces the values of fields with a secret name. Tests the line first, because parsing every line would be slow. */
+function hideSecretFields(line: string): string {
   if (!MAYBE_SECRET_NAME.test(line)) return line;
   const hide = (name: string, value: unknown): unknown => (SECRET_NAME.test(name) ? HIDDEN : value);
   return `${JSON.stringify(JSON.parse(line, hide))}\n`;

@@ -1,5 +1,5 @@
-/** Whether two JSON-like values are equal, whatever the order of an object's fields. */
-export function sameValue(a: unknown, b: unknown): boolean {
+/** Whether two JSON-like values are equal. The order of an object's fields does not matter. */
+export function isSameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
@@ -9,14 +9,14 @@ export function sameValue(a: unknown, b: unknown): boolean {
 }
 
 function sameField(fields: ReadonlyMap<string, unknown>, name: string, value: unknown): boolean {
-  return fields.has(name) && sameValue(fields.get(name), value);
+  return fields.has(name) && isSameValue(fields.get(name), value);
 }
 
-/** A patch over what was before: fields that are not given (or undefined) stay. */
-export function patched<Before extends object>(
+/** Returns a copy of `before` with the fields of `changes`. Null is a value like others; undefined changes nothing. */
+export function withChanges<Before extends object>(
   before: Before,
   changes: { readonly [Field in keyof Before]?: Before[Field] | undefined },
 ): Before {
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-  return { ...before, ...Object.fromEntries(given) };
+  const defined = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...before, ...Object.fromEntries(defined) };
 }

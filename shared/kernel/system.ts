@@ -3,7 +3,7 @@ import type { RandomBytes } from './ids';
 
 const POOL_BYTES = 4_096;
 
-/** Time and randomness arrive as data: a test passes its own. */
+/** Sources of time and randomness. Passed as an argument, so that tests can replace them. */
 export interface System {
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -12,7 +12,10 @@ export interface System {
 
 export const realSystem: System = { now: Date.now, random: pooledRandom() };
 
-/** Random bytes, drawn from the system many at a time, for every request asks for a few. None is given twice or kept. */
+/**
+ * Draws random bytes from the operating system in blocks, because every request needs a few and a system call is
+ * slow. Returns each byte once, and erases it from the block.
+ */
 function pooledRandom(): RandomBytes {
   const pool = Buffer.alloc(POOL_BYTES);
   let used = POOL_BYTES;
@@ -22,14 +25,14 @@ function pooledRandom(): RandomBytes {
       randomFillSync(pool);
       used = 0;
     }
-    const given = new Uint8Array(pool.subarray(used, used + size));
+    const bytes = new Uint8Array(pool.subarray(used, used + size));
     pool.fill(0, used, used + size);
     used += size;
-    return given;
+    return bytes;
   };
 }
 
-/** `2026-01-31T12:00:00.000Z` (decisions §1). */
+/** `2026-01-31T12:00:00.000Z` (docs/interface.md#ids-and-timestamps). */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }

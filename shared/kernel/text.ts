@@ -1,4 +1,4 @@
-/** Letters that have no decomposition, and what a reader looks for them under. */
+/** Letters that Unicode normalization does not decompose, and the ASCII letters that replace them. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -13,18 +13,21 @@ const LETTERS: Readonly<Record<string, string>> = {
   þ: 'th',
   ŧ: 't',
 };
-/** Of these letters only the case differs. */
-const PLAIN = /^[\x20-\x7e]*$/;
-const UNDECOMPOSED = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
+/** Texts in printable ASCII need no normalization. */
+const ASCII = /^[\x20-\x7e]*$/;
+const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
 
-/** Case- and accent-insensitive form of a text, stored as a sort key and compared bytewise (decisions §5). */
+/**
+ * Returns the text without case and accents. Stored as a sort key and compared byte by byte
+ * (docs/interface.md#sorting).
+ */
 export function foldText(text: string): string {
-  if (PLAIN.test(text)) return text.toLowerCase().trim();
+  if (ASCII.test(text)) return text.toLowerCase().trim();
   return text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
-    .replace(UNDECOMPOSED, (letter) => LETTERS[letter]!)
+    .replace(LETTER, (letter) => LETTERS[letter]!)
     .normalize('NFC')
     .trim();
 }

@@ -3,7 +3,7 @@ import type { DocumentPart, ViewQuery, ViewVersion, WordSearch } from './view-st
 
 type Found<Name extends CollectionName> = StoredDocument<DocumentOf<Name>>;
 
-/** A version as reads see it: each document has the shape that its collection declares, in the parts asked for. */
+/** A view version with the document type of each collection. Read handlers use it. */
 export interface DocumentReader extends Omit<ViewVersion, 'get' | 'find' | 'search' | 'scan'> {
   get<Name extends CollectionName>(
     collection: Name,
@@ -18,5 +18,9 @@ export interface DocumentReader extends Omit<ViewVersion, 'get' | 'find' | 'sear
   ): Promise<Found<Name>[]>;
 }
 
-/** The version with typed documents. A store keeps them as they were written, so nothing is checked here. */
-export const typed = (version: ViewVersion): DocumentReader => version as unknown as DocumentReader;
+/** The active version of a view store, for readers. */
+export interface ActiveView {
+  readonly partition_count: number;
+  /** Returns the active version, at most 0.5 s old. Returns undefined if no version was ever activated. */
+  current(): Promise<DocumentReader | undefined>;
+}

@@ -1,67 +1,81 @@
-/** Whose key it is: the same text from two API keys means two operations (decisions §6). */
+/** An `Idempotency-Key` of one API key. Two API keys may use the same text (docs/interface.md#idempotency). */
 export interface OperationKey {
   readonly api_key_id: string;
   readonly idempotency_key: string;
 }
 
-/** A write that carries an `Idempotency-Key`, as what carries it out knows it. */
+/** A write that carries an `Idempotency-Key`. */
 export interface Operation {
-  /** A UUID, the same for every repetition of the request and for no other request. */
+  /** A UUID: the same for every repetition of the request, and unique to the request. */
   readonly id: string;
-  /** When its first request came in, Unix milliseconds. */
+  /** Time of the first request, Unix milliseconds. */
   readonly started_at_ms: number;
-  /** An earlier run of it gave no answer: what it had to write may be written already. */
+  /** Whether an earlier run ended without an answer. Its events may already be stored. */
   readonly resumed: boolean;
 }
 
-/** An answer as it was sent, to be sent again. */
-export interface KeptAnswer {
+/** A stored answer, to be sent again for a repeated request. */
+export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 export interface Claim {
-  /** Of the whole request: method, path, query, body. */
+  /** Hash of the request: method, path, query and body. */
   readonly fingerprint: string;
-  /** Unique to this run of the request: who holds the lock. */
+  /** Owner of the lock. Unique to this run of the request. */
   readonly holder: string;
-  /** Unix milliseconds. */
+  /** Current time, Unix milliseconds. */
   readonly now_ms: number;
-  /** When the lock ends unless it is renewed. */
+  /** Time at which the lock ends unless it is renewed, Unix milliseconds. */
   readonly locked_until_ms: number;
-  /** When what is known of the operation may be forgotten. */
+  /** Time at which the record may be deleted, Unix milliseconds. */
   readonly expires_at_ms: number;
 }
 
 export type Claimed =
-  /** The caller holds the lock. `resumed`: an earlier run began and did not end; `started_at_ms` is that one's. */
+  /** The caller has the lock. `resumed`: an earlier run started at `started_at_ms` and ended without an answer. */
   | { readonly outcome: 'claimed'; readonly started_at_ms: number; readonly resumed: boolean }
-  | { readonly outcome: 'answered'; readonly answer: KeptAnswer }
+  /** The operation has ended with this answer. */
+  | { readonly outcome: 'answered'; readonly answer: StoredAnswer }
+  /** Another run has the lock. */
   | { readonly outcome: 'locked'; readonly locked_until_ms: number }
   /** The key was used with another fingerprint. */
   | { readonly outcome: 'other_request' };
 
 /**
- * What became of the writes that carry an `Idempotency-Key`.
+ * Records of the writes that carry an `Idempotency-Key`.
  *
- * - `claim` begins an operation, or tells what became of it; exact across every process that shares the store, and
- *   durable when it returns. A lock whose time is over is given to whoever asks next. What has expired is unknown.
- * - `renew` prolongs the lock; `keep` keeps the answer until `expires_at_ms` and gives the lock back; `release` gives
- *   it back without an answer, so that the next same request resumes the operation; `forget` makes the key as good
- *   as new. All four do nothing where `holder` holds the lock no more.
- * - All throw `CatalogError('unavailable')` where the store cannot be reached and `CatalogError('database_timeout')`
- *   where it does not answer in time.
+ * `claim`
+ * - Takes the operation's lock, or returns why it cannot.
+ * - At most one holder has the lock at a time, over all processes that share the store.
+ * - The claim is durable when it resolves.
+ * - A lock that has ended (`locked_until_ms`) goes to the next caller. The outcome is then `claimed` with `resumed`.
+ * - A record that has expired (`expires_at_ms`) is treated as absent.
  *
- * A store that has lost what it held takes a repetition for a first request: then, and only then, it is written twice.
+ * `renew`, `storeAnswer`, `release`, `discard`
+ * - `renew` extends the lock to `locked_until_ms`.
+ * - `storeAnswer` stores the answer until `expires_at_ms` and releases the lock.
+ * - `release` releases the lock without an answer. The next equal request resumes the operation.
+ * - `discard` deletes the record. The key can be used as if it were new.
+ * - Each does nothing if `holder` no longer has the lock.
+ *
+ * `check`
+ * - Resolves if the store answers. Used by `/health/ready`.
+ *
+ * Errors
+ * - `CatalogError('unavailable')` if the store cannot be reached.
+ * - `CatalogError('database_timeout')` if the store does not answer in time.
+ *
+ * If the store has lost its records, it treats a repetition as a first request, and the write happens twice.
  */
 export interface IdempotencyStore {
   claim(key: OperationKey, claim: Claim): Promise<Claimed>;
   renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<void>;
-  keep(key: OperationKey, holder: string, answer: KeptAnswer, expires_at_ms: number): Promise<void>;
+  storeAnswer(key: OperationKey, holder: string, answer: StoredAnswer, expires_at_ms: number): Promise<void>;
   release(key: OperationKey, holder: string): Promise<void>;
-  forget(key: OperationKey, holder: string): Promise<void>;
-  /** Resolves where the store can be asked, for `/health/ready`. */
+  discard(key: OperationKey, holder: string): Promise<void>;
   check(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,29 +1,37 @@
 import type { Position, RecordedEvent } from '../catalog/events/envelope';
 import type { Realm } from '../catalog/realm';
 
-/** A lane's next events: all of the lane's events in (prev, last]. Empty `events` just move the checkpoint on. */
-export interface LaneJob {
+/** A batch of one partition: all of the partition's events with positions in (prev, last]. May have no events. */
+export interface PartitionJob {
   readonly realm: Realm;
-  readonly lane: number;
-  /** `last` of the lane's job before this one; beyond the lane's checkpoint it tells of a lost job. */
+  readonly partition: number;
+  /** `last` of the partition's previous job. If the partition's checkpoint is before it, a job was lost. */
   readonly prev: Position;
+  /** The checkpoint after the job. */
   readonly last: Position;
   readonly events: readonly RecordedEvent[];
 }
 
 /**
- * One realm's lanes.
+ * The job queues of one realm, one per partition.
  *
- * - `enqueue` puts a job at its lane's end; resolves when it is taken in charge. A queue may lose everything it
- *   holds: the checkpoints are the only truth and the feeder feeds again.
- * - `depth` counts a lane's waiting and running jobs: the feeder holds back on it.
- * - `work` runs `handler` for each job: at least once, in order within a lane, one at a time within a lane across
- *   all processes, lanes side by side. Where the handler throws, the same job is tried again with back-off and the
- *   lane waits. `stop` lets the running jobs finish and gives the lanes back.
+ * `enqueue`
+ * - Adds a job at the end of its partition's queue. Resolves when the queue has accepted it.
+ * - The queue may lose all jobs at any time. The checkpoints in the view store are the only record of progress, and the
+ *   dispatcher enqueues lost events again.
+ *
+ * `depth`
+ * - Returns the number of a partition's waiting and running jobs. The dispatcher uses it for backpressure.
+ *
+ * `work`
+ * - Runs `handler` at least once for each job.
+ * - Runs the jobs of a partition in order, and one at a time over all processes. Partitions run in parallel.
+ * - If `handler` throws, retries the same job with back-off. The partition waits.
+ * - `stop` waits for running jobs and releases the partitions to other processes.
  */
 export interface JobQueue {
-  enqueue(job: LaneJob): Promise<void>;
-  depth(lane: number): Promise<number>;
-  work(handler: (job: LaneJob) => Promise<void>): Promise<{ stop(): Promise<void> }>;
+  enqueue(job: PartitionJob): Promise<void>;
+  depth(partition: number): Promise<number>;
+  work(handler: (job: PartitionJob) => Promise<void>): Promise<{ stop(): Promise<void> }>;
   close(): Promise<void>;
 }

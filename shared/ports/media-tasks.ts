@@ -1,36 +1,51 @@
 import type { Environment } from '../catalog/realm';
-import type { MediaId } from '../kernel/ids';
+import type { MediaId, StoreId } from '../kernel/ids';
 
-/** An upload whose pictures are to be made. */
+/** A task for a worker: to render the pictures of an upload. */
 export interface MediaTask {
   readonly environment: Environment;
+  /** The store of the media. The queue schedules fairly over stores. */
+  readonly store_id: StoreId;
   readonly media_id: MediaId;
 }
 
 /**
- * Tasks of all processes. At least once, in no order; what waits or runs already may be left out, so a task is to be
- * added after what it works on is in the log.
- * It may lose everything it holds: the log says which media are still `processing`, and whoever works the queue adds those again.
+ * A queue of tasks, shared by all processes.
  *
- * - `add` resolves when the task is taken in charge; throws `CatalogError('unavailable')` within 5 s where the queue
- *   cannot be reached.
- * - `work` runs `handler` on `at_once` tasks at a time in this process. Where the handler throws, the task is tried
- *   again later with back-off, a bounded number of times, and then forgotten. `stop` lets the running ones finish.
+ * `add`
+ * - Adds a task. Resolves when the queue has accepted it.
+ * - May do nothing if the same task already waits or runs. Append the events that a task reads before you add it.
+ *   Otherwise the running task may already have read the log without them, and no other task would read them.
+ * - Throws `CatalogError('unavailable')` within 5 s if the queue cannot be reached.
+ * - The queue may lose all tasks at any time. The worker looks for media that are `processing` for a long time and adds
+ *   their tasks again.
+ *
+ * `work`
+ * - Runs `handler` at least once for each task.
+ * - Schedules fairly over stores: the tasks of one store do not hold up those of another for longer than the task that
+ *   runs. In process, stores with waiting tasks get equal shares of the time. On BullMQ, stores that added fewer tasks in
+ *   the last minutes come first. Within a store, the order is roughly that of the calls of `add`.
+ * - Runs up to `concurrency` tasks in parallel in this process.
+ * - If `handler` throws, retries the task with back-off, up to `MEDIA_ATTEMPTS` attempts. Then drops the task.
+ * - `stop` waits for running tasks.
  */
-export interface MediaTasks {
+export interface MediaTaskQueue {
   add(task: MediaTask): Promise<void>;
-  work(handler: (task: MediaTask) => Promise<void>, at_once: number): Promise<{ stop(): Promise<void> }>;
+  work(handler: (task: MediaTask) => Promise<void>, concurrency: number): Promise<{ stop(): Promise<void> }>;
   close(): Promise<void>;
 }
 
-export interface MediaTasksOptions {
-  /** Told of every failed attempt; `attempt` counts from 1. */
+export interface MediaTaskQueueOptions {
+  /** Called after every failed attempt. `attempt` starts at 1. */
   readonly onError?: (error: unknown, task: MediaTask, attempt: number) => void;
-  /** Told of what goes wrong between the queue's server and its workers; they go on by themselves. */
-  readonly onTrouble?: (error: unknown) => void;
-  /** How long to wait after that many failed attempts; 1 s doubling to a minute by default. */
+  /** Called with errors of a worker that are not errors of a task, such as connection errors. Workers reconnect. */
+  readonly onWorkerError?: (error: unknown) => void;
+  /** Returns the pause after `attempt` failed attempts, in milliseconds. Default: 1 s, doubling up to 60 s. */
   readonly backoffMs?: (attempt: number) => number;
 }
 
-/** With the default back-off they take a minute: longer troubles are for whoever adds again what is still `processing`. */
+/**
+ * Maximum number of attempts per task. With the default back-off they take about 30 s. If an outage is longer, the task
+ * is dropped. The worker adds it again when it finds that the media is still `processing`.
+ */
 export const MEDIA_ATTEMPTS = 6;

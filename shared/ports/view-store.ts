@@ -1,41 +1,72 @@
 import type { CollectionName, Key, StoredDocument } from '../catalog/documents';
 import type { Position, StreamName } from '../catalog/events/envelope';
 import type { SortOrder } from '../catalog/sorting';
+import type { StoreHealth } from './event-store';
 
-/** building → following → active → retired; a rebuild that was given up is dropped. Only `building` is not fed live. */
+/**
+ * building → following → active → retired.
+ *
+ * - `building`: a rebuild folds the log into it. No events are dispatched to it.
+ * - `following`: events are dispatched to it, and it may soon be activated.
+ * - `active`: events are dispatched to it, and readers use it.
+ * - `retired`: events are still dispatched to it, so that a rollback can activate it again.
+ */
 export type VersionStatus = 'building' | 'following' | 'active' | 'retired';
 
-/** A generation of all of a realm's collections. */
+/** A view version: one generation of all collections of a realm. */
 export interface VersionInfo {
   readonly version: number;
   readonly status: VersionStatus;
-  /** Of the code that made it: documents of another schema are rebuilt, not read. */
+  /**
+   * Schema number of the code that created it. Documents of another schema are read, but rebuilt before they change.
+   */
   readonly schema: number;
   readonly created_at: string;
   /**
-   * Its documents are stored with other keys than `collections` declares now. It can be read, but not written to:
-   * what asks for a key or a collection that it was made without is refused with `CatalogError('unavailable')`.
+   * Whether its documents are stored with other keys than `collections` declares now. The version can then be read, but
+   * not written. A query for a key or a collection that it was created without throws `CatalogError('unavailable')`.
    */
   readonly keys_differ: boolean;
 }
 
 /**
- * One realm's documents, in versions.
+ * The documents of one realm, in versions.
  *
- * - `versions` lists all, newest first; cheap enough to be asked once per job.
- * - `createVersion` makes an empty one. While it is `building` it may be slow to be read. The first of a store is made `active` by `activate`, like any other.
- * - `activate` makes `version` the active one and the active one `retired`, in one atomic step.
- * - `drop` deletes a version and what it holds; refuses the active one.
- * - `lease` takes or renews the named lease for `owner`; false while another's holds. An owner that
- *   stops renewing loses it after `ttl_ms`. `release` gives it back early.
- *   An owner named `pid:<n>:…` may lose it as soon as that process is gone, where the store can tell.
- * - `lane_count` is fixed when the store is first opened, and known from `ready` on; before, asking for it throws
- *   `CatalogError('unavailable')`.
- * - `ready` resolves when the store was reached for the first time, or closed; it never rejects.
+ * `ready`
+ * - Resolves when the store was reached for the first time, or was closed. Never rejects.
+ *
+ * `partition_count`
+ * - Fixed when the store is first created.
+ * - Throws `CatalogError('unavailable')` before `ready` has resolved.
+ *
+ * `versions`
+ * - Lists all versions, newest first. Fast enough to be called once per job.
+ * - Does not fail if the data of a version is damaged or missing. `open` and the methods of the version do.
+ *
+ * `createVersion`
+ * - Creates an empty version with status `building`. Reads from a `building` version may be slow.
+ *
+ * `activate`
+ * - Makes the version `active` and the previously active one `retired`, in one atomic step.
+ * - Also activates the first version of a store.
+ *
+ * `drop`
+ * - Deletes a version and its documents. Throws if the version is active.
+ *
+ * `lease`, `release`
+ * - `lease` takes or renews the named lease for `owner`. Returns false if another owner has it.
+ * - A lease that is not renewed expires after `ttl_ms`.
+ * - The lease of an owner named `pid:<n>:…` may expire as soon as process `n` has ended, if the store can detect that.
+ * - `release` ends the owner's lease early.
+ *
+ * Errors
+ * - `CatalogError('unavailable')` if the store cannot be reached, or if the version does not exist. Its subclass
+ *   `DamagedFileError` if a file is damaged or missing.
+ * - `CatalogError('database_timeout')` if the store does not answer in time.
  */
 export interface ViewStore {
   readonly ready: Promise<void>;
-  readonly lane_count: number;
+  readonly partition_count: number;
   versions(): Promise<VersionInfo[]>;
   createVersion(schema: number): Promise<VersionInfo>;
   setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void>;
@@ -47,20 +78,13 @@ export interface ViewStore {
   close(): Promise<void>;
 }
 
-/** A reader's hold on a view store's active version. */
-export interface ActiveView {
-  readonly lane_count: number;
-  /** The active version as of at most half a second ago; undefined in a store that was never projected to. */
-  current(): Promise<ViewVersion | undefined>;
-}
-
 export type KeyCondition =
   | Key
   | { readonly in: readonly Key[] }
   | { readonly not: Key }
   | { readonly gte?: number; readonly lte?: number };
 
-/** Answered from an index. Tombstones are never found. */
+/** A query by keys. Must be answered from an index. Never finds tombstones. */
 export interface ViewQuery {
   readonly where: Readonly<Record<string, KeyCondition>>;
   readonly order: SortOrder;
@@ -70,29 +94,36 @@ export interface ViewQuery {
 }
 
 /**
- * `keys` and `body` are always there; unless asked for, `words` is not, and the others are empty objects. `json` is
- * the body once more, as text: a store that keeps it so may give it, and reads `body` from it when that is looked at.
+ * The parts of a document that a read asks for, in addition to `keys` and `body`.
+ *
+ * - `keys` and `body` are always read.
+ * - `words` is absent unless it is asked for. `state` and `expansions` are then empty objects.
+ * - `json` is the body as JSON text. A store that stores the body as text may return it without parsing. `body` is then
+ *   parsed when it is first accessed.
  */
 export type DocumentPart = StoredPart | 'json';
 export type StoredPart = 'state' | 'expansions' | 'words';
 export const ALL_PARTS: readonly StoredPart[] = ['state', 'expansions', 'words'];
 
-/** One of a document's `words`, or any that begins with it. */
+/** Matches a document that has this word or, with `prefix`, a word that begins with it. */
 export interface WordMatch {
   readonly word: string;
   readonly prefix?: true;
 }
 
-/** Fits a document that has, for every one of these, at least one of its matches; with none, every document. */
+/** Matches a document that has at least one match of every term. Without terms, matches every document. */
 export type WordTerms = readonly (readonly WordMatch[])[];
 
-/** Within which the words are looked up: a value, or several, of each key of the collection's `words.scope`. */
+/** Where to look words up: one or more values for each key of the collection's `words.scope`. */
 export type WordScope = Readonly<Record<string, Exclude<Key, null> | { readonly in: readonly string[] }>>;
 
 /**
- * Best first: all that fit `tiers[0]`, then what else fits `tiers[1]`, and so on, each in `order`. Every tier fits all
- * that the ones before it fit. `where` holds besides, and says
- * the scope as well: by its keys, or by one that implies them, as a listing does its store.
+ * A search by words, with the best results first: all documents that match `tiers[0]`, then all others that match
+ * `tiers[1]`, and so on. Within a tier, documents are in `order`.
+ *
+ * - A document that matches a tier must match every later tier, too.
+ * - Results must also match `where`. `where` must imply `scope`: by the same keys, or by a key that determines them (a
+ *   listing determines its store).
  */
 export interface WordSearch extends Omit<ViewQuery, 'where'> {
   readonly scope: WordScope;
@@ -104,69 +135,108 @@ export interface WordCount extends Pick<WordSearch, 'scope' | 'where'> {
   readonly terms: WordTerms;
 }
 
-export interface KnownWordsQuery extends Pick<WordSearch, 'scope'> {
+export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
   readonly matches: readonly WordMatch[];
   readonly limit: number;
 }
 
 export interface DocumentWrite extends StoredDocument {
   readonly collection: CollectionName;
-  /** The position the document has now, or null where there is none: the compare of the compare-and-set. */
+  /** Stored position of the document, or null if it is not stored: the compare of the compare-and-set. */
   readonly expected: Position | null;
 }
 
-/** A stream whose event could not be projected; it and the stream's later events wait here (design, "Poison"). */
-export interface ParkedStream {
+/**
+ * A stream with an event that failed to project. That event and the stream's later events wait
+ * (docs/operations.md#dead-letters).
+ */
+export interface DeadLetter {
   readonly stream: StreamName;
-  readonly lane: number;
-  /** Of the first event that waits. */
+  readonly partition: number;
+  /** Revision of the first waiting event. */
   readonly revision: number;
+  /** Position of the first waiting event. */
   readonly position: Position;
   readonly reason: string;
-  readonly parked_at: string;
+  readonly failed_at: string;
 }
 
 export interface WriteBatch {
-  readonly lane: number;
-  /** The lane's checkpoint before and after. They may be equal (a retry of a parked stream, a part of a sweep). */
+  readonly partition: number;
+  /** The partition's checkpoint before and after the batch. Equal for the retry of a dead letter and within a sweep. */
   readonly from: Position;
   readonly to: Position;
-  /** In the order in which they must land: a store without transactions writes and awaits phase by phase. */
+  /**
+   * The writes, grouped in phases. A store without transactions must finish each phase before it starts the next one.
+   */
   readonly phases: readonly (readonly DocumentWrite[])[];
-  readonly park?: readonly ParkedStream[];
-  readonly unpark?: readonly StreamName[];
+  readonly add_dead_letters?: readonly DeadLetter[];
+  readonly remove_dead_letters?: readonly StreamName[];
 }
 
-/** Where a lane stands, and which of its streams wait: both as they were at one moment. */
-export interface LaneState {
+/** A partition's checkpoint and its dead letters, read in one consistent read. */
+export interface PartitionState {
   readonly checkpoint: Position;
-  readonly parked: readonly ParkedStream[];
+  readonly dead_letters: readonly DeadLetter[];
 }
 
-/** A lane that has no events in (from, to]. */
-export type LaneMove = Pick<WriteBatch, 'lane' | 'from' | 'to'>;
+/** An advance of an idle partition. The partition must have no events in (from, to]. */
+export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
 
 /**
- * - `moveOn` moves lanes that stand at or past their `from` on to their `to`, and gives those that are there or beyond;
- *   a lane that is still before its `from` stays where it is.
- * - `apply` writes a batch and moves the checkpoint. `lost_race` where the checkpoint or a document was not as
- *   expected: some of the batch may then be written in a store without transactions, and doing it again from
- *   fresh reads gives the same documents. The checkpoint moves only after everything else is durable.
- * - `find` gives a page in order; `count` is for filters that no maintained total answers.
- * - `scan` walks a collection by id, all parts, tombstones included, for sweeps and `verify`; with a `where` it gives
- *   the documents that fit, and a tombstone fits none.
- * - `search` gives a page by words: it reads the page's documents and, of the others that fit, index entries at most.
- *   `countWords` says how many fit, exactly, in time that grows with them. `knownWords` gives those of the matches that
- *   some document of the scope fits, in their order, at most `limit`; its time grows with what it is asked alone.
- * - `waitFor` resolves true as soon as the lane's checkpoint is at or past `position`, false after `timeout_ms`.
+ * One view version: its documents, its checkpoints and its dead letters.
+ *
+ * `checkpoint`, `checkpoints`, `partition`
+ * - The checkpoint at position p means: every event of the partition up to p is in the documents or waits on the
+ *   dead-letter list. See `docs/architecture.md#invariants`.
+ *
+ * `advanceIdle`
+ * - Sets a partition's checkpoint to `to` if it is at or after `from` and before `to`. Otherwise leaves it unchanged.
+ * - Returns the partitions whose checkpoint is now at or after `to`.
+ *
+ * `waitFor`
+ * - Resolves with true as soon as the checkpoint is at or after `position`, or with false after `timeout_ms`.
+ *
+ * `apply`
+ * - Writes each document by compare-and-set on its stored position.
+ * - Moves the checkpoint from `from` to `to` by compare-and-set, and only after all documents are durable.
+ * - Writes the changes of the dead-letter list in one atomic step with the checkpoint.
+ * - Returns `lost_race` if a compare-and-set failed. The checkpoint has then not moved.
+ * - After `lost_race` or an error, a store without transactions may have written some of the documents. Retrying from
+ *   fresh reads gives the same documents.
+ *
+ * `get`, `getMany`
+ * - Return documents by id, including tombstones. Return nothing for ids that are not stored.
+ *
+ * `find`, `count`
+ * - `find` returns one page of documents in the query's order.
+ * - `count` counts matching documents. Used only for filters without a maintained count.
+ *
+ * `search`, `countWords`, `matchingWords`
+ * - `search` returns one page of a word search. It reads the documents of the page, and only index entries of the
+ *   others.
+ * - `countWords` returns the exact number of matching documents. Its time grows with that number.
+ * - `matchingWords` returns those matches, in their order and at most `limit`, that some document of the scope has. Its
+ *   time depends on the number of matches only.
+ *
+ * `scan`
+ * - Returns documents in order of id, with all parts and with tombstones.
+ * - With `where`, returns matching documents only. A tombstone never matches.
+ *
+ * `health`
+ * - Like `health` of the event store.
+ *
+ * Errors
+ * - `CatalogError('unavailable')` if the store cannot be reached. Its subclass `DamagedFileError` if a file is damaged.
+ * - `CatalogError('database_timeout')` if the store does not answer in time.
  */
 export interface ViewVersion {
   readonly version: number;
   checkpoints(): Promise<Position[]>;
-  checkpoint(lane: number): Promise<Position>;
-  lane(lane: number): Promise<LaneState>;
-  moveOn(moves: readonly LaneMove[]): Promise<number[]>;
-  waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean>;
+  checkpoint(partition: number): Promise<Position>;
+  partition(partition: number): Promise<PartitionState>;
+  advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]>;
+  waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean>;
   get(
     collection: CollectionName,
     id: string,
@@ -181,11 +251,12 @@ export interface ViewVersion {
   count(collection: CollectionName, where: ViewQuery['where']): Promise<number>;
   search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]>;
   countWords(collection: CollectionName, query: WordCount): Promise<number>;
-  knownWords(collection: CollectionName, query: KnownWordsQuery): Promise<WordMatch[]>;
+  matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]>;
   scan(
     collection: CollectionName,
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },
   ): Promise<StoredDocument[]>;
   apply(batch: WriteBatch): Promise<'applied' | 'lost_race'>;
-  parked(): Promise<ParkedStream[]>;
+  deadLetters(): Promise<DeadLetter[]>;
+  health?(): Promise<StoreHealth>;
 }

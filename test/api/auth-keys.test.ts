@@ -36,7 +36,7 @@ describe('the four kinds of key', () => {
       expect(keyOf(kind).key).toMatch(new RegExp(`^${kind.prefix}[A-Za-z0-9_-]{43}$`));
     });
 
-    test('gets a token that says what it may', async () => {
+    test('gets a token with its permissions', async () => {
       const { key, id } = keyOf(kind);
       const issued = await harness.request('POST', '/auth/token', {
         headers: { 'x-api-key': key },
@@ -80,7 +80,7 @@ describe('the four kinds of key', () => {
       expect((await harness.request('GET', path, { token: other.public.token })).status).toBe(200);
     });
 
-    test(kind.type === 'secret' ? 'writes' : 'never writes', async () => {
+    test(kind.type === 'secret' ? 'writes' : 'cannot write', async () => {
       const { token } = keyOf(kind);
       const made = await harness.request('POST', '/api/listing', {
         token,
@@ -107,7 +107,7 @@ describe('the four kinds of key', () => {
     });
   });
 
-  test('a key with fewer permissions has fewer', async () => {
+  test('a key can have fewer permissions than its type allows', async () => {
     const { token } = await harness.newKey(
       'secret',
       [shops.live.store_id],
@@ -127,7 +127,7 @@ describe('the four kinds of key', () => {
     }
   });
 
-  test('a key with several stores means its first unless it names another', async () => {
+  test('a key with several stores uses the first one unless the request names another', async () => {
     const second = await harness.newStore('live', 'Second');
     const { token } = await harness.newKey('public', [second, shops.live.store_id]);
     expect((await harness.request('GET', '/api/store', { token })).body.data.id).toBe(second);

@@ -7,7 +7,7 @@ import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 
-describe('what becomes of keys and tokens', () => {
+describe('keys and tokens over time', () => {
   const clock = { ahead_ms: 0 };
   const system = { ...realSystem, now: () => Date.now() + clock.ahead_ms };
   let harness: Harness;
@@ -58,12 +58,12 @@ describe('what becomes of keys and tokens', () => {
       }
   });
 
-  test('an API key is no token, and a token is no API key', async () => {
+  test('an API key is refused as a token, and a token as an API key', async () => {
     expect((await read(shop.secret.key)).body.error.code).toBe('TOKEN_INVALID');
     expect((await exchange(shop.secret.token)).body).toEqual(plain('Invalid API key'));
   });
 
-  test('a revoked key: its tokens are refused within seconds, everywhere', async () => {
+  test('the tokens of a revoked key are refused everywhere within seconds', async () => {
     const { id, key, token } = await harness.newKey('secret', [shop.store_id]);
     expect((await read(token)).status).toBe(200);
     await revokeApiKey(harness.deps, context(), id as ApiKeyId);
@@ -79,7 +79,7 @@ describe('what becomes of keys and tokens', () => {
     ]);
   });
 
-  test('an expired key', async () => {
+  test('an expired key and its tokens are refused', async () => {
     const expires_at = new Date(system.now() + 600_000).toISOString();
     const input = {
       account_id: harness.account_id,
@@ -99,7 +99,7 @@ describe('what becomes of keys and tokens', () => {
     expect((await auth('validate', token)).body).toEqual(plain('Invalid or expired token'));
   });
 
-  test('a rotated key works on until its time, beside the new one', async () => {
+  test('the old key of a rotation works next to the new one until the overlap ends', async () => {
     const old = await harness.newKey('public', [shop.store_id]);
     const old_valid_until = new Date(system.now() + 600_000);
     const fresh = await rotateApiKey(harness.deps, context(), old.id as ApiKeyId, { old_valid_until });
@@ -111,7 +111,7 @@ describe('what becomes of keys and tokens', () => {
     expect((await exchange(fresh.key)).status).toBe(200);
   });
 
-  test('a token lives as long as it was asked for, and is renewed for as long again', async () => {
+  test('a token is valid for the requested time, and a refresh gives the same time again', async () => {
     const { body } = await harness.request('POST', '/auth/token', {
       headers: { 'x-api-key': shop.public.key },
       body: { ttl_minutes: 60 },
@@ -128,7 +128,7 @@ describe('what becomes of keys and tokens', () => {
     expect((await read(renewed.body.data.token)).status).toBe(200);
   });
 
-  test('a suspended account gets tokens that read and write nothing, until it is reinstated', async () => {
+  test('a suspended account gets tokens, but they cannot read or write until it is reinstated', async () => {
     await suspendAccount(harness.deps, context(), harness.account_id);
     const refused = await answers(shop.secret.token, 'ACCOUNT_SUSPENDED');
     expect(refused.status).toBe(403);
@@ -143,7 +143,7 @@ describe('what becomes of keys and tokens', () => {
     await waitFor(async () => (await read(shop.secret.token)).status === 200);
   });
 
-  test('the use of a key is written down', async () => {
+  test('records the last use of a key', async () => {
     const { id } = await harness.newKey('public', [shop.store_id]);
     const view = await harness.service.runtime.views.control.current();
     await waitFor(async () => (await view?.get('api_keys', id))?.document?.body.last_used_at);

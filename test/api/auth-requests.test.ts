@@ -15,31 +15,34 @@ describe('requests to /auth/*', () => {
     harness.request('POST', '/auth/token', { headers: { 'x-api-key': shop.public.key, ...headers }, body });
 
   test.each([[0], [61], [-5], [1.5], ['15'], [null], [true], [[15]]])(
-    'ttl_minutes %p is a plain 400',
+    'ttl_minutes %p is a 400 with a plain body',
     async (ttl_minutes) => {
       const reply = await ask({ ttl_minutes });
       expect(reply.body).toEqual({
         code: 400,
         status: 'error',
-        message: 'ttl_minutes: an integer from 1 to 60',
+        message: 'Invalid ttl_minutes: expected an integer from 1 to 60',
       });
       expect(reply.status).toBe(400);
     },
   );
 
-  test.each(['{', '', 'ttl_minutes=5', '[]', '"x"'])('the body %p', async (body) => {
-    const reply = await ask(body);
-    if (body === '') expect([reply.status, reply.body.data.expires_in]).toEqual([200, 900]);
-    else
-      expect([reply.status, reply.body.code, reply.body.status, typeof reply.body.message]).toEqual([
-        400,
-        400,
-        'error',
-        'string',
-      ]);
-  });
+  test.each(['{', '', 'ttl_minutes=5', '[]', '"x"'])(
+    'the body %p is accepted only if it is empty',
+    async (body) => {
+      const reply = await ask(body);
+      if (body === '') expect([reply.status, reply.body.data.expires_in]).toEqual([200, 900]);
+      else
+        expect([reply.status, reply.body.code, reply.body.status, typeof reply.body.message]).toEqual([
+          400,
+          400,
+          'error',
+          'string',
+        ]);
+    },
+  );
 
-  test('all answers say no-store, have a request id and the headers of their limit', async () => {
+  test('all answers have no-store, a request id and rate-limit headers', async () => {
     for (const reply of [
       await ask({}),
       await ask('{'),
@@ -53,7 +56,7 @@ describe('requests to /auth/*', () => {
   });
 
   test.each(['token', 'refresh', 'validate'])(
-    '/auth/%s takes POST alone, and answers a browser',
+    '/auth/%s accepts only POST, and answers the preflight of a browser',
     async (name) => {
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD']) {
         const reply = await harness.request(method, `/auth/${name}`);
@@ -67,7 +70,7 @@ describe('requests to /auth/*', () => {
     },
   );
 
-  test('an unknown path is a plain 404', async () => {
+  test('an unknown path is a 404 with a plain body', async () => {
     const reply = await harness.request('POST', '/auth/login', { body: {} });
     expect([reply.status, reply.body]).toEqual([
       404,

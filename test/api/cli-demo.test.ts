@@ -1,15 +1,24 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { startAllInOne } from '../../services/boot/all-in-one';
-import { demoRequests } from '../../services/demo/announce';
 import { ensureDemo } from '../../services/demo/ensure';
+import { demoRequests, localUrl } from '../../services/demo/start';
 import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+import { fetch } from '../support/fetch';
+import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+import { Cli, expectFailure } from './cli-run';
+
+afterEach(endAll);
 
 interface Body {
   readonly data: Record<string, unknown> & { readonly featured?: { featured_position: number }[] };
 }
 
-test('the requests that a new demo prints are answered as they say', () =>
+test('the requests that a new demo prints work', () =>
   withTempDir(async (folder) => {
     const config = parseConfig({ DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'silent' });
     const service = await startAllInOne(config, pino({ level: 'silent' }));
@@ -44,3 +53,76 @@ test('the requests that a new demo prints are answered as they say', () =>
       await service.close();
     }
   }));
+
+interface Keys {
+  readonly public_key: string;
+}
+
+const demoIn = (folder: string): Keys => JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
+const isReady = async (url: string): Promise<boolean> => (await fetch(`${url}/health/ready`)).status === 200;
+
+async function readStore(url: string, key: string): Promise<Response> {
+  const exchanged = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
+  const { token } = ((await exchanged.json()) as Body).data;
+  return fetch(`${url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
+}
+
+test('a service that creates a demo is ready when the demo can be read', () =>
+  withTempDir(async (folder) => {
+    const { url, end } = await startProcess('services/boot/main.js', { DATA_DIR: folder, DEMO: 'on' });
+    await waitFor(() => isReady(url), { what: 'readiness' });
+    const { public_key } = demoIn(folder);
+    expect((await readStore(url, public_key)).status).toBe(200);
+    expect(await end('SIGTERM')).toBe(0);
+  }));
+
+test('a service whose demo cannot be created becomes ready without it', () =>
+  withTempDir(async (folder) => {
+    writeFileSync(join(folder, 'demo.pending.json'), '{}');
+    const { url } = await startProcess('services/boot/main.js', { DATA_DIR: folder, DEMO: 'on' });
+    await waitFor(() => isReady(url), { what: 'readiness' });
+    expect(readFileSync(join(folder, 'demo.pending.json'), 'utf8')).toBe('{}');
+  }));
+
+test('readiness names the demo that it waits for', () =>
+  withTempDir(async (folder) => {
+    const config = parseConfig({ DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'silent' });
+    const needs = { isDemoReady: () => false };
+    const service = await startAllInOne(config, pino({ level: 'silent' }), realSystem, needs);
+    try {
+      const waiting = await fetch(`${service.url}/health/ready`);
+      const body = (await waiting.json()) as { error: { details: { waiting_for: string[] } } };
+      expect([waiting.status, body.error.details.waiting_for]).toEqual([503, ['demo']]);
+    } finally {
+      await service.close();
+    }
+  }));
+
+test('demo create makes the demo of an installation whose processes create none, once', () =>
+  withTempDir(async (folder) => {
+    const cli = new Cli(folder, { DEMO: 'off' });
+    const created = await cli.json('demo', 'create');
+    expect(created).toMatchObject(demoIn(folder));
+    const again = await cli.run('demo', 'create', '--url', 'http://shop.example/');
+    expect(again).toMatchObject({ code: 0, stderr: '' });
+    expect(again.stdout).toContain(
+      `-X POST http://shop.example/auth/token -H 'X-API-Key: ${created.public_key}'`,
+    );
+    const { url } = await startProcess('services/boot/main.js', { DATA_DIR: folder });
+    expect((await readStore(url, created.public_key)).status).toBe(200);
+  }));
+
+test('demo create refuses a catalog that is not empty', () =>
+  withTempDir(async (folder) => {
+    const cli = new Cli(folder);
+    await cli.account();
+    expectFailure(await cli.run('demo', 'create'), 1, /not empty/);
+  }));
+
+test.each([
+  ['http://0.0.0.0:8080', 'http://127.0.0.1:8080'],
+  ['http://[::]:8080', 'http://127.0.0.1:8080'],
+  ['http://10.0.0.1:8080', 'http://10.0.0.1:8080'],
+])('the printed requests of a service on %s use %s', (url, printed) => {
+  expect(localUrl(url)).toBe(printed);
+});

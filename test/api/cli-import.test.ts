@@ -11,7 +11,7 @@ import { Cli, expectFailure } from './cli-run';
 interface Shop {
   readonly cli: Cli;
   readonly store: string;
-  /** Writes a file beside the data and gives its path. */
+  /** Writes a file next to the data folder and returns its path. */
   file(name: string, content: string): string;
 }
 
@@ -38,7 +38,7 @@ const SHOPIFY = [
   '',
 ].join('\n');
 
-test('a Shopify export: dry run, import, and again', () =>
+test('imports a Shopify export after a dry run; a repeated import changes nothing', () =>
   withShop(async ({ cli, store, file }) => {
     const path = file('export.csv', SHOPIFY);
     const run = ['import', path, '--format', 'shopify', '--store', store, '--images', 'skip'];
@@ -54,8 +54,8 @@ test('a Shopify export: dry run, import, and again', () =>
       listings: { created: 2 },
       publications: { created: 2, updated: 0, unchanged: 0, failed: 2 },
       failed: [
-        { line: 6, external_id: 'lost', reason: 'no title in the first row of its handle' },
-        { line: 7, external_id: 'free', reason: 'price "gratis" is no decimal number such as 12.50' },
+        { line: 6, external_id: 'lost', reason: 'missing title in the first row of the handle' },
+        { line: 7, external_id: 'free', reason: 'price "gratis": must be a decimal number such as 12.50' },
       ],
       images: [{ external_id: 'mug', images: [{ url: 'https://x/mug.jpg', alt: null, media_id: null }] }],
     });
@@ -63,12 +63,12 @@ test('a Shopify export: dry run, import, and again', () =>
     const again = await cli.run(...run, '--currency', 'EUR');
     expect(again).toMatchObject({ code: 0, stderr: '' });
     expect(again.stdout).toMatch(/publications +0 +0 +2 +2\n/);
-    expect(again.stdout).toMatch(/ 6 +lost +no title/);
-    expect(again.stdout).toContain('1 image addresses of 1 publications, 0 of them shown');
+    expect(again.stdout).toMatch(/ 6 +lost +missing title/);
+    expect(again.stdout).toContain('Images: 1 in the file, 0 attached to publications.');
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }));
 
-test('images are fetched from public addresses alone, unless others are allowed, and shown by the server', () =>
+test('fetches images only from public addresses unless --allow-private-images is given', () =>
   withShop(async ({ cli, store, file }) => {
     const picture = await flatPicture('jpeg', { width: 64, height: 48 });
     const server = createServer((request, response) =>
@@ -81,20 +81,22 @@ test('images are fetched from public addresses alone, unless others are allowed,
       const run = ['import', path, '--format', 'shopify', '--store', store];
       const refused = await cli.json(...run);
       expect(refused).toMatchObject({ publications: { created: 2 }, media: { created: 0, failed: 1 } });
-      expect(refused.failed[0].reason).toMatch(/mug\.jpg: leads to an address that is not public$/);
+      expect(refused.failed[0].reason).toMatch(
+        /mug\.jpg: the address is not public; use --allow-private-images to fetch it$/,
+      );
 
       const fetched = await cli.json(...run, '--allow-private-images');
       expect(fetched).toMatchObject({ publications: { unchanged: 2 }, media: { created: 1, failed: 0 } });
       const again = await cli.run(...run, '--allow-private-images');
       expect(again.stdout).toMatch(/media +0 +0 +1 +0\n/);
-      expect(again.stdout).toContain('1 image addresses of 1 publications, 1 of them shown');
+      expect(again.stdout).toContain('Images: 1 in the file, 1 attached to publications.');
       expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
     } finally {
       server.close();
     }
   }));
 
-test('JSON Lines with reviews, and a file of reviews', () =>
+test('imports JSON Lines with reviews, and a file of reviews', () =>
   withShop(async ({ cli, store, file }) => {
     const row = { external_id: 'tea', title: 'Tea', price: '4.20', listing: 'Drinks' };
     const rows = [row, { ...row, external_id: 'bad', price: '4.205' }].map((each) => JSON.stringify(each));
@@ -114,15 +116,19 @@ test('JSON Lines with reviews, and a file of reviews', () =>
     });
   }));
 
-test('a file that cannot be taken is one line; rows that cannot, all of them, are a failure with a report', () =>
+test('an unreadable file is an error on one line; a file whose rows all fail exits with 1 and a report', () =>
   withShop(async ({ cli, store, file }) => {
     const shopify = (path: string) => cli.run('import', path, '--format', 'shopify', '--store', store);
-    expectFailure(await shopify('/nowhere.csv'), 1, 'no such file');
-    expectFailure(await shopify(cli.folder), 1, 'is a folder');
+    expectFailure(await shopify('/nowhere.csv'), 1, 'the file does not exist');
+    expectFailure(await shopify(cli.folder), 1, 'it is a folder');
     expectFailure(await shopify(file('empty.csv', '')), 1, 'is empty');
     expectFailure(await shopify(file('other.csv', 'name,price\nx,1\n')), 1, 'no column "Handle"');
     const csv = file('export.csv', SHOPIFY);
-    expectFailure(await cli.run('import', csv, '--format', 'xml', '--store', store), 2, 'Allowed choices');
+    expectFailure(
+      await cli.run('import', csv, '--format', 'xml', '--store', store),
+      2,
+      'Invalid --format "xml": expected one of shopify, jsonl.',
+    );
     expectFailure(await cli.run('import', csv, '--store', store), 2, '--format');
     expectFailure(
       await cli.run('import', csv, '--format', 'shopify', '--store', store, '--currency', 'xx'),
@@ -133,7 +139,7 @@ test('a file that cannot be taken is one line; rows that cannot, all of them, ar
     expectFailure(
       await cli.run('import', csv, '--format', 'shopify', '--store', other),
       1,
-      'there is no store',
+      `Store ${other} does not exist.`,
     );
 
     const nothing = await shopify(file('bad.csv', 'Handle,Title,Variant Price\na,A,x\n'));
@@ -141,7 +147,7 @@ test('a file that cannot be taken is one line; rows that cannot, all of them, ar
     expect(nothing.stdout).toContain('price "x"');
   }));
 
-const LARGE = 3_000;
+const LARGE = 1_000;
 
 function largeFile({ file }: Shop): string {
   const rows = Array.from({ length: LARGE }, (_, index) => ({
@@ -153,7 +159,7 @@ function largeFile({ file }: Shop): string {
   return file('large.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
 }
 
-/** The same command line, to which something happens when it has appended some hundred events. */
+/** Returns a command line that kills or interrupts itself after 300 appended events. */
 const dying = ({ cli }: Shop, signal: 'SIGKILL' | 'SIGINT'): Cli =>
   new Cli(cli.folder, {
     NODE_OPTIONS: `--require ${join(__dirname, '..', 'support', 'die-after-append.js')}`,
@@ -161,7 +167,7 @@ const dying = ({ cli }: Shop, signal: 'SIGKILL' | 'SIGINT'): Cli =>
     DIE_BY: signal,
   });
 
-test('killed in the middle, the same import again completes it', () =>
+test('a repeated import completes one that was killed', () =>
   withShop(async (shop) => {
     const { cli, store } = shop;
     const run = ['import', largeFile(shop), '--format', 'jsonl', '--store', store];
@@ -176,7 +182,7 @@ test('killed in the middle, the same import again completes it', () =>
     expect(await headOf(cli)).toBe(1 + 7 + LARGE);
   }));
 
-test('stopped by Ctrl-C it ends what it began, reports and ends with 130', () =>
+test('Ctrl-C finishes the running rows, prints the report and exits with 130', () =>
   withShop(async (shop) => {
     const { cli, store } = shop;
     const run = ['import', largeFile(shop), '--format', 'jsonl', '--store', store, '--json'];
@@ -186,7 +192,7 @@ test('stopped by Ctrl-C it ends what it began, reports and ends with 130', () =>
     expect(await headOf(cli)).toBe(1 + report.listings.created + report.publications.created);
   }));
 
-/** The live log's length, without a process of its own for each look. */
+/** Returns the head of the live log, without starting a process. */
 async function headOf(cli: Cli): Promise<number> {
   const store = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'live');
   try {
@@ -196,7 +202,7 @@ async function headOf(cli: Cli): Promise<number> {
   }
 }
 
-test('the documented example is taken whole', () =>
+test('imports every row of the documented example', () =>
   withShop(async ({ cli, store, file }) => {
     const guide = readFileSync(join(process.cwd(), 'docs', 'import.md'), 'utf8');
     const example = /```jsonl\n([\s\S]*?)```/.exec(guide)![1]!;

@@ -2,9 +2,9 @@ import { withTempDir } from '../support/temp-dir';
 import { Cli, expectFailure } from './cli-run';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const NOBODY = '01890a5d-ac96-774b-bcce-b302099a8057';
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-test('accounts, stores and payment methods, with no server running', () =>
+test('manages accounts, stores and payment methods while no server runs', () =>
   withTempDir(async (folder) => {
     const cli = new Cli(folder);
     const created = await cli.run('account', 'create', '--name', 'Ana Quispe');
@@ -54,7 +54,7 @@ test('accounts, stores and payment methods, with no server running', () =>
     );
   }));
 
-test('a key is shown once; its list, rotation and end', () =>
+test('creates, lists, rotates and revokes keys, and shows each key only once', () =>
   withTempDir(async (folder) => {
     const cli = new Cli(folder);
     const account = await cli.account();
@@ -97,7 +97,7 @@ test('a key is shown once; its list, rotation and end', () =>
       expect(listed.stdout).not.toContain(hidden);
   }));
 
-test('what cannot be granted is refused in one line', () =>
+test('refuses invalid grants with an error on one line', () =>
   withTempDir(async (folder) => {
     const cli = new Cli(folder);
     const account = await cli.account();
@@ -115,26 +115,34 @@ test('what cannot be granted is refused in one line', () =>
     expectFailure(
       await create('--type', 'public', '--store', live, '--expires', '2001-01-01'),
       1,
-      'a time to come',
+      'a time in the future',
     );
     expectFailure(
       await create('--type', 'public', '--store', live, '--expires', '2999-02-31'),
       2,
-      'no ISO 8601 time',
+      'expected an ISO 8601 time',
     );
-    expectFailure(await create('--type', 'admin', '--store', live), 2, 'Allowed choices');
-    expectFailure(await cli.run('key', 'revoke', NOBODY), 1, 'no such API key');
-    expectFailure(await cli.run('account', 'suspend', NOBODY), 1, 'no such account');
-    expectFailure(await cli.run('store', 'status', NOBODY, 'active'), 1, 'there is no store');
+    expectFailure(
+      await create('--type', 'admin', '--store', live),
+      2,
+      'Invalid --type "admin": expected one of public, secret.',
+    );
+    expectFailure(await cli.run('key', 'revoke', UNKNOWN), 1, 'no such API key');
+    expectFailure(await cli.run('account', 'suspend', UNKNOWN), 1, 'no such account');
+    expectFailure(await cli.run('store', 'status', UNKNOWN, 'active'), 1, `Store ${UNKNOWN} does not exist.`);
   }));
 
-test('wrong usage ends with 2, help with 0, a wrong setting with 1', () =>
+test('a usage error exits with 2, help with 0, an invalid setting with 1', () =>
   withTempDir(async (folder) => {
     const cli = new Cli(folder);
-    expectFailure(await cli.run('account', 'create'), 2, "required option '--name <name>'");
-    expectFailure(await cli.run('account', 'creat'), 2, 'Did you mean create');
-    expectFailure(await cli.run('account', 'suspend', 'x'), 2, 'no UUID');
-    expectFailure(await cli.run('account', 'list', '--frob'), 2, 'unknown option');
+    expectFailure(
+      await cli.run('account', 'create'),
+      2,
+      'Missing required option --name <name>. Run "catalog account create --help" for usage.',
+    );
+    expectFailure(await cli.run('account', 'creat'), 2, 'Unknown command "creat". Did you mean create?');
+    expectFailure(await cli.run('account', 'suspend', 'x'), 2, 'Invalid account id: expected a UUID.');
+    expectFailure(await cli.run('account', 'list', '--frob'), 2, 'Unknown option --frob.');
     expectFailure(await new Cli(folder, { PORT: 'x' }).run('config'), 1, 'PORT');
     const help = await cli.run('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -142,7 +150,7 @@ test('wrong usage ends with 2, help with 0, a wrong setting with 1', () =>
     expect((await cli.run()).code).toBe(2);
   }));
 
-test('the configuration is shown without its secrets', () =>
+test('config hides secrets', () =>
   withTempDir(async (folder) => {
     const secret = 'a secret that nobody must ever see';
     const cli = new Cli(folder, { JWT_SECRET: secret, RATE_LIMIT_PUBLIC: '7/70/9' });

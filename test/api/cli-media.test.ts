@@ -10,7 +10,7 @@ import { Cli, expectFailure } from './cli-run';
 
 const DAY_MS = 24 * 3_600_000;
 
-test('media sweep deletes what nobody refers to and is older than a day; a dry run says what it would be', () =>
+test('media sweep deletes unused files older than a day; a dry run only reports them', () =>
   withTempDir(async (folder) => {
     const cli = new Cli(folder);
     const store = await cli.store(await cli.account());
@@ -22,7 +22,7 @@ test('media sweep deletes what nobody refers to and is older than a day; a dry r
     await uploadWithoutTask(runtime, store as never, await flatPicture('png', { width: 9, height: 9 }));
     await runtime.blobs.live.originals.put(chunks(Buffer.from('a young one')));
     await runtime.close();
-    // As it was put two days ago.
+    // Stores a file with a clock that is two days behind.
     const originals = await FileBlobStore.open({
       folder: `${folder}/live/media/originals`,
       now: () => Date.now() - 2 * DAY_MS,
@@ -40,5 +40,9 @@ test('media sweep deletes what nobody refers to and is older than a day; a dry r
     expect(done.areas[0]).toEqual(swept);
     const again = await cli.run('media', 'sweep', '--environment', 'live');
     expect(again.stdout).toMatch(/live +originals +2 +0 +0\n/);
-    expectFailure(await cli.run('media', 'sweep', '--environment', 'both'), 2, /Allowed choices/);
+    expectFailure(
+      await cli.run('media', 'sweep', '--environment', 'both'),
+      2,
+      /Invalid --environment "both": expected one of live, test\./,
+    );
   }));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
 import { uploadMedia } from '../../services/command/media';
 import { streamName } from '../../shared/catalog/events/envelope';
-import { laneOf } from '../../shared/catalog/events/lanes';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import { parseConfig } from '../../shared/kernel/config';
 import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
@@ -46,44 +46,52 @@ async function inLiveViews(
   }
 }
 
-test('status, verify, rebuild, rollback, drop', () =>
+test('status, verify, rebuild, rollback and drop work on a catalog', () =>
   withCatalog(async (cli) => {
     const { realms } = await cli.json('projections', 'status');
     expect(realms.map(({ realm }: { realm: string }) => realm)).toEqual(['control', 'live', 'test']);
-    expect(realms[1]).toMatchObject({ head: '14', lag: '0', versions: [{ status: 'active', parked: [] }] });
+    expect(realms[1]).toMatchObject({
+      head: '14',
+      lag: '0',
+      versions: [{ status: 'active', dead_letters: [] }],
+    });
+    expect(realms[1].versions[0].partitions[0]).toEqual({ partition: 0, checkpoint: '14', lag: '0' });
     expect(realms[1].versions[0].lanes[0]).toEqual({ lane: 0, checkpoint: '14', lag: '0' });
     expect((await cli.run('projections', 'status')).stdout).toMatch(/live +14 +v1 +active +0 +14 +0 +0\n/);
 
     const clean = await cli.json('projections', 'verify');
     expect(clean).toMatchObject({ clean: true });
-    const rebuilt = await cli.json('projections', 'rebuild', '--realm', 'live');
+    const rebuilt = await cli.json('projections', 'rebuild', '--realm', 'live', '--park');
     expect(rebuilt.realms).toMatchObject([{ realm: 'live', outcome: 'activated', previous: 1 }]);
     const back = await cli.json('projections', 'rollback', '--realm', 'live');
     expect(back.realms).toEqual([{ realm: 'live', version: 1, previous: rebuilt.realms[0].version }]);
     const dropped = await cli.json('projections', 'drop');
     expect(dropped.realms[1]).toEqual({ realm: 'live', dropped: [rebuilt.realms[0].version] });
-    expectFailure(await cli.run('projections', 'rollback'), 1, 'no earlier version');
+    expectFailure(await cli.run('projections', 'rollback'), 1, 'No earlier view version');
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }));
 
-test('a document that drifted is named with its fields, and ends with 1', () =>
+test('verify lists the fields of a drifted document and exits with 1', () =>
   withCatalog(async (cli, { store }) => {
     let id = '';
     await inLiveViews(cli, async (views, active) => {
       const [stored] = await active.scan('publications', { limit: 1 });
       id = stored!.id;
-      const whole = (await active.get('publications', id, ALL_PARTS))!;
-      const document = { ...whole.document!, body: { ...whole.document!.body, title: 'Changed by hand' } };
-      const lane = laneOf(store, views.lane_count);
-      const at = await active.checkpoint(lane);
+      const stored_document = (await active.get('publications', id, ALL_PARTS))!;
+      const document = {
+        ...stored_document.document!,
+        body: { ...stored_document.document!.body, title: 'Changed by hand' },
+      };
+      const partition = partitionOf(store, views.partition_count);
+      const at = await active.checkpoint(partition);
       const write = {
         collection: 'publications',
         id,
-        position: whole.position,
-        expected: whole.position,
+        position: stored_document.position,
+        expected: stored_document.position,
         document,
       } as const;
-      expect(await active.apply({ lane, from: at, to: at, phases: [[write]] })).toBe('applied');
+      expect(await active.apply({ partition, from: at, to: at, phases: [[write]] })).toBe('applied');
     });
     const found = await cli.run('projections', 'verify', '--json');
     expect(found.code).toBe(1);
@@ -103,26 +111,28 @@ test('a document that drifted is named with its fields, and ends with 1', () =>
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }));
 
-test('parked streams are listed, retried and skipped', () =>
+test('lists dead letters under both names, retries and skips them', () =>
   withCatalog(async (cli, { store }) => {
     const stream = streamName('live', 'store', store);
     await inLiveViews(cli, async (views, active) => {
-      const lane = laneOf(store, views.lane_count);
-      const at = await active.checkpoint(lane);
-      const parked_at = new Date().toISOString();
-      const parked = { stream, lane, revision: 1, position: at, reason: 'it broke', parked_at };
-      await active.apply({ lane, from: at, to: at, phases: [], park: [parked] });
+      const partition = partitionOf(store, views.partition_count);
+      const at = await active.checkpoint(partition);
+      const failed_at = new Date().toISOString();
+      const dead_letter = { stream, partition, revision: 1, position: at, reason: 'it broke', failed_at };
+      await active.apply({ partition, from: at, to: at, phases: [], add_dead_letters: [dead_letter] });
     });
-    expect((await cli.json('projections', 'parked')).parked).toMatchObject([
-      { realm: 'live', stream, version: 1, reason: 'it broke' },
-    ]);
-    expect(await cli.json('projections', 'retry', stream)).toMatchObject({ versions: [{ parked: null }] });
-    expect((await cli.run('projections', 'parked')).stdout).toBe('No stream is parked.\n');
-    expectFailure(await cli.run('projections', 'skip', stream), 1, 'is not parked');
-    expectFailure(await cli.run('projections', 'skip', 'nonsense'), 2, 'is no stream');
+    const listed = [{ realm: 'live', stream, version: 1, reason: 'it broke' }];
+    expect((await cli.json('projections', 'dead-letters')).dead_letters).toMatchObject(listed);
+    expect((await cli.json('projections', 'parked')).parked).toMatchObject(listed);
+    expect(await cli.json('projections', 'retry', stream)).toMatchObject({
+      versions: [{ dead_letter: null }],
+    });
+    expect((await cli.run('projections', 'parked')).stdout).toBe('The dead-letter list is empty.\n');
+    expectFailure(await cli.run('projections', 'skip', stream), 1, 'is not on the dead-letter list');
+    expectFailure(await cli.run('projections', 'skip', 'nonsense'), 2, 'Invalid stream "nonsense"');
   }));
 
-test('test data is reset by deletions, and nothing else is touched', () =>
+test('test-data reset deletes the test data of an account and nothing else', () =>
   withCatalog(async (cli, { account, store }) => {
     const live = await cli.store(account);
     await recordMedia(cli, store);
@@ -139,7 +149,7 @@ test('test data is reset by deletions, and nothing else is touched', () =>
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }, '--test'));
 
-/** As an upload would. */
+/** Appends the event of an upload. */
 async function recordMedia(cli: Cli, store_id: string): Promise<void> {
   const test = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'test');
   try {
@@ -159,7 +169,7 @@ async function recordMedia(cli: Cli, store_id: string): Promise<void> {
   }
 }
 
-test('a second verification or rebuild says who is in its way, and for how long at most', () =>
+test('a second verification or rebuild fails with the reason while the first one runs', () =>
   withCatalog((cli) =>
     inLiveViews(cli, async (views) => {
       for (const [command, what] of [
@@ -167,8 +177,8 @@ test('a second verification or rebuild says who is in its way, and for how long 
         ['rebuild', 'rebuild'],
       ] as const) {
         expect(await views.lease(command, `pid:${process.pid}:test`, 60_000)).toBe(true);
-        const said = `a ${what} of live is running already; if it was killed, its claim ends by itself within 15 s`;
-        expectFailure(await cli.run('projections', command, '--realm', 'live'), 1, said);
+        const message = `A ${what} of live is already running. If its process was killed, its lease expires within 15 s`;
+        expectFailure(await cli.run('projections', command, '--realm', 'live'), 1, message);
       }
     }),
   ));

@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { environmentWithoutServers } from '../support/own-servers';
+import { within } from '../support/wait-for';
 
+/** On a busy machine, a rebuild during writes takes a minute or two. */
+const RUN_MS_MAX = 180_000;
 const MAIN = join(__dirname, '..', '..', 'services', 'cli', 'main.js');
 
 export interface Ended {
@@ -11,7 +14,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The compiled command line on a data folder, as an operator types it. */
+/** Runs the compiled command line on a data folder. */
 export class Cli {
   constructor(
     readonly folder: string,
@@ -30,8 +33,8 @@ export class Cli {
     return ended(this.start(...args));
   }
 
-  /** The document of a command that succeeds: all of standard output is one. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
+  /** Runs a command with `--json` and returns the parsed output. Throws if it fails. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of the output
   async json(...args: string[]): Promise<any> {
     const { code, stdout, stderr } = await this.run(...args, '--json');
     if (code !== 0) throw new Error(`catalog ${args.join(' ')}: ${code} ${stderr}`);
@@ -56,11 +59,17 @@ async function ended(child: ChildProcess): Promise<Ended> {
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout, stderr };
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  const command = `catalog ${child.spawnargs.slice(2).join(' ')}`;
+  try {
+    const [code] = await within(closed, `${command} to end`, RUN_MS_MAX);
+    return { code, stdout, stderr };
+  } finally {
+    child.kill('SIGKILL');
+  }
 }
 
-/** A failure is one line on standard error, and never a stack. */
+/** Expects a failure: one line on standard error, no stack, nothing on standard output. */
 export function expectFailure(result: Ended, code: number, text: string | RegExp): void {
   expect(result.stderr).toMatch(text);
   expect(result.stderr).toMatch(/^catalog: .+\n$/);

@@ -4,7 +4,7 @@ import { type Harness, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 import { Cli } from './cli-run';
 
-/** The command line beside a server that runs on the same folder. */
+/** The command line and a server use the same data folder. */
 describe('while a server runs', () => {
   let server: Harness;
   let cli: Cli;
@@ -14,12 +14,12 @@ describe('while a server runs', () => {
   });
   afterAll(() => server.close());
 
-  test('a key works as soon as the command ends, and no more soon after it is revoked', async () => {
+  test('a new key works when the command has ended, and is refused soon after it is revoked', async () => {
     const account = await cli.account();
     const store = await cli.store(account);
     const create = ['key', 'create', '--account', account, '--type', 'public', '--store', store];
     const { id, key } = await cli.json(...create);
-    // The command waits for two seconds at most, which a busy machine may need longer than.
+    // The command waits for at most two seconds. A busy machine may need longer.
     const token = await waitFor(() => server.token(key));
     expect(await server.request('GET', '/api/store', { token })).toMatchObject({
       status: 200,
@@ -30,7 +30,7 @@ describe('while a server runs', () => {
     await waitFor(refused, { what: 'the token of a revoked key to be refused' });
   });
 
-  test('an imported catalog is read by listing, featured first, with its expansions', async () => {
+  test('the server reads an imported catalog by listing, featured first, with expansions', async () => {
     const shop = await server.newShop();
     const rows = [
       {
@@ -60,7 +60,7 @@ describe('while a server runs', () => {
     expect(expanded.body.data.listing).toMatchObject({ id: tea.id, name: 'Tea' });
   });
 
-  test('writes over HTTP and an import at the same time both arrive', async () => {
+  test('writes over HTTP and a concurrent import both succeed', async () => {
     const shop = await server.newShop();
     const rows = Array.from({ length: 400 }, (_, index) => ({
       external_id: `p${index}`,

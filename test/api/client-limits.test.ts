@@ -2,15 +2,16 @@ import { revokeApiKey } from '../../services/command/api-key';
 import type { CatalogClient } from '../../shared/client';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
+import { fetch } from '../support/fetch';
 import { HandClock } from '../support/hand-clock';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 
 const TEA = { price_currency: 'USD', price_amount: 1_250 };
 const LIMITS = { RATE_LIMIT_PUBLIC: '60/40/5', RATE_LIMIT_SECRET: '6000/100000/1000' };
 
-/** One time for the service and the client, so that what the client waits is what the service sees go by. */
+/** The clock of both the service and the client, so that time passes for the service when the client waits. */
 const clock = new HandClock();
-/** How far the service is ahead of the client. */
+/** How far the service's clock is ahead of the client's. */
 const skew = { ms: 0 };
 let harness: Harness;
 let shop: Shop;
@@ -26,8 +27,11 @@ beforeEach(async () => {
   clock.waits_ms.length = 0;
 });
 
-/** Of a public key, unless it says otherwise; with the paths that it sends to. */
-function counted(key = shop.public, options: object = {}): { client: CatalogClient; paths: string[] } {
+/** Makes a client, of the public key by default, and records the paths of its requests. */
+function recordingClient(
+  key = shop.public,
+  options: object = {},
+): { client: CatalogClient; paths: string[] } {
   const paths: string[] = [];
   const fetch_: typeof fetch = (input, init) => {
     paths.push(new URL(String(input)).pathname);
@@ -36,22 +40,23 @@ function counted(key = shop.public, options: object = {}): { client: CatalogClie
   return { client: harness.client(key, { fetch: fetch_, clock, random: () => 0, ...options }), paths };
 }
 
-/** Each at a time of its own. */
-async function make(merchant: CatalogClient, title: string): Promise<void> {
+/** Creates a publication, at another time than all earlier ones. */
+async function createPublication(merchant: CatalogClient, title: string): Promise<void> {
   clock.now_ms += 1;
   await merchant.publications.create({ ...TEA, title });
 }
 
-async function stock(count: number): Promise<string[]> {
-  const merchant = counted(shop.secret).client;
+/** Creates `count` publications and returns their titles, oldest first. */
+async function createPublications(count: number): Promise<string[]> {
+  const merchant = recordingClient(shop.secret).client;
   const titles = Array.from({ length: count }, (_, index) => `Tea ${index + 1}`);
-  for (const title of titles) await make(merchant, title);
+  for (const title of titles) await createPublication(merchant, title);
   return titles;
 }
 
 describe('tokens', () => {
-  test('one is got for many calls, and renewed before it expires', async () => {
-    const { client, paths } = counted(shop.secret);
+  test('concurrent calls share one token, which is renewed before it expires', async () => {
+    const { client, paths } = recordingClient(shop.secret);
     await Promise.all(Array.from({ length: 10 }, () => client.store.get()));
     expect(paths.filter((path) => path === '/auth/token')).toHaveLength(1);
     clock.now_ms += 869_000;
@@ -62,16 +67,16 @@ describe('tokens', () => {
     expect(paths.filter((path) => path === '/auth/token')).toHaveLength(2);
   });
 
-  test('live as long as they are asked to', async () => {
-    const { client, paths } = counted(shop.secret, { ttlMinutes: 60 });
+  test('live for `ttlMinutes`', async () => {
+    const { client, paths } = recordingClient(shop.secret, { ttlMinutes: 60 });
     await client.store.get();
     clock.now_ms += 59 * 60_000;
     await client.store.get();
     expect(paths.filter((path) => path === '/auth/token')).toHaveLength(1);
   });
 
-  test('one that the service takes for expired is replaced once for all who were refused', async () => {
-    const { client, paths } = counted(shop.secret);
+  test('a token that the service rejects as expired is replaced once for all concurrent calls', async () => {
+    const { client, paths } = recordingClient(shop.secret);
     await client.store.get();
     skew.ms = 1_000_000;
     const stores = await Promise.all(Array.from({ length: 5 }, () => client.store.get()));
@@ -80,8 +85,8 @@ describe('tokens', () => {
     expect(clock.waits_ms).toEqual([]);
   });
 
-  test('one of a revoked key is not', async () => {
-    const { client, paths } = counted(shop.secret);
+  test('a token of a revoked key is not replaced', async () => {
+    const { client, paths } = recordingClient(shop.secret);
     await client.store.get();
     const context = { source: 'cli', request_id: 'revoking' } as const;
     await revokeApiKey(harness.deps, context, shop.secret.id as ApiKeyId);
@@ -93,57 +98,58 @@ describe('tokens', () => {
 });
 
 describe('rate limits', () => {
-  test('are waited out, so that a list is read whole', async () => {
-    const titles = await stock(12);
-    const { client } = counted();
+  test('a client that is rate limited waits and then reads the rest of the list', async () => {
+    const titles = await createPublications(12);
+    const { client } = recordingClient();
     const read: string[] = [];
     for await (const { title } of client.publications.list({ limit: 1, sort: 'created_at', order: 'asc' }))
       read.push(title);
     expect(read).toEqual(titles);
-    // Five at once, then one a second.
+    // A burst of five requests, then one per second.
     expect(clock.waits_ms).toEqual(Array(7).fill(1_000));
   });
 
-  test('of a day are told of at once', async () => {
-    const { client } = counted();
-    const spent = async (): Promise<void> => {
-      for (;;) await client.store.get();
+  test('a client that has used up its daily limit fails without waiting', async () => {
+    const { client } = recordingClient();
+    const readUntilRefused = async (): Promise<void> => {
+      // The daily limit is 40 requests.
+      for (let reads = 0; reads <= 40; reads++) await client.store.get();
     };
-    await expect(spent()).rejects.toMatchObject({ status: 429, code: 'RATE_LIMIT_EXCEEDED' });
+    await expect(readUntilRefused()).rejects.toMatchObject({ status: 429, code: 'RATE_LIMIT_EXCEEDED' });
     expect(clock.waits_ms.every((ms) => ms <= 2_000)).toBe(true);
   });
 
-  test('are waited for no longer than the signal allows', async () => {
-    const leaving = new AbortController();
+  test('an abort ends the wait', async () => {
+    const controller = new AbortController();
     const wait = async (ms: number, signal?: AbortSignal): Promise<void> => {
       expect(ms).toBe(1_000);
-      leaving.abort(new Error('the visitor left'));
+      controller.abort(new Error('aborted by the caller'));
       signal?.throwIfAborted();
     };
-    const { client, paths } = counted(shop.public, { clock: { now: clock.now, wait } });
-    const visit = () => client.store.get({}, { signal: leaving.signal });
-    for (let visits = 1; visits <= 5; visits++) await visit();
-    await expect(visit()).rejects.toThrow('the visitor left');
+    const { client, paths } = recordingClient(shop.public, { clock: { now: clock.now, wait } });
+    const read = () => client.store.get({}, { signal: controller.signal });
+    for (let reads = 1; reads <= 5; reads++) await read();
+    await expect(read()).rejects.toThrow('aborted by the caller');
     expect(paths).toHaveLength(7);
   });
 });
 
 describe('pages', () => {
-  test('an iteration gives every item once, though others are made meanwhile', async () => {
-    const titles = await stock(7);
-    const merchant = counted(shop.secret).client;
+  test('an iteration yields every item once, although items are created meanwhile', async () => {
+    const titles = await createPublications(7);
+    const merchant = recordingClient(shop.secret).client;
     const read: string[] = [];
-    // Newest first: each one made pushes one item to the next page.
+    // Newest first: each new item moves one item to the next page.
     for await (const { title } of merchant.publications.list({ limit: 3 })) {
       read.push(title);
-      if (read.length <= 2) await make(merchant, 'Late');
+      if (read.length <= 2) await createPublication(merchant, 'Late');
     }
     expect(read).toEqual(titles.toReversed());
   });
 
-  test('one page has its counts; an iteration begins where the query says', async () => {
-    const titles = await stock(5);
-    const { client } = counted(shop.secret);
+  test('a page has its counts; an iteration starts at `page` of the query', async () => {
+    const titles = await createPublications(5);
+    const { client } = recordingClient(shop.secret);
     const list = client.publications.list({ limit: 2, page: 2, sort: 'created_at', order: 'asc' });
     const { data, meta } = await list.page(3);
     expect(data.map(({ title }) => title)).toEqual(titles.slice(4));
@@ -153,9 +159,9 @@ describe('pages', () => {
     expect(await client.publications.list({ page: 9 }).all()).toEqual([]);
   });
 
-  test('who stops early reads no further page', async () => {
-    await stock(5);
-    const { client, paths } = counted(shop.secret);
+  test('an iteration that stops early reads no further page', async () => {
+    await createPublications(5);
+    const { client, paths } = recordingClient(shop.secret);
     for await (const _first of client.publications.list({ limit: 2 })) break;
     expect(paths).toEqual(['/auth/token', '/api/publications']);
   });

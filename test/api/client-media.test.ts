@@ -1,4 +1,5 @@
 import type { CatalogClient } from '../../shared/client';
+import { fetch } from '../support/fetch';
 import { type Harness, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 
@@ -6,8 +7,8 @@ let harness: Harness;
 let client: CatalogClient;
 /** The methods of the requests that were sent to `/api`. */
 let sent: string[] = [];
-/** What is done with the answers that come in. */
-let lose: (method: string) => boolean = () => false;
+/** Whether the client loses the response to a request with this method. */
+let losesResponse: (method: string) => boolean = () => false;
 
 beforeAll(async () => {
   harness = await startHarness();
@@ -15,7 +16,7 @@ beforeAll(async () => {
     const response = await fetch(input, init);
     if (!String(input).includes('/api/')) return response;
     sent.push(init?.method ?? 'GET');
-    if (lose(init?.method ?? 'GET')) throw new TypeError('the connection was cut');
+    if (losesResponse(init?.method ?? 'GET')) throw new TypeError('the connection was closed');
     return response;
   };
   client = harness.client((await harness.newShop()).secret, { fetch: fetch_ });
@@ -23,39 +24,46 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 beforeEach(() => {
   sent = [];
-  lose = () => false;
+  losesResponse = () => false;
 });
 
 async function photo(): Promise<Blob> {
   return new Blob([new Uint8Array(await flatPicture('jpeg', { width: 640, height: 480 }))]);
 }
 
-test('a picture is uploaded to a product, made, shown to anybody, and deleted', async () => {
+test('a picture of a publication is uploaded, processed, served without a token, and deleted', async () => {
   const tea = await client.publications.create({ title: 'Tea', price_currency: 'USD', price_amount: 1 });
   const uploaded = await client.media.upload(await photo(), { alt: 'A cup', publication_id: tea.id });
   expect(uploaded).toMatchObject({ status: 'processing', mime_type: 'image/jpeg', width: 640, alt: 'A cup' });
-  const made = await client.media.processed(uploaded.id);
-  expect(made).toMatchObject({
+  const processed = await client.media.processed(uploaded.id);
+  expect(processed).toMatchObject({
     id: uploaded.id,
     status: 'ready',
     variants: [{ name: 'thumb', width: 200 }, {}, {}, {}],
   });
-  const shown = await fetch(new URL(made.url!, harness.url));
+  const shown = await fetch(new URL(processed.url!, harness.url));
   expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
   const { media } = await client.publications.get(tea.id, { expand: ['media'] });
-  expect(media.data).toEqual([made]);
-  expect(await client.media.delete(made.id)).toEqual({ id: made.id, object: 'media', deleted: true });
-  await expect(client.media.get(made.id)).rejects.toMatchObject({ status: 404, code: 'MEDIA_NOT_FOUND' });
+  expect(media.data).toEqual([processed]);
+  expect(await client.media.delete(processed.id)).toEqual({
+    id: processed.id,
+    object: 'media',
+    deleted: true,
+  });
+  await expect(client.media.get(processed.id)).rejects.toMatchObject({
+    status: 404,
+    code: 'MEDIA_NOT_FOUND',
+  });
 });
 
-test('an upload whose answer is lost is one upload', async () => {
-  lose = (method) => method === 'POST' && sent.length === 1;
+test('an upload that is retried after a lost response is stored once', async () => {
+  losesResponse = (method) => method === 'POST' && sent.length === 1;
   const uploaded = await client.media.upload(await photo(), { alt: 'Once' });
   expect(sent).toEqual(['POST', 'POST']);
   expect(client.answerOf(uploaded)?.replayed).toBe(true);
 });
 
-test('what is no picture is refused', async () => {
+test('a file that is not an image is refused', async () => {
   const text = client.media.upload(new Blob(['<html></html>'], { type: 'image/png' }));
   await expect(text).rejects.toMatchObject({ status: 415, code: 'INVALID_FORMAT' });
 });

@@ -1,4 +1,5 @@
 import { CatalogApiError, type CatalogClient, CatalogConnectionError } from '../../shared/client';
+import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
@@ -17,13 +18,17 @@ beforeEach(async () => {
   client = harness.client(shop.secret);
 });
 
-/** A `fetch` that tells what was sent, and does with it what the test says. */
-function spied(through: (send: () => Promise<Response>, sent: number) => Promise<Response>) {
+/**
+ * Returns a `fetch` that records each request and lets `intercept` send it. `count` is the number of requests so far.
+ */
+function recordingFetch(
+  intercept: (send: () => Promise<Response>, count: number) => Promise<Response> = (send) => send(),
+) {
   const requests: Request[] = [];
   const spy: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     requests.push(request);
-    return through(() => fetch(input, init), requests.length);
+    return intercept(() => fetch(input, init), requests.length);
   };
   return { requests, fetch: spy };
 }
@@ -35,7 +40,7 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('a client', () => {
-  test('writes, reads, changes and deletes, with a key and nothing else', async () => {
+  test('creates, reads, updates and deletes with an API key alone', async () => {
     const listing = await client.listings.create({ name: 'Teas' });
     const tea = await client.publications.create({ ...TEA, listing_id: listing.id });
     expect(await client.publications.get(tea.id)).toEqual(tea);
@@ -50,9 +55,9 @@ describe('a client', () => {
     expect(await client.store.listings().all()).toEqual([]);
   });
 
-  test('tells what its token allows, and gets and refreshes others', async () => {
-    const allowed = await client.tokens.validate();
-    expect(allowed).toMatchObject({ key_type: 'secret', stores: [shop.store_id] });
+  test('describes its token, and issues and refreshes other tokens', async () => {
+    const description = await client.tokens.validate();
+    expect(description).toMatchObject({ key_type: 'secret', stores: [shop.store_id] });
     const { token, expires_in } = await client.tokens.issue({ ttl_minutes: 2 });
     expect(expires_in).toBe(120);
     const refreshed = await client.tokens.refresh(token);
@@ -60,7 +65,7 @@ describe('a client', () => {
     expect(await client.tokens.validate(refreshed.token)).toMatchObject({ valid: true });
   });
 
-  test('adds what is expanded', async () => {
+  test('returns expanded resources', async () => {
     const { id } = await client.listings.create({ name: 'Teas' });
     const tea = await client.publications.create({ ...TEA, listing_id: id });
     const listing = await client.listings.get(id, { expand: ['publication', 'media'] });
@@ -70,7 +75,7 @@ describe('a client', () => {
     expect((await client.store.get({ expand: ['listing'] })).listings.total_count).toBe(1);
   });
 
-  test('means the store that it was made for', async () => {
+  test('reads the store of its `storeId` unless a call names another', async () => {
     const other = await harness.newStore('live', 'Other');
     const key = await harness.newKey('secret', [shop.store_id, other]);
     expect((await harness.client(key, { storeId: other }).store.get()).name).toBe('Other');
@@ -79,20 +84,20 @@ describe('a client', () => {
   });
 });
 
-describe('a refusal', () => {
-  test('is an error with what the service says of it', async () => {
+describe('a request that the service refuses', () => {
+  test('rejects with the status, code, details and request id of the response', async () => {
     const missing = (await failureOf(client.publications.get(UNKNOWN))) as CatalogApiError;
     expect(missing).toBeInstanceOf(CatalogApiError);
     expect([missing.status, missing.code]).toEqual([404, 'PUBLICATION_NOT_FOUND']);
     const faulty = (await failureOf(client.publications.create({ ...TEA, title: '' }))) as CatalogApiError;
     expect([faulty.status, faulty.code]).toEqual([400, 'FIELD_TOO_SHORT']);
     expect(faulty.details).toMatchObject({ field: 'title', errors: [{ code: 'FIELD_TOO_SHORT' }] });
-    expect(faulty.message).toBe('title: at least 1 character');
+    expect(faulty.message).toBe('Invalid title: expected at least 1 character');
     expect(faulty.requestId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('of the key has no code, and is not tried again', async () => {
-    const { fetch, requests } = spied((send) => send());
+  test('rejects without a code, and is not retried, if the API key is invalid', async () => {
+    const { fetch, requests } = recordingFetch();
     const stranger = harness.client({ ...shop.secret, key: 'sk_live_nobody' }, { fetch });
     const error = (await failureOf(stranger.store.get())) as CatalogApiError;
     expect([error.status, error.code, error.message]).toEqual([401, undefined, 'Invalid API key']);
@@ -100,29 +105,29 @@ describe('a refusal', () => {
   });
 });
 
-describe('an answer that is lost', () => {
-  const quick = { clock: { now: Date.now, wait: async () => {} } };
+describe('a lost response', () => {
+  const no_waits = { clock: { now: Date.now, wait: async () => {} } };
 
-  test('does not make a write happen twice', async () => {
-    const { fetch, requests } = spied(async (send, sent) => {
+  test('does not make a write take effect twice', async () => {
+    const { fetch, requests } = recordingFetch(async (send, count) => {
       const response = await send();
-      // The token's answer and the write's first answer: the one is the first request, the other the second.
-      if (sent === 2) throw new TypeError('the connection was cut');
+      // The first request is for the token. The second is the first attempt of the write.
+      if (count === 2) throw new TypeError('the connection was closed');
       return response;
     });
-    const unlucky = harness.client(shop.secret, { fetch, ...quick });
-    const tea = await unlucky.publications.create(TEA);
+    const retrying = harness.client(shop.secret, { fetch, ...no_waits });
+    const tea = await retrying.publications.create(TEA);
     expect(requests.map(({ method }) => method)).toEqual(['POST', 'POST', 'POST']);
     const keys = requests.slice(1).map(({ headers }) => headers.get('idempotency-key'));
     expect(keys[0]).toBeTruthy();
     expect(keys[1]).toBe(keys[0]);
-    expect(unlucky.answerOf(tea)?.replayed).toBe(true);
+    expect(retrying.answerOf(tea)?.replayed).toBe(true);
     expect(await client.publications.list().all()).toEqual([tea]);
   });
 
-  test('is told of as such where no other comes', async () => {
-    const { fetch, requests } = spied(() => Promise.reject(new TypeError('refused')));
-    const error = await failureOf(harness.client(shop.secret, { fetch, ...quick }).store.get());
+  test('rejects with CatalogConnectionError when every retry fails', async () => {
+    const { fetch, requests } = recordingFetch(() => Promise.reject(new TypeError('refused')));
+    const error = await failureOf(harness.client(shop.secret, { fetch, ...no_waits }).store.get());
     expect(error).toBeInstanceOf(CatalogConnectionError);
     expect((error as CatalogConnectionError).cause).toMatchObject({ message: 'refused' });
     expect(requests.length).toBe(5);
@@ -130,20 +135,20 @@ describe('an answer that is lost', () => {
 });
 
 describe('an abort', () => {
-  test('ends a request that is on its way', async () => {
-    const giving_up = new AbortController();
-    const { fetch, requests } = spied((send) => {
-      if (requests.length === 2) giving_up.abort(new Error('the visitor left'));
+  test('cancels a request that was sent', async () => {
+    const controller = new AbortController();
+    const { fetch, requests } = recordingFetch((send) => {
+      if (requests.length === 2) controller.abort(new Error('aborted by the caller'));
       return send();
     });
-    const visitor = harness.client(shop.public, { fetch, retries: 0 });
-    const error = await failureOf(visitor.store.get({}, { signal: giving_up.signal }));
-    expect(error).toMatchObject({ message: 'the visitor left' });
+    const reader = harness.client(shop.public, { fetch, retries: 0 });
+    const error = await failureOf(reader.store.get({}, { signal: controller.signal }));
+    expect(error).toMatchObject({ message: 'aborted by the caller' });
     expect(requests.length).toBe(2);
   });
 
-  test('that came before sends nothing', async () => {
-    const { fetch, requests } = spied((send) => send());
+  test('before the call prevents the request', async () => {
+    const { fetch, requests } = recordingFetch();
     const signal = AbortSignal.abort(new Error('too late'));
     await expect(harness.client(shop.public, { fetch }).store.get({}, { signal })).rejects.toThrow(
       'too late',
@@ -153,32 +158,32 @@ describe('an abort', () => {
 });
 
 describe('versions', () => {
-  test('a resource is only changed where nobody changed it before', async () => {
+  test('a write with ifMatch is refused if the resource has changed', async () => {
     const tea = await client.publications.create(TEA);
     await client.publications.update(tea.id, { price_amount: 1 });
-    const late = client.publications.update(tea.id, { price_amount: 2 }, { ifMatch: tea });
-    await expect(late).rejects.toMatchObject({ status: 412, code: 'CONFLICT' });
-    const now = await client.publications.get(tea.id);
-    await client.publications.delete(tea.id, { ifMatch: now });
+    const outdated = client.publications.update(tea.id, { price_amount: 2 }, { ifMatch: tea });
+    await expect(outdated).rejects.toMatchObject({ status: 412, code: 'CONFLICT' });
+    const current = await client.publications.get(tea.id);
+    await client.publications.delete(tea.id, { ifMatch: current });
     await expect(client.publications.get(tea.id)).rejects.toMatchObject({ code: 'PUBLICATION_NOT_FOUND' });
   });
 
-  test('what is known is given back until it changes', async () => {
+  test.each(['cached', 'known'] as const)('`%s` is returned until the resource changes', async (option) => {
     const { id } = await client.publications.create(TEA);
-    const known = await client.publications.get(id);
-    expect(await client.publications.get(id, {}, { known })).toBe(known);
+    const earlier = await client.publications.get(id);
+    expect(await client.publications.get(id, {}, { [option]: earlier })).toBe(earlier);
     await client.publications.update(id, { price_amount: 1 });
-    expect(await client.publications.get(id, {}, { known })).toMatchObject({ price_amount: 1 });
+    expect(await client.publications.get(id, {}, { [option]: earlier })).toMatchObject({ price_amount: 1 });
   });
 
-  test('a resource of somebody else’s is no version', async () => {
-    const made_up = client.publications.update(UNKNOWN, {}, { ifMatch: { id: UNKNOWN } });
-    await expect(made_up).rejects.toThrow(TypeError);
+  test('ifMatch rejects an object that the client did not return', async () => {
+    const update = client.publications.update(UNKNOWN, {}, { ifMatch: { id: UNKNOWN } });
+    await expect(update).rejects.toThrow(TypeError);
   });
 });
 
-describe('reading what was written', () => {
-  test('a consistent read shows a write that did not wait to be shown', async () => {
+describe('reading your own writes', () => {
+  test('a consistent read includes a write that was answered before it was projected', async () => {
     for (let price_amount = 1; price_amount <= 5; price_amount++) {
       const { id } = await client.publications.create({ ...TEA, price_amount }, { respondAsync: true });
       expect(await client.publications.get(id, {}, { consistent: true })).toMatchObject({ price_amount });
@@ -186,8 +191,8 @@ describe('reading what was written', () => {
     expect(await client.publications.list({}, { consistent: true }).all()).toHaveLength(5);
   });
 
-  test('another client is told how far it must be', async () => {
-    const { requests, fetch } = spied((send) => send());
+  test('another client sees the write if it reads with its position', async () => {
+    const { requests, fetch } = recordingFetch();
     const other = harness.client(shop.public, { fetch });
     const { id } = await client.publications.create(TEA, { respondAsync: true });
     const position = client.position!;
@@ -198,8 +203,8 @@ describe('reading what was written', () => {
     expect(requests.at(-1)?.headers.has('x-catalog-min-position')).toBe(false);
   });
 
-  test('a client may ask for it always, and a call for once not', async () => {
-    const { requests, fetch } = spied((send) => send());
+  test('`consistent` can be the default of a client, and a call can turn it off', async () => {
+    const { requests, fetch } = recordingFetch();
     const merchant = harness.client(shop.secret, { fetch, consistent: true });
     await merchant.listings.create({ name: 'Teas' });
     await merchant.store.get();

@@ -1,10 +1,11 @@
+import { fetch } from '../support/fetch';
 import { type Gateway, startGateway } from '../support/gateway';
 import { type ApiDocument, generateClient } from '../support/generated-client';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { runOutside } from '../support/outsider';
 import { flatPicture } from '../support/pictures';
 
-/** What other people's programs do with the service, compiled against what they are given of it. */
+/** Programs that use only what the package and the OpenAPI document publish: the client and a generated client. */
 let harness: Harness;
 let shop: Shop;
 let gateway: Gateway;
@@ -41,24 +42,24 @@ try {
 }
 console.log(JSON.stringify({ prices, titles, refused }));
 
-// Never run: what the compiler must refuse.
+// Never run. Each line must fail to compile.
 export const wrong = [
-  // @ts-expect-error a price is a number
+  // @ts-expect-error price_amount must be a number
   () => client.publications.create({ title: 'Tea', price_currency: 'PEN', price_amount: '1' }),
-  // @ts-expect-error a title is needed
+  // @ts-expect-error title is required
   () => client.publications.create({ price_currency: 'PEN', price_amount: 1 }),
-  // @ts-expect-error there is no such field
+  // @ts-expect-error unknown field
   () => client.listings.update(id, { title: 'Teas' }),
-  // @ts-expect-error there is no such order
+  // @ts-expect-error not a value of order
   () => client.publications.list({ order: 'up' }),
-  // @ts-expect-error what was not expanded may not be there
+  // @ts-expect-error publications may be undefined without expand
   async () => (await client.listings.get(id)).publications.data,
   // @ts-expect-error a listing has no title
   async () => (await client.publications.get(id, { expand: ['listing'] })).listing?.title,
 ];
 `;
 
-test('a program that imports the client from the package compiles, and works behind a gateway with a path of its own', async () => {
+test('a program that imports the packaged client compiles and works behind a gateway with a path prefix', async () => {
   expect(await runOutside({ 'main.ts': PROGRAM }, [`${gateway.url}/shops/tea`, shop.secret.key])).toEqual({
     prices: [1_250],
     titles: ['Tea'],
@@ -71,51 +72,51 @@ import * as catalog from './generated.js';
 declare const process: { argv: string[] };
 
 const [, , url = '', key = '', png = ''] = process.argv;
-const granted = await catalog.issueToken({ url, key }, { body: { ttl_minutes: 5 } });
-if (granted.status !== 200) throw new Error(granted.body?.message);
-const service = { url, token: granted.body.data.token };
+const issued = await catalog.issueToken({ url, key }, { body: { ttl_minutes: 5 } });
+if (issued.status !== 200) throw new Error(issued.body?.message);
+const service = { url, token: issued.body.data.token };
 const body: catalog.NewPublication_ = { title: 'Generated tea', price_currency: 'PEN', price_amount: 990 };
-const made = await catalog.createPublication(service, { body, 'Idempotency-Key': 'once' });
-if (made.status !== 201) throw new Error(made.body.error.message);
-const { id } = made.body.data;
-const again = await catalog.createPublication(service, { body, 'Idempotency-Key': 'once' });
+const created = await catalog.createPublication(service, { body, 'Idempotency-Key': 'once' });
+if (created.status !== 201) throw new Error(created.body.error.message);
+const { id } = created.body.data;
+const repeated = await catalog.createPublication(service, { body, 'Idempotency-Key': 'once' });
 const found = await catalog.searchStore(service, { q: 'gen', expand: ['listing', 'media'], limit: 5 });
 if (found.status !== 200) throw new Error('not found');
 const titles: string[] = found.body.data.map(({ title }) => title);
 const total: number = found.body.meta.pagination.total_items;
-const seen = await catalog.getPublication(service, { id });
-const etag = seen.headers.get('etag') ?? '';
+const read = await catalog.getPublication(service, { id });
+const etag = read.headers.get('etag') ?? '';
 const unchanged = await catalog.getPublication(service, { id, 'If-None-Match': etag });
-const gone = await catalog.deletePublication(service, { id, 'If-Match': etag });
+const deleted = await catalog.deletePublication(service, { id, 'If-Match': etag });
 const missing = await catalog.getPublication(service, { id });
 const code = missing.status === 404 ? missing.body.error.code : undefined;
 const ready = await catalog.getReadiness(service, {});
 const file = new Blob([Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0))]);
 const inForm = await catalog.uploadMedia(service, { body: { file, alt: 'Green' } });
-const alone = await catalog.uploadMedia(service, { body: file.slice(0, file.size, 'image/png') });
-const uploads = [inForm, alone].map((one) => (one.status === 201 ? one.body.data.width : one.body.error.code));
-const expires_in: number = granted.body.data.expires_in;
-const statuses = [again, seen, unchanged, gone, missing, ready].map(({ status }) => status);
+const raw = await catalog.uploadMedia(service, { body: file.slice(0, file.size, 'image/png') });
+const uploads = [inForm, raw].map((one) => (one.status === 201 ? one.body.data.width : one.body.error.code));
+const expires_in: number = issued.body.data.expires_in;
+const statuses = [repeated, read, unchanged, deleted, missing, ready].map(({ status }) => status);
 console.log(JSON.stringify({ expires_in, titles, total, statuses, code, uploads }));
 
 export const wrong = [
-  // @ts-expect-error a price is a number
+  // @ts-expect-error price_amount must be a number
   () => catalog.createPublication(service, { body: { ...body, price_amount: '1' } }),
-  // @ts-expect-error there is no such field
+  // @ts-expect-error unknown field
   () => catalog.createPublication(service, { body: { ...body, price: 1 } }),
-  // @ts-expect-error an id is needed
+  // @ts-expect-error id is required
   () => catalog.getPublication(service, {}),
-  // @ts-expect-error there is no such value
+  // @ts-expect-error not a value of sort
   () => catalog.listPublications(service, { sort: 'title' }),
-  // @ts-expect-error there is no such code
+  // @ts-expect-error not an error code
   () => code === 'NO_SUCH_PUBLICATION',
 ];
 `;
 
-test('a client that is generated from /openapi.json compiles, and works there, too', async () => {
-  const read_at = `${gateway.url}/shops/tea/openapi.json`;
-  const body = (await (await fetch(read_at)).json()) as ApiDocument & { servers: { url: string }[] };
-  const url = new URL(body.servers[0]!.url, read_at).href.replace(/\/$/, '');
+test('a client generated from /openapi.json compiles and works behind the same gateway', async () => {
+  const document_url = `${gateway.url}/shops/tea/openapi.json`;
+  const body = (await (await fetch(document_url)).json()) as ApiDocument & { servers: { url: string }[] };
+  const url = new URL(body.servers[0]!.url, document_url).href.replace(/\/$/, '');
   const files = { 'generated.ts': generateClient(body), 'main.ts': GENERATED_PROGRAM };
   const png = (await flatPicture('png', { width: 30, height: 20 })).toString('base64');
   expect(await runOutside(files, [url, shop.secret.key, png])).toEqual({

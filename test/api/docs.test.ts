@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe('/docs', () => {
-  test('is a page that takes nothing from elsewhere, and runs no script that is not a file of ours', () => {
+  test('is a page that loads nothing from other sites and runs no inline script', () => {
     const page = files.get('/docs')!;
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -29,7 +29,7 @@ describe('/docs', () => {
     expect(page.text).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/i);
   });
 
-  test('everything that it names is served, with its type and an ETag', async () => {
+  test('serves every file that the page refers to, with its type and an ETag', async () => {
     const addresses = files.get('/docs')!.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g);
     const named = [...addresses].map(([, address]) => `/${address}`);
     expect(new Set(['/docs', ...named])).toEqual(new Set(PATHS));
@@ -49,16 +49,18 @@ describe('/docs', () => {
     }
   });
 
-  test("Swagger UI's files have its version in their address and may be kept for ever", () => {
+  test('the files of Swagger UI have its version in their path and are cached forever', () => {
     for (const [path, { headers, text }] of files) {
-      const kept = OWN.includes(path) ? 'public, max-age=300' : 'public, max-age=31536000, immutable';
-      expect([path, headers.get('cache-control')]).toEqual([path, kept]);
+      const cache_control = OWN.includes(path)
+        ? 'public, max-age=300'
+        : 'public, max-age=31536000, immutable';
+      expect([path, headers.get('cache-control')]).toEqual([path, cache_control]);
       expect(OWN.includes(path) || /^\/docs\/swagger-ui-\d+\.\d+\.\d+\//.test(path)).toBe(true);
       expect(text).not.toContain('sourceMappingURL');
     }
   });
 
-  test('our files name no other site, keep nothing, and put no HTML together', () => {
+  test('our files contain no other site, store nothing, and build no HTML', () => {
     for (const path of OWN) {
       const { text } = files.get(path)!;
       expect([path, text.match(/https?:\/\/|["'`]\/\/[a-z]+\./i)]).toEqual([path, null]);
@@ -69,7 +71,7 @@ describe('/docs', () => {
     }
   });
 
-  test('gets its token by the names that openapi.json has for the two ways to authenticate', async () => {
+  test('passes the credentials under the names of the security schemes in openapi.json', async () => {
     const { components, paths } = (await harness.request('GET', '/openapi.json')).body;
     const used = [...files.get('/docs/page.mjs')!.text.matchAll(/preauthorizeApiKey\('(\w+)'/g)];
     expect(used.map(([, scheme]) => scheme).sort()).toEqual(Object.keys(components.securitySchemes).sort());

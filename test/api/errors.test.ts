@@ -1,12 +1,14 @@
 import type { WriteContext } from '../../services/command/execute';
 import { changeStoreStatus } from '../../services/command/store';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { type Harness, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
+import { merchantRequests } from './merchant-requests';
+import { expectErrorShape } from './replies';
 
-const NOBODY = '01890a5d-ac96-774b-bcce-b302099a8057';
+const UNKNOWN_ID = '01890a5d-ac96-774b-bcce-b302099a8057';
 const LAMP = { title: 'Lamp', price_currency: 'USD', price_amount: 1999 };
 
-describe('every error code of the running service', () => {
+describe('errors of the running service', () => {
   let harness: Harness;
   let shop: Shop;
 
@@ -17,19 +19,7 @@ describe('every error code of the running service', () => {
 
   afterAll(() => harness.close());
 
-  const ask = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-    harness.request(method, path, { token: shop.secret.token, ...options });
-
-  /** The structured shape, and nothing but it. */
-  const expectError = (reply: Reply, status: number, code: string): void => {
-    const { body } = reply;
-    expect([reply.status, body.code, body.status, body.error?.code]).toEqual([status, status, 'error', code]);
-    expect(typeof body.error.message).toBe('string');
-    expect(typeof body.message).toBe(status === 400 ? 'string' : 'undefined');
-    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(reply.headers.get('x-request-id')).toBeTruthy();
-    expect(reply.text).not.toMatch(/sqlite|stack|node_modules|\.ts|\.js/i);
-  };
+  const { send: request } = merchantRequests(() => ({ harness, shop }));
 
   test.each([
     ['GET', '/api/nothing', 404, 'NOT_FOUND'],
@@ -38,18 +28,18 @@ describe('every error code of the running service', () => {
     ['GET', '/API/store', 404, 'NOT_FOUND'],
     ['POST', '/api/store', 405, 'OPERATION_NOT_ALLOWED'],
     ['GET', '/api/publication', 405, 'OPERATION_NOT_ALLOWED'],
-    ['PUT', `/api/listing/${NOBODY}`, 405, 'OPERATION_NOT_ALLOWED'],
-    ['GET', `/api/listing/${NOBODY}`, 404, 'LISTING_NOT_FOUND'],
-    ['GET', `/api/listing/${NOBODY}/publications`, 404, 'LISTING_NOT_FOUND'],
-    ['GET', `/api/publication/${NOBODY}`, 404, 'PUBLICATION_NOT_FOUND'],
-    ['GET', `/api/publication/${NOBODY}/reviews`, 404, 'PUBLICATION_NOT_FOUND'],
-    ['DELETE', `/api/publication/${NOBODY}`, 404, 'PUBLICATION_NOT_FOUND'],
-    ['DELETE', `/api/listing/${NOBODY}`, 404, 'LISTING_NOT_FOUND'],
+    ['PUT', `/api/listing/${UNKNOWN_ID}`, 405, 'OPERATION_NOT_ALLOWED'],
+    ['GET', `/api/listing/${UNKNOWN_ID}`, 404, 'LISTING_NOT_FOUND'],
+    ['GET', `/api/listing/${UNKNOWN_ID}/publications`, 404, 'LISTING_NOT_FOUND'],
+    ['GET', `/api/publication/${UNKNOWN_ID}`, 404, 'PUBLICATION_NOT_FOUND'],
+    ['GET', `/api/publication/${UNKNOWN_ID}/reviews`, 404, 'PUBLICATION_NOT_FOUND'],
+    ['DELETE', `/api/publication/${UNKNOWN_ID}`, 404, 'PUBLICATION_NOT_FOUND'],
+    ['DELETE', `/api/listing/${UNKNOWN_ID}`, 404, 'LISTING_NOT_FOUND'],
     ['GET', '/api/publication/12', 400, 'INVALID_UUID'],
     ['GET', '/api/store?store_id=mine', 400, 'INVALID_UUID'],
     ['GET', '/api/publications?listing_id=12', 400, 'INVALID_UUID'],
     ['GET', '/api/publication/%E0%A4%A', 400, 'INVALID_REQUEST'],
-    ['GET', `/api/store?store_id=${NOBODY}`, 403, 'STORE_ACCESS_DENIED'],
+    ['GET', `/api/store?store_id=${UNKNOWN_ID}`, 403, 'STORE_ACCESS_DENIED'],
     ['GET', '/api/publications?limit=51', 400, 'VALIDATION_ERROR'],
     ['GET', '/api/publications?limit=0', 400, 'VALIDATION_ERROR'],
     ['GET', '/api/publications?page=0', 400, 'VALIDATION_ERROR'],
@@ -59,8 +49,8 @@ describe('every error code of the running service', () => {
     ['GET', '/api/publications?expand=owner', 400, 'VALIDATION_ERROR'],
     ['GET', '/api/listings?limit=many', 400, 'VALIDATION_ERROR'],
   ])('%s %s → %i %s', async (method, path, status, code) => {
-    const reply = await ask(method, path);
-    expectError(reply, status, code);
+    const reply = await request(method, path);
+    expectErrorShape(reply, status, code);
     if (status === 405) expect(reply.headers.get('allow')).toMatch(/OPTIONS$/);
     if (code === 'VALIDATION_ERROR') {
       const { details } = reply.body.error;
@@ -73,26 +63,28 @@ describe('every error code of the running service', () => {
   });
 
   test.each([
-    ['nothing', {}, 'FIELD_REQUIRED', 'title'],
+    ['no fields', {}, 'FIELD_REQUIRED', 'title'],
     ['null for a required field', { ...LAMP, title: null }, 'FIELD_REQUIRED', 'title'],
-    ['another type', { ...LAMP, price_amount: '5' }, 'FIELD_INVALID', 'price_amount'],
-    ['a fraction', { ...LAMP, price_amount: 1.5 }, 'FIELD_INVALID', 'price_amount'],
+    ['a string as amount', { ...LAMP, price_amount: '5' }, 'FIELD_INVALID', 'price_amount'],
+    ['a fractional amount', { ...LAMP, price_amount: 1.5 }, 'FIELD_INVALID', 'price_amount'],
     ['a negative amount', { ...LAMP, price_amount: -1 }, 'FIELD_INVALID', 'price_amount'],
     ['an unknown currency', { ...LAMP, price_currency: 'usd' }, 'FIELD_INVALID', 'price_currency'],
     ['a value that is not allowed', { ...LAMP, visibility: 'hidden' }, 'FIELD_INVALID', 'visibility'],
     ['an unknown field', { ...LAMP, colour: 'red' }, 'FIELD_INVALID', 'colour'],
-    ['a listing that is not there', { ...LAMP, listing_id: NOBODY }, 'FIELD_INVALID', 'listing_id'],
-    ['a title too long', { ...LAMP, title: 'x'.repeat(201) }, 'FIELD_TOO_LONG', 'title'],
-    ['a title too short', { ...LAMP, title: '' }, 'FIELD_TOO_SHORT', 'title'],
-  ])('a publication with %s', async (_name, body, code, field) => {
-    const reply = await ask('POST', '/api/publication', { body });
-    expectError(reply, 400, code);
+    ['a listing that does not exist', { ...LAMP, listing_id: UNKNOWN_ID }, 'FIELD_INVALID', 'listing_id'],
+    ['a title that is too long', { ...LAMP, title: 'x'.repeat(201) }, 'FIELD_TOO_LONG', 'title'],
+    ['an empty title', { ...LAMP, title: '' }, 'FIELD_TOO_SHORT', 'title'],
+  ])('a publication with %s is 400 with the name of the field', async (_name, body, code, field) => {
+    const reply = await request('POST', '/api/publication', { body });
+    expectErrorShape(reply, 400, code);
     expect(reply.body.error.details).toMatchObject({ field, constraint: expect.any(String) });
     expect(reply.body.error.details.errors[0]).toMatchObject({ field, code });
   });
 
-  test('all faults are told at once', async () => {
-    const reply = await ask('POST', '/api/publication', { body: { title: '', price_amount: -1, colour: 1 } });
+  test('one response reports all invalid fields', async () => {
+    const reply = await request('POST', '/api/publication', {
+      body: { title: '', price_amount: -1, colour: 1 },
+    });
     const codes = reply.body.error.details.errors.map((fault: { field: string; code: string }) => [
       fault.field,
       fault.code,
@@ -113,70 +105,72 @@ describe('every error code of the running service', () => {
     ['an array', '[]', 'application/json', 400, 'INVALID_REQUEST'],
     ['a form', 'title=x', 'application/x-www-form-urlencoded', 415, 'INVALID_REQUEST'],
     [
-      'more than a megabyte',
+      'larger than 1 MiB',
       JSON.stringify({ title: 'x'.repeat(1_100_000) }),
       'application/json',
       413,
       'LIMIT_EXCEEDED',
     ],
-  ])('a body that is %s', async (_name, body, type, status, code) => {
-    expectError(
-      await ask('POST', '/api/publication', { body, headers: { 'content-type': type } }),
+  ])('a body that is %s is refused', async (_name, body, type, status, code) => {
+    expectErrorShape(
+      await request('POST', '/api/publication', { body, headers: { 'content-type': type } }),
       status,
       code,
     );
   });
 
-  test('who may not', async () => {
-    expectError(await ask('GET', '/api/store', { token: 'forged' }), 401, 'TOKEN_INVALID');
-    expectError(await harness.request('GET', '/api/store'), 401, 'UNAUTHORIZED');
-    const hidden = await ask('GET', '/api/publications?visibility=all', { token: shop.public.token });
-    expectError(hidden, 403, 'INSUFFICIENT_PERMISSIONS');
-    expectError(
-      await ask('POST', '/api/publication', { token: shop.public.token, body: LAMP }),
+  test('invalid tokens are 401 and missing permissions are 403', async () => {
+    expectErrorShape(await request('GET', '/api/store', { token: 'forged' }), 401, 'TOKEN_INVALID');
+    expectErrorShape(await harness.request('GET', '/api/store'), 401, 'UNAUTHORIZED');
+    const hidden = await request('GET', '/api/publications?visibility=all', { token: shop.public.token });
+    expectErrorShape(hidden, 403, 'INSUFFICIENT_PERMISSIONS');
+    expectErrorShape(
+      await request('POST', '/api/publication', { token: shop.public.token, body: LAMP }),
       403,
       'INSUFFICIENT_PERMISSIONS',
     );
   });
 
-  test('a private resource is not found, never forbidden', async () => {
-    const { body } = await ask('POST', '/api/publication', { body: { ...LAMP, visibility: 'private' } });
+  test('a private publication is 404, not 403', async () => {
+    const { body } = await request('POST', '/api/publication', { body: { ...LAMP, visibility: 'private' } });
     const path = `/api/publication/${body.data.id}`;
     for (const token of [shop.public.token, shop.secret.token])
-      expectError(await ask('GET', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
-    expect((await ask('GET', `${path}?visibility=private`)).status).toBe(200);
+      expectErrorShape(await request('GET', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
+    expect((await request('GET', `${path}?visibility=private`)).status).toBe(200);
   });
 
-  test('a version that is not the one read', async () => {
-    const made = await ask('POST', '/api/publication', { body: LAMP });
-    const path = `/api/publication/${made.body.data.id}`;
-    const etag = made.headers.get('etag')!;
+  test('a write with an outdated If-Match is 412', async () => {
+    const created = await request('POST', '/api/publication', { body: LAMP });
+    const path = `/api/publication/${created.body.data.id}`;
+    const etag = created.headers.get('etag')!;
     expect(
-      (await ask('PATCH', path, { body: { title: 'Other' }, headers: { 'if-match': etag } })).status,
+      (await request('PATCH', path, { body: { title: 'Other' }, headers: { 'if-match': etag } })).status,
     ).toBe(200);
-    expectError(
-      await ask('PATCH', path, { body: { title: 'Third' }, headers: { 'if-match': etag } }),
+    expectErrorShape(
+      await request('PATCH', path, { body: { title: 'Third' }, headers: { 'if-match': etag } }),
       412,
       'CONFLICT',
     );
-    expectError(await ask('DELETE', path, { headers: { 'if-match': etag } }), 412, 'CONFLICT');
-    expect((await ask('DELETE', path)).status).toBe(200);
-    expectError(await ask('PATCH', path, { body: { title: 'Gone' } }), 404, 'PUBLICATION_NOT_FOUND');
+    expectErrorShape(await request('DELETE', path, { headers: { 'if-match': etag } }), 412, 'CONFLICT');
+    expect((await request('DELETE', path)).status).toBe(200);
+    expectErrorShape(await request('PATCH', path, { body: { title: 'Gone' } }), 404, 'PUBLICATION_NOT_FOUND');
   });
 
-  test('a state that does not come is told as an outage, with when to ask again', async () => {
-    const reply = await ask('GET', '/api/store', { headers: { 'x-catalog-min-position': '99999999999' } });
-    expectError(reply, 503, 'SERVICE_UNAVAILABLE');
+  test('a read at a position that is not reached is 503 with Retry-After', async () => {
+    const reply = await request('GET', '/api/store', {
+      headers: { 'x-catalog-min-position': '99999999999' },
+    });
+    expectErrorShape(reply, 503, 'SERVICE_UNAVAILABLE');
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  test('a store that is not active', async () => {
+  test('a store that is not active is 404', async () => {
     const closed = await harness.newShop();
     const context: WriteContext = { source: 'cli', request_id: 'close-store' };
     const target = { environment: 'live', id: closed.store_id } as const;
     await changeStoreStatus(harness.deps, context, target, 'inactive');
-    const read = () => ask('GET', '/api/store', { token: closed.public.token });
+    const read = () => request('GET', '/api/store', { token: closed.public.token });
     await waitFor(async () => (await read()).status === 404);
-    expectError(await read(), 404, 'STORE_NOT_FOUND');
+    expectErrorShape(await read(), 404, 'STORE_NOT_FOUND');
   });
 });

@@ -3,6 +3,8 @@ import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { breakNextAppend } from '../support/idempotent';
+import { readLogBatches } from '../support/read-log';
+import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
@@ -11,8 +13,9 @@ const HOUR_MS = 3_600_000;
 describe('a write with an Idempotency-Key', () => {
   let harness: Harness;
   let shop: Shop;
+  /** How far the service's clock is ahead. */
   let ahead_ms = 0;
-  let keys = 0;
+  let key_count = 0;
 
   beforeAll(async () => {
     const now = (): number => Date.now() + ahead_ms;
@@ -22,7 +25,7 @@ describe('a write with an Idempotency-Key', () => {
 
   afterAll(() => harness.close());
 
-  const newKey = (): string => `key-${++keys}`;
+  const newKey = (): string => `key-${++key_count}`;
   const log = () => harness.service.runtime.events.live;
   const send = (method: string, path: string, key: string, options: RequestOptions = {}): Promise<Reply> => {
     const headers = { ...options.headers, 'idempotency-key': key };
@@ -30,16 +33,16 @@ describe('a write with an Idempotency-Key', () => {
   };
   const post = (key: string, body: unknown = TEA): Promise<Reply> =>
     send('POST', '/api/publication', key, { body });
-  const made = async (): Promise<string> => (await post(newKey())).body.data.id;
+  const newPublication = async (): Promise<string> => (await post(newKey())).body.data.id;
   const eventsOf = async (id: string): Promise<string[]> =>
     (await log().readStream(streamName('live', 'publication', id))).map(({ type }) => type);
-  const titled = async (title: string): Promise<unknown[]> => {
+  const publicationsTitled = async (title: string): Promise<unknown[]> => {
     await harness.settled();
     const reply = await harness.request('GET', '/api/publications?limit=50', { token: shop.secret.token });
     return reply.body.data.filter((publication: { title: string }) => publication.title === title);
   };
 
-  const isReplayOf = (first: Reply, again: Reply): void => {
+  const expectReplay = (first: Reply, again: Reply): void => {
     expect([again.status, again.text]).toEqual([first.status, first.text]);
     for (const name of ['location', 'etag', 'x-catalog-position', 'content-type'])
       expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
@@ -47,31 +50,29 @@ describe('a write with an Idempotency-Key', () => {
     expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
     expect(again.headers.get('x-ratelimit-limit')).toBeTruthy();
   };
-  const refused = (reply: Reply, status: number, code: string): void =>
-    expect([reply.status, reply.body.error?.code]).toEqual([status, code]);
 
-  test('when it is sent again, then it gets the first answer again and writes nothing', async () => {
+  test('returns the first response when it is repeated, and writes nothing', async () => {
     const key = newKey();
     const first = await post(key, { ...TEA, title: 'Repeated' });
     expect(first.status).toBe(201);
     expect(first.headers.get('idempotent-replayed')).toBeNull();
-    // The same body, spelt otherwise.
-    const spelt = `{ "price_amount":1250, "title":"Repeated",\n "price_currency":"USD" }`;
-    isReplayOf(first, await send('POST', '/api/publication', key, { body: spelt }));
-    expect(await titled('Repeated')).toHaveLength(1);
+    // The same body with other white space and another order of fields.
+    const reordered = `{ "price_amount":1250, "title":"Repeated",\n "price_currency":"USD" }`;
+    expectReplay(first, await send('POST', '/api/publication', key, { body: reordered }));
+    expect(await publicationsTitled('Repeated')).toHaveLength(1);
   });
 
-  test('the first answer stays what it was, whatever has become of the resource since', async () => {
-    const [create, change, drop] = [newKey(), newKey(), newKey()];
+  test('returns the first response, even if the resource was changed or deleted since', async () => {
+    const [create, change, remove] = [newKey(), newKey(), newKey()];
     const created = await post(create);
     const path = `/api/publication/${created.body.data.id}`;
     const changed = await send('PATCH', path, change, { body: { title: 'Changed' } });
     await send('PATCH', path, newKey(), { body: { title: 'Changed again' } });
-    isReplayOf(changed, await send('PATCH', path, change, { body: { title: 'Changed' } }));
-    const dropped = await send('DELETE', path, drop);
-    expect(dropped.body.data.deleted).toBe(true);
-    isReplayOf(dropped, await send('DELETE', path, drop));
-    isReplayOf(created, await post(create));
+    expectReplay(changed, await send('PATCH', path, change, { body: { title: 'Changed' } }));
+    const deleted = await send('DELETE', path, remove);
+    expect(deleted.body.data.deleted).toBe(true);
+    expectReplay(deleted, await send('DELETE', path, remove));
+    expectReplay(created, await post(create));
     expect(await eventsOf(created.body.data.id)).toEqual([
       'PublicationCreated',
       'PublicationDescribed',
@@ -90,20 +91,44 @@ describe('a write with an Idempotency-Key', () => {
       send('PATCH', `/api/publication/${id}`, key, { body: TEA }),
       send('DELETE', `/api/publication/${id}`, key),
     ]);
-    for (const reply of others) refused(reply, 409, 'DUPLICATE_OPERATION');
+    for (const reply of others) expectError(reply, 409, 'DUPLICATE_OPERATION');
     expect(await eventsOf(id)).toEqual(['PublicationCreated']);
   });
 
-  test('the same key from another API key is another operation', async () => {
-    const other = await harness.newKey('secret', [shop.store_id]);
+  test('an id in upper case is the same id: in the path, the query and the body', async () => {
+    const listing = await harness.request('POST', '/api/listing', {
+      token: shop.secret.token,
+      body: { name: 'Teas' },
+    });
+    const listing_id: string = listing.body.data.id;
+    const { store_id } = shop;
     const key = newKey();
-    const mine = await post(key);
-    const theirs = await send('POST', '/api/publication', key, { body: TEA, token: other.token });
-    expect(theirs.status).toBe(201);
-    expect(theirs.body.data.id).not.toBe(mine.body.data.id);
+    const created = await send('POST', `/api/publication?store_id=${store_id}`, key, {
+      body: { ...TEA, listing_id },
+    });
+    const again = await send('POST', `/api/publication?store_id=${store_id.toUpperCase()}`, key, {
+      body: { ...TEA, listing_id: listing_id.toUpperCase() },
+    });
+    expectReplay(created, again);
+    const { id } = created.body.data;
+    const patch_key = newKey();
+    const patched = await send('PATCH', `/api/publication/${id}`, patch_key, { body: { title: 'New' } });
+    const path = `/api/publication/${id.toUpperCase()}`;
+    expectReplay(patched, await send('PATCH', path, patch_key, { body: { title: 'New' } }));
+    // A text that is not an id stays as it is.
+    expectError(await send('PATCH', path, patch_key, { body: { title: 'NEW' } }), 409, 'DUPLICATE_OPERATION');
   });
 
-  test('twenty at once make one resource; who is too early is told so', async () => {
+  test('the same idempotency key of another API key is another operation', async () => {
+    const other_key = await harness.newKey('secret', [shop.store_id]);
+    const key = newKey();
+    const first = await post(key);
+    const other = await send('POST', '/api/publication', key, { body: TEA, token: other_key.token });
+    expect(other.status).toBe(201);
+    expect(other.body.data.id).not.toBe(first.body.data.id);
+  });
+
+  test('twenty concurrent requests create one resource; the others are replays or 409 RESOURCE_LOCKED', async () => {
     const key = newKey();
     const body = { ...TEA, title: 'Twenty' };
     const replies = await Promise.all(Array.from({ length: 20 }, () => post(key, body)));
@@ -113,44 +138,44 @@ describe('a write with an Idempotency-Key', () => {
     expect(firsts).toHaveLength(1);
     for (const reply of replies) {
       if (reply === firsts[0]) continue;
-      if (reply.status === 201) isReplayOf(firsts[0]!, reply);
+      if (reply.status === 201) expectReplay(firsts[0]!, reply);
       else {
-        refused(reply, 409, 'RESOURCE_LOCKED');
-        expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+        expectError(reply, 409, 'RESOURCE_LOCKED');
+        expect(reply.headers.get('retry-after')).toBe('1');
       }
     }
-    isReplayOf(firsts[0]!, await post(key, body));
-    expect(await titled('Twenty')).toHaveLength(1);
+    expectReplay(firsts[0]!, await post(key, body));
+    expect(await publicationsTitled('Twenty')).toHaveLength(1);
   });
 
-  test('a refusal of the write itself is kept: 404 of the resource, and 412', async () => {
-    const id = await made();
-    const stale = { body: { title: 'New' }, headers: { 'if-match': '"9-x"' } };
-    const [missing, clash] = [newKey(), newKey()];
+  test('404 of the resource and 412 are stored and replayed', async () => {
+    const id = await newPublication();
+    const outdated = { body: { title: 'New' }, headers: { 'if-match': '"9-x"' } };
+    const [missing, conflict] = [newKey(), newKey()];
     const first404 = await send('DELETE', `/api/publication/${UNKNOWN}`, missing);
-    refused(first404, 404, 'PUBLICATION_NOT_FOUND');
-    isReplayOf(first404, await send('DELETE', `/api/publication/${UNKNOWN}`, missing));
-    const first412 = await send('PATCH', `/api/publication/${id}`, clash, stale);
-    refused(first412, 412, 'CONFLICT');
-    isReplayOf(first412, await send('PATCH', `/api/publication/${id}`, clash, stale));
+    expectError(first404, 404, 'PUBLICATION_NOT_FOUND');
+    expectReplay(first404, await send('DELETE', `/api/publication/${UNKNOWN}`, missing));
+    const first412 = await send('PATCH', `/api/publication/${id}`, conflict, outdated);
+    expectError(first412, 412, 'CONFLICT');
+    expectReplay(first412, await send('PATCH', `/api/publication/${id}`, conflict, outdated));
   });
 
-  test('a fault of the input is not kept: the corrected request goes through with the same key', async () => {
+  test('a validation error is not stored: the corrected request succeeds with the same key', async () => {
     const key = newKey();
-    refused(await post(key, { title: 'No price' }), 400, 'FIELD_REQUIRED');
-    refused(await post(key, { ...TEA, listing_id: UNKNOWN }), 400, 'FIELD_INVALID');
-    refused(await send('POST', '/api/publication', key, { body: '{' }), 400, 'INVALID_REQUEST');
+    expectError(await post(key, { title: 'No price' }), 400, 'FIELD_REQUIRED', 'price_currency');
+    expectError(await post(key, { ...TEA, listing_id: UNKNOWN }), 400, 'FIELD_INVALID', 'listing_id');
+    expectError(await send('POST', '/api/publication', key, { body: '{' }), 400, 'INVALID_REQUEST');
     const { status, headers } = await post(key);
     expect([status, headers.get('idempotent-replayed')]).toEqual([201, null]);
   });
 
-  test('a key without or with too many characters is 400; 255 are allowed', async () => {
-    refused(await post(''), 400, 'INVALID_REQUEST');
-    refused(await post('k'.repeat(256)), 400, 'INVALID_REQUEST');
+  test('a key that is empty or longer than 255 characters is 400', async () => {
+    expectError(await post(''), 400, 'INVALID_REQUEST');
+    expectError(await post('k'.repeat(256)), 400, 'INVALID_REQUEST');
     expect((await post('é'.repeat(255))).status).toBe(201);
   });
 
-  test('a read takes no notice of it', async () => {
+  test('a read ignores the key', async () => {
     const key = newKey();
     for (const path of ['/api/store', '/api/publications']) {
       const { status, headers } = await send('GET', path, key);
@@ -158,17 +183,17 @@ describe('a write with an Idempotency-Key', () => {
     }
   });
 
-  test('after 24 hours the key is new', async () => {
+  test('a key can be used again after 24 hours', async () => {
     const key = newKey();
     const first = await post(key);
-    const renewed = async (hours: number): Promise<Reply> => {
+    const postAfter = async (hours: number): Promise<Reply> => {
       ahead_ms = hours * HOUR_MS;
       const token = await harness.token(shop.secret.key);
       return send('POST', '/api/publication', key, { body: TEA, token });
     };
     try {
-      isReplayOf(first, await renewed(23.9));
-      const next = await renewed(24.1);
+      expectReplay(first, await postAfter(23.9));
+      const next = await postAfter(24.1);
       expect([next.status, next.headers.get('idempotent-replayed')]).toEqual([201, null]);
       expect(next.body.data.id).not.toBe(first.body.data.id);
     } finally {
@@ -176,32 +201,32 @@ describe('a write with an Idempotency-Key', () => {
     }
   });
 
-  describe('whose append ended without an answer', () => {
+  describe('whose append failed with an unknown outcome', () => {
     const timeout = new CatalogError('database_timeout');
 
     test.each(['before', 'after'] as const)(
-      '%s it was stored, is written once by its repetition',
+      'takes effect once if it is repeated after a failure %s the event was stored',
       async (fault) => {
         const key = newKey();
-        const body = { ...TEA, title: `Broken ${fault}` };
+        const body = { ...TEA, title: `Failed ${fault}` };
         breakNextAppend(log(), fault, timeout);
-        refused(await post(key, body), 500, 'DATABASE_TIMEOUT');
-        // What may be written is nobody else's: not even a corrected request gets the key.
-        refused(await post(key, TEA), 409, 'DUPLICATE_OPERATION');
+        expectError(await post(key, body), 500, 'DATABASE_TIMEOUT');
+        // The event may be stored, so the key is reserved for the same request.
+        expectError(await post(key, TEA), 409, 'DUPLICATE_OPERATION');
         const again = await post(key, body);
         expect(again.status).toBe(201);
         expect(again.headers.get('idempotent-replayed')).toBe(fault === 'after' ? 'true' : null);
-        isReplayOf(again, await post(key, body));
-        expect(await titled(body.title)).toHaveLength(1);
+        expectReplay(again, await post(key, body));
+        expect(await publicationsTitled(body.title)).toHaveLength(1);
         expect(await eventsOf(again.body.data.id)).toEqual(['PublicationCreated']);
       },
     );
 
-    test('is answered from the state as it was then: POST, though the resource was changed and deleted since', async () => {
+    test('a repeated POST returns the state at that time, although the resource was changed and deleted since', async () => {
       const key = newKey();
       breakNextAppend(log(), 'after', timeout);
       await post(key);
-      const [event] = (await eventsSince()).slice(-1);
+      const [event] = (await lastEvents()).slice(-1);
       const id = event!.stream.replace('live.publication-', '');
       await send('PATCH', `/api/publication/${id}`, newKey(), { body: { title: 'Changed since' } });
       await send('DELETE', `/api/publication/${id}`, newKey());
@@ -215,7 +240,7 @@ describe('a write with an Idempotency-Key', () => {
       ]);
     });
 
-    test('is answered from the state as it was then: PATCH, though its If-Match is stale by its own doing', async () => {
+    test('a repeated PATCH returns the state at that time, although the first attempt made its If-Match outdated', async () => {
       const created = await post(newKey());
       const path = `/api/publication/${created.body.data.id}`;
       const key = newKey();
@@ -224,44 +249,39 @@ describe('a write with an Idempotency-Key', () => {
         headers: { 'if-match': created.headers.get('etag')! },
       };
       breakNextAppend(log(), 'after', timeout);
-      refused(await send('PATCH', path, key, patch), 500, 'DATABASE_TIMEOUT');
-      await send('PATCH', path, newKey(), { body: { title: 'Somebody else' } });
+      expectError(await send('PATCH', path, key, patch), 500, 'DATABASE_TIMEOUT');
+      await send('PATCH', path, newKey(), { body: { title: 'Another change' } });
       const again = await send('PATCH', path, key, patch);
       expect([again.status, again.body.data.title, again.body.data.price_amount]).toEqual([200, 'Once', 5]);
       expect(again.headers.get('etag')).toMatch(/^"3-/);
       expect(await eventsOf(created.body.data.id)).toHaveLength(4);
     });
 
-    test('is answered from the state as it was then: DELETE', async () => {
-      const id = await made();
+    test('a repeated DELETE returns its first response', async () => {
+      const id = await newPublication();
       const key = newKey();
       breakNextAppend(log(), 'after', timeout);
-      refused(await send('DELETE', `/api/publication/${id}`, key), 500, 'DATABASE_TIMEOUT');
+      expectError(await send('DELETE', `/api/publication/${id}`, key), 500, 'DATABASE_TIMEOUT');
       const again = await send('DELETE', `/api/publication/${id}`, key);
       expect([again.status, again.body.data]).toEqual([200, { id, object: 'publication', deleted: true }]);
       expect(await eventsOf(id)).toEqual(['PublicationCreated', 'PublicationDeleted']);
     });
 
-    const eventsSince = async () => {
-      const stop = new AbortController();
+    const lastEvents = async () => {
       const head = await log().head();
-      for await (const batch of log().subscribe({ after: head - 1n, signal: stop.signal })) {
-        stop.abort();
-        return batch.events;
-      }
-      return [];
+      return (await readLogBatches(log(), head - 1n)).events;
     };
   });
 
-  test('is not carried out where the store of keys cannot be asked', async () => {
+  test('is not carried out if the idempotency store is unavailable', async () => {
     const { idempotency } = harness.service.runtime;
     const { claim } = idempotency;
     idempotency.claim = async () => {
       throw new CatalogError('unavailable');
     };
-    const reply = await post(newKey(), { ...TEA, title: 'Not promised' });
+    const reply = await post(newKey(), { ...TEA, title: 'Not written' });
     idempotency.claim = claim;
-    refused(reply, 503, 'SERVICE_UNAVAILABLE');
-    expect(await titled('Not promised')).toEqual([]);
+    expectError(reply, 503, 'SERVICE_UNAVAILABLE');
+    expect(await publicationsTitled('Not written')).toEqual([]);
   });
 });

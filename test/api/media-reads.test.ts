@@ -10,7 +10,7 @@ const PIXELS = Buffer.from('GIF89a - a picture that was made of an upload');
 const HASH = createHash('sha256').update(PIXELS).digest('hex');
 const PICTURE = `/media/live/${HASH}.gif`;
 
-describe('a media is read', () => {
+describe('GET /api/media/:id', () => {
   let media: MediaShop;
   let id: string;
 
@@ -20,7 +20,7 @@ describe('a media is read', () => {
   });
   afterAll(() => media.harness.close());
 
-  test('as a record: with a type and sizes at once, and addresses when it is ready', async () => {
+  test('returns the record, with type and sizes immediately, and URLs when it is ready', async () => {
     const before = await media.get(`/api/media/${id}`);
     expect(before.body.data).toMatchObject({ status: 'processing', width: 30, height: 20, variants: [] });
     expect(before.body.data).not.toHaveProperty('url');
@@ -37,14 +37,14 @@ describe('a media is read', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('with a public key as with a secret one, HEAD as GET, and by nobody else', async () => {
+  test('requires read:media, works with public keys and HEAD, and does not find media of other stores', async () => {
     const path = `/api/media/${id}`;
     const { harness, shop } = media;
     expect((await media.get(path, {}, shop.public.token)).body.data.id).toBe(id);
     const head = await harness.request('HEAD', path, { token: media.token });
     expect([head.status, head.text, head.headers.get('etag')]).toEqual([200, '', expect.any(String)]);
-    const blind = await harness.newKey('public', [shop.store_id], ['read:publications']);
-    expect((await media.get(path, {}, blind.token)).body.error.code).toBe('INSUFFICIENT_PERMISSIONS');
+    const unpermitted = await harness.newKey('public', [shop.store_id], ['read:publications']);
+    expect((await media.get(path, {}, unpermitted.token)).body.error.code).toBe('INSUFFICIENT_PERMISSIONS');
     const other = await harness.newShop();
     expect((await media.get(path, {}, other.secret.token)).body.error.code).toBe('MEDIA_NOT_FOUND');
     expect((await media.get(`/api/media/${UNKNOWN}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
@@ -52,7 +52,7 @@ describe('a media is read', () => {
     expect((await harness.request('GET', path)).body.error.code).toBe('UNAUTHORIZED');
   });
 
-  test('as bytes, where those are liked better than the record', async () => {
+  test('returns the picture if Accept prefers an image to JSON', async () => {
     const path = `/api/media/${id}`;
     for (const accept of [
       'image/*',
@@ -73,7 +73,7 @@ describe('a media is read', () => {
     expect(known.status).toBe(304);
   });
 
-  test('has no bytes while it is processing', async () => {
+  test('returns 404 with Retry-After for the picture of a media that is processing', async () => {
     const processing = await media.record();
     const reply = await media.get(`/api/media/${processing}`, { accept: 'image/*' });
     expect([reply.status, reply.body.error.code]).toEqual([404, 'MEDIA_NOT_FOUND']);
@@ -81,7 +81,7 @@ describe('a media is read', () => {
   });
 });
 
-describe('a picture is loaded by anybody', () => {
+describe('GET /media/:environment/:file', () => {
   let media: MediaShop;
   const load = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
     media.harness.request(method, path, { headers });
@@ -92,7 +92,7 @@ describe('a picture is loaded by anybody', () => {
   });
   afterAll(() => media.harness.close());
 
-  test('without a token, from any origin, for ever, and as nothing but a picture', async () => {
+  test('returns the picture without a token, for any origin, immutable, and with safe headers', async () => {
     const reply = await load('GET', PICTURE, { origin: 'https://shop.example' });
     expect(reply.status).toBe(200);
     expect(reply.bytes).toEqual(PIXELS);
@@ -115,7 +115,7 @@ describe('a picture is loaded by anybody', () => {
     expect((await load('POST', PICTURE)).status).toBe(405);
   });
 
-  test('not again where the browser has it', async () => {
+  test('returns 304 if If-None-Match has the ETag', async () => {
     expect((await load('GET', PICTURE, { 'if-none-match': `W/"x", "${HASH}"` })).status).toBe(304);
     expect((await load('GET', PICTURE, { 'if-none-match': '"x"' })).status).toBe(200);
   });
@@ -126,46 +126,57 @@ describe('a picture is loaded by anybody', () => {
     ['bytes=-6', 'upload', 'bytes 39-44/45'],
     ['bytes=39-1000', 'upload', 'bytes 39-44/45'],
     ['bytes=-1000', PIXELS.toString(), 'bytes 0-44/45'],
-  ])('in part: %s', async (range, text, told) => {
+  ])('returns a part for %s', async (range, text, content_range) => {
     const reply = await load('GET', PICTURE, { range });
-    expect([reply.status, reply.text, reply.headers.get('content-range')]).toEqual([206, text, told]);
+    expect([reply.status, reply.text, reply.headers.get('content-range')]).toEqual([
+      206,
+      text,
+      content_range,
+    ]);
   });
 
-  test.each(['bytes=45-', 'bytes=45-50', 'bytes=-0'])('not what is beyond its end: %s', async (range) => {
-    const reply = await load('GET', PICTURE, { range });
-    expect([reply.status, reply.body.error.code]).toEqual([416, 'INVALID_REQUEST']);
-    expect(reply.headers.get('content-range')).toBe('bytes */45');
-  });
+  test.each(['bytes=45-', 'bytes=45-50', 'bytes=-0'])(
+    'returns 416 for %s, which is past the end',
+    async (range) => {
+      const reply = await load('GET', PICTURE, { range });
+      expect([reply.status, reply.body.error.code]).toEqual([416, 'INVALID_REQUEST']);
+      expect(reply.headers.get('content-range')).toBe('bytes */45');
+    },
+  );
 
   test.each(['bytes=0-1,3-4', 'bytes=5-4', 'bytes=x', 'lines=0-1', 'bytes=-'])(
-    'as a whole where %s says nothing that is understood',
+    'ignores the invalid or unsupported range %s',
     async (range) => {
       expect((await load('GET', PICTURE, { range })).status).toBe(200);
     },
   );
 
-  test('as a whole where the part would be of another picture', async () => {
+  test('ignores the range if If-Range has another ETag', async () => {
     const range = 'bytes=0-4';
     expect((await load('GET', PICTURE, { range, 'if-range': '"x"' })).status).toBe(200);
     expect((await load('GET', PICTURE, { range, 'if-range': `"${HASH}"` })).status).toBe(206);
   });
 
-  test('as what its bytes are, under no other extension, whether it was asked for before or not', async () => {
+  test('only accepts the extension of the actual type, also for cached types', async () => {
     const { pictures } = media.harness.service.runtime.blobs.live;
     const jpeg = await flatPicture('jpeg', { width: 9, height: 9 });
     const { hash } = await pictures.put(chunks(jpeg));
     const read = jest.spyOn(pictures, 'read');
     for (const extension of ['png', 'avif', 'jpeg', 'jpg', 'gif', 'webp', 'png']) {
       const reply = await load('GET', `/media/live/${hash}.${extension}`);
-      const told = [reply.status, reply.headers.get('content-type'), reply.headers.get('cache-control')];
+      const headers = [reply.status, reply.headers.get('content-type'), reply.headers.get('cache-control')];
       if (extension === 'jpg')
-        expect(told).toEqual([200, 'image/jpeg', 'public, max-age=31536000, immutable']);
+        expect(headers).toEqual([200, 'image/jpeg', 'public, max-age=31536000, immutable']);
       else
-        expect(told).toEqual([404, 'application/json; charset=utf-8', expect.not.stringMatching(/public/)]);
+        expect(headers).toEqual([
+          404,
+          'application/json; charset=utf-8',
+          expect.not.stringMatching(/public/),
+        ]);
       const known = await load('GET', `/media/live/${hash}.${extension}`, { 'if-none-match': `"${hash}"` });
       expect(known.status).toBe(extension === 'jpg' ? 304 : 404);
     }
-    // The first bytes are read once, the picture for the one answer that has it.
+    // The first bytes are read once, and the complete picture for the one response that returns it.
     expect(read.mock.calls.map(([, range]) => range)).toEqual([{ first: 0, last: 63 }, undefined]);
     read.mockRestore();
     await pictures.delete(hash);
@@ -175,7 +186,7 @@ describe('a picture is loaded by anybody', () => {
       expect((await load('GET', `/media/live/${stray.hash}.${extension}`)).status).toBe(404);
   });
 
-  test('and nothing else is there: no upload, no other environment, no other name', async () => {
+  test('returns 404 for uploads, other environments and other names', async () => {
     const uploaded = await media.send(media.png);
     const original = createHash('sha256').update(media.png).digest('hex');
     expect(uploaded.status).toBe(201);
@@ -188,7 +199,7 @@ describe('a picture is loaded by anybody', () => {
   });
 });
 
-describe('media are shown', () => {
+describe('media in other resources', () => {
   let media: MediaShop;
 
   beforeAll(async () => {
@@ -199,8 +210,8 @@ describe('media are shown', () => {
   const ids = (collection: { data: { id: string }[] }): string[] => collection.data.map(({ id }) => id);
   const publicRead = (path: string) => media.get(path, {}, media.shop.public.token);
 
-  test('by a publication and a listing in the order of media_ids, by a store the newest first', async () => {
-    const uploaded = [await media.record(), await media.record(), await media.record()];
+  test('are in the order of media_ids in publications and listings, and newest first in stores', async () => {
+    const uploaded = await media.recordMany(3);
     const media_ids = [uploaded[1]!, uploaded[2]!, uploaded[0]!];
     const publication = await media.publication({ media_ids });
     const listing = await media.listing({ media_ids });
@@ -212,17 +223,17 @@ describe('media are shown', () => {
       expect((await publicRead(path)).body.data).not.toHaveProperty('media');
     }
     const { data } = (await publicRead('/api/store?expand=media')).body;
-    expect(ids(data.media).slice(0, 3)).toEqual(uploaded.toReversed());
+    expect(ids(data.media)).toEqual(uploaded.toReversed());
     expect(data.media.total_count).toBe(3);
   });
 
-  test('as what they are by now, and no more when they are deleted', async () => {
-    const [kept, gone] = [await media.record(), await media.record()];
-    const publication = await media.publication({ media_ids: [gone, kept] });
-    const listing = await media.listing({ media_ids: [gone, kept] });
+  test('are updated when they become ready and removed when they are deleted', async () => {
+    const [kept, deleted] = (await media.recordMany(2)) as [string, string];
+    const publication = await media.publication({ media_ids: [deleted, kept] });
+    const listing = await media.listing({ media_ids: [deleted, kept] });
     await media.makeReady(kept, PIXELS, 'image/gif');
-    const deleted = await media.harness.request('DELETE', `/api/media/${gone}`, { token: media.token });
-    expect(deleted.body.data).toEqual({ id: gone, object: 'media', deleted: true });
+    const reply = await media.harness.request('DELETE', `/api/media/${deleted}`, { token: media.token });
+    expect(reply.body.data).toEqual({ id: deleted, object: 'media', deleted: true });
     for (const path of [`/api/publication/${publication}`, `/api/listing/${listing}`]) {
       const { data } = (await publicRead(`${path}?expand=media`)).body;
       expect(data.media).toMatchObject({
@@ -231,7 +242,7 @@ describe('media are shown', () => {
       });
       expect(data.stats.media_count).toBe(1);
     }
-    expect((await publicRead(`/api/media/${gone}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
+    expect((await publicRead(`/api/media/${deleted}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
     const patch = await media.harness.request('PATCH', `/api/publication/${publication}`, {
       token: media.token,
       body: { title: 'Coffee' },
@@ -242,9 +253,8 @@ describe('media are shown', () => {
     expect(listed.stats.media_count).toBe(1);
   });
 
-  test('twenty of them at most, with the number of all', async () => {
-    const media_ids: string[] = [];
-    for (let n = 0; n < 22; n++) media_ids.push(await media.record());
+  test('are at most 20, with the total count', async () => {
+    const media_ids = await media.recordMany(22);
     const publication = await media.publication({ media_ids });
     const { data } = (await publicRead(`/api/publication/${publication}?expand=media`)).body;
     expect(ids(data.media)).toEqual(media_ids.slice(0, 20));
@@ -254,7 +264,7 @@ describe('media are shown', () => {
     expect(store.media.has_more).toBe(true);
   });
 
-  test('by no public answer where what shows them is private', async () => {
+  test('are not visible to public keys if the resource is private', async () => {
     const media_ids = [await media.record()];
     const hidden = await media.publication({ media_ids, visibility: 'private' });
     expect((await publicRead(`/api/publication/${hidden}?expand=media`)).status).toBe(404);
@@ -262,19 +272,19 @@ describe('media are shown', () => {
     expect(ids(managed.body.data.media)).toEqual(media_ids);
   });
 
-  test("never another store's", async () => {
+  test('cannot belong to another store', async () => {
     const other = await media.harness.newShop();
-    const strange = (await media.send(media.png, { token: other.secret.token })).body.data.id;
-    const body = { title: 'Tea', price_currency: 'USD', price_amount: 1, media_ids: [strange] };
+    const foreign_id = (await media.send(media.png, { token: other.secret.token })).body.data.id;
+    const body = { title: 'Tea', price_currency: 'USD', price_amount: 1, media_ids: [foreign_id] };
     const reply = await media.harness.request('POST', '/api/publication', { token: media.token, body });
     expect([reply.body.error.code, reply.body.error.details.field]).toEqual(['FIELD_INVALID', 'media_ids.0']);
   });
 
-  test('and the documents are as the log says', async () => {
-    const gone = await media.record();
-    await media.publication({ media_ids: [gone] });
+  test('pass verify after a media without a task was deleted', async () => {
+    const deleted_id = await media.record();
+    await media.publication({ media_ids: [deleted_id] });
     const context = { source: 'system', request_id: 'verify' } as const;
-    await deleteMedia(media.harness.deps, context, { environment: 'live', id: gone as MediaId });
+    await deleteMedia(media.harness.deps, context, { environment: 'live', id: deleted_id as MediaId });
     await media.harness.settled();
     expect(await media.verify()).toMatchObject({ clean: true, undecided: 0, differences: [] });
   });

@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for';
 
 export type Query = Readonly<Record<string, string>>;
 
-/** A harness with one shop, and pictures to upload. */
+/** A harness with one shop, and helpers to upload pictures. */
 export class MediaShop {
   private constructor(
     readonly harness: Harness,
@@ -29,10 +29,10 @@ export class MediaShop {
     return this.shop.secret.token;
   }
 
-  /** The bytes alone. */
+  /** Uploads a file as the request body. */
   send(
     bytes: Uint8Array,
-    { query = {}, headers = {}, token = this.token }: Partial<Sending> = {},
+    { query = {}, headers = {}, token = this.token }: Partial<UploadOptions> = {},
   ): Promise<Reply> {
     const path = `/api/media?${new URLSearchParams(query)}`;
     return this.harness.request('POST', path, {
@@ -42,7 +42,7 @@ export class MediaShop {
     });
   }
 
-  /** As a browser's form sends it. */
+  /** Uploads a file as a multipart form, like a browser. */
   sendForm(
     parts: Readonly<Record<string, string | Uint8Array>>,
     headers: Query = {},
@@ -57,18 +57,33 @@ export class MediaShop {
 
   async upload(query: Query = {}): Promise<string> {
     const reply = await this.send(this.png, { query });
-    if (reply.status !== 201) throw new Error(`not uploaded: ${reply.text}`);
+    if (reply.status !== 201) throw new Error(`upload failed: ${reply.text}`);
     return reply.body.data.id;
   }
 
-  /** A media of the log alone, which stays `processing` until the test makes it ready: no task tells of it. */
+  /** Appends a media to the log without a file and a task. It stays `processing` until the test calls `makeReady`. */
   async record(): Promise<string> {
+    return (await this.recordMany(1))[0]!;
+  }
+
+  /** The same for several, each a millisecond after the one before, with one wait for all of them to be projected. */
+  async recordMany(count: number): Promise<string[]> {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n++) {
+      ids.push(await this.recordUpload());
+      const ended_ms = Date.now();
+      await waitFor(() => Date.now() > ended_ms);
+    }
+    await this.harness.settled();
+    return ids;
+  }
+
+  private async recordUpload(): Promise<string> {
     const hash = randomBytes(32).toString('hex');
     const image = { hash, mime_type: 'image/png', size_bytes: 1000, width: 30, height: 20 } as const;
     const target = { environment: 'live', store_id: this.shop.store_id } as const;
     const context = { source: 'api', request_id: randomUUID() } as const;
     const { value } = await uploadMedia(this.harness.deps, context, target, { ...image, alt: null });
-    await this.harness.settled();
     return value.id;
   }
 
@@ -78,7 +93,7 @@ export class MediaShop {
     return verify({ realm: 'live', ...parts, log: pino({ level: 'silent' }) });
   }
 
-  /** Made ready as a worker would, with pictures that are the given bytes. */
+  /** Makes a media ready, like a worker. All its pictures have the given bytes. */
   async makeReady(id: string, bytes: Buffer, mime_type: ImageType = 'image/png'): Promise<void> {
     const { pictures } = this.harness.service.runtime.blobs.live;
     const { hash, size_bytes } = await pictures.put(once(bytes));
@@ -97,7 +112,7 @@ export class MediaShop {
     return this.harness.request('GET', path, { token, headers });
   }
 
-  /** Until whoever makes the pictures is done with it. */
+  /** Waits until the worker has made the pictures. */
   ready(id: string): Promise<Reply> {
     return waitFor(
       async () => {
@@ -111,19 +126,19 @@ export class MediaShop {
   async publication(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const body = { title: 'Tea', price_currency: 'USD', price_amount: 100, ...fields };
     const reply = await this.harness.request('POST', '/api/publication', { token: this.token, body });
-    if (reply.status !== 201) throw new Error(`no publication: ${reply.text}`);
+    if (reply.status !== 201) throw new Error(`publication not created: ${reply.text}`);
     return reply.body.data.id;
   }
 
   async listing(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const body = { name: 'Teas', ...fields };
     const reply = await this.harness.request('POST', '/api/listing', { token: this.token, body });
-    if (reply.status !== 201) throw new Error(`no listing: ${reply.text}`);
+    if (reply.status !== 201) throw new Error(`listing not created: ${reply.text}`);
     return reply.body.data.id;
   }
 }
 
-interface Sending {
+interface UploadOptions {
   readonly query: Query;
   readonly headers: Query;
   readonly token: string;

@@ -1,7 +1,8 @@
 import { makePictures } from '../../services/media/make-pictures';
 import { loadSharp } from '../../shared/images/sharp';
 import type { MediaId } from '../../shared/kernel/ids';
-import { animation, boastfulPng, cornersPicture, FORMATS, flatPicture } from '../support/pictures';
+import { fetch } from '../support/fetch';
+import { animation, cornersPicture, FORMATS, flatPicture, pngDeclaringSize } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
 import { MediaShop } from './media-shop';
 
@@ -12,15 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => media.harness.close());
 
-interface Shown {
+interface PictureRecord {
   readonly url: string;
   readonly width: number;
   readonly height: number;
   readonly mime_type: string;
 }
 
-/** As an `<img>` does: without a token. What it decodes to is what the record says. */
-async function assertLoads({ url, width, height, mime_type }: Shown): Promise<Buffer> {
+/** Loads a picture without a token, like an `<img>`, and compares it with its record. */
+async function assertLoads({ url, width, height, mime_type }: PictureRecord): Promise<Buffer> {
   const reply = await fetch(`${media.harness.url}${url}`);
   expect([reply.status, reply.headers.get('content-type')]).toEqual([200, mime_type]);
   const bytes = Buffer.from(await reply.arrayBuffer());
@@ -36,26 +37,23 @@ async function uploaded(bytes: Uint8Array): Promise<string> {
   return reply.body.data.id;
 }
 
-test.each(FORMATS)(
-  'a %s is uploaded, becomes ready, and every address in its record loads',
-  async (format) => {
-    const id = await uploaded(await flatPicture(format, { width: 1800, height: 900 }));
-    const { data } = (await media.ready(id)).body;
-    expect(data).toMatchObject({ mime_type: `image/${format}`, width: 1800, height: 900 });
-    await assertLoads(data);
-    expect(data.variants.map(({ name, width }: Shown & { name: string }) => [name, width])).toEqual([
-      ['thumb', 200],
-      ['small', 480],
-      ['medium', 960],
-      ['large', 1600],
-    ]);
-    for (const variant of data.variants) await assertLoads(variant);
-    const placeholder = Buffer.from(data.placeholder.split(',')[1], 'base64');
-    expect((await loadSharp()(placeholder).metadata()).width).toBe(16);
-  },
-);
+test.each(FORMATS)('a %s becomes ready, and every URL in its record loads', async (format) => {
+  const id = await uploaded(await flatPicture(format, { width: 1800, height: 900 }));
+  const { data } = (await media.ready(id)).body;
+  expect(data).toMatchObject({ mime_type: `image/${format}`, width: 1800, height: 900 });
+  await assertLoads(data);
+  expect(data.variants.map(({ name, width }: PictureRecord & { name: string }) => [name, width])).toEqual([
+    ['thumb', 200],
+    ['small', 480],
+    ['medium', 960],
+    ['large', 1600],
+  ]);
+  for (const variant of data.variants) await assertLoads(variant);
+  const placeholder = Buffer.from(data.placeholder.split(',')[1], 'base64');
+  expect((await loadSharp()(placeholder).metadata()).width).toBe(16);
+});
 
-test('a photograph that lies on its side and says where it was taken stands upright and says nothing', async () => {
+test('a photograph with an orientation and a position becomes upright pictures without metadata', async () => {
   const corners = { top_left: '#f00', top_right: '#0f0', bottom_left: '#00f', bottom_right: '#ff0' };
   const drawn = await cornersPicture('jpeg', { width: 640, height: 320 }, corners);
   const bytes = await drawn
@@ -73,7 +71,7 @@ test('a photograph that lies on its side and says where it was taken stands upri
   }
 });
 
-test('an animation moves on, and its variants stand still', async () => {
+test('an animation stays animated, and its variants are still pictures', async () => {
   const id = await uploaded(await animation('gif', { width: 600, height: 300 }, 4));
   const { data } = (await media.ready(id)).body;
   const reply = await fetch(`${media.harness.url}${data.url}`);
@@ -81,8 +79,8 @@ test('an animation moves on, and its variants stand still', async () => {
   for (const variant of data.variants) await assertLoads(variant);
 });
 
-test('a file that turns out damaged is told of as failed, and shows nothing', async () => {
-  const id = await uploaded(boastfulPng({ width: 600, height: 400 }));
+test('a damaged file becomes failed and has no pictures', async () => {
+  const id = await uploaded(pngDeclaringSize({ width: 600, height: 400 }));
   const data = await waitFor(async () => {
     const { body } = await media.get(`/api/media/${id}`);
     return body.data.status === 'processing' ? undefined : body.data;
@@ -91,7 +89,7 @@ test('a file that turns out damaged is told of as failed, and shows nothing', as
   expect([data.url, data.placeholder]).toEqual([undefined, undefined]);
 });
 
-test('what is deleted while its pictures are made does not come back', async () => {
+test('a media that is deleted while its pictures are made stays deleted', async () => {
   const id = await uploaded(await flatPicture('png', { width: 50, height: 50 }));
   await media.harness.request('DELETE', `/api/media/${id}`, { token: media.token });
   const task = { environment: 'live' as const, media_id: id as MediaId };
@@ -99,7 +97,7 @@ test('what is deleted while its pictures are made does not come back', async () 
   expect((await media.get(`/api/media/${id}`)).status).toBe(404);
 });
 
-test('metrics tell what was made and what waits', async () => {
+test('metrics count the processed and the waiting media', async () => {
   await waitFor(async () => {
     const text = await (await fetch(`${media.harness.url}/metrics`)).text();
     expect(text).toMatch(/catalog_media_rendering_seconds_count\{outcome="ready"\} [1-9]/);
@@ -115,6 +113,6 @@ test('metrics tell what was made and what waits', async () => {
   });
 });
 
-test('the documents are as the log says', async () => {
+test('verify finds no differences', async () => {
   expect((await media.verify()).differences).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { MediaShop, type Query } from './media-shop';
 
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8059';
 
-describe('an upload that is put on something', () => {
+describe('an upload with publication_id or listing_id', () => {
   let media: MediaShop;
 
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe('an upload that is put on something', () => {
     return data.media.data.map(({ id }: { id: string }) => id);
   };
 
-  test('comes last among the media of the publication and the listing', async () => {
+  test('is added as the last media of the publication and the listing', async () => {
     const first = await media.record();
     const publication_id = await media.publication({ media_ids: [first], visibility: 'private' });
     const listing_id = await media.listing();
@@ -28,15 +28,15 @@ describe('an upload that is put on something', () => {
     expect(await shown(`/api/listing/${listing_id}`)).toEqual([id]);
   });
 
-  test('takes the place of what was deleted', async () => {
-    const gone = await media.record();
-    const publication_id = await media.publication({ media_ids: [gone] });
-    await media.harness.request('DELETE', `/api/media/${gone}`, { token: media.token });
+  test('does not count deleted media', async () => {
+    const deleted_id = await media.record();
+    const publication_id = await media.publication({ media_ids: [deleted_id] });
+    await media.harness.request('DELETE', `/api/media/${deleted_id}`, { token: media.token });
     const id = await media.upload({ publication_id });
     expect(await shown(`/api/publication/${publication_id}`)).toEqual([id]);
   });
 
-  test('is put on it once, however often it is sent', async () => {
+  test('is added once if it is repeated with an Idempotency-Key', async () => {
     const publication_id = await media.publication();
     const headers = { 'idempotency-key': 'attach-once' };
     const send = () => media.send(media.png, { query: { publication_id }, headers });
@@ -45,7 +45,7 @@ describe('an upload that is put on something', () => {
     expect(await shown(`/api/publication/${publication_id}`)).toEqual([first.body.data.id]);
   });
 
-  describe('by a key that may upload and no more', () => {
+  describe('with a key that only has write:media', () => {
     const FIELDS = ['publication_id', 'listing_id'] as const;
     const keyWithout = async (field: (typeof FIELDS)[number]): Promise<string> => {
       const missing = { publication_id: 'write:publications', listing_id: 'write:listings' } as const;
@@ -57,40 +57,40 @@ describe('an upload that is put on something', () => {
     };
     const target = (field: (typeof FIELDS)[number]) =>
       field === 'publication_id' ? media.publication() : media.listing();
-    const kept = async (): Promise<number> => {
+    const countStoredFiles = async (): Promise<number> => {
       let files = 0;
       for await (const _ of media.harness.service.runtime.blobs.live.originals.list()) files++;
       return files;
     };
-    const refusal = ({ status, body }: Reply) => [status, body.error?.code];
+    const errorOf = ({ status, body }: Reply) => [status, body.error?.code];
 
-    test.each(FIELDS)('is refused before its file is read: %s in the query', async (field) => {
+    test.each(FIELDS)('is rejected before the file is read if %s is in the query', async (field) => {
       const token = await keyWithout(field);
       const query = { [field]: await target(field) };
-      const before = [await count(), await kept()];
-      // What is no picture would be 415, and no file at all 400, were any of it looked at.
+      const before = [await countMedia(), await countStoredFiles()];
+      // If the service read the body, a file that is not a picture would return 415 and an empty file 400.
       for (const file of [media.png, Buffer.from('no picture'), Buffer.alloc(0)])
-        expect(refusal(await media.send(file, { query, token }))).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
-      expect([await count(), await kept()]).toEqual(before);
+        expect(errorOf(await media.send(file, { query, token }))).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
+      expect([await countMedia(), await countStoredFiles()]).toEqual(before);
       expect((await media.send(media.png, { token })).status).toBe(201);
     });
 
-    test.each(FIELDS)('is refused as soon as the form says so: %s', async (field) => {
+    test.each(FIELDS)('is rejected as soon as the form contains %s', async (field) => {
       const token = await keyWithout(field);
       const id = await target(field);
       const file = await flatPicture('png', { width: 40, height: field.length });
-      const before = [await count(), await kept()];
-      const refused = [403, 'INSUFFICIENT_PERMISSIONS'];
-      expect(refusal(await media.sendForm({ [field]: id, file }, {}, token))).toEqual(refused);
-      expect([await count(), await kept()]).toEqual(before);
-      expect(refusal(await media.sendForm({ file, [field]: id }, {}, token))).toEqual(refused);
-      expect(await count()).toBe(before[0]);
+      const before = [await countMedia(), await countStoredFiles()];
+      const forbidden = [403, 'INSUFFICIENT_PERMISSIONS'];
+      expect(errorOf(await media.sendForm({ [field]: id, file }, {}, token))).toEqual(forbidden);
+      expect([await countMedia(), await countStoredFiles()]).toEqual(before);
+      expect(errorOf(await media.sendForm({ file, [field]: id }, {}, token))).toEqual(forbidden);
+      expect(await countMedia()).toBe(before[0]);
       const path = field === 'publication_id' ? `/api/publication/${id}` : `/api/listing/${id}`;
       expect(await shown(path)).toEqual([]);
       expect((await media.sendForm({ [field]: '', file }, {}, token)).status).toBe(201);
     });
 
-    test.each(FIELDS)('and is done by one that may change %s', async (field) => {
+    test.each(FIELDS)('is accepted with the permission to write %s', async (field) => {
       const other = FIELDS.find((one) => one !== field)!;
       const token = await keyWithout(other);
       const query = { [field]: await target(field) };
@@ -99,20 +99,20 @@ describe('an upload that is put on something', () => {
     });
   });
 
-  test('is refused where that is unknown, deleted or of another store, and nothing is uploaded', async () => {
+  test('is rejected, and not stored, if that resource is unknown, deleted or of another store', async () => {
     const other = await media.harness.newShop();
-    const strange = await media.harness.request('POST', '/api/listing', {
+    const foreign_listing = await media.harness.request('POST', '/api/listing', {
       token: other.secret.token,
       body: { name: 'Strange' },
     });
-    const gone = await media.publication();
-    await media.harness.request('DELETE', `/api/publication/${gone}`, { token: media.token });
-    const before = await count();
+    const deleted_id = await media.publication();
+    await media.harness.request('DELETE', `/api/publication/${deleted_id}`, { token: media.token });
+    const before = await countMedia();
     const cases: [Query, string][] = [
       [{ publication_id: UNKNOWN }, 'publication_id'],
-      [{ publication_id: gone }, 'publication_id'],
+      [{ publication_id: deleted_id }, 'publication_id'],
       [{ listing_id: UNKNOWN }, 'listing_id'],
-      [{ listing_id: strange.body.data.id }, 'listing_id'],
+      [{ listing_id: foreign_listing.body.data.id }, 'listing_id'],
       [{ publication_id: await media.publication(), listing_id: UNKNOWN }, 'listing_id'],
     ];
     for (const [query, field] of cases) {
@@ -122,12 +122,11 @@ describe('an upload that is put on something', () => {
       ]);
       expect((await media.sendForm({ ...query, file: media.png })).body.error.details.field).toBe(field);
     }
-    expect(await count()).toBe(before);
+    expect(await countMedia()).toBe(before);
   });
 
-  test('is refused where that has as many media as it may have', async () => {
-    const media_ids: string[] = [];
-    for (let n = 0; n < 50; n++) media_ids.push(await media.record());
+  test('is rejected if that resource has the maximum number of media', async () => {
+    const media_ids = await media.recordMany(50);
     const publication_id = await media.publication({ media_ids });
     const listing_id = await media.listing({ media_ids: media_ids.slice(0, 20) });
     for (const query of [{ publication_id }, { listing_id }]) {
@@ -138,12 +137,12 @@ describe('an upload that is put on something', () => {
     expect((await media.send(media.png, { query: { publication_id, listing_id } })).status).toBe(201);
   });
 
-  async function count(): Promise<number> {
+  async function countMedia(): Promise<number> {
     return (await media.get('/api/store?expand=media')).body.data.media.total_count;
   }
 });
 
-describe('a media is deleted', () => {
+describe('DELETE /api/media/:id', () => {
   let media: MediaShop;
   const remove = (id: string, headers: Query = {}, token = media.token) =>
     media.harness.request('DELETE', `/api/media/${id}`, { token, headers });
@@ -153,7 +152,7 @@ describe('a media is deleted', () => {
   });
   afterAll(() => media.harness.close());
 
-  test('once, and is not found then', async () => {
+  test('deletes a media, and returns 404 the second time', async () => {
     const id = await media.record();
     const reply = await remove(id);
     expect([reply.status, reply.body.data]).toEqual([200, { id, object: 'media', deleted: true }]);
@@ -163,7 +162,7 @@ describe('a media is deleted', () => {
     ]);
   });
 
-  test('only in the version that If-Match names', async () => {
+  test('requires the version in If-Match', async () => {
     const id = await media.record();
     const { headers } = await media.get(`/api/media/${id}`);
     await media.makeReady(id, Buffer.from('pixels'));
@@ -173,7 +172,7 @@ describe('a media is deleted', () => {
     expect((await remove(id, { 'if-match': fresh.headers.get('etag')! })).status).toBe(200);
   });
 
-  test('once per Idempotency-Key, with the same answer', async () => {
+  test('returns the same response for a repeated Idempotency-Key', async () => {
     const id = await media.record();
     const headers = { 'idempotency-key': 'delete-1' };
     const [first, again] = [await remove(id, headers), await remove(id, headers)];
@@ -181,12 +180,12 @@ describe('a media is deleted', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  test('without waiting, where that is preferred', async () => {
+  test('does not wait with Prefer: respond-async', async () => {
     const reply = await remove(await media.record(), { prefer: 'respond-async' });
     expect(reply.headers.get('preference-applied')).toBe('respond-async');
   });
 
-  test("by nobody who may not, nor another store's", async () => {
+  test('requires a secret key of the store', async () => {
     const id = await media.record();
     expect((await remove(id, {}, media.shop.public.token)).body.error.code).toBe('INSUFFICIENT_PERMISSIONS');
     const other = await media.harness.newShop();

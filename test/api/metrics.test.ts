@@ -4,13 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
+import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { endAll, startProcess } from '../support/processes';
 import { waitFor } from '../support/wait-for';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 
-/** Samples of the Prometheus text by name and labels, as they stand in it. */
+/** Reads the metrics. `value` returns a sample by its name and labels, as they are written in the text. */
 async function scrape(url: string): Promise<{ text: string; value: (sample: string) => number | undefined }> {
   const reply = await fetch(`${url}/metrics`);
   expect([reply.status, reply.headers.get('content-type')]).toEqual([
@@ -37,7 +38,7 @@ describe('/metrics', () => {
     harness.request('POST', '/api/publication', { token: shop.secret.token, body: TEA, headers });
   const metrics = () => scrape(harness.url);
 
-  test('counts requests by route and status, and what they took', async () => {
+  test('counts requests by route and status, and measures their duration', async () => {
     const { id } = (await post()).body.data;
     const path = `/api/publication/${id}`;
     for (let n = 0; n < 3; n++) await harness.request('GET', path, { token: shop.secret.token });
@@ -54,6 +55,17 @@ describe('/metrics', () => {
     });
   });
 
+  test('counts all unusual methods under one label', async () => {
+    for (const method of ['PROPFIND', 'MKCALENDAR', 'PURGE', 'REPORT'])
+      expect((await fetch(`${harness.url}/anything`, { method })).status).toBe(404);
+    await waitFor(async () => {
+      const { value, text } = await metrics();
+      expect(value('catalog_http_requests_total{method="OTHER",route="none",status="404"}')).toBe(4);
+      expect(text).not.toMatch(/PROPFIND|MKCALENDAR|PURGE|REPORT/);
+      return true;
+    });
+  });
+
   test('counts events and appends by realm', async () => {
     const before = await metrics();
     await post();
@@ -64,21 +76,24 @@ describe('/metrics', () => {
     expect(after.value(appends)! - before.value(appends)!).toBe(1);
   });
 
-  test('shows every lane of every realm, level with its log, and what is parked', async () => {
+  test('shows the lag and the dead letters of every partition and realm, under the old names too', async () => {
     await harness.settled();
     const { value } = await metrics();
     for (const realm of ['control', 'live', 'test']) {
-      for (let lane = 0; lane < 8; lane++) {
-        expect(value(`catalog_lane_lag_events{realm="${realm}",lane="${lane}"}`)).toBe(0);
-        expect(value(`catalog_lane_lag_seconds{realm="${realm}",lane="${lane}"}`)).toBe(0);
+      for (let partition = 0; partition < 8; partition++) {
+        expect(value(`catalog_partition_lag_events{realm="${realm}",partition="${partition}"}`)).toBe(0);
+        expect(value(`catalog_partition_lag_seconds{realm="${realm}",partition="${partition}"}`)).toBe(0);
+        expect(value(`catalog_lane_lag_events{realm="${realm}",lane="${partition}"}`)).toBe(0);
+        expect(value(`catalog_lane_lag_seconds{realm="${realm}",lane="${partition}"}`)).toBe(0);
       }
+      expect(value(`catalog_dead_letter_streams{realm="${realm}"}`)).toBe(0);
       expect(value(`catalog_parked_streams{realm="${realm}"}`)).toBe(0);
       expect(value(`catalog_dependency_up{dependency="event_store",realm="${realm}"}`)).toBe(1);
       expect(value(`catalog_dependency_up{dependency="view_store",realm="${realm}"}`)).toBe(1);
     }
   });
 
-  test('counts cache hits, keys, and views that wait', async () => {
+  test('counts cache hits, idempotency keys, and waiting views', async () => {
     const path = `/api/publication/${(await post()).body.data.id}`;
     const before = await metrics();
     await post({ 'idempotency-key': 'metrics' });
@@ -92,7 +107,7 @@ describe('/metrics', () => {
     expect(value('catalog_views_waiting')! - before.value('catalog_views_waiting')!).toBe(1);
   });
 
-  test('counts refusals of the limiter, and what this process limited on its own', async () => {
+  test('counts refused requests, and requests that were limited without the shared limiter', async () => {
     const stranger = await harness.newKey('public', [shop.store_id]);
     const read = () => harness.request('GET', '/api/store', { token: stranger.token });
     for (let n = 0; n < 4; n++) await read();
@@ -108,19 +123,19 @@ describe('/metrics', () => {
     expect((await metrics()).value('catalog_rate_limit_fallbacks_total')).toBe(1);
   });
 
-  test('is documented, every name with its labels', async () => {
+  test('documents every metric with its kind', async () => {
     const { text } = await metrics();
-    const told = [...text.matchAll(/^# TYPE (catalog_\w+) (\w+)$/gm)].map(
+    const exposed = [...text.matchAll(/^# TYPE (catalog_\w+) (\w+)$/gm)].map(
       ([, name, kind]) => `${name} ${kind}`,
     );
     const docs = readFileSync(join(process.cwd(), 'docs', 'metrics.md'), 'utf8');
     const rows = [...docs.matchAll(/^\| `(catalog_\w+)` +\| (\w+)/gm)].map(
       ([, name, kind]) => `${name} ${kind}`,
     );
-    expect(told.sort()).toEqual(rows.sort());
+    expect(exposed.sort()).toEqual(rows.sort());
   });
 
-  test('has the process itself, needs no token, and tells no key, token or id', async () => {
+  test('includes the metrics of the process, needs no token, and contains no key, token or id', async () => {
     const { text, value } = await metrics();
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(0);
     expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
@@ -133,7 +148,7 @@ describe('/metrics', () => {
   });
 });
 
-test('a lane that does not come on shows how far behind it is, and for how long', async () => {
+test('a partition that is not projected shows its lag in events and seconds', async () => {
   const harness = await startHarness();
   const shop = await harness.newShop();
   await harness.settled();
@@ -146,25 +161,31 @@ test('a lane that does not come on shows how far behind it is, and for how long'
       { id, type: 'ListingDeleted', schema_version: 1, data: {}, metadata },
     ]);
   const { value } = await scrape(harness.url);
-  const lanes = [0, 1, 2, 3, 4, 5, 6, 7];
-  for (const lane of lanes) {
-    expect(value(`catalog_lane_lag_events{realm="live",lane="${lane}"}`)).toBe(2);
-    const seconds = value(`catalog_lane_lag_seconds{realm="live",lane="${lane}"}`);
+  const partitions = [0, 1, 2, 3, 4, 5, 6, 7];
+  for (const partition of partitions) {
+    expect(value(`catalog_partition_lag_events{realm="live",partition="${partition}"}`)).toBe(2);
+    const seconds = value(`catalog_partition_lag_seconds{realm="live",partition="${partition}"}`);
     expect(seconds).toBeGreaterThanOrEqual(3_600);
     expect(seconds).toBeLessThan(7_200);
-    expect(value(`catalog_lane_lag_events{realm="test",lane="${lane}"}`)).toBe(0);
+    expect(value(`catalog_partition_lag_events{realm="test",partition="${partition}"}`)).toBe(0);
   }
   const ready = await harness.request('GET', '/health/ready');
   expect(ready.body.data).toMatchObject({
     ready: true,
     rate_limiter: 'ok',
     idempotency_store: 'ok',
-    live: { event_store: 'ok', view_store: 'ok', lag: lanes.map(() => 2), parked: [] },
+    live: {
+      event_store: 'ok',
+      view_store: 'ok',
+      lag: partitions.map(() => 2),
+      dead_letters: [],
+      parked: [],
+    },
   });
   await harness.close();
 });
 
-test('a store that fails makes the service unready and is named; the others are told of all the same', async () => {
+test('a store that fails makes the service unready; the state of every part is still reported', async () => {
   const harness = await startHarness();
   const { events, idempotency, limiter } = harness.service.runtime;
   const fail = async (): Promise<never> => {
@@ -189,7 +210,7 @@ test('a store that fails makes the service unready and is named; the others are 
   const { value } = await scrape(harness.url);
   expect(value('catalog_dependency_up{dependency="event_store",realm="test"}')).toBe(0);
   expect(value('catalog_dependency_up{dependency="event_store",realm="live"}')).toBe(1);
-  expect(value('catalog_lane_lag_events{realm="test",lane="0"}')).toBeUndefined();
+  expect(value('catalog_partition_lag_events{realm="test",partition="0"}')).toBeUndefined();
   Object.assign(events.test, { head });
   Object.assign(idempotency, { check });
   Object.assign(limiter, { take });
@@ -197,7 +218,7 @@ test('a store that fails makes the service unready and is named; the others are 
   await harness.close();
 });
 
-describe('every process apart', () => {
+describe('each process', () => {
   afterEach(endAll);
 
   const freePort = async (): Promise<number> => {
@@ -208,7 +229,7 @@ describe('every process apart', () => {
     return port;
   };
 
-  test('has its metrics: command, query, and the worker on a port of its own', async () => {
+  test('serves its metrics: command, query, and the worker on WORKER_PORT', async () => {
     const harness = await startHarness();
     const DATA_DIR = harness.data_dir;
     const port = await freePort();
@@ -224,7 +245,7 @@ describe('every process apart', () => {
       await fetch(`${url}/nothing`);
       const { value } = await scrape(url);
       expect(value('catalog_http_requests_total{method="GET",route="/health/ready",status="200"}')).toBe(1);
-      expect(value('catalog_lane_lag_events{realm="live",lane="7"}')).toBe(0);
+      expect(value('catalog_partition_lag_events{realm="live",partition="7"}')).toBe(0);
     }
     for (const one of [worker, command, query]) expect(await one.end('SIGTERM')).toBe(0);
     await harness.close();

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Whose pictures are made. */
+/** Uploads a picture and waits until it is processed. */
 async function readyMedia(): Promise<{ id: string; url: string }> {
   const { token } = shop.secret;
   const { body } = await harness.request('POST', '/api/media', { token, body: picture });
@@ -44,7 +44,7 @@ async function readyMedia(): Promise<{ id: string; url: string }> {
 }
 
 describe('GET /openapi.json', () => {
-  test('is the whole interface, for everybody to keep for a while', async () => {
+  test('returns the OpenAPI document, which anyone may cache for five minutes', async () => {
     const reply = await harness.request('GET', '/openapi.json');
     expect([reply.status, reply.body]).toEqual([200, JSON.parse(JSON.stringify(openApiDocument()))]);
     expect(reply.headers.get('cache-control')).toBe('public, max-age=300');
@@ -53,7 +53,7 @@ describe('GET /openapi.json', () => {
     expect((await harness.request('GET', '/openapi.json', again)).status).toBe(304);
   });
 
-  test('takes HEAD and OPTIONS, and nothing else', async () => {
+  test('supports only GET, HEAD and OPTIONS', async () => {
     const head = await harness.request('HEAD', '/openapi.json');
     expect([head.status, head.text]).toEqual([200, '']);
     const options = await harness.request('OPTIONS', '/openapi.json');
@@ -62,26 +62,26 @@ describe('GET /openapi.json', () => {
   });
 });
 
-/** What somebody would send who knows the document alone, and the ids of one shop. */
-describe('from the document alone', () => {
+/** Sends each operation with the examples of the document and the ids of one store. */
+describe('a request made from the OpenAPI document', () => {
   const request = (method: string, path: string): Promise<Reply> => {
     const { security, parameters, requestBody } = paths[path]![method]!;
     const id = idFor(path);
     const query = parameters
-      .filter((one) => one.in === 'query' && one.required)
+      .filter((parameter) => parameter.in === 'query' && parameter.required)
       .map(({ name }) => `${name}=shirt`);
-    const sent = requestBody?.content['image/*']
+    const example = requestBody?.content['image/*']
       ? picture
       : requestBody?.content['application/json']?.example;
-    const token = security.some((one) => 'bearer' in one) ? { token: shop.secret.token } : {};
-    const headers: Record<string, string> = security.some((one) => 'api_key' in one)
+    const token = security.some((scheme) => 'bearer' in scheme) ? { token: shop.secret.token } : {};
+    const headers: Record<string, string> = security.some((scheme) => 'api_key' in scheme)
       ? { 'x-api-key': shop.secret.key }
       : {};
-    const asked = query.length === 0 ? '' : `?${query.join('&')}`;
-    const body = sent === undefined ? {} : { body: sent };
+    const query_text = query.length === 0 ? '' : `?${query.join('&')}`;
+    const body = example === undefined ? {} : { body: example };
     return harness.request(
       method.toUpperCase(),
-      `${path === '/media/{environment}/{file}' ? media.url : path.replace('{id}', id)}${asked}`,
+      `${path === '/media/{environment}/{file}' ? media.url : path.replace('{id}', id)}${query_text}`,
       {
         ...token,
         ...body,
@@ -95,10 +95,10 @@ describe('from the document alone', () => {
     return path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
   };
 
-  // What is deleted comes last.
-  const inOrder = [...OPERATIONS].sort((a, b) => Number(a[1] === 'delete') - Number(b[1] === 'delete'));
+  // Deletions come last, because other operations need the resources.
+  const ordered = [...OPERATIONS].sort((a, b) => Number(a[1] === 'delete') - Number(b[1] === 'delete'));
 
-  test.each(inOrder)('%s succeeds with its example', async (_id, method, path) => {
+  test.each(ordered)('%s succeeds with its example', async (_id, method, path) => {
     const reply = await request(method, path);
     expect([200, 201]).toContain(reply.status);
   });

@@ -15,7 +15,7 @@ const limitOf = (reply: Reply) => ({
 });
 
 describe('rate limits of the running service', () => {
-  // Stands still but for what a test adds, so that nothing is refilled on the way.
+  // The clock moves only when a test moves it, so that buckets are not refilled in between.
   const clock = { now_ms: Date.UTC(2026, 0, 31, 12) };
   const system = { ...realSystem, now: () => clock.now_ms };
   let harness: Harness;
@@ -32,12 +32,12 @@ describe('rate limits of the running service', () => {
     clock.now_ms += 600_000;
   });
 
-  const fresh = async (key: string): Promise<string> => harness.token(key);
+  const newToken = async (key: string): Promise<string> => harness.token(key);
   const read = (token?: string, path = '/api/store'): Promise<Reply> =>
     harness.request('GET', path, token === undefined ? {} : { token });
 
-  test('a key has its burst, then waits, then goes on at its rate', async () => {
-    const token = await fresh(shop.public.key);
+  test('a key can use its burst, and then one request per refill', async () => {
+    const token = await newToken(shop.public.key);
     for (let left = 4; left >= 0; left--)
       expect(limitOf(await read(token))).toEqual({
         status: 200,
@@ -59,11 +59,11 @@ describe('rate limits of the running service', () => {
     expect((await read(token)).status).toBe(429);
   });
 
-  test('keys do not pay for each other, nor for the address, nor tokens of one key apart', async () => {
-    const [one, two] = [await fresh(shop.public.key), await fresh(shop.public.key)];
-    const other = await fresh((await harness.newKey('public', [shop.store_id])).key);
-    for (let i = 0; i < 5; i++) expect((await read(i % 2 ? one : two)).status).toBe(200);
-    expect((await read(two)).status).toBe(429);
+  test('all tokens of a key share one bucket; other keys and the IP address have their own', async () => {
+    const [first, second] = [await newToken(shop.public.key), await newToken(shop.public.key)];
+    const other = await newToken((await harness.newKey('public', [shop.store_id])).key);
+    for (let i = 0; i < 5; i++) expect((await read(i % 2 ? first : second)).status).toBe(200);
+    expect((await read(second)).status).toBe(429);
     for (let i = 0; i < 5; i++) expect((await read()).status).toBe(401);
     expect(limitOf(await read('forged'))).toEqual({
       status: 429,
@@ -74,11 +74,11 @@ describe('rate limits of the running service', () => {
     expect((await read(other)).status).toBe(200);
   });
 
-  test('a secret key has its own tier, and a day has an end', async () => {
-    const token = await fresh(shop.secret.key);
+  test('a secret key has its own limits, and its daily limit ends at midnight UTC', async () => {
+    const token = await newToken(shop.secret.key);
     expect(limitOf(await read(token))).toMatchObject({ status: 200, limit: 600, tier: 'secret_key' });
-    let answered = 1;
-    for (; answered < 40; answered++) {
+    let allowed = 1;
+    for (; allowed < 40; allowed++) {
       clock.now_ms += 1000;
       const reply = await read(token);
       if (reply.status !== 429) continue;
@@ -88,7 +88,7 @@ describe('rate limits of the running service', () => {
       expect(Number(reply.headers.get('x-ratelimit-reset'))).toBe(midnight_s);
       break;
     }
-    expect(answered).toBe(20);
+    expect(allowed).toBe(20);
   });
 
   test.each([
@@ -99,37 +99,39 @@ describe('rate limits of the running service', () => {
     ['GET', '/api/listing/no-uuid', 400],
     ['GET', '/api/publications?limit=51', 400],
     ['OPTIONS', '/api/store', 204],
-  ])('%s %s (%i) has all four headers', async (method, path, status) => {
-    const reply = await harness.request(method, path, { token: await fresh(shop.public.key) });
+  ])('%s %s (%i) has all four rate-limit headers', async (method, path, status) => {
+    const reply = await harness.request(method, path, { token: await newToken(shop.public.key) });
     expect(reply.status).toBe(status);
     for (const name of ['limit', 'remaining', 'reset', 'tier'])
       expect(reply.headers.get(`x-ratelimit-${name}`)).toBeTruthy();
   });
 
-  test('/auth/*: twenty at once, ten more a second, per endpoint and key', async () => {
-    const ask = (key: string) => harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } });
-    const first = await ask(shop.public.key);
+  test('/auth/* allows a burst of 20 and 10 requests per second for each endpoint and key', async () => {
+    const requestToken = (key: string) =>
+      harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } });
+    const first = await requestToken(shop.public.key);
     expect(limitOf(first)).toEqual({ status: 200, limit: 10, remaining: 10, tier: 'public_key' });
-    for (let i = 1; i < 20; i++) expect((await ask(shop.public.key)).status).toBe(200);
-    const refused = await ask(shop.public.key);
+    for (let i = 1; i < 20; i++) expect((await requestToken(shop.public.key)).status).toBe(200);
+    const refused = await requestToken(shop.public.key);
     expect([refused.status, refused.body]).toEqual([
       429,
       { code: 429, status: 'error', message: 'Rate limit exceeded' },
     ]);
     expect(refused.headers.get('retry-after')).toBe('1');
-    expect(limitOf(await ask(shop.secret.key))).toMatchObject({ status: 200, tier: 'secret_key' });
+    expect(limitOf(await requestToken(shop.secret.key))).toMatchObject({ status: 200, tier: 'secret_key' });
     const { token } = first.body.data;
     expect((await harness.request('POST', '/auth/validate', { token })).status).toBe(200);
     clock.now_ms += 1000;
-    for (let i = 0; i < 10; i++) expect((await ask(shop.public.key)).status).toBe(200);
-    expect((await ask(shop.public.key)).status).toBe(429);
+    for (let i = 0; i < 10; i++) expect((await requestToken(shop.public.key)).status).toBe(200);
+    expect((await requestToken(shop.public.key)).status).toBe(429);
   });
 
-  test('bad keys pay with the address', async () => {
-    const ask = (key: string) => harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } });
+  test('unknown keys count against the IP address', async () => {
+    const requestToken = (key: string) =>
+      harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } });
     for (let i = 0; i < 20; i++)
-      expect((await ask(`pk_live_${String(i).padStart(43, 'x')}`)).status).toBe(401);
-    expect((await ask('anything')).status).toBe(429);
-    expect((await ask(shop.public.key)).status).toBe(200);
+      expect((await requestToken(`pk_live_${String(i).padStart(43, 'x')}`)).status).toBe(401);
+    expect((await requestToken('anything')).status).toBe(429);
+    expect((await requestToken(shop.public.key)).status).toBe(200);
   });
 });

@@ -7,32 +7,32 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** More than a listing's document holds of its publications. */
+/** More publications than a listing's document contains. */
 const COUNT = 27;
 
-test('a listing’s first page, which its document holds, is what its publications say, whatever became of them', async () => {
+test('the first page of a listing, from its document, equals the page from the publications after any change', async () => {
   const shop = await harness.newShop();
   const merchant = harness.client(shop.secret);
   const listing = await merchant.listings.create({ name: 'Shelf', default_sort_mode: 'price_asc' });
   const ids: string[] = [];
   for (let n = 0; n < COUNT; n++) {
     const visibility = n % 9 === 8 ? 'private' : 'public';
-    const place = { listing_id: listing.id, visibility } as const;
+    const target = { listing_id: listing.id, visibility } as const;
     const item = { title: `Item ${n}`, price_currency: 'EUR', price_amount: 1_000 + 7 * ((n * 11) % COUNT) };
-    ids.push((await merchant.publications.create({ ...item, ...place })).id);
+    ids.push((await merchant.publications.create({ ...item, ...target })).id);
   }
 
-  /** Sorted by what is asked for, the same is read from the publications themselves. */
+  /** Compares with the page that has an explicit sort, which is read from the publications. */
   const expectSame = async (sort: string): Promise<void> => {
     await harness.settled();
     for (const visibility of ['public', 'private', 'all'])
       for (const limit of [1, 7, 20]) {
         const path = `/api/listing/${listing.id}/publications?limit=${limit}&visibility=${visibility}`;
-        const held = await harness.request('GET', path, { token: shop.secret.token });
+        const precomputed = await harness.request('GET', path, { token: shop.secret.token });
         const found = await harness.request('GET', `${path}&${sort}`, { token: shop.secret.token });
-        expect(held.status).toBe(200);
-        expect(held.text).toBe(found.text);
-        expect(held.headers.get('etag')).toBe(found.headers.get('etag'));
+        expect(precomputed.status).toBe(200);
+        expect(precomputed.text).toBe(found.text);
+        expect(precomputed.headers.get('etag')).toBe(found.headers.get('etag'));
       }
   };
 

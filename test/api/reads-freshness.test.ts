@@ -14,8 +14,8 @@ afterAll(() => harness.close());
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   harness.request('GET', path, { token: shop.public.token, headers });
-/** Asks again where it was told to (503), as a client does: a busy machine may project more slowly than a read waits. */
-const getInTheEnd = (path: string, headers: Record<string, string>) =>
+/** Retries a 503 like a client, because a busy machine may project more slowly than a read waits. */
+const getWithRetry = (path: string, headers: Record<string, string>) =>
   waitFor(async () => {
     const reply = await get(path, headers);
     if (reply.status !== 503) return reply;
@@ -24,7 +24,7 @@ const getInTheEnd = (path: string, headers: Record<string, string>) =>
   });
 const plain = () => `/api/publication/${shop.publications['Plain shirt']}`;
 
-/** A write that does not wait for its own event to be projected. */
+/** Sends a write whose response does not wait until its event is projected. */
 const write = (method: string, path: string, body?: unknown) =>
   harness.request(method, path, {
     token: shop.secret.token,
@@ -37,7 +37,7 @@ const positionOf = (reply: { headers: Headers }) => ({
 
 describe('If-None-Match', () => {
   test.each(['/api/store', '/api/publications', '/api/listings', 'a publication', 'a listing'])(
-    'on %s gives 304 while nothing changed',
+    'on %s returns 304 if nothing changed',
     async (what) => {
       const by_id = what === 'a listing' ? `/api/listing/${shop.listings.Shirts}` : plain();
       const path = what.startsWith('/') ? what : by_id;
@@ -50,10 +50,10 @@ describe('If-None-Match', () => {
     },
   );
 
-  test('gives 200 with another tag after a change; the tag begins with the version that If-Match compares', async () => {
+  test('returns 200 with another ETag after a change, and the ETag begins with the version', async () => {
     const before = (await get(plain())).headers.get('etag') ?? '';
     const written = await write('PATCH', plain(), { price_amount: 3_100 });
-    const after = await getInTheEnd(plain(), { 'if-none-match': before, ...positionOf(written) });
+    const after = await getWithRetry(plain(), { 'if-none-match': before, ...positionOf(written) });
     expect(after.status).toBe(200);
     expect(after.body.data.price_amount).toBe(3_100);
     const version = (tag: string | null) => Number(/^"(\d+)-/.exec(tag ?? '')?.[1]);
@@ -62,22 +62,22 @@ describe('If-None-Match', () => {
 });
 
 describe('read your writes', () => {
-  test('a read that names the position of a write shows it, in every shape', async () => {
+  test('a read with the position of a write includes the write', async () => {
     for (let n = 0; n < 10; n++) {
       const title = `Written ${n}`;
       const body = { title, price_currency: 'EUR', price_amount: n, listing_id: shop.listings.Shirts };
       const written = await write('POST', '/api/publication', body);
       const minimum = positionOf(written);
-      const by_id = await getInTheEnd(`/api/publication/${written.body.data.id}`, minimum);
+      const by_id = await getWithRetry(`/api/publication/${written.body.data.id}`, minimum);
       expect(by_id.body.data).toMatchObject({ title });
-      const newest = await getInTheEnd('/api/publications?limit=1', minimum);
+      const newest = await getWithRetry('/api/publications?limit=1', minimum);
       expect(namesOf(newest.body.data)).toEqual([title]);
     }
-    const gone = await write('DELETE', plain());
-    expect((await getInTheEnd(plain(), positionOf(gone))).status).toBe(404);
+    const deleted = await write('DELETE', plain());
+    expect((await getWithRetry(plain(), positionOf(deleted))).status).toBe(404);
   });
 
-  test('a position that is not there yet is 503 with Retry-After, after two seconds', async () => {
+  test('a position beyond the log returns 503 with Retry-After after two seconds', async () => {
     const started_ms = Date.now();
     const reply = await get('/api/store', { 'x-catalog-min-position': '999999999999999999' });
     expect([reply.status, reply.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
@@ -85,51 +85,51 @@ describe('read your writes', () => {
     expect(Date.now() - started_ms).toBeGreaterThanOrEqual(1_900);
   });
 
-  test('what is no position is 400', async () => {
+  test('an invalid position returns 400', async () => {
     const reply = await get('/api/store', { 'x-catalog-min-position': 'newest' });
     expect([reply.status, reply.body.error.code]).toEqual([400, 'VALIDATION_ERROR']);
     expect(reply.body.error.details.field).toBe('X-Catalog-Min-Position');
   });
 });
 
-describe('a store that closes', () => {
-  test('answers 404 STORE_NOT_FOUND to every read soon after, until it opens again', async () => {
-    const closing = await stockShop(harness);
+describe('a store that is suspended', () => {
+  test('returns 404 STORE_NOT_FOUND for every read soon after, until it is active again', async () => {
+    const suspended_shop = await stockShop(harness);
     const paths = [
       ...['/api/store', '/api/listings', '/api/store-listings', '/api/publications', '/api/payment-methods'],
-      `/api/publication/${closing.publications.Wine}`,
-      `/api/listing/${closing.listings.Shirts}`,
-      `/api/listing/${closing.listings.Shirts}/publications`,
-      `/api/publication/${closing.publications.Wine}/reviews`,
+      `/api/publication/${suspended_shop.publications.Wine}`,
+      `/api/listing/${suspended_shop.listings.Shirts}`,
+      `/api/listing/${suspended_shop.listings.Shirts}/publications`,
+      `/api/publication/${suspended_shop.publications.Wine}/reviews`,
     ];
     const codes = async () => {
-      const { token } = closing.public;
+      const { token } = suspended_shop.public;
       const replies = await Promise.all(paths.map((path) => harness.request('GET', path, { token })));
       return [...new Set(replies.map((reply) => reply.body.error?.code ?? reply.status))];
     };
-    const become = async (status: 'active' | 'suspended') => {
-      const context = { source: 'cli', request_id: `become-${status}` } as const;
-      const target = { environment: 'live', id: closing.store_id } as const;
+    const setStatus = async (status: 'active' | 'suspended') => {
+      const context = { source: 'cli', request_id: `set-${status}` } as const;
+      const target = { environment: 'live', id: suspended_shop.store_id } as const;
       await changeStoreStatus(harness.deps, context, target, status);
       await harness.settled();
     };
     expect(await codes()).toEqual([200]);
-    await become('suspended');
+    await setStatus('suspended');
     await waitFor(async () => (await codes()).join() === 'STORE_NOT_FOUND');
-    await become('active');
+    await setStatus('active');
     expect(await codes()).toEqual([200]);
   });
 });
 
 describe('paths and methods', () => {
-  test('an id that is no UUID is 400 INVALID_UUID; in upper case it is the same id', async () => {
+  test('an id that is not a UUID returns 400 INVALID_UUID, and ids are not case-sensitive', async () => {
     const bad = await get('/api/publication/7');
     expect([bad.status, bad.body.error.code]).toEqual([400, 'INVALID_UUID']);
     const wine = shop.publications.Wine ?? '';
     expect((await get(`/api/publication/${wine.toUpperCase()}`)).body.data.id).toBe(wine);
   });
 
-  test('another method on a path that is only read is 405 with Allow', async () => {
+  test('another method on a read endpoint returns 405 with Allow', async () => {
     const reply = await harness.request('POST', '/api/publications', { token: shop.secret.token, body: {} });
     expect([reply.status, reply.body.error.code]).toEqual([405, 'OPERATION_NOT_ALLOWED']);
     expect(reply.headers.get('allow')).toContain('GET');

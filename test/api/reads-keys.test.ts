@@ -56,7 +56,7 @@ describe.each(KEYS)('with a key %s…', (prefix, shopOf, keyOf) => {
     expect(keyOf(shopOf()).key.startsWith(prefix)).toBe(true);
   });
 
-  test.each(PATHS)('%s answers 200 in the envelope', async (path) => {
+  test.each(PATHS)('%s returns 200 in the envelope', async (path) => {
     const reply = await get(paths(shopOf())[path as Path]);
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({ code: 200, status: 'OK', data: expect.anything() });
@@ -65,7 +65,7 @@ describe.each(KEYS)('with a key %s…', (prefix, shopOf, keyOf) => {
     expect(reply.headers.get('x-request-id')).toBeTruthy();
   });
 
-  test.each(PATHS)('%s never shows the other environment’s data', async (path) => {
+  test.each(PATHS)('%s never returns data of the other environment', async (path) => {
     const foreign = await get(paths(other())[path as Path]);
     if (path.includes(':id')) expect(foreign.status).toBe(404);
     else expect(foreign.text).not.toContain(other().store_id);
@@ -73,7 +73,7 @@ describe.each(KEYS)('with a key %s…', (prefix, shopOf, keyOf) => {
     expect([named.status, named.body.error?.code]).toEqual([403, 'STORE_ACCESS_DENIED']);
   });
 
-  test.each(PATHS)('%s with visibility=all is for secret keys alone', async (path) => {
+  test.each(PATHS)('%s with visibility=all requires a secret key', async (path) => {
     for (const visibility of ['private', 'all']) {
       const reply = await get(`${paths(shopOf())[path as Path]}?visibility=${visibility}`);
       if (prefix.startsWith('pk_'))
@@ -82,24 +82,24 @@ describe.each(KEYS)('with a key %s…', (prefix, shopOf, keyOf) => {
     }
   });
 
-  test.each(PATHS)('HEAD %s is GET without the body', async (path) => {
+  test.each(PATHS)('HEAD %s returns the headers of GET without the body', async (path) => {
     const address = paths(shopOf())[path as Path];
     const head = await harness.request('HEAD', address, { token: keyOf(shopOf()).token });
-    const whole = await get(address);
+    const full = await get(address);
     expect([head.status, head.text]).toEqual([200, '']);
-    expect(head.headers.get('etag')).toBe(whole.headers.get('etag'));
+    expect(head.headers.get('etag')).toBe(full.headers.get('etag'));
   });
 });
 
-describe('what a key may not read', () => {
-  test.each(PATHS)('%s needs its own permission', async (path) => {
+describe('permissions of a key', () => {
+  test.each(PATHS)('%s requires its own permission', async (path) => {
     const granted = permissionsOf('public').filter((permission) => permission !== PERMISSIONS[path as Path]);
     const key = await harness.newKey('public', [live.store_id], granted);
     const reply = await harness.request('GET', paths(live)[path as Path], { token: key.token });
     expect([reply.status, reply.body.error.code]).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
   });
 
-  test('an expansion needs the permission of what it adds', async () => {
+  test('an expansion requires the permission of the added resource', async () => {
     const granted = permissionsOf('public').filter((permission) => permission !== 'read:listings');
     const { token } = await harness.newKey('public', [live.store_id], granted);
     const publication = `/api/publication/${live.publications['Plain shirt']}`;
@@ -108,7 +108,7 @@ describe('what a key may not read', () => {
     expect([expanded.status, expanded.body.error.code]).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
   });
 
-  test('a store of the same account that the key was not given is denied, its resources are not found', async () => {
+  test('another store of the same account is denied, and its resources are not found', async () => {
     const second = await harness.newShop('live');
     const get = (path: string) => harness.request('GET', path, { token: second.public.token });
     const denied = await get(`/api/store?store_id=${live.store_id}`);
@@ -119,7 +119,7 @@ describe('what a key may not read', () => {
     expect([reviews.status, reviews.body.error.code]).toEqual([404, 'PUBLICATION_NOT_FOUND']);
   });
 
-  test('a store that does not exist is denied like any other', async () => {
+  test('a store that does not exist is denied like a store that the key does not have', async () => {
     const nowhere = generateId<StoreId>(realSystem.now(), realSystem.random);
     const reply = await harness.request('GET', `/api/store?store_id=${nowhere}`, {
       token: live.secret.token,
@@ -127,7 +127,7 @@ describe('what a key may not read', () => {
     expect([reply.status, reply.body.error.code]).toEqual([403, 'STORE_ACCESS_DENIED']);
   });
 
-  test.each(PATHS)('%s without a token is 401', async (path) => {
+  test.each(PATHS)('%s without a token returns 401', async (path) => {
     const reply = await harness.request('GET', paths(live)[path as Path]);
     expect([reply.status, reply.body.error.code]).toEqual([401, 'UNAUTHORIZED']);
   });

@@ -39,20 +39,20 @@ describe.each(Object.entries(LISTS))('the list %s', (path, count) => {
     });
   });
 
-  test.each(['created_at', 'price', 'name'])('sorted by %s, its pages hold every item once', async (sort) => {
+  test.each(['created_at', 'price', 'name'])('sorted by %s, the pages have every item once', async (sort) => {
     for (const order of ['asc', 'desc']) {
       const sorted = `${path}?visibility=all&sort=${sort}&order=${order}`;
-      const whole = await read(`${sorted}&limit=50`);
+      const single_page = await read(`${sorted}&limit=50`);
       const walked: unknown[] = [];
       for (let page = 1; page <= Math.ceil(count / 3); page++)
         walked.push(...(await read(`${sorted}&limit=3&page=${page}`)).data);
-      expect(walked).toEqual(whole.data);
+      expect(walked).toEqual(single_page.data);
       expect(new Set(walked.map((item) => (item as { id: string }).id)).size).toBe(count);
     }
   });
 
   test.each([100, 180_143_985_094_818, Number.MAX_SAFE_INTEGER])(
-    'page %i, beyond its end, is an empty page',
+    'page %i, past the end, is empty',
     async (page) => {
       const found = await read(`${path}?page=${page}&limit=50&visibility=all`);
       expect(found).toMatchObject({ code: 200, data: [], meta: { page, item_count: count } });
@@ -60,7 +60,7 @@ describe.each(Object.entries(LISTS))('the list %s', (path, count) => {
   );
 
   test.each(['limit=51', 'limit=0', 'page=0', 'expand=store', 'sort=title', 'order=up', 'visibility=some'])(
-    'refuses %s',
+    'rejects %s',
     async (query) => {
       const reply = await harness.request('GET', `${path}?${query}`, { token: shop.secret.token });
       const [field] = query.split('=');
@@ -80,7 +80,7 @@ describe.each(Object.entries(LISTS))('the list %s', (path, count) => {
 });
 
 describe('GET /api/publications', () => {
-  test('sorts by price with what shows none at the end, in both directions', async () => {
+  test('sorts by price, with inactive prices last in both directions', async () => {
     const shirts = `/api/publications?listing_id=${shop.listings.Shirts}&sort=price`;
     const priced = ['Cheap shirt', 'Ärmelloses shirt', 'Plain shirt', 'First star', 'Second star'];
     expect(await names(`${shirts}&order=asc`)).toEqual([...priced, 'Unpriced shirt']);
@@ -105,25 +105,25 @@ describe('GET /api/publications', () => {
     ['max_price=1500', ['Cheap shirt']],
     ['min_price=8000&featured=true', ['First star', 'Second star']],
     ['featured=true&free_shipping=true', []],
-  ])('%s finds what it says, and counts it', async (query, wanted) => {
+  ])('%s returns and counts the matching publications', async (query, expected) => {
     const { data, meta } = await read(`/api/publications?${query}&sort=name`);
-    expect(namesOf(data)).toEqual(wanted);
-    expect(meta.item_count).toBe(wanted.length);
+    expect(namesOf(data)).toEqual(expected);
+    expect(meta.item_count).toBe(expected.length);
   });
 
-  test('in_stock=false is what has a quantity of 0; what is not tracked is in stock', async () => {
+  test('in_stock=false means a quantity of 0; untracked stock is in stock', async () => {
     expect(await names('/api/publications?in_stock=false')).toEqual(['Plain shirt']);
     expect((await read('/api/publications?in_stock=true')).meta.item_count).toBe(7);
   });
 
-  test('a listing that is hidden or unknown gives an empty list; in the open, its items are there', async () => {
+  test('filtering by a private or unknown listing returns an empty list, unless the visibility is all', async () => {
     const cellar = `/api/publications?listing_id=${shop.listings.Cellar}`;
     expect(await read(cellar)).toMatchObject({ data: [], meta: { item_count: 0 } });
     expect(await names(`${cellar}&visibility=all&sort=name`)).toEqual(['Hidden wine', 'Wine']);
     expect(await names(`/api/publications?listing_id=${shop.store_id}`)).toEqual([]);
   });
 
-  test('a listing_id that is no UUID is INVALID_UUID', async () => {
+  test('a listing_id that is not a UUID returns INVALID_UUID', async () => {
     const reply = await harness.request('GET', '/api/publications?listing_id=shirts', {
       token: shop.public.token,
     });

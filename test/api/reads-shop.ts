@@ -5,7 +5,7 @@ import type { BodyOf } from '../../shared/client';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { Harness, Shop } from '../support/harness';
 
-/** A shop with a little of everything, written over HTTP as a merchant would. */
+/** A shop with listings and publications, which were written over HTTP. */
 export interface StockedShop extends Shop {
   readonly environment: Environment;
   /** `Shirts` is public and sorted by `price_asc`; `Cellar` is private. */
@@ -20,7 +20,7 @@ interface Stock extends Omit<BodyOf<'createPublication'>, 'price_currency'> {
   readonly listing?: 'Shirts' | 'Cellar';
 }
 
-/** In the order in which they are written. `Cheap shirt` is the cheapest, `Unpriced shirt` shows no price. */
+/** In the order in which they are written. `Cheap shirt` is the cheapest; `Unpriced shirt` has an inactive price. */
 const STOCK: readonly Stock[] = [
   { title: 'Plain shirt', price_amount: 3_000, listing: 'Shirts', quantity_available: 0 },
   { title: 'Cheap shirt', price_amount: 1_000, listing: 'Shirts', free_shipping: true },
@@ -52,12 +52,16 @@ export async function stockShop(harness: Harness, environment: Environment = 'li
     publications[fields.title] = written.id;
   }
   const position = merchant.position!;
-  await payAndReview(harness, { environment, store_id }, publications['Plain shirt'] as PublicationId);
+  await addPaymentMethodsAndReviews(
+    harness,
+    { environment, store_id },
+    publications['Plain shirt'] as PublicationId,
+  );
   await harness.settled();
   return { ...shop, environment, listings, publications, position };
 }
 
-async function payAndReview(
+async function addPaymentMethodsAndReviews(
   { deps }: Harness,
   { environment, store_id }: Pick<StockedShop, 'environment' | 'store_id'>,
   publication_id: PublicationId,
@@ -77,7 +81,7 @@ async function payAndReview(
   }
 }
 
-/** The titles, or names, of what a read answered with. */
+/** Returns the titles, or names, of the items of a response. */
 export function namesOf(items: readonly { title?: string; name?: string }[]): string[] {
   return items.map((item) => item.title ?? item.name ?? '');
 }

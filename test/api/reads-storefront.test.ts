@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** As a storefront asks, and as its merchant does. */
+/** Clients with the public key of a storefront, and with the secret key of its merchant. */
 const visitor = () => harness.client(shop.public);
 const merchant = () => harness.client(shop.secret);
 const idOf = (title: string): string => shop.publications[title]!;
@@ -27,7 +27,7 @@ describe('a listing’s publications', () => {
     ...['Cheap shirt', 'Ärmelloses shirt', 'Plain shirt', 'Unpriced shirt'],
   ];
 
-  test('show the featured ones first, then the others by the listing’s own mode', async () => {
+  test('have featured ones first, then the others by the listing’s sort mode', async () => {
     const result = await shirts(visitor(), { limit: 20 }).page();
     expect(namesOf(result.featured)).toEqual(SEQUENCE.slice(0, 2));
     expect(namesOf(result.others)).toEqual(SEQUENCE.slice(2));
@@ -38,7 +38,7 @@ describe('a listing’s publications', () => {
     });
   });
 
-  test('are one sequence that pages of any size cut, across the border of the featured ones', async () => {
+  test('are one sequence of featured and other publications, divided into pages of any size', async () => {
     for (const limit of [1, 2, 3, 4, 5]) {
       const walked: string[] = [];
       for (let page = 1; page <= Math.ceil(6 / limit); page++) {
@@ -50,7 +50,7 @@ describe('a listing’s publications', () => {
     }
   });
 
-  test('take the request’s sort, which leaves the featured ones in front', async () => {
+  test('can be sorted, with featured ones still first', async () => {
     const result = await shirts(visitor(), { sort: 'name', order: 'desc' }).page();
     expect(namesOf([...result.featured, ...result.others])).toEqual([
       ...['First star', 'Second star'],
@@ -59,13 +59,13 @@ describe('a listing’s publications', () => {
     expect(result.meta.effective_sort_mode).toBe('name_desc');
   });
 
-  test('hold the hidden ones for who asks for them with a secret key', async () => {
+  test('include private ones with a secret key and another visibility', async () => {
     const managed = await shirts(merchant(), { visibility: 'private' }).page();
     expect(namesOf(managed.others)).toEqual(['Hidden shirt']);
     expect((await shirts(merchant(), { visibility: 'all' }).page()).meta.pagination.total).toBe(7);
   });
 
-  test('of a hidden listing are not found', async () => {
+  test('of a private listing are only found with another visibility', async () => {
     const cellar = shop.listings.Cellar;
     for (const client of [visitor(), merchant()])
       await expect(client.listings.publications(cellar).page()).rejects.toMatchObject(NO_LISTING);
@@ -75,7 +75,7 @@ describe('a listing’s publications', () => {
 });
 
 describe('visibility by id', () => {
-  test('a hidden publication is not found by either kind of key, until a secret one asks for it', async () => {
+  test('a private publication is only found with a secret key and another visibility', async () => {
     const id = idOf('Hidden shirt');
     for (const client of [visitor(), merchant()])
       await expect(client.publications.get(id)).rejects.toMatchObject(NO_PUBLICATION);
@@ -86,12 +86,12 @@ describe('visibility by id', () => {
       });
   });
 
-  test('visibility=private finds no public resource', async () => {
+  test('visibility=private does not find public resources', async () => {
     const wine = merchant().publications.get(idOf('Wine'), { visibility: 'private' });
     await expect(wine).rejects.toMatchObject(NO_PUBLICATION);
   });
 
-  test('a public publication of a hidden listing is readable, its expanded listing absent', async () => {
+  test('a public publication of a private listing is readable, without the expanded listing', async () => {
     const wine = idOf('Wine');
     expect(await visitor().publications.get(wine, { expand: ['listing'] })).not.toHaveProperty('listing');
     const managed = await merchant().publications.get(wine, { expand: ['listing'], visibility: 'all' });
@@ -100,7 +100,7 @@ describe('visibility by id', () => {
 });
 
 describe('expansion and stats', () => {
-  test('a publication with its listing and media', async () => {
+  test('a publication expands its listing and media', async () => {
     const id = idOf('Plain shirt');
     const plain = await visitor().publications.get(id);
     expect(plain).not.toHaveProperty('listing');
@@ -112,7 +112,7 @@ describe('expansion and stats', () => {
     });
   });
 
-  test('a listing with its publications, featured first; counts by visibility', async () => {
+  test('a listing expands its publications, featured first, with counts by visibility', async () => {
     const id = shop.listings.Shirts;
     const shown = await visitor().listings.get(id, { expand: ['publication'] });
     expect(shown.stats).toEqual({ media_count: 0, publication_count: 6 });
@@ -127,7 +127,7 @@ describe('expansion and stats', () => {
     expect(namesOf(all.publications.data)).toContain('Hidden shirt');
   });
 
-  test('the address of an expanded collection goes on with the same items', async () => {
+  test('the url of an expanded collection returns the same items', async () => {
     const follow = async (url: string) =>
       (await harness.request('GET', url, { token: shop.secret.token })).body.data;
     const query = { expand: ['publication'], visibility: 'all' } as const;
@@ -138,7 +138,7 @@ describe('expansion and stats', () => {
     expect(await follow(store.listings.url)).toEqual(store.listings.data);
   });
 
-  test('the store with its listings', async () => {
+  test('a store expands its listings', async () => {
     const store = await visitor().store.get({ expand: ['listing'] });
     expect(store).toMatchObject({ object: 'store', id: shop.store_id, stats: { listing_count: 1 } });
     expect(store.listings).toMatchObject({ object: 'collection', total_count: 1, has_more: false });

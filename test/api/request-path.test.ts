@@ -1,25 +1,26 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fetch } from '../support/fetch';
 import { startHarness } from '../support/harness';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { makeTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 import { type StockedShop, stockShop } from './reads-shop';
 
-/** How many files of ours a request may pass through; a new engineer has to read them all to follow it. */
+/** Maximum number of source files that a request executes. To follow a request, an engineer has to read all of them. */
 const POST_FILES_MAX = 37;
 const GET_FILES_MAX = 28;
 
-/** Longer than keys, accounts and stores stay cached, so that the measured request reads them. */
-const CACHED_MS = 1_500;
+/** Longer than the service caches keys, accounts and stores, so that the measured request reads them. */
+const CACHE_EXPIRY_MS = 1_500;
 
 const PRELOAD = join(__dirname, '..', 'support', 'executed-files.js');
 const temporary = makeTempDir();
 const data = makeTempDir();
 let shop: StockedShop;
 
-/** A command or query process that tells which files it has executed. */
+/** A command or query process that reports the files that it executes. */
 class MeasuredProcess {
   private readonly running: RunningProcess;
   private readonly output: string;
@@ -37,29 +38,29 @@ class MeasuredProcess {
     return new MeasuredProcess(running, output);
   }
 
-  /** The files that the request executes and that an idle process does not. */
+  /** Returns the files that the request executes and that an idle process does not. */
   async filesOf(path: string, request: RequestInit): Promise<string[]> {
     const send = async (): Promise<void> => {
-      const answer = await fetch(`${this.running.url}${path}`, request);
-      expect([answer.status, await answer.text()]).toEqual([
+      const reply = await fetch(`${this.running.url}${path}`, request);
+      expect([reply.status, await reply.text()]).toEqual([
         request.method === 'POST' ? 201 : 200,
         expect.any(String),
       ]);
     };
-    // What is loaded and made once is not on every request's path.
+    // The first requests execute code that runs only once.
     await send();
     await send();
-    await sleep(CACHED_MS);
+    await sleep(CACHE_EXPIRY_MS);
     await this.executed();
-    await sleep(CACHED_MS);
+    await sleep(CACHE_EXPIRY_MS);
     const idle = new Set(await this.executed());
     await send();
-    // The access log and the end of the connection come after the answer.
+    // The process logs the request and closes the connection after the response.
     await sleep(50);
     return (await this.executed()).filter((file) => !idle.has(file));
   }
 
-  /** The files executed since the last call. */
+  /** Returns the files executed since the last call. */
   private async executed(): Promise<string[]> {
     rmSync(this.output, { force: true });
     this.running.child.kill('SIGUSR2');
@@ -80,11 +81,11 @@ afterAll(() => {
 
 const authorization = (token: string) => ({ authorization: `Bearer ${token}` });
 
-test(`POST /api/publication passes through at most ${POST_FILES_MAX} files`, async () => {
+test(`POST /api/publication executes at most ${POST_FILES_MAX} files`, async () => {
   const command = await MeasuredProcess.start('command');
   const files = await command.filesOf('/api/publication', {
     method: 'POST',
-    // Without it the answer waits for the worker, which does not run here.
+    // Without `respond-async` the response would wait for the worker, which does not run here.
     headers: {
       ...authorization(shop.secret.token),
       'content-type': 'application/json',
@@ -95,14 +96,14 @@ test(`POST /api/publication passes through at most ${POST_FILES_MAX} files`, asy
   expect(tooMany(files, POST_FILES_MAX)).toBe('');
 });
 
-test(`GET /api/listing/:id/publications passes through at most ${GET_FILES_MAX} files`, async () => {
+test(`GET /api/listing/:id/publications executes at most ${GET_FILES_MAX} files`, async () => {
   const query = await MeasuredProcess.start('query');
   const path = `/api/listing/${shop.listings.Shirts}/publications`;
   const files = await query.filesOf(path, { method: 'GET', headers: authorization(shop.public.token) });
   expect(tooMany(files, GET_FILES_MAX)).toBe('');
 });
 
-/** Empty where it is not more than `max`; a message that lists the files otherwise. */
+/** Returns an empty text if there are at most `max` files, otherwise a list of them. */
 function tooMany(files: readonly string[], max: number): string {
   expect(files).toContain('shared/http/request.js');
   return files.length <= max ? '' : `${files.length} files:\n${files.join('\n')}`;

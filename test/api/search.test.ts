@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { rebuild } from '../../projections/maintenance/rebuild';
 import { verify } from '../../projections/maintenance/verify';
-import { laneOf } from '../../shared/catalog/events/lanes';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import { realSystem } from '../../shared/kernel/system';
 import { ALL_PARTS } from '../../shared/ports/view-store';
 import { type Harness, type Reply, startHarness } from '../support/harness';
@@ -33,7 +33,7 @@ const related = async (id: string, query = ''): Promise<string[]> =>
   namesOf((await get(`/api/publication/${id}/related${query}`)).body.data);
 
 describe('GET /api/store/search', () => {
-  test('answers with whole publications in the paginated envelope', async () => {
+  test('returns publications in the paginated envelope', async () => {
     const reply = await get('/api/store/search?q=shirt&limit=2&page=2&expand=listing');
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({
@@ -51,33 +51,33 @@ describe('GET /api/store/search', () => {
     expect(reply.headers.get('etag')).toEqual(expect.any(String));
   });
 
-  test('takes no notice of case and accents, of order, and of the rest of the last word', async () => {
+  test('ignores case, accents and word order, and matches the last word as a prefix', async () => {
     expect(await search({ q: 'armel' })).toEqual(['Ärmelloses shirt']);
     expect(await search({ q: 'SHIRT plain' })).toEqual(['Plain shirt']);
     expect(await search({ q: 'pla shirt' })).toEqual([]);
     expect(await search({ q: 'shirt pla' })).toEqual(['Plain shirt']);
   });
 
-  test('a word that comes twice must be a word: only what is typed last may be a beginning', async () => {
+  test('does not match the last word as a prefix if it occurs earlier in the query', async () => {
     expect(await search({ q: 'pla' })).toEqual(['Plain shirt']);
     expect(await search({ q: 'pla pla' })).toEqual([]);
     expect(await search({ q: 'plain plain' })).toEqual(['Plain shirt']);
     expect(await search({ q: 'pla in pla' })).toEqual([]);
   });
 
-  test('forgives one typo where nothing is found without', async () => {
+  test('tolerates one typo if there is no exact match', async () => {
     expect(await search({ q: 'cheap shrit' })).toEqual(['Cheap shirt']);
     expect(await search({ q: 'thnig' })).toEqual(['Loose thing']);
     expect(await search({ q: 'tihgn' })).toEqual([]);
   });
 
-  test('shows what is hidden to who manages it', async () => {
+  test('finds private publications only with a secret key and `visibility=all`', async () => {
     expect(await search({ q: 'hidden' })).toEqual([]);
     expect((await search({ q: 'hidden', visibility: 'all' }, shop.secret.token)).sort()).toEqual([
       ...['Hidden shirt', 'Hidden wine'],
     ]);
-    const refused = await get('/api/store/search?q=hidden&visibility=all');
-    expect([refused.status, refused.body.error.code]).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
+    const rejected = await get('/api/store/search?q=hidden&visibility=all');
+    expect([rejected.status, rejected.body.error.code]).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
   });
 
   test.each([
@@ -91,7 +91,7 @@ describe('GET /api/store/search', () => {
     ['?q=a&limit=51', 'limit'],
     ['?q=a&min_price=-1', 'min_price'],
     ['?q=a&expand=store', 'expand'],
-  ])('refuses %s', async (query, field) => {
+  ])('rejects %s', async (query, field) => {
     const reply = await get(`/api/store/search${query}`);
     expect([reply.status, reply.body.error.code, reply.body.error.details.field]).toEqual([
       ...[400, 'VALIDATION_ERROR', field],
@@ -106,13 +106,13 @@ describe('GET /api/store/search', () => {
     'q=...',
     'q=%F0%9F%8D%B5',
     'q=%E2%80%AEshirt',
-  ])('?%s is answered', async (query) => {
+  ])('?%s causes no internal error', async (query) => {
     const reply = await get(`/api/store/search?${query}`);
     expect([200, 400]).toContain(reply.status);
     if (reply.status === 200) expect(reply.body.meta.item_count).toBe(reply.body.data.length);
   });
 
-  test('needs read:publications, and a store of the token', async () => {
+  test('requires the permission read:publications, and a store that the token may read', async () => {
     const key = await harness.newKey('public', [shop.store_id], ['read:listings']);
     expect((await get('/api/store/search?q=shirt', key.token)).body.error.code).toBe(
       'INSUFFICIENT_PERMISSIONS',
@@ -123,7 +123,7 @@ describe('GET /api/store/search', () => {
     expect((await harness.request('GET', '/api/store/search?q=shirt')).status).toBe(401);
   });
 
-  test('follows what is written: text, visibility, listing, end', async () => {
+  test('reflects changes of text, visibility, listing and price, and deletions', async () => {
     const { listings } = shop;
     const body = { title: 'Zeppelin', price_currency: 'EUR', price_amount: 700, listing_id: listings.Shirts };
     const id = (await write('POST', '/api/publication', body)).body.data.id;
@@ -148,7 +148,7 @@ describe('GET /api/store/search', () => {
     expect(await search({ q: 'balloon' })).toEqual([]);
   });
 
-  test('of a deleted listing nothing is found by it, and its publications are', async () => {
+  test('finds nothing with a deleted listing as filter, and without the filter still finds its publications', async () => {
     const listing_id = (await write('POST', '/api/listing', { name: 'Brief' })).body.data.id;
     const body = { title: 'Quokka', price_currency: 'EUR', price_amount: 1, listing_id };
     await write('POST', '/api/publication', body);
@@ -160,7 +160,7 @@ describe('GET /api/store/search', () => {
 });
 
 describe('GET /api/publication/:id/related', () => {
-  test('gives the others of the listing first, then the store’s, in the paginated envelope', async () => {
+  test('returns publications of the same listing first, then of the store, in the paginated envelope', async () => {
     const reply = await get(
       `/api/publication/${shop.publications['Cheap shirt']}/related?limit=3&expand=listing`,
     );
@@ -177,34 +177,34 @@ describe('GET /api/publication/:id/related', () => {
     expect(all.join()).not.toMatch(/hidden/i);
   });
 
-  test('is not found for what is hidden, deleted or unknown', async () => {
-    const gone = await get(`/api/publication/${shop.publications['Hidden shirt']}/related`);
-    expect([gone.status, gone.body.error.code]).toEqual([404, 'PUBLICATION_NOT_FOUND']);
+  test('returns 404 for a private or unknown publication', async () => {
+    const reply = await get(`/api/publication/${shop.publications['Hidden shirt']}/related`);
+    expect([reply.status, reply.body.error.code]).toEqual([404, 'PUBLICATION_NOT_FOUND']);
     expect((await get(`/api/publication/${shop.listings.Shirts}/related`)).status).toBe(404);
     expect((await get('/api/publication/nonsense/related')).body.error.code).toBe('INVALID_UUID');
   });
 });
 
-describe('the words of documents', () => {
+describe('the search terms of documents', () => {
   const log = pino({ level: 'silent' });
   const parts = () => {
     const { events, viewStores } = harness.service.runtime;
     return { realm: 'live', events: events.live, views: viewStores.live, system: realSystem, log } as const;
   };
 
-  test('are compared by a verification, and made anew by a rebuild', async () => {
+  test('are compared by verify and recomputed by rebuild', async () => {
     const id = shop.publications.Wine!;
     const { views } = parts();
     await harness.settled();
     const active = (await views.versions()).find(({ status }) => status === 'active')!;
     const version = await views.open(active.version);
     const stored = (await version.get('publications', id, ALL_PARTS))!;
-    const lane = laneOf(shop.store_id, views.lane_count);
-    const at = await version.checkpoint(lane);
+    const partition = partitionOf(shop.store_id, views.partition_count);
+    const at = await version.checkpoint(partition);
     const document = { ...stored.document!, words: ['water'] };
     const { position } = stored;
     const tampered = { collection: 'publications', id, position, expected: position, document } as const;
-    await version.apply({ lane, from: at, to: at, phases: [[tampered]] });
+    await version.apply({ partition, from: at, to: at, phases: [[tampered]] });
     expect(await search({ q: 'water' })).toEqual(['Wine']);
 
     const result = await verify(parts());

@@ -3,6 +3,7 @@ import { openRuntime } from '../../services/boot/runtime';
 import { parseConfig } from '../../shared/kernel/config';
 import { createLogger } from '../../shared/kernel/log';
 import { realSystem } from '../../shared/kernel/system';
+import { fetch } from '../support/fetch';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
 import { endAll, startProcess } from '../support/processes';
 import { waitFor } from '../support/wait-for';
@@ -28,12 +29,12 @@ describe('views', () => {
   const manage = async (id: string) =>
     harness.request('GET', `/api/publication/${id}?visibility=all`, { token: shop.secret.token });
   const viewsOf = async (id: string): Promise<number> => {
-    await harness.service.views.flush();
+    await harness.service.page_views.flush();
     await harness.settled();
     return (await manage(id)).body.data.stats.view_count;
   };
 
-  test('a GET with a public key is one; HEAD, a secret key, a list and a refusal are none', async () => {
+  test('are counted for GET with a public key, but not for HEAD, secret keys, lists and errors', async () => {
     const id = await made();
     const hidden = await made({ visibility: 'private' });
     await view(id);
@@ -47,14 +48,14 @@ describe('views', () => {
     expect(await viewsOf(hidden)).toBe(0);
   });
 
-  test('an answer of 304 is one as well', async () => {
+  test('are counted for a 304', async () => {
     const id = await made();
     const etag = (await view(id)).headers.get('etag')!;
     expect((await view(id, { 'if-none-match': etag })).status).toBe(304);
     expect(await viewsOf(id)).toBe(2);
   });
 
-  test('a hundred are one event, and change neither updated_at nor what If-Match compares', async () => {
+  test('are appended as one event, which changes neither updated_at nor the version', async () => {
     const id = await made();
     const before = await manage(id);
     const head = await harness.service.runtime.events.live.head();
@@ -76,17 +77,17 @@ describe('views', () => {
     expect(patched.headers.get('etag')).toMatch(/^"2-/);
   });
 
-  test('of a publication deleted meanwhile are let go', async () => {
+  test('of a deleted publication are discarded', async () => {
     const id = await made();
     await view(id);
     await write('DELETE', `/api/publication/${id}`);
     const head = await harness.service.runtime.events.live.head();
-    await harness.service.views.flush();
+    await harness.service.page_views.flush();
     expect(await harness.service.runtime.events.live.head()).toBe(head);
-    expect(harness.service.views.views).toBe(0);
+    expect(harness.service.page_views.unsaved).toBe(0);
   });
 
-  test('test data has views of its own, and the documents still add up to the log', async () => {
+  test('are counted per environment, and verify finds no differences', async () => {
     const test_shop = await harness.newShop('test');
     const created = await harness.request('POST', '/api/publication', {
       token: test_shop.secret.token,
@@ -94,7 +95,7 @@ describe('views', () => {
     });
     const path = `/api/publication/${created.body.data.id}`;
     await harness.request('GET', path, { token: test_shop.public.token });
-    await harness.service.views.flush();
+    await harness.service.page_views.flush();
     await harness.settled();
     const reply = await harness.request('GET', path, { token: test_shop.secret.token });
     expect(reply.body.data.stats.view_count).toBe(1);
@@ -105,7 +106,7 @@ describe('views', () => {
     }
   });
 
-  test('reads go on while the log cannot be written; the views come through later', async () => {
+  test('are appended later if the log cannot be written, and reads continue', async () => {
     const id = await made();
     const log = harness.service.runtime.events.live;
     const { append } = log;
@@ -113,7 +114,7 @@ describe('views', () => {
       throw new Error('the disk is full');
     };
     await view(id);
-    await harness.service.views.flush();
+    await harness.service.page_views.flush();
     expect((await view(id)).status).toBe(200);
     log.append = append;
     expect(await viewsOf(id)).toBe(1);
@@ -124,7 +125,7 @@ describe('views', () => {
 describe('views of a process', () => {
   afterEach(endAll);
 
-  test('become events by themselves, and those counted last when it is asked to stop', async () => {
+  test('are appended in every interval and when the process stops', async () => {
     const harness = await startHarness();
     const shop = await harness.newShop();
     const body = TEA;
@@ -132,23 +133,23 @@ describe('views of a process', () => {
     const path = `/api/publication/${made.body.data.id}`;
     const settings = { DATA_DIR: harness.data_dir, VIEW_FLUSH_INTERVAL_S: '1' };
     const query = await startProcess('services/boot/main-query.js', settings);
-    const look = async (): Promise<void> => {
+    const readOnce = async (): Promise<void> => {
       const headers = { authorization: `Bearer ${shop.public.token}` };
       expect((await fetch(`${query.url}${path}`, { headers })).status).toBe(200);
     };
     const counted = async (): Promise<number> =>
       (await harness.request('GET', path, { token: shop.secret.token })).body.data.stats.view_count;
 
-    await look();
+    await readOnce();
     await waitFor(async () => (await counted()) === 1);
-    await look();
-    await look();
+    await readOnce();
+    await readOnce();
     expect(await query.end('SIGTERM')).toBe(0);
     await waitFor(async () => (await counted()) === 3);
     await harness.close();
   });
 
-  test('are all there when all in one was asked to stop', async () => {
+  test('are appended when the all-in-one process stops', async () => {
     const first = await startHarness();
     const shop = await first.newShop();
     const reply = await first.request('POST', '/api/publication', { token: shop.secret.token, body: TEA });

@@ -1,4 +1,6 @@
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+import { merchantRequests } from './merchant-requests';
+import { expectError } from './replies';
 
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -14,27 +16,12 @@ describe('writing listings', () => {
 
   afterAll(() => harness.close());
 
-  const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-    harness.request(method, path, { token: shop.secret.token, ...options });
-  const post = (body: unknown): Promise<Reply> => send('POST', '/api/listing', { body });
-  const patch = (id: string, body: unknown, headers: Record<string, string> = {}): Promise<Reply> =>
-    send('PATCH', `/api/listing/${id}`, { body, headers });
-  const get = (id: string, query = '?visibility=all'): Promise<Reply> =>
-    send('GET', `/api/listing/${id}${query}`);
+  const { send, post, patch, get } = merchantRequests(() => ({ harness, shop }), '/api/listing');
   const make = async (body: object = {}): Promise<string> =>
     (await post({ name: 'Teas', ...body })).body.data.id;
 
-  const refused = (reply: Reply, status: number, code: string, field?: string): void => {
-    expect([reply.status, reply.body.error?.code, reply.body.error?.details?.field]).toEqual([
-      status,
-      code,
-      field,
-    ]);
-    expect(reply.body).toMatchObject({ code: status, status: 'error' });
-  };
-
   describe('POST', () => {
-    test('answers 201 with the whole resource and its stats, where it is, and its ETag and position', async () => {
+    test('returns 201 with the resource and its stats, Location, ETag and position', async () => {
       const reply = await post({ name: ' Teas ' });
       expect(reply.status).toBe(201);
       expect(reply.body).toEqual({
@@ -57,9 +44,9 @@ describe('writing listings', () => {
       expect((await get(reply.body.data.id, '')).body.data).toEqual(reply.body.data);
     });
 
-    test('that is private is found by the key that asks for it alone', async () => {
+    test('with visibility private creates a listing that is only found with another visibility', async () => {
       const id = await make({ visibility: 'private' });
-      refused(await get(id, ''), 404, 'LISTING_NOT_FOUND');
+      expectError(await get(id, ''), 404, 'LISTING_NOT_FOUND');
       expect((await get(id)).status).toBe(200);
     });
 
@@ -74,14 +61,14 @@ describe('writing listings', () => {
       ['default_sort_mode', 'newest', 'FIELD_INVALID'],
       ['media_ids', {}, 'FIELD_INVALID'],
       ['title', 'Teas', 'FIELD_INVALID'],
-    ])('refuses %s %j: %s', async (field, value, code) => {
-      refused(await post({ name: 'Teas', [field]: value }), 400, code, field);
+    ])('rejects %s %j with %s', async (field, value, code) => {
+      expectError(await post({ name: 'Teas', [field]: value }), 400, code, field);
     });
 
-    test('takes every field at its limit, and no media that are not there', async () => {
+    test('accepts fields of the maximum length, and rejects media that do not exist', async () => {
       expect((await post({ name: '😀'.repeat(120), description: 'x'.repeat(5_000) })).status).toBe(201);
-      refused(await post({ name: 'Teas', media_ids: [UNKNOWN] }), 400, 'FIELD_INVALID', 'media_ids.0');
-      refused(
+      expectError(await post({ name: 'Teas', media_ids: [UNKNOWN] }), 400, 'FIELD_INVALID', 'media_ids.0');
+      expectError(
         await post({ name: 'Teas', media_ids: Array(21).fill(UNKNOWN) }),
         400,
         'FIELD_TOO_LONG',
@@ -91,7 +78,7 @@ describe('writing listings', () => {
   });
 
   describe('PATCH', () => {
-    test('answers with the whole resource, newer, and keeps what is not named', async () => {
+    test('returns the updated resource, and keeps fields that are not sent', async () => {
       const id = await make({ description: 'All teas' });
       const reply = await patch(id, { default_sort_mode: 'price_asc', description: null });
       expect(reply.status).toBe(200);
@@ -101,7 +88,7 @@ describe('writing listings', () => {
       expect(reply.headers.get('etag')).toMatch(/^"3-/);
     });
 
-    test('that changes nothing writes nothing', async () => {
+    test('that changes nothing appends no event', async () => {
       const created = await post({ name: 'Teas' });
       const reply = await patch(created.body.data.id, {
         name: 'Teas',
@@ -112,27 +99,27 @@ describe('writing listings', () => {
       expect(reply.headers.get('x-catalog-position')).toBe(created.headers.get('x-catalog-position'));
     });
 
-    test.each(['name', 'visibility', 'default_sort_mode'])('refuses null for %s', async (field) => {
-      refused(await patch(await make(), { [field]: null }), 400, 'FIELD_REQUIRED', field);
+    test.each(['name', 'visibility', 'default_sort_mode'])('rejects null for %s', async (field) => {
+      expectError(await patch(await make(), { [field]: null }), 400, 'FIELD_REQUIRED', field);
     });
 
-    test('refuses an unknown field and another store', async () => {
+    test('rejects an unknown field and another store', async () => {
       const id = await make();
-      refused(await patch(id, { colour: 'green' }), 400, 'FIELD_INVALID', 'colour');
-      refused(await patch(id, { store_id: await harness.newStore() }), 400, 'FIELD_INVALID', 'store_id');
+      expectError(await patch(id, { colour: 'green' }), 400, 'FIELD_INVALID', 'colour');
+      expectError(await patch(id, { store_id: await harness.newStore() }), 400, 'FIELD_INVALID', 'store_id');
       expect((await patch(id, { store_id: shop.store_id.toUpperCase() })).status).toBe(200);
     });
 
-    test('holds to If-Match', async () => {
+    test('requires the version in If-Match', async () => {
       const id = await make();
       const etag = (await get(id)).headers.get('etag')!;
       expect((await patch(id, { name: 'A' }, { 'if-match': etag })).status).toBe(200);
-      refused(await patch(id, { name: 'B' }, { 'if-match': etag }), 412, 'CONFLICT');
+      expectError(await patch(id, { name: 'B' }, { 'if-match': etag }), 412, 'CONFLICT');
     });
   });
 
   describe('DELETE', () => {
-    test('leaves its publications, without a listing', async () => {
+    test('keeps the publications of the listing, without a listing', async () => {
       const { listings, publications } = harness.client(shop.secret);
       const { id } = await listings.create({ name: 'Teas' });
       const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1, listing_id: id };
@@ -144,55 +131,59 @@ describe('writing listings', () => {
       await harness.settled();
       expect(await read()).not.toHaveProperty('listing');
       await expect(listings.publications(id).page()).rejects.toMatchObject({ code: 'LISTING_NOT_FOUND' });
-      const late = { code: 'FIELD_INVALID', details: { field: 'listing_id' } };
-      await expect(publications.create(tea)).rejects.toMatchObject(late);
+      const error = { code: 'FIELD_INVALID', details: { field: 'listing_id' } };
+      await expect(publications.create(tea)).rejects.toMatchObject(error);
     });
 
-    test('is done once', async () => {
+    test('returns 404 the second time', async () => {
       const id = await make();
       await send('DELETE', `/api/listing/${id}`);
-      refused(await send('DELETE', `/api/listing/${id}`), 404, 'LISTING_NOT_FOUND');
-      refused(await patch(id, { name: 'X' }), 404, 'LISTING_NOT_FOUND');
-      refused(await get(id), 404, 'LISTING_NOT_FOUND');
+      expectError(await send('DELETE', `/api/listing/${id}`), 404, 'LISTING_NOT_FOUND');
+      expectError(await patch(id, { name: 'X' }), 404, 'LISTING_NOT_FOUND');
+      expectError(await get(id), 404, 'LISTING_NOT_FOUND');
     });
   });
 
-  describe('who may write where', () => {
+  describe('permissions and stores', () => {
     test.each([
       ['POST', '/api/listing'],
       ['PATCH', `/api/listing/${UNKNOWN}`],
       ['DELETE', `/api/listing/${UNKNOWN}`],
-    ])('%s %s is for secret keys with the permission', async (method, path) => {
+    ])('%s %s requires a secret key with the permission', async (method, path) => {
       const body = method === 'POST' ? { name: 'Teas' } : undefined;
       const asked = { token: shop.public.token, body };
-      refused(await harness.request(method, path, asked), 403, 'INSUFFICIENT_PERMISSIONS');
+      expectError(await harness.request(method, path, asked), 403, 'INSUFFICIENT_PERMISSIONS');
       const { token } = await harness.newKey('secret', [shop.store_id], ['write:publications']);
-      refused(await harness.request(method, path, { token, body }), 403, 'INSUFFICIENT_PERMISSIONS');
+      expectError(await harness.request(method, path, { token, body }), 403, 'INSUFFICIENT_PERMISSIONS');
     });
 
-    test("another store's is not found, an id that is no UUID is refused", async () => {
+    test('a listing of another store is not found, and an id that is not a UUID is rejected', async () => {
       const id = await make();
       const { token } = (await harness.newShop()).secret;
       const path = `/api/listing/${id}`;
-      refused(await harness.request('PATCH', path, { token, body: { name: 'X' } }), 404, 'LISTING_NOT_FOUND');
-      refused(await harness.request('DELETE', path, { token }), 404, 'LISTING_NOT_FOUND');
-      refused(await patch(UNKNOWN, {}), 404, 'LISTING_NOT_FOUND');
-      refused(await patch('teas', {}), 400, 'INVALID_UUID', 'id');
+      expectError(
+        await harness.request('PATCH', path, { token, body: { name: 'X' } }),
+        404,
+        'LISTING_NOT_FOUND',
+      );
+      expectError(await harness.request('DELETE', path, { token }), 404, 'LISTING_NOT_FOUND');
+      expectError(await patch(UNKNOWN, {}), 404, 'LISTING_NOT_FOUND');
+      expectError(await patch('teas', {}), 400, 'INVALID_UUID', 'id');
     });
 
-    test("the query and the body name one of the token's stores", async () => {
+    test("the stores in query and body must be equal and one of the token's", async () => {
       const other = await harness.newStore();
       const named = (query: string, body: object = {}): Promise<Reply> =>
         send('POST', `/api/listing${query}`, { body: { name: 'Teas', ...body } });
       expect((await named(`?store_id=${shop.store_id}`, { store_id: shop.store_id })).status).toBe(201);
-      refused(
+      expectError(
         await named(`?store_id=${shop.store_id}`, { store_id: other }),
         400,
         'FIELD_INVALID',
         'store_id',
       );
-      refused(await named(`?store_id=${other}`), 403, 'STORE_ACCESS_DENIED');
-      refused(await named('', { store_id: other }), 403, 'STORE_ACCESS_DENIED');
+      expectError(await named(`?store_id=${other}`), 403, 'STORE_ACCESS_DENIED');
+      expectError(await named('', { store_id: other }), 403, 'STORE_ACCESS_DENIED');
     });
   });
 });

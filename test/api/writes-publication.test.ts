@@ -1,5 +1,9 @@
 import { changeStoreStatus } from '../../services/command/store';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import type { Field } from '../../shared/catalog/fields';
+import { publicationFields } from '../../shared/catalog/publication/fields';
+import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+import { merchantRequests } from './merchant-requests';
+import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
@@ -16,29 +20,13 @@ describe('writing publications', () => {
 
   afterAll(() => harness.close());
 
-  const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-    harness.request(method, path, { token: shop.secret.token, ...options });
-  const post = (body: unknown, path = '/api/publication'): Promise<Reply> => send('POST', path, { body });
-  const patch = (id: string, body: unknown, headers: Record<string, string> = {}): Promise<Reply> =>
-    send('PATCH', `/api/publication/${id}`, { body, headers });
-  const get = (id: string, query = '?visibility=all'): Promise<Reply> =>
-    send('GET', `/api/publication/${id}${query}`);
+  const { send, post, patch, get } = merchantRequests(() => ({ harness, shop }), '/api/publication');
   const make = async (body: object = {}): Promise<string> => (await post({ ...TEA, ...body })).body.data.id;
   const makeListing = async (): Promise<string> =>
     (await send('POST', '/api/listing', { body: { name: 'Teas' } })).body.data.id;
 
-  const refused = (reply: Reply, status: number, code: string, field?: string): void => {
-    expect([reply.status, reply.body.error?.code, reply.body.error?.details?.field]).toEqual([
-      status,
-      code,
-      field,
-    ]);
-    expect(reply.body).toMatchObject({ code: status, status: 'error' });
-    expect(reply.headers.get('x-request-id')).toBeTruthy();
-  };
-
   describe('POST', () => {
-    test('answers 201 with the whole resource, where it is, and its ETag and position', async () => {
+    test('returns 201 with the resource, Location, ETag and position', async () => {
       const reply = await post(TEA);
       const { id } = reply.body.data;
       expect(reply.body).toEqual({
@@ -62,7 +50,7 @@ describe('writing publications', () => {
       expect(reply.headers.get('x-catalog-position')).toMatch(/^[1-9]\d*$/);
     });
 
-    test('can be read at once, by either key, just as it was answered', async () => {
+    test('creates a publication that a public key can read immediately, as it was returned', async () => {
       const body = {
         ...TEA,
         title: '  Green   tea ',
@@ -87,9 +75,9 @@ describe('writing publications', () => {
       expect(read.body.data).toEqual(written);
     });
 
-    test('that is private is seen by the key that asks for it alone', async () => {
+    test('with visibility private creates a publication that is only found with another visibility', async () => {
       const id = await make({ visibility: 'private' });
-      refused(await get(id, ''), 404, 'PUBLICATION_NOT_FOUND');
+      expectError(await get(id, ''), 404, 'PUBLICATION_NOT_FOUND');
       expect((await get(id, '?visibility=private')).body.data.visibility).toBe('private');
     });
 
@@ -118,14 +106,14 @@ describe('writing publications', () => {
       ['media_ids', 'x', 'FIELD_INVALID'],
       ['store_id', 'x', 'FIELD_INVALID'],
       ['prize', 1, 'FIELD_INVALID'],
-    ])('refuses %s %j: %s', async (field, value, code) => {
+    ])('rejects %s %j with %s', async (field, value, code) => {
       const reply = await post({ ...TEA, [field]: value });
-      refused(reply, 400, code, field);
+      expectError(reply, 400, code, field);
       expect(reply.body.message).toEqual(expect.any(String));
       expect(reply.body.error.details.constraint).toEqual(expect.any(String));
     });
 
-    test('takes every field at its limit', async () => {
+    test('accepts fields of the maximum length', async () => {
       const reply = await post({
         title: '😀'.repeat(200),
         description: 'x'.repeat(10_000),
@@ -138,7 +126,7 @@ describe('writing publications', () => {
       expect(reply.status).toBe(201);
     });
 
-    test('names every fault, the first in front', async () => {
+    test('reports every fault, the first one in `field`', async () => {
       const reply = await post({ title: '', price_amount: 'x' });
       expect(reply.body.error.details).toMatchObject({
         field: 'title',
@@ -150,29 +138,39 @@ describe('writing publications', () => {
       });
     });
 
-    test("refuses media that are not there, and a listing of another store's", async () => {
-      refused(await post({ ...TEA, media_ids: [UNKNOWN] }), 400, 'FIELD_INVALID', 'media_ids.0');
-      refused(await post({ ...TEA, media_ids: Array(51).fill(UNKNOWN) }), 400, 'FIELD_TOO_LONG', 'media_ids');
+    test('rejects media that do not exist and a listing of another store', async () => {
+      expectError(await post({ ...TEA, media_ids: [UNKNOWN] }), 400, 'FIELD_INVALID', 'media_ids.0');
+      expectError(
+        await post({ ...TEA, media_ids: Array(51).fill(UNKNOWN) }),
+        400,
+        'FIELD_TOO_LONG',
+        'media_ids',
+      );
       const other = await harness.newShop();
       const listing = await harness.request('POST', '/api/listing', {
         token: other.secret.token,
         body: { name: 'Theirs' },
       });
-      refused(await post({ ...TEA, listing_id: listing.body.data.id }), 400, 'FIELD_INVALID', 'listing_id');
+      expectError(
+        await post({ ...TEA, listing_id: listing.body.data.id }),
+        400,
+        'FIELD_INVALID',
+        'listing_id',
+      );
     });
 
-    test('needs a JSON object', async () => {
-      refused(await post('{"title":'), 400, 'INVALID_REQUEST');
-      refused(await post('[]'), 400, 'INVALID_REQUEST');
-      refused(await post(undefined), 400, 'FIELD_REQUIRED', 'title');
+    test('requires a JSON object', async () => {
+      expectError(await post('{"title":'), 400, 'INVALID_REQUEST');
+      expectError(await post('[]'), 400, 'INVALID_REQUEST');
+      expectError(await post(undefined), 400, 'FIELD_REQUIRED', 'title');
       const headers = { 'content-type': 'text/plain' };
-      refused(await send('POST', '/api/publication', { body: 'Tea', headers }), 415, 'INVALID_REQUEST');
-      refused(await post({ ...TEA, description: 'x'.repeat(2_000_000) }), 413, 'LIMIT_EXCEEDED');
+      expectError(await send('POST', '/api/publication', { body: 'Tea', headers }), 415, 'INVALID_REQUEST');
+      expectError(await post({ ...TEA, description: 'x'.repeat(2_000_000) }), 413, 'LIMIT_EXCEEDED');
     });
   });
 
   describe('PATCH', () => {
-    test('answers with the whole resource, newer, and keeps what is not named', async () => {
+    test('returns the updated resource, and keeps fields that are not sent', async () => {
       const id = await make({ description: 'Hot', featured_position: 2 });
       const before = await get(id);
       const reply = await patch(id, { price_amount: 900, featured_position: null });
@@ -183,8 +181,8 @@ describe('writing publications', () => {
       expect(reply.headers.get('etag')).not.toBe(before.headers.get('etag'));
     });
 
-    test('clears every optional field by null', async () => {
-      const set = {
+    test('clears every optional field with null', async () => {
+      const values: Record<string, unknown> = {
         description: 'Hot',
         description_html: '<b>Hot</b>',
         free_shipping: true,
@@ -193,22 +191,29 @@ describe('writing publications', () => {
         listing_id: await makeListing(),
         media_ids: [],
       };
+      // A field that is not listed here is set to its example.
+      const clearable = Object.entries<Field>(publicationFields).filter(
+        ([, { input }]) => input.safeParse(null).success,
+      );
+      const set = Object.fromEntries(clearable.map(([name, { example }]) => [name, values[name] ?? example]));
+      expect(Object.keys(set)).toEqual(expect.arrayContaining(Object.keys(values)));
+      expect(Object.values(set)).not.toContain(undefined);
       const id = await make(set);
       const reply = await patch(id, Object.fromEntries(Object.keys(set).map((field) => [field, null])));
       expect(reply.status).toBe(200);
       expect(reply.body.data).toMatchObject({ ...TEA, description: '' });
-      for (const field of ['description_html', 'free_shipping', 'quantity_available', 'featured_position'])
-        expect(reply.body.data).not.toHaveProperty(field);
+      for (const field of Object.keys(set))
+        if (field !== 'description') expect(reply.body.data).not.toHaveProperty(field);
     });
 
     test.each(['title', 'price_currency', 'price_amount', 'price_active', 'visibility'])(
-      'refuses null for %s',
+      'rejects null for %s',
       async (field) => {
-        refused(await patch(await make(), { [field]: null }), 400, 'FIELD_REQUIRED', field);
+        expectError(await patch(await make(), { [field]: null }), 400, 'FIELD_REQUIRED', field);
       },
     );
 
-    test('that changes nothing writes nothing', async () => {
+    test('that changes nothing appends no event', async () => {
       const created = await post({ ...TEA, description: 'Hot' });
       const { id, created_at: _, updated_at, object: __, stats: ___, ...same } = created.body.data;
       for (const body of [{}, same]) {
@@ -219,7 +224,7 @@ describe('writing publications', () => {
       }
     });
 
-    test('moves it to another listing and out of any', async () => {
+    test('moves a publication to another listing and out of its listing', async () => {
       const { listings, publications } = harness.client(shop.secret);
       const [first, second] = [await makeListing(), await makeListing()];
       const { id } = await publications.create({ ...TEA, listing_id: first });
@@ -232,20 +237,20 @@ describe('writing publications', () => {
       expect([await listed(first), await listed(second)]).toEqual([[], []]);
     });
 
-    test('never changes the store', async () => {
+    test('cannot change the store', async () => {
       const id = await make();
       expect((await patch(id, { store_id: shop.store_id })).status).toBe(200);
-      refused(await patch(id, { store_id: await harness.newStore() }), 400, 'FIELD_INVALID', 'store_id');
-      refused(await patch(id, { store_id: null }), 400, 'FIELD_REQUIRED', 'store_id');
+      expectError(await patch(id, { store_id: await harness.newStore() }), 400, 'FIELD_INVALID', 'store_id');
+      expectError(await patch(id, { store_id: null }), 400, 'FIELD_REQUIRED', 'store_id');
     });
 
-    test('refuses an unknown field and an unknown reference', async () => {
+    test('rejects an unknown field and a reference to an unknown listing', async () => {
       const id = await make();
-      refused(await patch(id, { colour: 'green' }), 400, 'FIELD_INVALID', 'colour');
-      refused(await patch(id, { listing_id: UNKNOWN }), 400, 'FIELD_INVALID', 'listing_id');
+      expectError(await patch(id, { colour: 'green' }), 400, 'FIELD_INVALID', 'colour');
+      expectError(await patch(id, { listing_id: UNKNOWN }), 400, 'FIELD_INVALID', 'listing_id');
     });
 
-    test('from many sides at once: all of it arrives, in one order', async () => {
+    test('applies all concurrent patches, in one order', async () => {
       const id = await make();
       const titles = Array.from({ length: 20 }, (_, i) => `Tea ${i}`);
       const replies = await Promise.all(titles.map((title) => patch(id, { title })));
@@ -260,17 +265,17 @@ describe('writing publications', () => {
   });
 
   describe('If-Match', () => {
-    test('lets one of two through', async () => {
+    test('accepts one of two concurrent writes', async () => {
       const id = await make();
       const etag = (await get(id)).headers.get('etag')!;
       const replies = await Promise.all(
         ['A', 'B'].map((title) => patch(id, { title }, { 'if-match': etag })),
       );
       expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412]);
-      refused(replies.find((reply) => reply.status === 412)!, 412, 'CONFLICT');
+      expectError(replies.find((reply) => reply.status === 412)!, 412, 'CONFLICT');
     });
 
-    test("takes a write's own ETag, a weak one and *", async () => {
+    test('accepts the ETag of a write, a weak ETag and *', async () => {
       const created = await post(TEA);
       const { id } = created.body.data;
       const first = await patch(id, { title: 'A' }, { 'if-match': created.headers.get('etag')! });
@@ -279,16 +284,16 @@ describe('writing publications', () => {
       expect([first.status, second.status, third.status]).toEqual([200, 200, 200]);
     });
 
-    test('holds for DELETE', async () => {
+    test('applies to DELETE', async () => {
       const id = await make();
       const stale = { headers: { 'if-match': '"7-x"' } };
-      refused(await send('DELETE', `/api/publication/${id}`, stale), 412, 'CONFLICT');
+      expectError(await send('DELETE', `/api/publication/${id}`, stale), 412, 'CONFLICT');
       expect((await get(id)).status).toBe(200);
     });
   });
 
   describe('DELETE', () => {
-    test('answers what is gone, and then it is gone for every request', async () => {
+    test('returns the id, and every later request returns 404', async () => {
       const id = await make();
       const reply = await send('DELETE', `/api/publication/${id}`);
       expect([reply.status, reply.body]).toEqual([
@@ -296,53 +301,53 @@ describe('writing publications', () => {
         { code: 200, status: 'OK', data: { id, object: 'publication', deleted: true } },
       ]);
       expect(reply.headers.get('x-catalog-position')).toMatch(/^\d+$/);
-      refused(await get(id), 404, 'PUBLICATION_NOT_FOUND');
-      refused(await patch(id, { title: 'X' }), 404, 'PUBLICATION_NOT_FOUND');
-      refused(await send('DELETE', `/api/publication/${id}`), 404, 'PUBLICATION_NOT_FOUND');
+      expectError(await get(id), 404, 'PUBLICATION_NOT_FOUND');
+      expectError(await patch(id, { title: 'X' }), 404, 'PUBLICATION_NOT_FOUND');
+      expectError(await send('DELETE', `/api/publication/${id}`), 404, 'PUBLICATION_NOT_FOUND');
     });
   });
 
-  describe('who may write where', () => {
+  describe('permissions and stores', () => {
     test.each([
       ['POST', ''],
       ['PATCH', `/${UNKNOWN}`],
       ['DELETE', `/${UNKNOWN}`],
-    ])('%s is for secret keys with the permission', async (method, rest) => {
+    ])('%s requires a secret key with the permission', async (method, rest) => {
       const path = `/api/publication${rest}`;
       const body = method === 'POST' ? TEA : undefined;
       const asked = { token: shop.public.token, body };
-      refused(await harness.request(method, path, asked), 403, 'INSUFFICIENT_PERMISSIONS');
+      expectError(await harness.request(method, path, asked), 403, 'INSUFFICIENT_PERMISSIONS');
       const { token } = await harness.newKey(
         'secret',
         [shop.store_id],
         ['write:listings', 'read:publications'],
       );
-      refused(await harness.request(method, path, { token, body }), 403, 'INSUFFICIENT_PERMISSIONS');
-      refused(await harness.request(method, path, { body }), 401, 'UNAUTHORIZED');
+      expectError(await harness.request(method, path, { token, body }), 403, 'INSUFFICIENT_PERMISSIONS');
+      expectError(await harness.request(method, path, { body }), 401, 'UNAUTHORIZED');
     });
 
-    test('an id that is no UUID or that nobody has', async () => {
-      refused(await patch('tea', { title: 'X' }), 400, 'INVALID_UUID', 'id');
-      refused(await send('DELETE', '/api/publication/tea'), 400, 'INVALID_UUID', 'id');
-      refused(await patch(UNKNOWN, { title: 'X' }), 404, 'PUBLICATION_NOT_FOUND');
-      refused(await send('DELETE', `/api/publication/${UNKNOWN}`), 404, 'PUBLICATION_NOT_FOUND');
+    test('an id that is not a UUID is rejected, and an unknown one is not found', async () => {
+      expectError(await patch('tea', { title: 'X' }), 400, 'INVALID_UUID', 'id');
+      expectError(await send('DELETE', '/api/publication/tea'), 400, 'INVALID_UUID', 'id');
+      expectError(await patch(UNKNOWN, { title: 'X' }), 404, 'PUBLICATION_NOT_FOUND');
+      expectError(await send('DELETE', `/api/publication/${UNKNOWN}`), 404, 'PUBLICATION_NOT_FOUND');
     });
 
-    test("another store's is not found, nor is one of another environment", async () => {
+    test('a publication of another store or environment is not found', async () => {
       const id = await make();
       for (const other of [await harness.newShop(), await harness.newShop('test')]) {
         const { token } = other.secret;
         const path = `/api/publication/${id}`;
-        refused(
+        expectError(
           await harness.request('PATCH', path, { token, body: { title: 'X' } }),
           404,
           'PUBLICATION_NOT_FOUND',
         );
-        refused(await harness.request('DELETE', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
+        expectError(await harness.request('DELETE', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
       }
     });
 
-    test('the store is the first, the one in the query, or the one in the body', async () => {
+    test("the store is the token's first, the one in the query, or the one in the body", async () => {
       const [first, second] = [await harness.newStore(), await harness.newStore()];
       const { token } = await harness.newKey('secret', [first, second]);
       const create = (query: string, body: object = {}): Promise<Reply> =>
@@ -356,22 +361,22 @@ describe('writing publications', () => {
       const made = await create('', { store_id: second });
       expect([await foundIn(made, first), await foundIn(made, second)]).toEqual([404, 200]);
 
-      refused(await create(`?store_id=${first}`, { store_id: second }), 400, 'FIELD_INVALID', 'store_id');
-      refused(await create(`?store_id=${shop.store_id}`), 403, 'STORE_ACCESS_DENIED');
-      refused(await create('', { store_id: shop.store_id }), 403, 'STORE_ACCESS_DENIED');
-      refused(await create(`?store_id=${UNKNOWN}`), 403, 'STORE_ACCESS_DENIED');
-      refused(await create('?store_id=x'), 400, 'INVALID_UUID', 'store_id');
+      expectError(await create(`?store_id=${first}`, { store_id: second }), 400, 'FIELD_INVALID', 'store_id');
+      expectError(await create(`?store_id=${shop.store_id}`), 403, 'STORE_ACCESS_DENIED');
+      expectError(await create('', { store_id: shop.store_id }), 403, 'STORE_ACCESS_DENIED');
+      expectError(await create(`?store_id=${UNKNOWN}`), 403, 'STORE_ACCESS_DENIED');
+      expectError(await create('?store_id=x'), 400, 'INVALID_UUID', 'store_id');
       const path = `/api/publication/${made.body.data.id}?store_id=${first}`;
-      refused(await harness.request('DELETE', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
+      expectError(await harness.request('DELETE', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
     });
 
-    test('a store that is not active takes no write', async () => {
+    test('a store that is not active rejects writes', async () => {
       const closed = await harness.newShop();
       const { token } = closed.secret;
       const target = { environment: 'live', id: closed.store_id } as const;
       const context = { source: 'cli', request_id: 'closing' } as const;
       await changeStoreStatus(harness.deps, context, target, 'inactive');
-      refused(
+      expectError(
         await harness.request('POST', '/api/publication', { token, body: TEA }),
         404,
         'STORE_NOT_FOUND',
@@ -379,8 +384,8 @@ describe('writing publications', () => {
     });
   });
 
-  describe('reading what was written', () => {
-    test('needs no wait where the answer came late enough, and the position where it did not', async () => {
+  describe('reading a written publication', () => {
+    test('immediately after respond-async works with the position', async () => {
       const reply = await send('POST', '/api/publication', {
         body: TEA,
         headers: { prefer: 'respond-async' },
@@ -392,7 +397,7 @@ describe('writing publications', () => {
       expect([read.status, read.body.data]).toEqual([200, reply.body.data]);
     });
 
-    test('has the same ETag version as the answer of the write', async () => {
+    test('returns the version of the ETag that the write returned', async () => {
       const reply = await post(TEA);
       const read = await get(reply.body.data.id, '');
       const versionOf = (etag: string | null): string | undefined => etag?.split('-')[0];

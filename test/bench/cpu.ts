@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Microseconds of CPU that a process has used so far, all its threads; undefined where the system does not tell. On a
- * machine that others use as well, it says more than the time that went by.
+ * Returns the CPU time of a process so far, in microseconds, for all its threads. Undefined if the system does not
+ * report it. On a shared machine it says more than the elapsed time.
  */
 export function cpuUs(pid: number): number | undefined {
   try {

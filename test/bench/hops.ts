@@ -15,51 +15,56 @@ export interface HopServers {
   readonly EVENTSTORE_URL: string;
   readonly REDIS_URL: string;
   readonly MONGODB_URL: string;
-  /** Of streams, keys and the database that are its own. */
+  /** Prefix of the streams and keys, and name of the database, that only this benchmark uses. */
   readonly name: string;
 }
 
-const AT_ONCE = 64;
-const LANES = 8;
+const CONCURRENCY = 64;
+const PARTITIONS = 8;
 const DATA = {
-  title: 'A bare event',
+  title: 'A test event',
   description: 'x'.repeat(400),
   price_currency: 'USD',
   price_amount: 999,
 };
 
-interface BareDocument {
+interface HopDocument {
   readonly _id: string;
   readonly body: string;
 }
 
-/** What an event passes on its way into the documents, each hop alone: the servers' clients and nothing of ours. */
-export class BareHops {
+/**
+ * The steps of an event on its way into the documents, each measured alone: the servers' clients without any code of
+ * the service.
+ */
+export class BaselineHops {
   private readonly prefix: string;
   private readonly log: EventStoreDBClient;
   private readonly redis: Redis;
   private readonly mongo: MongoClient;
-  private readonly documents: Collection<BareDocument>;
+  private readonly documents: Collection<HopDocument>;
   private readonly queues: Queue[];
   private readonly workers: Worker[];
   private onJob: () => void = () => {};
 
   constructor({ EVENTSTORE_URL, REDIS_URL, MONGODB_URL, name }: HopServers) {
-    this.prefix = `${name}.bare-`;
+    this.prefix = `${name}.baseline-`;
     this.log = EventStoreDBClient.connectionString(EVENTSTORE_URL);
     this.redis = new Redis(REDIS_URL, { maxRetriesPerRequest: null });
     this.mongo = new MongoClient(MONGODB_URL, { writeConcern: { w: 'majority', journal: true } });
     this.documents = this.mongo.db(`${name}_bare`).collection('hops');
-    const lanes = Array.from({ length: LANES }, (_, lane) => `bare-${lane}`);
+    const partitions = Array.from({ length: PARTITIONS }, (_, partition) => `bare-${partition}`);
     const options = { connection: this.redis, prefix: name };
     const kept = { removeOnComplete: true, removeOnFail: true };
-    this.queues = lanes.map((lane) => new Queue(lane, { ...options, defaultJobOptions: kept }));
-    this.workers = lanes.map((lane) => new Worker(lane, async () => this.onJob(), options));
+    this.queues = partitions.map(
+      (partition) => new Queue(partition, { ...options, defaultJobOptions: kept }),
+    );
+    this.workers = partitions.map((partition) => new Worker(partition, async () => this.onJob(), options));
   }
 
-  /** Events per second. */
+  /** Returns events per second. */
   append(duration_ms: number): Promise<number> {
-    return perSecond(AT_ONCE, duration_ms, () => this.appendOne());
+    return callsPerSecond(CONCURRENCY, duration_ms, () => this.appendOne());
   }
 
   private async appendOne(): Promise<Position | undefined> {
@@ -70,10 +75,10 @@ export class BareHops {
     return result.position;
   }
 
-  /** Events per second of a subscription that reads all that this has appended. */
+  /** Returns events per second of a subscription that reads everything appended so far. */
   async subscription(): Promise<number> {
     const last = (await this.appendOne())!.commit;
-    const began_ms = performance.now();
+    const started_ms = performance.now();
     let count = 0;
     const filter = streamNameFilter({ prefixes: [this.prefix] });
     const subscription = this.log.subscribeToAll({ fromPosition: START, filter });
@@ -82,30 +87,30 @@ export class BareHops {
       if (event && event.position.commit >= last) break;
     }
     await subscription.unsubscribe();
-    return count / ((performance.now() - began_ms) / 1_000);
+    return count / ((performance.now() - started_ms) / 1_000);
   }
 
-  /** Jobs per second, from the adding of the first to the end of the last. */
+  /** Returns jobs per second, from the first enqueue to the end of the last job. */
   async jobs(duration_ms: number): Promise<number> {
     let done = 0;
     this.onJob = () => void done++;
     let added = 0;
-    const began_ms = performance.now();
-    await perSecond(AT_ONCE, duration_ms, async () => {
-      await this.queues[added++ % LANES]!.add('job', DATA);
+    const started_ms = performance.now();
+    await callsPerSecond(CONCURRENCY, duration_ms, async () => {
+      await this.queues[added++ % PARTITIONS]!.add('job', DATA);
     });
-    await until((tell) => {
+    await until((resolve) => {
       this.onJob = () => {
-        if (++done >= added) tell();
+        if (++done >= added) resolve();
       };
-      if (done >= added) tell();
+      if (done >= added) resolve();
     });
-    return added / ((performance.now() - began_ms) / 1_000);
+    return added / ((performance.now() - started_ms) / 1_000);
   }
 
-  /** Documents per second: looked for, and written. */
+  /** Returns documents per second, each read and written. */
   write(duration_ms: number): Promise<number> {
-    return perSecond(LANES, duration_ms, () => this.writeOne());
+    return callsPerSecond(PARTITIONS, duration_ms, () => this.writeOne());
   }
 
   private async writeOne(): Promise<void> {
@@ -116,20 +121,20 @@ export class BareHops {
     });
   }
 
-  /** In µs, with nothing else under way. */
+  /** Returns the duration of each step in µs, with nothing else running. */
   async alone(): Promise<{ append: number; subscription: number; job: number; write: number }> {
-    const append = await took(() => this.appendOne());
+    const append = await durationUs(() => this.appendOne());
     const subscription = await this.arrival();
-    const job = await took(() =>
-      until((tell) => {
-        this.onJob = tell;
+    const job = await durationUs(() =>
+      until((resolve) => {
+        this.onJob = resolve;
         void this.queues[0]!.add('job', DATA);
       }),
     );
-    return { append, subscription, job, write: await took(() => this.writeOne()) };
+    return { append, subscription, job, write: await durationUs(() => this.writeOne()) };
   }
 
-  /** From an append's answer to its event's arrival at a subscription that is there already. */
+  /** Returns the time from the response to an append until the event arrives at an open subscription. */
   private async arrival(): Promise<number> {
     const filter = streamNameFilter({ prefixes: [this.prefix] });
     const { commit, prepare } = (await this.appendOne())!;
@@ -141,7 +146,7 @@ export class BareHops {
         onEvent = () => resolve(performance.now());
       });
     };
-    // The first one says that it is there.
+    // The first event shows that the subscription is open.
     const first = next();
     await this.appendOne();
     await first;
@@ -162,28 +167,29 @@ export class BareHops {
   }
 }
 
-/** Keeps `at_once` running for so long; how many got done per second. */
-async function perSecond(
-  at_once: number,
+/** Keeps `at_once` calls running for `duration_ms`. Returns calls per second. */
+async function callsPerSecond(
+  concurrency: number,
   duration_ms: number,
   work: () => Promise<unknown>,
 ): Promise<number> {
-  const began_ms = performance.now();
+  const started_ms = performance.now();
   let done = 0;
   const worker = async (): Promise<void> => {
-    while (performance.now() - began_ms < duration_ms) {
+    while (performance.now() - started_ms < duration_ms) {
       await work();
       done++;
     }
   };
-  await Promise.all(Array.from({ length: at_once }, worker));
-  return done / ((performance.now() - began_ms) / 1_000);
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return done / ((performance.now() - started_ms) / 1_000);
 }
 
-async function took(work: () => Promise<unknown>): Promise<number> {
-  const began_ms = performance.now();
+async function durationUs(work: () => Promise<unknown>): Promise<number> {
+  const started_ms = performance.now();
   await work();
-  return 1_000 * (performance.now() - began_ms);
+  return 1_000 * (performance.now() - started_ms);
 }
 
-const until = (begin: (tell: () => void) => void): Promise<void> => new Promise((resolve) => begin(resolve));
+const until = (begin: (resolve: () => void) => void): Promise<void> =>
+  new Promise((resolve) => begin(resolve));

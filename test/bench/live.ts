@@ -3,16 +3,16 @@ import { openRuntime, type Runtime } from '../../services/boot/runtime';
 import { createAccount } from '../../services/command/account';
 import { createPublication, newPublicationSchema } from '../../services/command/publication';
 import { createStore } from '../../services/command/store';
-import { laneOf } from '../../shared/catalog/events/lanes';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import { parseConfig } from '../../shared/kernel/config';
 import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 
 const STORES = 8;
-const AT_ONCE = 64;
-const PATIENCE_MS = 120_000;
+const CONCURRENCY = 64;
+const PROJECTED_WITHIN_MS = 120_000;
 
-/** Writes into the log of a running service, past its HTTP, and sees when the service has projected it. */
+/** Appends to the log of a running service without HTTP, and measures when the service has projected it. */
 export class LiveProjection {
   private readonly runtime: Runtime;
   private readonly stores: StoreId[] = [];
@@ -34,9 +34,12 @@ export class LiveProjection {
     return live;
   }
 
-  /** Publications, 64 at once, in eight stores; per second, from the first append to the last one projected. */
+  /**
+   * Creates `count` publications, 64 at once, in eight stores. Returns publications per second, from the first append
+   * until the last one is projected.
+   */
   async burst(count: number): Promise<number> {
-    const began_ms = performance.now();
+    const started_ms = performance.now();
     let next = 0;
     const last = new Map<StoreId, bigint>();
     const writer = async (): Promise<void> => {
@@ -46,25 +49,28 @@ export class LiveProjection {
         if (position > (last.get(store_id) ?? 0n)) last.set(store_id, position);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, writer));
-    await Promise.all([...last].map(([store_id, position]) => this.projected(store_id, position)));
-    return count / ((performance.now() - began_ms) / 1_000);
+    await Promise.all(Array.from({ length: CONCURRENCY }, writer));
+    await Promise.all([...last].map(([store_id, position]) => this.waitUntilProjected(store_id, position)));
+    return count / ((performance.now() - started_ms) / 1_000);
   }
 
-  /** Of one publication alone, in µs: until it is in the log, and from there until it is in the documents. */
+  /**
+   * Creates one publication. Returns the time until it is in the log, and from there until it is in the documents, in
+   * µs.
+   */
   async alone(): Promise<{ write_us: number; project_us: number }> {
     const store_id = this.stores[0]!;
-    const began_ms = performance.now();
+    const started_ms = performance.now();
     const position = await this.create(store_id);
     const written_ms = performance.now();
-    await this.projected(store_id, position);
+    await this.waitUntilProjected(store_id, position);
     const projected_ms = performance.now();
-    return { write_us: 1_000 * (written_ms - began_ms), project_us: 1_000 * (projected_ms - written_ms) };
+    return { write_us: 1_000 * (written_ms - started_ms), project_us: 1_000 * (projected_ms - written_ms) };
   }
 
-  /** Resolves when all that a store was written is projected. */
-  async level(store_id: StoreId): Promise<void> {
-    await this.projected(store_id, await this.create(store_id));
+  /** Waits until all writes of a store are projected. */
+  async caughtUp(store_id: StoreId): Promise<void> {
+    await this.waitUntilProjected(store_id, await this.create(store_id));
   }
 
   private async create(store_id: StoreId): Promise<bigint> {
@@ -74,11 +80,15 @@ export class LiveProjection {
     return (await createPublication(this.deps, this.context(), target, input)).position;
   }
 
-  private async projected(store_id: StoreId, position: bigint): Promise<void> {
+  private async waitUntilProjected(store_id: StoreId, position: bigint): Promise<void> {
     const { live } = this.runtime.views;
     const version = await live.current();
-    const reached = await version!.waitFor(laneOf(store_id, live.lane_count), position, PATIENCE_MS);
-    if (!reached) throw new Error(`not projected within ${PATIENCE_MS} ms`);
+    const reached = await version!.waitFor(
+      partitionOf(store_id, live.partition_count),
+      position,
+      PROJECTED_WITHIN_MS,
+    );
+    if (!reached) throw new Error(`not projected within ${PROJECTED_WITHIN_MS} ms`);
   }
 
   private get deps() {

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 
-export interface Load {
+/** Describes the requests of one measurement. */
+export interface RequestTemplate {
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
@@ -9,41 +10,45 @@ export interface Load {
   readonly body?: () => string;
 }
 
-/** Keeps `concurrency` requests running for `duration_ms`; answers per second. Throws on any status above 299. */
+/**
+ * Keeps `concurrency` requests running for `duration_ms`. Returns responses per second. Rejects on any status above
+ * 299.
+ */
 export async function requestsPerSecond(
-  load: Load,
+  template: RequestTemplate,
   concurrency: number,
   duration_ms: number,
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const end = Date.now() + duration_ms;
-  let answers = 0;
+  let responses = 0;
   const worker = async (): Promise<void> => {
     while (Date.now() < end) {
-      await once(load, agent);
-      answers++;
+      await send(template, agent);
+      responses++;
     }
   };
   const started = process.hrtime.bigint();
   await Promise.all(Array.from({ length: concurrency }, worker));
   agent.destroy();
-  return answers / (Number(process.hrtime.bigint() - started) / 1e9);
+  return responses / (Number(process.hrtime.bigint() - started) / 1e9);
 }
 
-function once(load: Load, agent: Agent): Promise<void> {
-  const { hostname, port } = new URL(load.url);
-  const body = load.body?.();
-  const headers = body === undefined ? load.headers : { ...load.headers, 'content-type': 'application/json' };
+function send(template: RequestTemplate, agent: Agent): Promise<void> {
+  const { hostname, port } = new URL(template.url);
+  const body = template.body?.();
+  const headers =
+    body === undefined ? template.headers : { ...template.headers, 'content-type': 'application/json' };
   return new Promise((resolve, reject) => {
-    const options = { agent, hostname, port, path: load.path(), method: load.method, headers };
-    const sent = request(options, (response) => {
+    const options = { agent, hostname, port, path: template.path(), method: template.method, headers };
+    const client_request = request(options, (response) => {
       response.resume();
       response.once('end', () => {
         if ((response.statusCode ?? 500) < 300) resolve();
-        else reject(new Error(`${load.method} ${options.path} answered ${response.statusCode}`));
+        else reject(new Error(`${template.method} ${options.path} returned ${response.statusCode}`));
       });
     });
-    sent.once('error', reject);
-    sent.end(body);
+    client_request.once('error', reject);
+    client_request.end(body);
   });
 }

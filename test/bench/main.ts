@@ -1,9 +1,9 @@
-import { benchEmbedded } from './embedded';
 import { benchServers } from './servers';
+import { benchSingleProcess } from './single-process';
 
 /**
- * `npm run bench`, or `npm run bench -- --servers`: the service beside bare loops that do only what must be done, on the
- * same machine in the same run, in turns. What counts is the ratio; the absolute figures are this machine's at this moment.
+ * Entry point of `npm run bench`, and `npm run bench -- --servers`. Measures the service against a baseline, that is,
+ * minimal Express routes or loops on the same stores. Both run on the same machine, in alternating rounds. Compare the ratios; the absolute figures depend on the machine.
  */
 async function main(): Promise<void> {
   const [flag, ...more] = process.argv.slice(2);
@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   } else if (flag === '--servers') {
     process.exitCode = await benchServers();
   } else {
-    await benchEmbedded();
+    await benchSingleProcess();
   }
 }
 

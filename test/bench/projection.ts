@@ -9,37 +9,39 @@ import { realSystem } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import { printRow } from './rounds';
 
-/** So many events share a transaction of the bare loop. */
+/** Number of events per transaction of the baseline. */
 const BATCH_SIZE = 2_000;
 
-/** Events per second, of time and of CPU, of a rebuild beside a bare loop that writes a document for each event. */
+/** Measures a rebuild against a loop that writes one document per event: events per second of time and of CPU. */
 export async function projectionRates(folder: string): Promise<void> {
   const log = pino({ level: 'silent' });
   const runtime = await openRuntime(parseConfig({ DATA_DIR: folder, DEMO: 'off' }), log, realSystem);
   const parts = { realm: 'live' as const, events: runtime.events.live, views: runtime.viewStores.live };
-  const bare = await measured(() => bareLoop(runtime.events.live, join(folder, 'bare-documents.sqlite')));
-  const made = await measured(
+  const baseline = await measure(() =>
+    writeEachEvent(runtime.events.live, join(folder, 'baseline-documents.sqlite')),
+  );
+  const rebuilt = await measure(
     async () => (await rebuild({ ...parts, system: realSystem, log, verify: false })).events,
   );
   await runtime.close();
   const columns = (of: 'wall' | 'cpu'): string[] => [
-    made[of].toFixed(0),
-    bare[of].toFixed(0),
-    (made[of] / bare[of]).toFixed(2),
+    rebuilt[of].toFixed(0),
+    baseline[of].toFixed(0),
+    (rebuilt[of] / baseline[of]).toFixed(2),
   ];
   printRow('rebuild, events per second', columns('wall'));
   printRow('  per second of CPU', columns('cpu'));
 }
 
-async function measured(work: () => Promise<number>): Promise<{ wall: number; cpu: number }> {
+async function measure(work: () => Promise<number>): Promise<{ wall: number; cpu: number }> {
   const [started_ms, before] = [performance.now(), process.cpuUsage()];
   const events = await work();
   const { user, system } = process.cpuUsage(before);
   return { wall: events / ((performance.now() - started_ms) / 1000), cpu: events / ((user + system) / 1e6) };
 }
 
-/** Reads the log and writes the data of each event as a document, with nothing that makes it a catalog. */
-async function bareLoop(events: EventStore, file: string): Promise<number> {
+/** Reads the log and writes the data of each event as a document, without any logic of the catalog. */
+async function writeEachEvent(events: EventStore, file: string): Promise<number> {
   const database = new Database(file);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   database.exec('CREATE TABLE documents (id TEXT PRIMARY KEY, rank TEXT, body TEXT)');

@@ -1,18 +1,18 @@
 import { cpuUs } from './cpu';
 
-/** One of the two that are compared: runs for a round and gives how much it got done per second. */
+/** One side of a comparison. Runs for one round and returns its rate per second. */
 export type Round = () => Promise<number>;
 
 export interface Comparison {
   readonly name: string;
   readonly service: Round;
-  readonly bare: Round;
-  /** What the ratio is to be at least. */
+  readonly baseline: Round;
+  /** The lowest acceptable ratio. */
   readonly target?: number;
-  /** Waits, after a round of the service, for what it has left to do: no part of any round. */
+  /** Called after each round of the service. Waits for its remaining work, which counts for no round. */
   readonly settle?: () => Promise<void>;
-  /** The two processes, where what they use of the CPU is told as well. */
-  readonly pids?: { readonly service: number; readonly bare: number };
+  /** Process ids, if the CPU time of both is reported as well. */
+  readonly pids?: { readonly service: number; readonly baseline: number };
 }
 
 const NAME_WIDTH = 44;
@@ -25,41 +25,45 @@ export function printRow(name: string, columns: readonly (string | number)[]): v
 }
 
 export const printHead = (what: string): void =>
-  printRow(what, ['service', 'bare', 'ratio', 'target', 'reached']);
+  printRow(what, ['service', 'baseline', 'ratio', 'target', 'reached']);
 
-/** The two in turns, a round each, after a round each that does not count; prints medians. */
+/** Runs both sides in alternating rounds, after one round each to warm up. Prints medians. */
 export async function compare(comparison: Comparison, rounds: number): Promise<void> {
-  const { name, service, bare, settle, target, pids } = comparison;
-  const rates = { service: [] as number[], bare: [] as number[], ratio: [] as number[] };
-  const cpu = { service: [] as number[], bare: [] as number[], ratio: [] as number[] };
+  const { name, service, baseline, settle, target, pids } = comparison;
+  const rates = { service: [] as number[], baseline: [] as number[], ratio: [] as number[] };
+  const cpu = { service: [] as number[], baseline: [] as number[], ratio: [] as number[] };
   await service();
   await settle?.();
-  await bare();
+  await baseline();
   for (let round = 0; round < rounds; round++) {
     const a = await withCpu(service, pids?.service);
     await settle?.();
-    const b = await withCpu(bare, pids?.bare);
+    const b = await withCpu(baseline, pids?.baseline);
     rates.service.push(a.rate);
-    rates.bare.push(b.rate);
+    rates.baseline.push(b.rate);
     rates.ratio.push(a.rate / b.rate);
     cpu.service.push(a.cpu_us);
-    cpu.bare.push(b.cpu_us);
+    cpu.baseline.push(b.cpu_us);
     cpu.ratio.push(b.cpu_us / a.cpu_us);
   }
   const ratio = median(rates.ratio);
   const judged = target === undefined ? [] : [target.toFixed(2), ratio >= target ? 'yes' : 'no'];
   printRow(name, [
     median(rates.service).toFixed(0),
-    median(rates.bare).toFixed(0),
+    median(rates.baseline).toFixed(0),
     ratio.toFixed(2),
     ...judged,
   ]);
   if (!Number.isFinite(median(cpu.ratio))) return;
-  const used = [median(cpu.service).toFixed(0), median(cpu.bare).toFixed(0), median(cpu.ratio).toFixed(2)];
+  const used = [
+    median(cpu.service).toFixed(0),
+    median(cpu.baseline).toFixed(0),
+    median(cpu.ratio).toFixed(2),
+  ];
   printRow('  µs of CPU for each', used);
 }
 
-/** What a round got done per second, and the CPU that the process used for each; NaN where nobody can tell. */
+/** Runs a round. Returns its rate per second and the CPU time of the process per call, NaN if it is unknown. */
 async function withCpu(round: Round, pid: number | undefined): Promise<{ rate: number; cpu_us: number }> {
   const used = (): number => (pid === undefined ? undefined : cpuUs(pid)) ?? Number.NaN;
   const [started_ms, before] = [performance.now(), used()];

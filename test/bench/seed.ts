@@ -17,7 +17,7 @@ export interface Seeded {
   readonly store_id: StoreId;
   readonly publication_ids: readonly string[];
   readonly listing_ids: readonly string[];
-  /** Of one publication's answer, so that the baseline sends as much. */
+  /** Size of the response for one publication, so that the baseline sends the same amount. */
   readonly body_bytes: number;
 }
 
@@ -25,8 +25,8 @@ const LISTINGS = 10;
 const DESCRIPTION = 'A believable description of a product, of the length that shops write. '.repeat(6);
 
 /**
- * A store with `count` publications in ten listings, written through the command services. `settings` say where.
- * `tokens` waits until the service has projected them.
+ * Creates a store with `count` publications in ten listings through the command services, with the stores that
+ * `settings` name. `tokens` waits until the service has projected them.
  */
 export async function seed(
   settings: Readonly<Record<string, string>>,

@@ -8,7 +8,7 @@ import { blobStoreContract, chunksOf, listed, readAll, START_MS, sha256 } from '
 
 const HOUR_MS = 3_600_000;
 
-/** Files that hold bytes: of blobs, and of what is being put. */
+/** Returns the files of blobs and of started puts. */
 const piecesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
     (path) => !path.includes('lock.sqlite') && statSync(join(folder, path)).isFile(),
@@ -18,7 +18,7 @@ blobStoreContract('files', async () => {
   const folder = makeTempDir();
   const opened: FileBlobStore[] = [];
   let now_ms = START_MS;
-  const again = async (): Promise<FileBlobStore> => {
+  const openAnother = async (): Promise<FileBlobStore> => {
     const store = await FileBlobStore.open({ folder: folder.path, now: () => now_ms });
     opened.push(store);
     return store;
@@ -31,11 +31,11 @@ blobStoreContract('files', async () => {
     for (const store of opened) await store.close();
     folder.remove();
   };
-  return { store: await again(), again, advance, pieces, dispose };
+  return { store: await openAnother(), openAnother, advance, pieces, dispose };
 });
 
-describe('blob store on files: what is its own', () => {
-  test('a process that dies while it puts leaves nothing to be seen, and what it left is removed an hour later', async () => {
+describe('blob store on files', () => {
+  test('a process that dies during a put leaves no visible blob, and its left-overs are removed after an hour', async () => {
     await withTempDir(async (folder) => {
       await dieWhilePutting(folder);
       const store = await FileBlobStore.open({ folder });
@@ -50,7 +50,7 @@ describe('blob store on files: what is its own', () => {
     });
   });
 
-  test('folders and files are for the owner alone', async () => {
+  test('folders and files are readable by the owner only', async () => {
     await withTempDir(async (parent) => {
       const folder = join(parent, 'media', 'originals');
       const store = await FileBlobStore.open({ folder });
@@ -62,7 +62,7 @@ describe('blob store on files: what is its own', () => {
     });
   });
 
-  test('who reads while it is deleted reads it to its end', async () => {
+  test('a started read continues to its end after the blob is deleted', async () => {
     await withTempDir(async (folder) => {
       const store = await FileBlobStore.open({ folder });
       const bytes = randomBytes(500_000);
@@ -76,7 +76,7 @@ describe('blob store on files: what is its own', () => {
     });
   });
 
-  test('a disk that cannot be written is told of as unavailable, and what is there can be read', async () => {
+  test('a failing disk gives unavailable, and stored blobs can still be read', async () => {
     await withTempDir(async (folder) => {
       const store = await FileBlobStore.open({ folder });
       const bytes = randomBytes(10);

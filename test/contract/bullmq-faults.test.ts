@@ -1,23 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { BullmqJobQueue } from '../../shared/adapters/bullmq/job-queue';
-import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
+import type { JobQueue, PartitionJob } from '../../shared/ports/job-queue';
 import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
 import { describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
-import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
+import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
+import { aJob } from './job-queue.contract';
 
-const LANES = 2;
+const PARTITIONS = 2;
 
-const aJob = (lane: number, n: number): LaneJob => ({
-  realm: 'live',
-  lane,
-  prev: BigInt(n),
-  last: BigInt(n + 1),
-  events: [],
-});
-
-describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied', () => {
+describeOn('REDIS_URL', 'partitions while Redis stops, restarts and loses its data', () => {
   let server: OwnServer;
   let queue: BullmqJobQueue;
   let other: BullmqJobQueue;
@@ -25,7 +18,7 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
   beforeEach(async () => {
     server = await startOwnServer('redis');
     const open = () =>
-      new BullmqJobQueue({ url: server.url, realm: 'live', lane_count: LANES, backoffMs: () => 5 });
+      new BullmqJobQueue({ url: server.url, realm: 'live', partition_count: PARTITIONS, backoffMs: () => 5 });
     [queue, other] = [open(), open()];
   });
   afterEach(async () => {
@@ -33,7 +26,7 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
     await server.dispose();
   });
 
-  test('calls fail in time while Redis is gone, and work again soon after its return', async () => {
+  test('calls fail within the deadline while Redis is stopped, and succeed soon after it is back', async () => {
     await queue.enqueue(aJob(0, 0));
     await server.stop();
     for (let n = 0; n < 2; n++) {
@@ -41,11 +34,11 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
       await expectUnavailable(() => queue.depth(0));
     }
     await server.start();
-    await waitFor(() => queue.enqueue(aJob(0, 1)).then(() => true), { timeout_ms: BACK_MS_MAX });
+    await waitFor(() => queue.enqueue(aJob(0, 1)).then(() => true), { timeout_ms: RECOVERS_WITHIN_MS });
     expect(await queue.depth(0)).toBe(2);
   });
 
-  test('calls fail in time while Redis is silent', async () => {
+  test('calls fail within the deadline while Redis does not answer', async () => {
     await queue.depth(0);
     await server.freeze();
     await Promise.all([
@@ -53,51 +46,56 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
       expectUnavailable(() => queue.depth(0)),
     ]);
     await server.thaw();
-    await waitFor(async () => (await queue.depth(0)) >= 0, { timeout_ms: BACK_MS_MAX });
+    await waitFor(async () => (await queue.depth(0)) >= 0, { timeout_ms: RECOVERS_WITHIN_MS });
   });
 
-  test('a queue opens and works before Redis is there', async () => {
+  test('a queue opens before Redis starts, and works once it has started', async () => {
     await server.stop();
     const seen: bigint[] = [];
     await queue.work(async ({ prev }) => void seen.push(prev));
     await expectUnavailable(() => queue.enqueue(aJob(0, 0)));
     await server.start();
-    await waitFor(() => queue.enqueue(aJob(0, 0)).then(() => true), { timeout_ms: BACK_MS_MAX });
-    await waitFor(() => seen.length > 0, { timeout_ms: BACK_MS_MAX });
+    await waitFor(() => queue.enqueue(aJob(0, 0)).then(() => true), { timeout_ms: RECOVERS_WITHIN_MS });
+    await waitFor(() => seen.length > 0, { timeout_ms: RECOVERS_WITHIN_MS });
   });
 
-  test('workers stop in time while Redis is gone', async () => {
+  test('workers stop within the deadline while Redis is stopped', async () => {
     const seen: bigint[] = [];
     const worker = await queue.work(async ({ prev }) => void seen.push(prev));
     await queue.enqueue(aJob(0, 0));
     await waitFor(() => seen.length === 1);
     await server.stop();
     const began_ms = Date.now();
-    await worker.stop();
-    expect(Date.now() - began_ms).toBeLessThan(TOLD_MS_MAX);
+    await within(worker.stop(), 'the worker to stop');
+    expect(Date.now() - began_ms).toBeLessThan(FAILS_WITHIN_MS);
   });
 
-  test('a lane goes on though the way to Redis forgot its connection while it was made', async () => {
+  test('a partition continues after the network dropped its connection during the handshake', async () => {
     const network = new ForgetfulNetwork({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
     await network.listen();
     const url = `redis://127.0.0.1:${network.port}`;
-    const distant = new BullmqJobQueue({ url, realm: 'live', lane_count: LANES, look_every_s: 0.1 });
+    const distant = new BullmqJobQueue({
+      url,
+      realm: 'live',
+      partition_count: PARTITIONS,
+      check_every_s: 0.1,
+    });
     const redis = new Redis(server.url);
     const waiting = async (): Promise<number> =>
       String(await redis.client('LIST')).match(/cmd=bzpopmin/g)?.length ?? 0;
     const seen = new Set<number>();
     try {
-      await distant.work(async ({ lane }) => void seen.add(lane));
-      await waitFor(async () => (await waiting()) === LANES);
+      await distant.work(async ({ partition }) => void seen.add(partition));
+      await waitFor(async () => (await waiting()) === PARTITIONS);
       const before = network.carried;
       await server.freeze();
-      // Each worker gives up the connection that it waits on, and makes another.
-      await waitFor(() => network.carried >= before + LANES);
+      // Each worker replaces the connection that it blocks on.
+      await waitFor(() => network.carried >= before + PARTITIONS);
       network.forget();
       await server.thaw();
-      for (let lane = 0; lane < LANES; lane++)
-        await waitFor(() => queue.enqueue(aJob(lane, 0)).then(() => true));
-      await waitFor(() => seen.size === LANES, { what: 'lanes that go on' });
+      for (let partition = 0; partition < PARTITIONS; partition++)
+        await waitFor(() => queue.enqueue(aJob(partition, 0)).then(() => true));
+      await waitFor(() => seen.size === PARTITIONS, { what: 'every partition to continue' });
     } finally {
       redis.disconnect();
       await distant.close();
@@ -105,52 +103,52 @@ describeOn('REDIS_URL', 'lanes while Redis goes away, comes back, and is emptied
     }
   });
 
-  test('restarts under load: every lane goes on, in order, one at a time', async () => {
-    const feed = new Feed([queue, other]);
-    await feed.work();
-    const feeding = feed.run();
+  test('every partition continues in order and one job at a time after restarts under load', async () => {
+    const pipeline = new MiniPipeline([queue, other]);
+    await pipeline.work();
+    const running = pipeline.run();
     try {
       for (let restarts = 0; restarts < 2; restarts++) {
-        await feed.goesOn();
+        await pipeline.untilAdvanced();
         await server.stop();
-        const before = feed.refused;
-        await waitFor(() => feed.refused > before);
+        const before = pipeline.refused;
+        await waitFor(() => pipeline.refused > before);
         await server.start();
       }
-      await feed.goesOn();
+      await pipeline.untilAdvanced();
     } finally {
-      await feed.stop(feeding);
+      await pipeline.stop(running);
     }
-    expect(feed.told_ms_max).toBeLessThan(TOLD_MS_MAX);
+    expect(pipeline.failure_ms_max).toBeLessThan(FAILS_WITHIN_MS);
   });
 
-  test('emptied at any time: what is fed again is worked on, and still by one at a time', async () => {
-    const feed = new Feed([queue, other]);
-    await feed.work();
+  test('after Redis loses its data, dispatched jobs run again, one at a time', async () => {
+    const pipeline = new MiniPipeline([queue, other]);
+    await pipeline.work();
     const redis = new Redis(server.url);
-    const feeding = feed.run();
+    const running = pipeline.run();
     try {
       for (let times = 0; times < 5; times++) {
-        await feed.goesOn();
+        await pipeline.untilAdvanced();
         await redis.flushall();
       }
-      await feed.goesOn();
+      await pipeline.untilAdvanced();
     } finally {
-      await feed.stop(feeding);
+      await pipeline.stop(running);
       redis.disconnect();
     }
-    // Only a job that ran while Redis was emptied may meet the one that was fed after it.
-    expect(feed.overlaps).toBeLessThanOrEqual(5 * LANES);
+    // Only a job that was running when Redis lost its data may overlap with a job dispatched afterwards.
+    expect(pipeline.overlaps).toBeLessThanOrEqual(5 * PARTITIONS);
   });
 });
 
-/** Feeder and workers in small: checkpoints that only move on, a gap is fed again from its checkpoint. */
-class Feed {
+/** A small dispatcher with workers. Checkpoints only advance. A gap is dispatched again from its checkpoint. */
+class MiniPipeline {
   refused = 0;
-  told_ms_max = 0;
+  failure_ms_max = 0;
   overlaps = 0;
   private readonly queues: readonly [JobQueue, JobQueue];
-  private readonly checkpoints: number[] = Array(LANES).fill(0);
+  private readonly checkpoints: number[] = Array(PARTITIONS).fill(0);
   private readonly running = new Set<number>();
   private stopping = false;
 
@@ -162,54 +160,54 @@ class Feed {
     for (const queue of this.queues) await queue.work((job) => this.handle(job));
   }
 
-  private async handle({ lane, prev, last }: LaneJob): Promise<void> {
-    if (this.running.has(lane)) this.overlaps++;
-    this.running.add(lane);
-    const checkpoint = this.checkpoints[lane]!;
+  private async handle({ partition, prev, last }: PartitionJob): Promise<void> {
+    if (this.running.has(partition)) this.overlaps++;
+    this.running.add(partition);
+    const checkpoint = this.checkpoints[partition]!;
     await sleep(1);
     // The compare-and-set of the view store.
-    if (Number(prev) === checkpoint && this.checkpoints[lane] === checkpoint)
-      this.checkpoints[lane] = Number(last);
-    this.running.delete(lane);
+    if (Number(prev) === checkpoint && this.checkpoints[partition] === checkpoint)
+      this.checkpoints[partition] = Number(last);
+    this.running.delete(partition);
   }
 
   async run(): Promise<void> {
-    await Promise.all(this.checkpoints.map((_, lane) => this.feed(lane)));
+    await Promise.all(this.checkpoints.map((_, partition) => this.dispatch(partition)));
   }
 
-  /** Feeds some jobs from the checkpoint on, waits until they are done or seem lost, and so on. */
-  private async feed(lane: number): Promise<void> {
+  /** Dispatches five jobs after the checkpoint, waits until they have run or seem lost, and repeats. */
+  private async dispatch(partition: number): Promise<void> {
     while (!this.stopping) {
-      const from = this.checkpoints[lane]!;
+      const from = this.checkpoints[partition]!;
       const began_ms = Date.now();
       try {
-        for (let n = from; n < from + 5; n++) await this.queues[0].enqueue(aJob(lane, n));
-        await waitFor(() => this.checkpoints[lane]! >= from + 5, { timeout_ms: 500 });
+        for (let n = from; n < from + 5; n++) await this.queues[0].enqueue(aJob(partition, n));
+        await waitFor(() => this.checkpoints[partition]! >= from + 5, { timeout_ms: 500 });
       } catch (error) {
-        // Jobs that were lost are fed again.
+        // The next round dispatches lost jobs again.
         if ((error as { condition?: string }).condition !== 'unavailable') continue;
         this.refused++;
-        this.told_ms_max = Math.max(this.told_ms_max, Date.now() - began_ms);
+        this.failure_ms_max = Math.max(this.failure_ms_max, Date.now() - began_ms);
         await sleep(20);
       }
     }
   }
 
-  async goesOn(): Promise<void> {
+  async untilAdvanced(): Promise<void> {
     const before = [...this.checkpoints];
-    await waitFor(() => before.every((at, lane) => this.checkpoints[lane]! >= at + 30), {
-      what: 'every lane going on',
+    await waitFor(() => before.every((at, partition) => this.checkpoints[partition]! >= at + 30), {
+      what: 'every partition to advance',
     });
   }
 
-  async stop(feeding: Promise<void>): Promise<void> {
+  async stop(running: Promise<void>): Promise<void> {
     this.stopping = true;
-    await feeding;
+    await within(running, 'the pipeline to stop');
   }
 }
 
 async function expectUnavailable(call: () => Promise<unknown>): Promise<void> {
   const began_ms = Date.now();
-  await expect(call()).rejects.toMatchObject({ condition: 'unavailable' });
-  expect(Date.now() - began_ms).toBeLessThan(TOLD_MS_MAX);
+  await expect(within(call(), 'the call to fail')).rejects.toMatchObject({ condition: 'unavailable' });
+  expect(Date.now() - began_ms).toBeLessThan(FAILS_WITHIN_MS);
 }

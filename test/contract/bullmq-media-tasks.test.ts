@@ -2,46 +2,48 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { BullmqMediaTasks } from '../../shared/adapters/bullmq/media-tasks';
+import { BullmqMediaTaskQueue } from '../../shared/adapters/bullmq/media-tasks';
 import type { MediaTask } from '../../shared/ports/media-tasks';
 import { aName, describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 import { aTask, mediaTasksContract } from './media-tasks.contract';
 
-const away = { condition: 'unavailable' };
+const unavailable = { condition: 'unavailable' };
 const backoffMs = (): number => 5;
 
 describeOn('REDIS_URL', 'on a real server', (url) => {
   mediaTasksContract('BullMQ', async () => {
-    const told: { message: string; task: MediaTask; attempt: number }[] = [];
-    const tasks = new BullmqMediaTasks({
+    const reported: { message: string; task: MediaTask; attempt: number }[] = [];
+    const tasks = new BullmqMediaTaskQueue({
       url,
       prefix: aName(),
-      onError: (error, task, attempt) => void told.push({ message: (error as Error).message, task, attempt }),
+      onError: (error, task, attempt) =>
+        void reported.push({ message: (error as Error).message, task, attempt }),
       backoffMs,
     });
-    return { tasks, told, dispose: () => tasks.close() };
+    return { tasks, reported, dispose: () => tasks.close() };
   });
 
-  test('a task of a process that is killed passes to another within some seconds', async () => {
+  test('the task of a killed process moves to another within seconds', async () => {
     const prefix = aName();
-    const tasks = new BullmqMediaTasks({ url, prefix, backoffMs });
+    const tasks = new BullmqMediaTaskQueue({ url, prefix, backoffMs });
     const script = join(__dirname, '../support/media-task-holder.js');
     const victim = spawn(process.execPath, [script, url, prefix], { stdio: ['ignore', 'pipe', 'inherit'] });
     await tasks.add(aTask(1));
-    expect(String((await once(victim.stdout, 'data'))[0]).trim()).toBe(aTask(1).media_id);
+    const [printed] = await within(once(victim.stdout, 'data'), 'the process to take its first job');
+    expect(String(printed).trim()).toBe(aTask(1).media_id);
     const seen: MediaTask[] = [];
     await tasks.work(async (task) => void seen.push(task), 1);
     victim.kill('SIGKILL');
-    await waitFor(() => seen.length === 1, { what: 'the task being done elsewhere' });
+    await waitFor(() => seen.length === 1, { what: 'the other process to run the task' });
     expect(seen).toEqual([aTask(1)]);
     await tasks.close();
   });
 
-  test('what is done and what is given up leaves nothing in Redis but the queue itself', async () => {
+  test('completed and failed tasks leave nothing in Redis except the queue itself', async () => {
     const prefix = aName();
-    const tasks = new BullmqMediaTasks({ url, prefix, backoffMs });
+    const tasks = new BullmqMediaTaskQueue({ url, prefix, backoffMs });
     let attempts = 0;
     let done = 0;
     await tasks.work(async ({ environment }) => {
@@ -59,18 +61,18 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
   });
 });
 
-describeOn('REDIS_URL', 'media tasks while Redis goes away and comes back', () => {
+describeOn('REDIS_URL', 'media tasks while Redis stops and restarts', () => {
   let server: OwnServer;
-  let producer: BullmqMediaTasks;
-  let worker: BullmqMediaTasks;
+  let producer: BullmqMediaTaskQueue;
+  let worker: BullmqMediaTaskQueue;
   const seen = new Set<string>();
 
   const isDone = (task: MediaTask): boolean => seen.has(task.media_id);
 
   beforeAll(async () => {
     server = await startOwnServer('redis');
-    producer = new BullmqMediaTasks({ url: server.url });
-    worker = new BullmqMediaTasks({ url: server.url, backoffMs });
+    producer = new BullmqMediaTaskQueue({ url: server.url });
+    worker = new BullmqMediaTaskQueue({ url: server.url, backoffMs });
     await worker.work(async (task) => void seen.add(task.media_id), 2);
   });
   afterAll(async () => {
@@ -78,20 +80,20 @@ describeOn('REDIS_URL', 'media tasks while Redis goes away and comes back', () =
     await server.dispose();
   });
 
-  test('an add is refused while it is killed; afterwards both sides go on by themselves', async () => {
+  test('add fails while Redis is stopped; afterwards producer and worker continue on their own', async () => {
     await producer.add(aTask(1));
     await waitFor(() => isDone(aTask(1)));
     await server.kill();
-    await expect(producer.add(aTask(2))).rejects.toMatchObject(away);
+    await expect(within(producer.add(aTask(2)), 'the add to fail')).rejects.toMatchObject(unavailable);
     await server.start();
     await waitFor(() => producer.add(aTask(2)).then(() => true));
-    await waitFor(() => isDone(aTask(2)), { what: 'the worker going on' });
+    await waitFor(() => isDone(aTask(2)), { what: 'the worker to continue' });
   });
 
-  test('an add is refused while it stays silent', async () => {
+  test('add fails while Redis does not answer', async () => {
     await server.freeze();
     try {
-      await expect(producer.add(aTask(3))).rejects.toMatchObject(away);
+      await expect(within(producer.add(aTask(3)), 'the add to fail')).rejects.toMatchObject(unavailable);
     } finally {
       await server.thaw();
     }
@@ -99,13 +101,13 @@ describeOn('REDIS_URL', 'media tasks while Redis goes away and comes back', () =
     await waitFor(() => isDone(aTask(3)));
   });
 
-  test('where it is emptied, what is added again is done, a task that was running too', async () => {
-    let letGo = (): void => {};
+  test('after Redis loses its data, added tasks run, even one that is already running', async () => {
+    let openGate = (): void => {};
     const gate = new Promise<void>((resolve) => {
-      letGo = resolve;
+      openGate = resolve;
     });
     let begun = 0;
-    const slow = new BullmqMediaTasks({ url: server.url, prefix: 'slow', backoffMs });
+    const slow = new BullmqMediaTaskQueue({ url: server.url, prefix: 'slow', backoffMs });
     await slow.work(async () => {
       begun++;
       await gate;
@@ -116,9 +118,9 @@ describeOn('REDIS_URL', 'media tasks while Redis goes away and comes back', () =
     await redis.flushall();
     redis.disconnect();
     await slow.add(aTask(4));
-    await waitFor(() => begun === 2, { what: 'the task being given out again' });
-    letGo();
-    await slow.close();
+    await waitFor(() => begun === 2, { what: 'the task to be assigned again' });
+    openGate();
+    await within(slow.close(), 'the tasks to close');
     await producer.add(aTask(5));
     await waitFor(() => isDone(aTask(5)));
   });

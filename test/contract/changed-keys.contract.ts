@@ -2,9 +2,9 @@ import type { ViewStore } from '../../shared/ports/view-store';
 import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
 
 export interface TwoReleases {
-  /** The same store, as this release opens it. */
+  /** Opens the store with this release. */
   today(): Promise<ViewStore>;
-  /** As the next release opens it, which declares one more key, `brand`, of publications. */
+  /** Opens the same store with the next release, which declares one more key of publications, `trial_field`. */
   next(): Promise<ViewStore>;
   dispose(): Promise<void>;
 }
@@ -13,7 +13,7 @@ const order = [['id', 'asc']] as const;
 const store_1 = { store_id: 'store-1' };
 const unavailable = { condition: 'unavailable' };
 
-/** What every view store promises where a version was made with other keys than are declared. */
+/** Tests what every view store guarantees for a version that was created with other keys than the declared ones. */
 export function changedKeysContract(name: string, open: () => Promise<TwoReleases>): void {
   describe(`changed keys on ${name}`, () => {
     let releases: TwoReleases;
@@ -22,7 +22,7 @@ export function changedKeysContract(name: string, open: () => Promise<TwoRelease
     });
     afterEach(() => releases.dispose());
 
-    async function made(store: ViewStore): Promise<number> {
+    async function createActive(store: ViewStore): Promise<number> {
       const { version } = await store.createVersion(1);
       const view = await store.open(version);
       const publication = { ...aPublication({}, { title: 'A mug' }), words: ['mug'] };
@@ -31,22 +31,22 @@ export function changedKeysContract(name: string, open: () => Promise<TwoRelease
       return version;
     }
 
-    test('is listed as such, by every process that opens it later', async () => {
+    test('is listed as different by every process of the next release', async () => {
       const today = await releases.today();
-      const version = await made(today);
+      const version = await createActive(today);
       expect(await today.versions()).toMatchObject([{ version, keys_differ: false }]);
       for (const store of [await releases.next(), await releases.next()])
         expect(await store.versions()).toMatchObject([{ version, status: 'active', keys_differ: true }]);
       expect(await (await releases.today()).versions()).toMatchObject([{ version, keys_differ: false }]);
     });
 
-    test('is read by the keys that it has; a question that names another one is refused, and disturbs no other', async () => {
-      const version = await made(await releases.today());
+    test('is read by its stored keys; a query with another key fails with unavailable and affects no other query', async () => {
+      const version = await createActive(await releases.today());
       const view = await (await releases.next()).open(version);
       const scope = { ...store_1, visibility: 'public' };
       for (let round = 0; round < 2; round++) {
         expect((await view.get('publications', 'p'))?.document).toMatchObject({
-          keys: { store_id: 'store-1', brand: null },
+          keys: { store_id: 'store-1', trial_field: null },
           body: { title: 'A mug' },
         });
         expect(idsOf(await view.getMany('publications', ['p', 'q']))).toEqual(['p']);
@@ -57,15 +57,15 @@ export function changedKeysContract(name: string, open: () => Promise<TwoRelease
         expect(idsOf(await view.search('publications', search))).toEqual(['p']);
         expect(await view.checkpoints()).toHaveLength(8);
 
-        const where = { ...store_1, brand: 'Acme' };
+        const where = { ...store_1, trial_field: 'Acme' };
         await expect(view.find('publications', { where, order, limit: 9 })).rejects.toMatchObject(
           unavailable,
         );
-        const by_brand = [['brand', 'asc'], ...order] as const;
-        const sorted = { where: store_1, order: by_brand, limit: 9 };
+        const by_trial_field = [['trial_field', 'asc'], ...order] as const;
+        const sorted = { where: store_1, order: by_trial_field, limit: 9 };
         await expect(view.find('publications', sorted)).rejects.toMatchObject(unavailable);
         await expect(view.count('publications', where)).rejects.toMatchObject(unavailable);
-        const filtered = { ...search, where: { ...scope, brand: 'Acme' } };
+        const filtered = { ...search, where: { ...scope, trial_field: 'Acme' } };
         await expect(view.search('publications', filtered)).rejects.toMatchObject(unavailable);
         await expect(view.find('publications', { where: { colour: 1 }, order, limit: 9 })).rejects.toThrow(
           'declares no key',
@@ -73,24 +73,24 @@ export function changedKeysContract(name: string, open: () => Promise<TwoRelease
       }
     });
 
-    test('is not written to', async () => {
-      const version = await made(await releases.today());
+    test('is read-only', async () => {
+      const version = await createActive(await releases.today());
       const view = await (await releases.next()).open(version);
       await expect(view.apply(aBatch({ from: 1n, to: 2n }))).rejects.toThrow('rebuild');
       expect(await view.checkpoint(0)).toBe(1n);
     });
 
-    test('gives way to one that is made anew, which the earlier release in turn does not write to', async () => {
+    test('is replaced by a rebuilt version, which is read-only for the earlier release', async () => {
       const earlier = await releases.today();
-      const version = await made(earlier);
+      const version = await createActive(earlier);
       const next = await releases.next();
       const { version: newer, keys_differ } = await next.createVersion(1);
       expect(keys_differ).toBe(false);
       const view = await next.open(newer);
-      await put(view, aWrite('publications', 'p', 1n, aPublication({ brand: 'Acme' })));
+      await put(view, aWrite('publications', 'p', 1n, aPublication({ trial_field: 'Acme' })));
       await next.setStatus(newer, 'following');
       await next.activate(newer);
-      const where = { ...store_1, brand: 'Acme' };
+      const where = { ...store_1, trial_field: 'Acme' };
       expect(idsOf(await view.find('publications', { where, order, limit: 9 }))).toEqual(['p']);
       expect(await (await releases.next()).versions()).toMatchObject([
         { version: newer, status: 'active', keys_differ: false },

@@ -1,51 +1,52 @@
-import { CheckpointWatch } from '../../shared/adapters/mongodb/lanes';
+import { CheckpointWatch } from '../../shared/adapters/mongodb/partitions';
+import { bounded } from '../support/bounded';
 import { waitFor } from '../support/wait-for';
 
 const LONG_MS = 120_000;
 
-/** Two lanes somewhere else, and how often they were asked for. */
+/** Returns a watch over two partitions in memory, which counts the reads. */
 function startWatch() {
-  const there = { positions: [0n, 0n], asked: 0 };
+  const store = { positions: [0n, 0n], reads: 0 };
   const watch = new CheckpointWatch(async () => {
-    there.asked++;
-    return [...there.positions];
+    store.reads++;
+    return [...store.positions];
   });
-  return { there, watch };
+  return { store, watch: bounded(watch, 'watch') };
 }
 
-describe('who waits for a checkpoint in MongoDB', () => {
-  test('is told of this process’ moves without asking', async () => {
-    const { there, watch } = startWatch();
-    watch.moved(0, 1n);
+describe('waiting for a checkpoint in MongoDB', () => {
+  test('resolves on moves of this process without polling', async () => {
+    const { store, watch } = startWatch();
+    watch.reportMove(0, 1n);
     for (let position = 2n; position < 200n; position++) {
       const waiting = [watch.wait(0, position, LONG_MS), watch.wait(0, position - 1n, LONG_MS)];
-      watch.moved(0, position);
+      watch.reportMove(0, position);
       expect(await Promise.all(waiting)).toEqual([true, true]);
     }
-    expect(there.asked).toBe(0);
+    expect(store.reads).toBe(0);
   });
 
-  test('learns of other processes’ moves, also in a lane that this one moved last', async () => {
-    const { there, watch } = startWatch();
-    watch.moved(0, 5n);
+  test('finds moves of other processes by polling, even in a partition that this process moved last', async () => {
+    const { store, watch } = startWatch();
+    watch.reportMove(0, 5n);
     const waiting = [watch.wait(0, 8n, LONG_MS), watch.wait(1, 8n, LONG_MS)];
-    there.positions = [8n, 8n];
+    store.positions = [8n, 8n];
     expect(await Promise.all(waiting)).toEqual([true, true]);
-    // What was seen once need not be asked for again.
-    const { asked } = there;
+    // A position that was observed once needs no further read.
+    const { reads } = store;
     expect(await watch.wait(1, 7n, LONG_MS)).toBe(true);
-    expect(there.asked).toBe(asked);
+    expect(store.reads).toBe(reads);
   });
 
-  test('asks about another lane at once, though one of its own is waited for', async () => {
-    const { there, watch } = startWatch();
-    watch.moved(0, 5n);
+  test('polls for another partition at once while a partition of its own is awaited', async () => {
+    const { store, watch } = startWatch();
+    watch.reportMove(0, 5n);
     const own = watch.wait(0, 6n, LONG_MS);
     const other = watch.wait(1, 9n, LONG_MS);
-    await waitFor(() => there.asked > 2);
-    there.positions = [5n, 9n];
+    await waitFor(() => store.reads > 2);
+    store.positions = [5n, 9n];
     expect(await other).toBe(true);
-    watch.moved(0, 6n);
+    watch.reportMove(0, 6n);
     expect(await own).toBe(true);
   });
 });

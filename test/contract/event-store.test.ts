@@ -6,7 +6,7 @@ import { eventStoreContract } from './event-store.contract';
 eventStoreContract('SQLite', async () => {
   const folder = makeTempDir();
   const opened: SqliteEventStore[] = [];
-  const again = async (): Promise<SqliteEventStore> => {
+  const openAnother = async (): Promise<SqliteEventStore> => {
     const store = await SqliteEventStore.open({ file: join(folder.path, 'events.sqlite') });
     opened.push(store);
     return store;
@@ -15,5 +15,5 @@ eventStoreContract('SQLite', async () => {
     for (const store of opened) await store.close();
     folder.remove();
   };
-  return { store: await again(), again, dispose };
+  return { store: await openAnother(), openAnother, dispose };
 });

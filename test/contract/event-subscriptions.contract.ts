@@ -1,27 +1,29 @@
 import { type Position, type RecordedEvent, START } from '../../shared/catalog/events/envelope';
 import { type EventStore, type LogBatch, NO_STREAM } from '../../shared/ports/event-store';
-import { waitFor } from '../support/wait-for';
+import { bounded } from '../support/bounded';
+import { readLogBatches } from '../support/read-log';
+import { waitFor, within } from '../support/wait-for';
 import type { EventStoreUnderTest } from './event-store.contract';
 import { aStream, someEvents } from './some-events';
 
-/** Following a log, from any place in it. */
+/** Tests of subscriptions. */
 export function eventSubscriptionContract(name: string, open: () => Promise<EventStoreUnderTest>): void {
   describe(`subscriptions to the event store on ${name}`, () => {
-    let given: EventStoreUnderTest;
+    let under_test: EventStoreUnderTest;
     let store: EventStore;
 
     beforeEach(async () => {
-      given = await open();
-      store = given.store;
+      under_test = await open();
+      store = bounded(under_test.store, 'event store');
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
-    test('gives everything from the start, in log order, then says that it caught up', async () => {
+    test('yields all events from the start in log order, then reports caught up', async () => {
       const streams = [aStream(), aStream()];
       for (const stream of streams) await store.append(stream, NO_STREAM, someEvents(5));
       await store.append(streams[0]!, 4, someEvents(1));
       const head = await store.head();
-      const { events, last } = await takeUntilCaughtUp(store, START);
+      const { events, last } = await readLogBatches(store, START);
       expect(events.map(({ stream }) => streams.indexOf(stream))).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0]);
       expectIncreasing(events);
       expect(last.position).toBeGreaterThanOrEqual(head);
@@ -29,23 +31,23 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       expect(own).toEqual(await store.readStream(streams[0]!));
     });
 
-    test('says on an empty log that it caught up', async () => {
-      const { events } = await takeUntilCaughtUp(store, START);
+    test('reports caught up on an empty log', async () => {
+      const { events } = await readLogBatches(store, START);
       expect(events).toEqual([]);
     });
 
-    test('resumes after any position without a gap or a double', async () => {
+    test('resumes after any position without gaps or duplicates', async () => {
       for (let n = 0; n < 7; n++) await store.append(aStream(), NO_STREAM, someEvents(3));
-      const { events: all } = await takeUntilCaughtUp(store, START);
+      const { events: all } = await readLogBatches(store, START);
       expect(all).toHaveLength(21);
       for (const [index, { position }] of all.entries()) {
-        const { events: rest } = await takeUntilCaughtUp(store, position, 4);
+        const { events: rest } = await readLogBatches(store, position, 4);
         expect(rest).toEqual(all.slice(index + 1));
       }
     });
 
-    test('gives what is appended later, by this process and by another, as it comes', async () => {
-      const other = await given.again();
+    test('yields events that this process or another appends later', async () => {
+      const other = await under_test.openAnother();
       const follower = followFrom(store, START);
       for (const writer of [store, other, store]) {
         const stream = aStream();
@@ -59,8 +61,8 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       expectIncreasing(follower.events);
     });
 
-    test('keeps one order for all who follow while several write', async () => {
-      const other = await given.again();
+    test('all subscriptions see the same order while several processes append', async () => {
+      const other = await under_test.openAnother();
       const followers = [followFrom(store, START, 3), followFrom(other, START, 50)];
       const late = (async () => {
         const position = (await waitFor(() => followers[0]!.events[10])).position;
@@ -69,7 +71,7 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       await Promise.all([store, other, store, other].map((writer) => write(writer, 25)));
       const { position, follower } = await late;
       followers.push(follower);
-      const { events: all } = await takeUntilCaughtUp(store, START);
+      const { events: all } = await readLogBatches(store, START);
       const newest = all.at(-1)!.position;
       await waitFor(() => followers.every(({ events }) => events.at(-1)?.position === newest), {
         what: 'all followers to be at the newest event',
@@ -81,74 +83,69 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       expect(follower.events).toEqual(all.filter((event) => event.position > position));
     });
 
-    test('gives batches of the size that was asked for at most', async () => {
+    test('yields batches of at most the requested size', async () => {
       await store.append(aStream(), NO_STREAM, someEvents(10));
       const ending = new AbortController();
       const batches = store.subscribe({ after: START, signal: ending.signal, batch_size: 4 });
       const iterator = batches[Symbol.asyncIterator]();
-      let first = (await iterator.next()).value as LogBatch;
-      // Where others' events come before, the log may move on without one of this realm first.
-      while (first.events.length === 0) first = (await iterator.next()).value as LogBatch;
+      const next = async () => (await within(iterator.next(), 'a batch')).value as LogBatch;
+      let first = await next();
+      // If other realms' events come first, the first batches may have no events.
+      while (first.events.length === 0) first = await next();
       expect(first.events.length).toBeLessThanOrEqual(4);
       expect(first.caught_up).toBe(false);
       expect(first.position).toBe(first.events.at(-1)!.position);
       ending.abort();
-      await drain(iterator);
+      await within(drain(iterator), 'the subscription to end after its abort');
     });
 
-    test('ends without an error when aborted: at rest, between batches, and before it began', async () => {
+    test('ends without an error when aborted: while waiting, between batches, and before it started', async () => {
       await store.append(aStream(), NO_STREAM, someEvents(10));
-      const resting = followFrom(store, START);
-      await waitFor(() => resting.events.length === 10);
-      await resting.end();
+      const waiting = followFrom(store, START);
+      await waitFor(() => waiting.events.length === 10);
+      await waiting.end();
 
       const between = new AbortController();
       let seen = 0;
-      for await (const batch of store.subscribe({ after: START, signal: between.signal, batch_size: 3 })) {
-        seen += batch.events.length;
-        between.abort();
-      }
+      const reading = async () => {
+        for await (const batch of store.subscribe({ after: START, signal: between.signal, batch_size: 3 })) {
+          seen += batch.events.length;
+          between.abort();
+        }
+      };
+      await within(reading(), 'the subscription to end after an abort between batches');
       expect(seen).toBeLessThan(10);
 
-      for await (const _ of store.subscribe({ after: START, signal: AbortSignal.abort() }))
-        throw new Error('a batch from a subscription that was aborted before');
+      const aborted = store.subscribe({ after: START, signal: AbortSignal.abort() });
+      const first = aborted[Symbol.asyncIterator]().next();
+      expect(await within(first, 'an aborted subscription to end')).toMatchObject({ done: true });
     });
 
     test('ends without an error when the store is closed', async () => {
-      const follower = followFrom(await given.again(), START);
+      const follower = followFrom(await under_test.openAnother(), START);
       await waitFor(() => follower.caught_up);
       await follower.store.close();
-      await follower.done;
+      await within(follower.done, 'the subscription to end after the store was closed');
     });
 
-    test('may be left at any time', async () => {
+    test('can be stopped by leaving the loop', async () => {
       await store.append(aStream(), NO_STREAM, someEvents(10));
       const signal = new AbortController().signal;
-      for await (const _ of store.subscribe({ after: START, signal, batch_size: 3 })) break;
+      const leaving = async () => {
+        for await (const _ of store.subscribe({ after: START, signal, batch_size: 3 })) break;
+      };
+      await within(leaving(), 'the subscription to end when its reader leaves');
       await store.append(aStream(), NO_STREAM, someEvents(1));
     });
   });
 }
 
-/** Appends `count` times two events, each time to a stream of its own. */
+/** Makes `count` appends of two events, each to a new stream. */
 async function write(store: EventStore, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await store.append(aStream(), NO_STREAM, someEvents(2));
 }
 
-export async function takeUntilCaughtUp(store: EventStore, after: Position, batch_size?: number) {
-  const ending = new AbortController();
-  const size = batch_size === undefined ? {} : { batch_size };
-  const events: RecordedEvent[] = [];
-  for await (const batch of store.subscribe({ after, signal: ending.signal, ...size })) {
-    events.push(...batch.events);
-    if (!batch.caught_up) continue;
-    ending.abort();
-    return { events, last: batch };
-  }
-  throw new Error('the subscription ended before it caught up');
-}
-
-/** Follows a log in the background; collects what it gives. */
+/** Subscribes in the background and collects the events. */
 function followFrom(store: EventStore, after: Position, batch_size = 100) {
   const ending = new AbortController();
   const follower = {
@@ -158,7 +155,7 @@ function followFrom(store: EventStore, after: Position, batch_size = 100) {
     done: Promise.resolve(),
     end: async () => {
       ending.abort();
-      await follower.done;
+      await within(follower.done, 'the subscription to end after its abort');
     },
   };
   follower.done = (async () => {

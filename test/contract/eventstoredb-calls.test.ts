@@ -5,13 +5,13 @@ import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
-import { openImpatientStore, openStore } from '../support/eventstore-standin/server-under-test';
+import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
+import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 import { anEvent, aStream, someEvents } from './some-events';
 
-/** Faults that no real server can be asked for: always on the stand-in. */
+/** Injects faults that a real server cannot produce on demand, so these tests always use the stand-in. */
 let folder: TempDir;
 let server: EventStoreStandIn;
 let store: EventStore;
@@ -29,16 +29,16 @@ afterEach(async () => {
 
 async function timed(work: () => Promise<unknown>): Promise<{ outcome: unknown; ms: number }> {
   const started_ms = performance.now();
-  const outcome = await work().catch((error: unknown) => error);
+  const outcome = await within(work(), 'the call to end').catch((error: unknown) => error);
   return { outcome, ms: performance.now() - started_ms };
 }
 
-describe('an append is one append, whatever happened on the way', () => {
+describe('an append is stored exactly once if it is', () => {
   const faults: [string, Partial<FaultPlan>][] = [
-    ['stored, and the connection cut before the answer', { lost_acks: 1 }],
-    ['stored, and the connection cut before the answer, twice', { lost_acks: 2 }],
+    ['stored, and the connection is cut before the response', { lost_acks: 1 }],
+    ['stored, and the connection is cut before the response, twice', { lost_acks: 2 }],
     ['cut off half-way', { cut_appends: 1 }],
-    ['stored, and answered that it timed out', { timed_out_appends: 1 }],
+    ['stored, and reported as timed out', { timed_out_appends: 1 }],
     ['sent to a server that is not the leader', { not_leader: 1 }],
     ['sent to a server that is not ready', { not_ready: 2 }],
   ];
@@ -54,21 +54,21 @@ describe('an append is one append, whatever happened on the way', () => {
     expect(result).toMatchObject({ position: stored.at(-1)!.position });
   });
 
-  test('stored without an answer while another writer goes on: still what the first time was', async () => {
+  test('an append without a response keeps its first result while another writer appends', async () => {
     const stream = aStream();
     const other = await openStore(server.url);
     const events = someEvents(2);
     server.faults.set({ lost_acks: 1 });
     const appending = store.append(stream, NO_STREAM, events);
     await other.readStream(stream);
-    while ((await other.readStream(stream)).length < 2);
+    await waitFor(async () => (await other.readStream(stream)).length === 2, { what: 'the append' });
     await other.append(stream, 1, someEvents(1));
     await other.close();
     expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
     expect(await store.readStream(stream)).toHaveLength(3);
   });
 
-  test('64 writers at once while connections are cut again and again', async () => {
+  test('64 concurrent writers while connections are cut repeatedly', async () => {
     const writers = Array.from({ length: 64 }, () => aStream());
     await whileConnectionsAreCut(server, 40, async () => {
       const writing = writers.map(async (stream) => {
@@ -89,14 +89,14 @@ describe('reads', () => {
     ['cut off half-way', { cut_reads: 1, cut_reads_after_events: 5 }],
     ['sent to a server that is not the leader', { not_leader: 1 }],
     ['sent to a server that is not ready', { not_ready: 1 }],
-  ])('are whole where they were %s', async (_what, fault) => {
+  ])('are complete if they were %s', async (_what, fault) => {
     const stream = aStream();
     await store.append(stream, NO_STREAM, someEvents(20));
     server.faults.set(fault);
     expect(await store.readStream(stream)).toHaveLength(20);
   });
 
-  test('a deleted stream reads as none and can be begun again', async () => {
+  test('a deleted stream reads as empty and can be appended to again', async () => {
     const stream = aStream();
     await store.append(stream, NO_STREAM, someEvents(3));
     await withClient((client) => client.deleteStream(stream));
@@ -108,7 +108,7 @@ describe('reads', () => {
     expect((await store.readStream(stream)).map(({ revision }) => revision)).toEqual([3, 4]);
   });
 
-  test('a tombstoned stream reads as none and cannot be written', async () => {
+  test('a tombstoned stream reads as empty and cannot be appended to', async () => {
     const stream = aStream();
     await store.append(stream, NO_STREAM, someEvents(3));
     await withClient((client) => client.tombstoneStream(stream));
@@ -118,91 +118,93 @@ describe('reads', () => {
 });
 
 describe('a server that does not answer', () => {
-  test('every call says so in time, and works again when the server does', async () => {
+  test('every call fails within the deadline, and succeeds when the server answers again', async () => {
     const calls: ((one: EventStore) => Promise<unknown>)[] = [
       (one) => one.append(aStream(), NO_STREAM, someEvents(1)),
       (one) => one.readStream(aStream()),
       (one) => one.head(),
     ];
-    const one = await openImpatientStore(server.url);
+    const one = await openFailFastStore(server.url);
     await one.head();
     server.faults.set({ silent: true });
     for (const { outcome, ms } of await Promise.all(calls.map((call) => timed(() => call(one))))) {
       expect(outcome).toMatchObject({ condition: 'database_timeout' });
-      expect(ms).toBeLessThan(TOLD_MS_MAX);
+      expect(ms).toBeLessThan(FAILS_WITHIN_MS);
     }
     server.faults.clear();
     for (const call of calls) await call(one);
     await one.close();
   });
 
-  test('nor speaks the protocol: said in time', async () => {
+  test('a server that does not speak the protocol: calls fail within the deadline', async () => {
     const sockets: Socket[] = [];
-    const deaf = createServer((socket) => void sockets.push(socket));
+    const server_without_grpc = createServer((socket) => void sockets.push(socket));
     const port = await new Promise<number>((resolve) =>
-      deaf.listen(0, '127.0.0.1', () => resolve((deaf.address() as { port: number }).port)),
+      server_without_grpc.listen(0, '127.0.0.1', () =>
+        resolve((server_without_grpc.address() as { port: number }).port),
+      ),
     );
-    const one = await openImpatientStore(`esdb://127.0.0.1:${port}?tls=false`);
+    const one = await openFailFastStore(`esdb://127.0.0.1:${port}?tls=false`);
     const { outcome, ms } = await timed(() => one.head());
     expect(outcome).toMatchObject({ condition: expect.stringMatching(/unavailable|database_timeout/) });
-    expect(ms).toBeLessThan(TOLD_MS_MAX);
+    expect(ms).toBeLessThan(FAILS_WITHIN_MS);
     await one.close();
     for (const socket of sockets) socket.destroy();
-    deaf.close();
+    server_without_grpc.close();
   });
 });
 
-describe('a server that is not there', () => {
-  test('calls say so in time; the store works when the server has come', async () => {
+describe('a server that cannot be reached', () => {
+  test('calls fail within the deadline; the store works when the server has started', async () => {
     const { port } = server.address;
     await server.stop();
-    const early = await openImpatientStore(`esdb://127.0.0.1:${port}?tls=false`);
+    const early = await openFailFastStore(`esdb://127.0.0.1:${port}?tls=false`);
     const { outcome, ms } = await timed(() => early.append(aStream(), NO_STREAM, someEvents(1)));
     expect(outcome).toMatchObject({ condition: 'unavailable', retry_after_s: 1 });
-    expect(ms).toBeLessThan(TOLD_MS_MAX);
+    expect(ms).toBeLessThan(FAILS_WITHIN_MS);
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     const appended = await appendInTheEnd(early, aStream(), NO_STREAM, someEvents(1));
     expect(appended).toMatchObject({ outcome: 'appended' });
     await early.close();
   });
 
-  test('a restart is ridden over by the call that meets it', async () => {
+  test('a call during a restart succeeds', async () => {
     const { port } = server.address;
     const stream = aStream();
-    const patient = await openStore(server.url);
-    await patient.append(stream, NO_STREAM, someEvents(1));
+    const retrying = await openStore(server.url);
+    await retrying.append(stream, NO_STREAM, someEvents(1));
     await server.stop();
-    const appending = patient.append(stream, 0, someEvents(1));
+    const appending = retrying.append(stream, 0, someEvents(1));
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
-    await patient.close();
+    await retrying.close();
   });
 
-  test('a cluster that cannot be discovered is unavailable too, and found when it is there', async () => {
+  test('a cluster that cannot be discovered is unavailable, and is discovered when it is back', async () => {
     const { port } = server.address;
     const url = `esdb+discover://127.0.0.1:${port}?tls=false`;
-    const found = await openImpatientStore(url);
+    const found = await openFailFastStore(url);
     const appended = await appendInTheEnd(found, aStream(), NO_STREAM, someEvents(1));
     expect(appended).toMatchObject({ outcome: 'appended' });
     await server.stop();
     const calls = await Promise.all([1, 2, 3].map(() => timed(() => found.head())));
     for (const { outcome, ms } of calls) {
       expect(outcome).toMatchObject({ condition: expect.stringMatching(/unavailable|database_timeout/) });
-      expect(ms).toBeLessThan(TOLD_MS_MAX);
+      expect(ms).toBeLessThan(FAILS_WITHIN_MS);
     }
     server = await EventStoreStandIn.start({ folder: folder.path, port });
-    await waitFor(async () => (await found.head()) > START, { timeout_ms: BACK_MS_MAX });
+    await waitFor(async () => (await found.head()) > START, { timeout_ms: RECOVERS_WITHIN_MS });
     await found.close();
   });
 
-  test('a malformed address fails the opening', async () => {
+  test('open rejects a malformed address without showing its password', async () => {
     await expect(openStore('http://127.0.0.1:2113')).rejects.toThrow(/esdb/);
     const refused = openStore('esdb://reader:no-secret-of-ours@127.0.0.1:2113?tls=perhaps');
     await expect(refused).rejects.toThrow(/true or false/);
     await expect(refused).rejects.not.toThrow(/no-secret-of-ours/);
   });
 
-  test('an address may be written with the newer name', async () => {
+  test('an address can have the scheme kurrentdb', async () => {
     const found = await openStore(server.url.replace('esdb', 'kurrentdb'));
     expect(await found.head()).toEqual(await store.head());
     await found.close();
@@ -210,12 +212,12 @@ describe('a server that is not there', () => {
 });
 
 describe('events that cannot be stored', () => {
-  test('data that is no JSON is refused at once', async () => {
+  test('data that cannot be JSON is rejected', async () => {
     const event = anEvent({ amount: 1n as unknown as number });
     await expect(store.append(aStream(), NO_STREAM, [event])).rejects.toThrow(TypeError);
   });
 
-  test('an append above what the server takes is too large', async () => {
+  test('an append above the server’s maximum size is rejected with too_large', async () => {
     const event = anEvent({ text: 'x'.repeat(1_100_000) });
     await expect(store.append(aStream(), NO_STREAM, [event])).rejects.toMatchObject({
       condition: 'too_large',

@@ -8,12 +8,12 @@ import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { StandInProcess } from '../support/eventstore-standin/child';
 import { Follower } from '../support/eventstore-standin/follower';
-import { openImpatientStore, openStore } from '../support/eventstore-standin/server-under-test';
+import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
+import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 import { someEvents } from './some-events';
 
-/** A server that dies, freezes and comes back, as a process of its own. */
+/** The server runs as a process of its own, so that tests can kill, freeze and restart it. */
 let folder: TempDir;
 let server: StandInProcess;
 let store: EventStore;
@@ -30,7 +30,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** Appends one event after the other to a stream of its own until told to stop, whatever happens to the server. */
+/** Appends single events to a stream of its own until `stop`, whatever happens to the server. */
 class Writer {
   readonly acknowledged: string[] = [];
   private stopped = false;
@@ -42,7 +42,7 @@ class Writer {
 
   async stop(): Promise<void> {
     this.stopped = true;
-    await this.done;
+    await within(this.done, 'a writer to stop');
   }
 
   private async run(): Promise<void> {
@@ -52,14 +52,14 @@ class Writer {
       const events = someEvents(1);
       const result = await appendInTheEnd(store, stream, revision, events);
       if (result.outcome !== 'appended')
-        throw new Error(`lost a race against nobody: ${JSON.stringify(result)}`);
+        throw new Error(`lost a race without another writer: ${JSON.stringify(result)}`);
       revision = result.revision;
       this.acknowledged.push(events[0]!.id);
     }
   }
 }
 
-test('killed again and again under writers and followers: what was acknowledged is there, once, in one order', async () => {
+test('after repeated kills, every acknowledged event is stored once and in the same order for all', async () => {
   const followers = [new Follower(store), new Follower(store, { batch_size: 3 })];
   const writers = Array.from({ length: 8 }, () => new Writer());
   const more = async (): Promise<void> => {
@@ -70,7 +70,7 @@ test('killed again and again under writers and followers: what was acknowledged 
   for (let round = 0; round < 3; round++) {
     await more();
     await server.kill('SIGKILL');
-    // Away for longer each time: for them to try again and again.
+    // Each outage is longer, so that the clients retry more often.
     await sleep(round * 300);
     await server.start();
   }
@@ -86,19 +86,19 @@ test('killed again and again under writers and followers: what was acknowledged 
   expect(followers[1]!.events).toEqual(followers[0]!.events);
 });
 
-test('frozen: calls end in time; thawed: writers and followers go on', async () => {
+test('calls fail within the deadline while the server is frozen; writers and followers continue afterwards', async () => {
   const follower = new Follower(store);
   await store.append(streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
   await follower.until(1);
   server.signal('SIGSTOP');
   const stream = streamName('live', 'store', randomUUID());
   const events = someEvents(2);
-  const caller = await openImpatientStore(server.url);
+  const caller = await openFailFastStore(server.url);
   const started_ms = performance.now();
   await expect(caller.append(stream, NO_STREAM, events)).rejects.toMatchObject({
     condition: 'database_timeout',
   });
-  expect(performance.now() - started_ms).toBeLessThan(TOLD_MS_MAX);
+  expect(performance.now() - started_ms).toBeLessThan(FAILS_WITHIN_MS);
   await caller.close();
   server.signal('SIGCONT');
   expect(await store.append(stream, NO_STREAM, events)).toMatchObject({ outcome: 'appended', revision: 1 });
@@ -107,12 +107,12 @@ test('frozen: calls end in time; thawed: writers and followers go on', async () 
   expect(follower.events.slice(1).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
 });
 
-test('away for longer than a back-off: noticed soon after its return', async () => {
+test('a server that was down for longer than the back-off is noticed soon after its restart', async () => {
   const follower = new Follower(store);
   await store.append(streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
   await follower.until(1);
   await server.kill();
-  const caller = await openImpatientStore(server.url);
+  const caller = await openFailFastStore(server.url);
   const until_ms = performance.now() + 8_000;
   while (performance.now() < until_ms)
     await expect(caller.head()).rejects.toMatchObject({ condition: 'unavailable' });
@@ -120,12 +120,12 @@ test('away for longer than a back-off: noticed soon after its return', async () 
   const started_ms = performance.now();
   await appendInTheEnd(caller, streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
   await follower.until(2);
-  expect(performance.now() - started_ms).toBeLessThan(BACK_MS_MAX);
+  expect(performance.now() - started_ms).toBeLessThan(RECOVERS_WITHIN_MS);
   await caller.close();
   await follower.end();
 });
 
-test('a process that closes its store ends by itself', async () => {
+test('a process exits after it has closed its store', async () => {
   const adapter = resolve(__dirname, '../../shared/adapters/eventstoredb/event-store.js');
   const script = `
     const event = ${JSON.stringify(someEvents(1)[0])};
@@ -140,8 +140,10 @@ test('a process that closes its store ends by itself', async () => {
       await closed;
     })();`;
   const child = spawn(process.execPath, ['-e', script], { stdio: 'inherit' });
-  const killing = setTimeout(() => child.kill('SIGKILL'), 120_000);
-  const [code] = await once(child, 'exit');
-  clearTimeout(killing);
-  expect(code).toBe(0);
+  try {
+    const [code] = await within(once(child, 'exit') as Promise<[number | null]>, 'the process to exit');
+    expect(code).toBe(0);
+  } finally {
+    child.kill('SIGKILL');
+  }
 });

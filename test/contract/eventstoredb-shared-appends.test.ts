@@ -1,18 +1,18 @@
 import { NO_STREAM as SERVERS_NO_STREAM } from '@eventstore/db-client';
-import type { Append } from '../../shared/adapters/eventstoredb/append-stream';
 import { type OpenedClient, openClient } from '../../shared/adapters/eventstoredb/connection';
 import { toBytes, toEventData } from '../../shared/adapters/eventstoredb/events';
-import { failureOf, SilenceError } from '../../shared/adapters/eventstoredb/failures';
+import { failureOf, NoResponseError } from '../../shared/adapters/eventstoredb/failures';
+import type { AppendRequest } from '../../shared/adapters/eventstoredb/shared-appends';
 import type { EncodedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
-import { openImpatientStore, openStore } from '../support/eventstore-standin/server-under-test';
+import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { TOLD_MS_MAX, waitFor } from '../support/wait-for';
+import { FAILS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 import { anEvent, aStream, someEvents } from './some-events';
 
-/** Appends that share a call, and what ends that call under them: always on the stand-in. */
+/** Tests appends that share a call, and failures of that call. Always uses the stand-in. */
 let folder: TempDir;
 let server: EventStoreStandIn;
 let store: EventStore;
@@ -28,23 +28,23 @@ afterEach(async () => {
   folder.remove();
 });
 
-interface Written {
+interface AppendedEvents {
   readonly stream: StreamName;
   readonly events: readonly EncodedEvent[];
   readonly result: AppendResult;
 }
 
-/** So many appends at once, each to a stream of its own. */
-function writeMany(count: number, to: EventStore = store): Promise<Written[]> {
+/** Makes `count` concurrent appends, each to a new stream. */
+function writeMany(count: number, to: EventStore = store): Promise<AppendedEvents[]> {
   const writing = Array.from({ length: count }, async () => {
     const [stream, events] = [aStream(), someEvents(2)];
     return { stream, events, result: await to.append(stream, NO_STREAM, events) };
   });
-  return Promise.all(writing);
+  return within(Promise.all(writing), `${count} appends to be answered`);
 }
 
-/** Each was told where its own events stand, and they stand there once. */
-async function expectAllThere(written: readonly Written[]): Promise<void> {
+/** Expects that each append returned the position of its own events, and that they are stored once. */
+async function expectAllStored(written: readonly AppendedEvents[]): Promise<void> {
   for (const { stream, events, result } of written) {
     const stored = await store.readStream(stream);
     expect(stored.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
@@ -55,16 +55,16 @@ async function expectAllThere(written: readonly Written[]): Promise<void> {
 }
 
 const outcomesOf = (calls: readonly Promise<unknown>[]): Promise<unknown[]> =>
-  Promise.all(calls.map((call) => call.catch((error: unknown) => error)));
+  within(Promise.all(calls.map((call) => call.catch((error: unknown) => error))), 'calls to be answered');
 
-describe('while nothing goes wrong', () => {
-  test('64 at once go over one call, and each has its own answer', async () => {
-    await expectAllThere(await writeMany(64));
-    await expectAllThere(await writeMany(64));
+describe('without failures', () => {
+  test('64 concurrent appends share one call, and each gets its own result', async () => {
+    await expectAllStored(await writeMany(64));
+    await expectAllStored(await writeMany(64));
     expect(server.appendCalls).toMatchObject({ alone: 0, shared: 1 });
   });
 
-  test('a wrong revision among them is told to that one alone', async () => {
+  test('a wrong revision is reported to its own append only', async () => {
     const taken = aStream();
     await store.append(taken, NO_STREAM, someEvents(3));
     const others = writeMany(20);
@@ -74,20 +74,20 @@ describe('while nothing goes wrong', () => {
       { outcome: 'wrong_revision', actual: 2 },
       { outcome: 'wrong_revision', actual: NO_STREAM },
     ]);
-    await expectAllThere([...(await others), ...(await more)]);
+    await expectAllStored([...(await others), ...(await more)]);
     expect(server.appendCalls).toMatchObject({ alone: 0, shared: 1 });
   });
 
-  test('more than the call takes at once wait for their turn', async () => {
+  test('appends wait while the call applies backpressure', async () => {
     const large = Array.from({ length: 200 }, async () => {
       const event = anEvent({ text: 'x'.repeat(100_000) });
       expect(await store.append(aStream(), NO_STREAM, [event])).toMatchObject({ outcome: 'appended' });
     });
     await Promise.all(large);
-    await expectAllThere(await writeMany(10));
+    await expectAllStored(await writeMany(10));
   });
 
-  test('a large one has a call of its own', async () => {
+  test('a large append has a call of its own', async () => {
     const event = anEvent({ text: 'x'.repeat(300_000) });
     expect(await store.append(aStream(), NO_STREAM, [event])).toMatchObject({ outcome: 'appended' });
     expect(server.appendCalls).toMatchObject({ alone: 1, shared: 0 });
@@ -96,7 +96,7 @@ describe('while nothing goes wrong', () => {
   test.each([
     ['over a shared call', 10],
     ['in a call of its own', 300_000],
-  ])('an answer without a position %s: it is read', async (_way, length) => {
+  ])('a response without a position %s: the position is read', async (_way, length) => {
     server.faults.set({ unplaced_answers: 1 });
     const stream = aStream();
     const result = await store.append(stream, NO_STREAM, someEvents(2, { text: 'x'.repeat(length) }));
@@ -105,76 +105,78 @@ describe('while nothing goes wrong', () => {
   });
 });
 
-describe('whatever becomes of the call, all that wait on it end well and none is doubled', () => {
+describe('all pending appends succeed and none is stored twice if the shared call is', () => {
   const faults: [string, Partial<FaultPlan>][] = [
     ['ended by the server without an error', { ended_batch_calls: 1 }],
-    ['ended by the server, and the next one too', { ended_batch_calls: 2 }],
-    ['refused by a server that is not the leader any more', { not_leader: 1 }],
+    ['ended by the server, and so is the next one', { ended_batch_calls: 2 }],
+    ['refused by a server that is no longer the leader', { not_leader: 1 }],
     ['cut before anything was stored', { cut_appends: 1 }],
     ['cut after something was stored', { lost_acks: 1 }],
-    ['kept, and one of them told that the server is not ready', { not_ready: 1 }],
-    ['kept, and one of them told that it timed out, though it was stored', { timed_out_appends: 1 }],
+    ['not ended, but one append gets the response that the server is not ready', { not_ready: 1 }],
+    ['not ended, but one stored append is reported as timed out', { timed_out_appends: 1 }],
   ];
   describe.each(faults)('%s', (_what, fault) => {
     test('at its first append', async () => {
       server.faults.set(fault);
-      await expectAllThere(await writeMany(32));
+      await expectAllStored(await writeMany(32));
     });
 
-    test('after a while', async () => {
+    test('at a later append', async () => {
       await writeMany(2);
       server.faults.set(fault);
-      await expectAllThere(await writeMany(32));
-      await expectAllThere(await writeMany(2));
+      await expectAllStored(await writeMany(32));
+      await expectAllStored(await writeMany(2));
     });
   });
 
-  test('every connection cut while they wait for their answers', async () => {
+  test('all pending appends succeed if every connection is cut before the responses', async () => {
     server.faults.set({ held_batch_answers: true });
     const writing = writeMany(32);
     await waitFor(() => server.events('live.').length === 64);
     server.cutConnections();
-    await expectAllThere(await writing);
+    await expectAllStored(await writing);
   });
 });
 
-describe('one that cannot be stored fails alone, with its own error', () => {
-  test('where it makes the server end the call', async () => {
+describe('an append that cannot be stored fails alone, with its own error', () => {
+  test('if it makes the server end the call', async () => {
     server.faults.set({ poison_type: 'poison' });
     const before = writeMany(16);
     const poison = store.append(aStream(), NO_STREAM, [{ ...anEvent(), type: 'poison' }]);
     const after = writeMany(16);
     await expect(poison).rejects.toThrow(/cannot survive/);
-    await expectAllThere([...(await before), ...(await after)]);
-    await expectAllThere(await writeMany(4));
+    await expectAllStored([...(await before), ...(await after)]);
+    await expectAllStored(await writeMany(4));
   });
 
-  test('where the server tells it alone: the others notice nothing', async () => {
+  test('if the server refuses only this append: the others are not affected', async () => {
     const before = writeMany(16);
     const invalid = store.append(aStream(), NO_STREAM, [anEvent({}, 'no UUID')]);
     const after = writeMany(16);
     await expect(invalid).rejects.toThrow(/not a valid UUID/);
-    await expectAllThere([...(await before), ...(await after)]);
+    await expectAllStored([...(await before), ...(await after)]);
     expect(server.appendCalls).toMatchObject({ alone: 1, shared: 1 });
   });
 });
 
-describe('a shared call that is not answered', () => {
-  test('is told to all that wait in time, and they can be written when the server is back', async () => {
-    const impatient = await openImpatientStore(server.url);
-    await writeMany(1, impatient);
+describe('a shared call without responses', () => {
+  test('fails all pending appends within the deadline, and appends succeed when the server is back', async () => {
+    const failing_fast = await openFailFastStore(server.url);
+    await writeMany(1, failing_fast);
     server.faults.set({ silent: true });
     const started_ms = performance.now();
-    const writing = Array.from({ length: 16 }, () => impatient.append(aStream(), NO_STREAM, someEvents(1)));
+    const writing = Array.from({ length: 16 }, () =>
+      failing_fast.append(aStream(), NO_STREAM, someEvents(1)),
+    );
     for (const outcome of await outcomesOf(writing))
       expect(outcome).toMatchObject({ condition: 'database_timeout' });
-    expect(performance.now() - started_ms).toBeLessThan(TOLD_MS_MAX);
+    expect(performance.now() - started_ms).toBeLessThan(FAILS_WITHIN_MS);
     server.faults.clear();
-    await expectAllThere(await writeMany(16, impatient));
-    await impatient.close();
+    await expectAllStored(await writeMany(16, failing_fast));
+    await failing_fast.close();
   });
 
-  test('ends with the store: nothing of it is left at the server', async () => {
+  test('ends when the store is closed: the server has no open call', async () => {
     const closing = await openStore(server.url);
     server.faults.set({ held_batch_answers: true });
     const writing = Array.from({ length: 8 }, () => closing.append(aStream(), NO_STREAM, someEvents(1)));
@@ -187,7 +189,7 @@ describe('a shared call that is not answered', () => {
   });
 });
 
-test('what ends the call of one store leaves the appends of another alone', async () => {
+test('the end of one store’s call does not affect the appends of another store', async () => {
   const other = await openStore(server.url);
   await writeMany(1, other);
   server.faults.set({ held_batch_answers: true, poison_type: 'poison' });
@@ -197,87 +199,92 @@ test('what ends the call of one store leaves the appends of another alone', asyn
     /cannot survive/,
   );
   server.faults.clear();
-  await expectAllThere(await waiting);
-  // The bad one's second try, and no other's.
+  await expectAllStored(await waiting);
+  // Only the refused append was repeated in a call of its own.
   expect(server.appendCalls).toMatchObject({ alone: 1, shared: 2 });
   await other.close();
 });
 
-test('a server that does not know such calls is asked once', async () => {
+test('a server that does not support BatchAppend is tried once', async () => {
   server.faults.set({ no_batch_appends: true });
   await writeMany(1);
-  await expectAllThere(await writeMany(16));
+  await expectAllStored(await writeMany(16));
   expect(server.appendCalls).toEqual({ alone: 17, shared: 1, shared_open: 0 });
 });
 
-describe('of one client', () => {
+describe('the shared appends of one client', () => {
   let opened: OpenedClient;
   beforeEach(() => {
     opened = openClient(server.url, 0);
   });
   afterEach(() => opened.close());
 
-  const ask = (events: readonly EncodedEvent[], stream: string = aStream()): Append => {
+  const toAppend = (events: readonly EncodedEvent[], stream: string = aStream()): AppendRequest => {
     return { stream, expected_revision: SERVERS_NO_STREAM, events: events.map(toBytes) };
   };
-  const PATIENCE_MS = 60_000;
+  const TIMEOUT_MS = 60_000;
 
-  test('an answer that comes too late is nobody’s; what it answered has landed', async () => {
+  test('a late response is ignored, although its append was stored', async () => {
     server.faults.set({ held_batch_answers: true });
-    const late = ask(someEvents(2));
-    await expect(opened.appends.append(late, 50)).rejects.toBeInstanceOf(SilenceError);
+    const late = toAppend(someEvents(2));
+    await expect(opened.appends.append(late, 50)).rejects.toBeInstanceOf(NoResponseError);
     server.faults.clear();
-    // Answered after the late one, over the same call.
-    const next = await opened.appends.append(ask(someEvents(1)), PATIENCE_MS);
+    // The server answers this append after the late one, on the same call.
+    const next = await opened.appends.append(toAppend(someEvents(1)), TIMEOUT_MS);
     expect(next).toMatchObject({ nextExpectedRevision: 0n });
-    expect(await opened.appends.append(late, PATIENCE_MS)).toMatchObject({ nextExpectedRevision: 1n });
+    expect(await opened.appends.append(late, TIMEOUT_MS)).toMatchObject({ nextExpectedRevision: 1n });
     expect(server.appendCalls).toMatchObject({ alone: 0, shared: 1 });
     expect(server.events('live.')).toHaveLength(3);
   });
 
-  /** What both ways have to mean to those who catch it. */
-  const meaningOf = (error: unknown): unknown => {
+  /** Returns the parts of an error that callers rely on. They must be equal in both kinds of call. */
+  const summaryOf = (error: unknown): unknown => {
     if (!(error instanceof Error)) return error;
     const { streamName, expectedVersion, actualVersion, maxAppendSize } = error as unknown as Record<
       string,
       unknown
     >;
     const fields = { streamName, expectedVersion, actualVersion, maxAppendSize };
-    return { kind: error.constructor.name, ...fields, failure: failureOf(error), told: error.message !== '' };
+    return {
+      kind: error.constructor.name,
+      ...fields,
+      failure: failureOf(error),
+      has_message: error.message !== '',
+    };
   };
-  const refusals: [string, string, (stream: string) => Promise<Append>][] = [
+  const rejected_appends: [string, string, (stream: string) => Promise<AppendRequest>][] = [
     [
       'a wrong revision',
       'WrongExpectedVersionError',
       async (stream) => {
         await store.append(stream as StreamName, NO_STREAM, someEvents(3));
-        return { ...ask(someEvents(1), stream), expected_revision: 1n };
+        return { ...toAppend(someEvents(1), stream), expected_revision: 1n };
       },
     ],
     [
-      'a stream that is not there',
+      'a missing stream',
       'WrongExpectedVersionError',
-      async (stream) => ({ ...ask(someEvents(1), stream), expected_revision: 1n }),
+      async (stream) => ({ ...toAppend(someEvents(1), stream), expected_revision: 1n }),
     ],
     [
       'a tombstone',
       'StreamDeletedError',
       async (stream) => {
         await opened.client.tombstoneStream(stream);
-        return ask(someEvents(1), stream);
+        return toAppend(someEvents(1), stream);
       },
     ],
     [
       'its size',
       'MaxAppendSizeExceededError',
-      async (stream) => ask([anEvent({ text: 'x'.repeat(1_100_000) })], stream),
+      async (stream) => toAppend([anEvent({ text: 'x'.repeat(1_100_000) })], stream),
     ],
     [
-      'who asks',
+      'a missing permission',
       'AccessDeniedError',
       async (stream) => {
         server.faults.set({ denied_appends: 2 });
-        return ask(someEvents(1), stream);
+        return toAppend(someEvents(1), stream);
       },
     ],
     [
@@ -285,22 +292,22 @@ describe('of one client', () => {
       'TimeoutError',
       async (stream) => {
         server.faults.set({ timed_out_appends: 2 });
-        return ask(someEvents(1), stream);
+        return toAppend(someEvents(1), stream);
       },
     ],
   ];
-  test.each(refusals)(
-    'an append refused for %s is refused as in a call of its own',
+  test.each(rejected_appends)(
+    'an append that is rejected because of %s fails with the same error as in a call of its own',
     async (_why, kind, prepare) => {
-      const asked = await prepare(aStream());
-      const { stream, events, expected_revision: expectedRevision } = asked;
-      // One after the other: a repeat of what is on its way to the disk is dropped.
-      const [shared] = await outcomesOf([opened.appends.append(asked, PATIENCE_MS)]);
+      const request = await prepare(aStream());
+      const { stream, events, expected_revision: expectedRevision } = request;
+      // Not concurrently: the server drops a repeated append while the first is being written.
+      const [shared] = await outcomesOf([opened.appends.append(request, TIMEOUT_MS)]);
       const [alone] = await outcomesOf([
         opened.client.appendToStream(stream, events.map(toEventData), { expectedRevision }),
       ]);
-      expect(meaningOf(shared)).toMatchObject({ kind });
-      expect(meaningOf(shared)).toEqual(meaningOf(alone));
+      expect(summaryOf(shared)).toMatchObject({ kind });
+      expect(summaryOf(shared)).toEqual(summaryOf(alone));
     },
   );
 });

@@ -6,13 +6,13 @@ import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end'
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
 import { Follower, type FollowerOptions } from '../support/eventstore-standin/follower';
 import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
-import { openImpatientStore, openStore } from '../support/eventstore-standin/server-under-test';
+import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 import { aStream, someEvents } from './some-events';
 
-/** Faults that no real server can be asked for: always on the stand-in. */
+/** Injects faults that a real server cannot produce on demand, so these tests always use the stand-in. */
 let folder: TempDir;
 let server: EventStoreStandIn;
 let store: EventStore;
@@ -41,19 +41,19 @@ async function write(appends: number): Promise<void> {
   for (let n = 0; n < appends; n++) await appendInTheEnd(store, aStream(), NO_STREAM, someEvents(2));
 }
 
-/** Until a call has given up on a server that is away: long enough for whoever follows to have tried again and again. */
-async function noticed(url: string): Promise<void> {
-  const caller = await openImpatientStore(url);
+/** Waits until a call to the stopped server has failed. Subscriptions have then retried several times. */
+async function untilCallsFail(url: string): Promise<void> {
+  const caller = await openFailFastStore(url);
   await expect(caller.head()).rejects.toMatchObject({ condition: 'unavailable' });
   await caller.close();
 }
 
-/** Each event of the log once, in the log's order. */
+/** Expects each event of the log once, in log order. */
 function expectAll(follower: Follower): void {
   expect(follower.events.map(({ id }) => id)).toEqual(server.events('live.').map(({ id }) => id));
 }
 
-describe('a subscription goes on, without a gap or a double,', () => {
+describe('a subscription continues without gaps or duplicates', () => {
   test('after the server ended it without an error', async () => {
     const follower = follow();
     await write(5);
@@ -67,7 +67,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     expectAll(follower);
   });
 
-  test('after its connection was cut in the middle of what it had to catch up with', async () => {
+  test('after its connection was cut during catch-up', async () => {
     await write(50);
     server.faults.set({ cut_reads: 4, cut_reads_after_events: 13 });
     const follower = follow({ batch_size: 5 });
@@ -76,14 +76,14 @@ describe('a subscription goes on, without a gap or a double,', () => {
     expectAll(follower);
   });
 
-  test('while connections are cut and writers go on', async () => {
+  test('while connections are cut and writers append', async () => {
     const follower = follow({ batch_size: 7 });
     await whileConnectionsAreCut(server, 14, () => Promise.all([write(40), write(40)]));
     await follower.until(160);
     expectAll(follower);
   });
 
-  test('after a server that was not the leader, or not ready', async () => {
+  test('after reaching a server that was not the leader or not ready', async () => {
     server.faults.set({ not_leader: 1, not_ready: 2 });
     const follower = follow();
     await write(2);
@@ -91,30 +91,30 @@ describe('a subscription goes on, without a gap or a double,', () => {
     expectAll(follower);
   });
 
-  test('after the server was away and came back', async () => {
+  test('after the server stopped and restarted', async () => {
     const { port } = server.address;
     const follower = follow();
     await write(3);
     await follower.until(6);
     await server.stop();
-    await noticed(server.url);
+    await untilCallsFail(server.url);
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await write(3);
     await follower.until(12);
     expectAll(follower);
   });
 
-  test('where it began before its server was there', async () => {
+  test('if it started before the server', async () => {
     const { port } = server.address;
     await server.stop();
     const follower = follow();
-    await noticed(server.url);
+    await untilCallsFail(server.url);
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await write(1);
     await follower.until(2);
   });
 
-  test('after it fell silent while the server answers everything else', async () => {
+  test('after it stopped delivering while the server answers other calls', async () => {
     const follower = follow();
     await write(1);
     await follower.until(2);
@@ -126,7 +126,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     expectAll(follower);
   });
 
-  test('after the network forgot its connection, and so do calls', async () => {
+  test('after the network silently dropped the connection; calls succeed, too', async () => {
     const network = new ForgetfulNetwork(server.address);
     await network.listen();
     const remote = await openStore(`esdb://127.0.0.1:${network.port}?tls=false`);
@@ -144,7 +144,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     }
   });
 
-  test('where it was dropped for being slow', async () => {
+  test('after the server dropped it because it was slow', async () => {
     const follower = follow({ batch_size: 4, handle: () => sleep(20) });
     await follower.untilCaughtUp();
     const large = { text: 'x'.repeat(20_000) };
@@ -153,7 +153,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     expectAll(follower);
   });
 
-  test('behind an event of others that is no longer there', async () => {
+  test('after an event of another realm that was scavenged', async () => {
     await write(1);
     await server.writeNoise('$others', 1);
     const before = follow();
@@ -161,7 +161,7 @@ describe('a subscription goes on, without a gap or a double,', () => {
     const { position } = before;
     expect(position).toBe(await store.head());
     await before.end();
-    // A server looks for the event at the position it is asked for and passes over the next where that is gone.
+    // The server skips the first event at or after the requested position, even if there is no event at the position.
     server.scavenge('$others');
     await write(1);
     const after = follow({ after: position });
@@ -172,8 +172,8 @@ describe('a subscription goes on, without a gap or a double,', () => {
   });
 });
 
-describe('a subscription moves on', () => {
-  test('over the events of others, to the head', async () => {
+describe('a subscription advances', () => {
+  test('past events of other streams, to the head', async () => {
     const follower = follow();
     await write(1);
     await follower.until(2);
@@ -188,7 +188,7 @@ describe('a subscription moves on', () => {
     expectAll(follower);
   });
 
-  test("over other realms' and other catalogs' events", async () => {
+  test('past events of other realms and of other catalogs', async () => {
     const follower = follow();
     const others = [
       await openStore(server.url, { realm: 'test' }),
@@ -202,7 +202,7 @@ describe('a subscription moves on', () => {
     for (const other of others) await other.close();
   });
 
-  test("past the server's own marks in its streams", async () => {
+  test('past system events in its streams', async () => {
     const follower = follow();
     await server.writeNoise('live.publication-marked', 2);
     await write(1);
@@ -211,14 +211,14 @@ describe('a subscription moves on', () => {
   });
 });
 
-test('a slow consumer holds the server back instead of filling the memory', async () => {
+test('a slow consumer slows the server down instead of filling the memory', async () => {
   const text = 'x'.repeat(50_000);
   for (let n = 0; n < 300; n++) await store.append(aStream(), NO_STREAM, someEvents(4, { text }));
-  let released = (): void => {};
+  let release = (): void => {};
   const blocked = new Promise<void>((resolve) => {
-    released = resolve;
+    release = resolve;
   });
-  // 60 MB stand in the log. Nothing of it is to be fetched while the first batch is being handled, but a buffer's worth.
+  // The log has 60 MB. While the first batch is being handled, the server may send one buffer of it only.
   const reader = await openStore(server.url);
   const follower = new Follower(reader, { batch_size: 8, handle: () => blocked });
   followers.push(follower);
@@ -226,13 +226,13 @@ test('a slow consumer holds the server back instead of filling the memory', asyn
   const sent = (): number => [...server.subscriptions].reduce((sum, one) => sum + one.events_sent, 0);
   await untilSteady(sent);
   expect(sent()).toBeLessThan(150);
-  released();
+  release();
   await follower.until(1_200);
   expectAll(follower);
   await reader.close();
 });
 
-/** Until a number has not changed for 300 ms. */
+/** Waits until a number has not changed for 300 ms. */
 async function untilSteady(number: () => number): Promise<void> {
   let last = -1;
   let since_ms = performance.now();

@@ -14,7 +14,7 @@ afterAll(() => server.stop());
 eventStoreContract(eventStoreUrl === undefined ? 'the EventStoreDB stand-in' : 'EventStoreDB', async () => {
   const namespace = ownNamespace();
   const opened: EventStore[] = [];
-  const again = async (): Promise<EventStore> => {
+  const openAnother = async (): Promise<EventStore> => {
     const store = await openStore(server.url, { namespace });
     opened.push(store);
     return store;
@@ -22,5 +22,5 @@ eventStoreContract(eventStoreUrl === undefined ? 'the EventStoreDB stand-in' : '
   const dispose = async (): Promise<void> => {
     for (const store of opened) await store.close();
   };
-  return { store: await again(), again, dispose };
+  return { store: await openAnother(), openAnother, dispose };
 });

@@ -1,9 +1,11 @@
-import type { Claim, IdempotencyStore, KeptAnswer } from '../../shared/ports/idempotency-store';
+import type { Claim, IdempotencyStore, StoredAnswer } from '../../shared/ports/idempotency-store';
+import { bounded } from '../support/bounded';
+import { within } from '../support/wait-for';
 
-/** A store that has seen nothing; `again` shares what it keeps as another process would. */
+/** An empty store. `openAnother` opens the same store as another process would. */
 export interface IdempotencyStoreUnderTest {
   readonly store: IdempotencyStore;
-  readonly again: () => Promise<IdempotencyStore>;
+  readonly openAnother: () => Promise<IdempotencyStore>;
   /** Closes every handle and removes what was stored. */
   dispose(): Promise<void>;
 }
@@ -11,7 +13,7 @@ export interface IdempotencyStoreUnderTest {
 const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
 const DAY_MS = 86_400_000;
 const KEY = { api_key_id: 'key-a', idempotency_key: 'once' };
-const CREATED: KeptAnswer = {
+const CREATED: StoredAnswer = {
   status: 201,
   headers: { Location: '/api/x/1' },
   body: '{"data":"ключ ’ \\u0000"}',
@@ -23,50 +25,50 @@ const claim = (changes: Partial<Claim> = {}): Claim => {
   return { fingerprint: 'print', holder: 'one', ...times, ...changes };
 };
 
-/** What every idempotency store promises (shared/ports/idempotency-store.ts). */
+/** Tests what every idempotency store guarantees (shared/ports/idempotency-store.ts). */
 export function idempotencyStoreContract(name: string, open: () => Promise<IdempotencyStoreUnderTest>): void {
   describe(`idempotency store on ${name}`, () => {
-    let given: IdempotencyStoreUnderTest;
+    let under_test: IdempotencyStoreUnderTest;
     let store: IdempotencyStore;
 
     beforeEach(async () => {
-      given = await open();
-      store = given.store;
+      under_test = await open();
+      store = bounded(under_test.store, 'idempotency store');
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
     const first = { outcome: 'claimed', started_at_ms: NOON_MS, resumed: false };
     const kept = { outcome: 'answered', answer: CREATED };
 
-    test('the first claim holds the lock, a second is told until when', async () => {
+    test('the first claim gets the lock; a second one gets the end of the lock', async () => {
       expect(await store.claim(KEY, claim())).toEqual(first);
       const second = await store.claim(KEY, claim({ holder: 'two', now_ms: NOON_MS + 1 }));
       expect(second).toEqual({ outcome: 'locked', locked_until_ms: NOON_MS + 10_000 });
     });
 
-    test('the answer is given as it was kept, until it expires', async () => {
+    test('returns the stored answer until it expires', async () => {
       await store.claim(KEY, claim());
-      await store.keep(KEY, 'one', CREATED, NOON_MS + DAY_MS);
+      await store.storeAnswer(KEY, 'one', CREATED, NOON_MS + DAY_MS);
       expect(await store.claim(KEY, claim({ holder: 'two' }))).toEqual(kept);
       const last_ms = NOON_MS + DAY_MS - 1;
       expect(await store.claim(KEY, claim({ holder: 'two', now_ms: last_ms }))).toEqual(kept);
       const next_ms = NOON_MS + DAY_MS;
-      const anew = await store.claim(KEY, claim({ holder: 'two', now_ms: next_ms, fingerprint: 'new' }));
-      expect(anew).toEqual({ ...first, started_at_ms: next_ms });
+      const new_claim = await store.claim(KEY, claim({ holder: 'two', now_ms: next_ms, fingerprint: 'new' }));
+      expect(new_claim).toEqual({ ...first, started_at_ms: next_ms });
     });
 
-    test('another fingerprint is another request: while it runs, when it is answered, when it was released', async () => {
+    test('another fingerprint is another request, whether the first is running, answered or released', async () => {
       const other = claim({ holder: 'two', fingerprint: 'other' });
       await store.claim(KEY, claim());
       expect(await store.claim(KEY, other)).toEqual({ outcome: 'other_request' });
       await store.release(KEY, 'one');
       expect(await store.claim(KEY, other)).toEqual({ outcome: 'other_request' });
       await store.claim(KEY, claim());
-      await store.keep(KEY, 'one', CREATED, NOON_MS + DAY_MS);
+      await store.storeAnswer(KEY, 'one', CREATED, NOON_MS + DAY_MS);
       expect(await store.claim(KEY, other)).toEqual({ outcome: 'other_request' });
     });
 
-    test('keys of two API keys, and keys that look alike, have nothing to do with each other', async () => {
+    test('the same key of two API keys, and similar keys, are different operations', async () => {
       const keys = [
         KEY,
         { ...KEY, api_key_id: 'key-b' },
@@ -78,45 +80,45 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
       for (const key of keys) expect(await store.claim(key, claim())).toEqual(first);
     });
 
-    test('a lock whose time is over is given on; the operation began when it first did', async () => {
+    test('an expired lock can be claimed; the operation keeps its first start time', async () => {
       await store.claim(KEY, claim());
       const later = claim({ holder: 'two', now_ms: NOON_MS + 10_000 });
       expect(await store.claim(KEY, later)).toEqual({ ...first, resumed: true });
     });
 
-    test('a renewed lock holds on', async () => {
+    test('a renewed lock lasts longer', async () => {
       await store.claim(KEY, claim());
       await store.renew(KEY, 'one', NOON_MS + 30_000);
       const later = await store.claim(KEY, claim({ holder: 'two', now_ms: NOON_MS + 29_999 }));
       expect(later).toEqual({ outcome: 'locked', locked_until_ms: NOON_MS + 30_000 });
     });
 
-    test('a released operation is resumed at once, a forgotten one begins anew', async () => {
+    test('a released operation is resumed, a discarded one starts again', async () => {
       await store.claim(KEY, claim());
       await store.release(KEY, 'one');
       const later = claim({ holder: 'two', now_ms: NOON_MS + 5 });
       expect(await store.claim(KEY, later)).toEqual({ ...first, resumed: true });
-      await store.forget(KEY, 'two');
-      const anew = await store.claim(KEY, { ...later, fingerprint: 'other' });
-      expect(anew).toEqual({ ...first, started_at_ms: NOON_MS + 5 });
+      await store.discard(KEY, 'two');
+      const new_claim = await store.claim(KEY, { ...later, fingerprint: 'other' });
+      expect(new_claim).toEqual({ ...first, started_at_ms: NOON_MS + 5 });
     });
 
-    test('who holds the lock no more changes nothing', async () => {
+    test('a holder that has lost the lock changes nothing', async () => {
       await store.claim(KEY, claim());
       await store.claim(KEY, claim({ holder: 'two', now_ms: NOON_MS + 10_000 }));
       await store.renew(KEY, 'one', NOON_MS + DAY_MS);
-      await store.keep(KEY, 'one', { ...CREATED, status: 404 }, NOON_MS + DAY_MS);
+      await store.storeAnswer(KEY, 'one', { ...CREATED, status: 404 }, NOON_MS + DAY_MS);
       await store.release(KEY, 'one');
-      await store.forget(KEY, 'one');
+      await store.discard(KEY, 'one');
       const third = await store.claim(KEY, claim({ holder: 'three', now_ms: NOON_MS + 10_001 }));
       expect(third).toEqual({ outcome: 'locked', locked_until_ms: NOON_MS + 20_000 });
-      await store.keep(KEY, 'two', CREATED, NOON_MS + DAY_MS);
-      await store.forget(KEY, 'two');
+      await store.storeAnswer(KEY, 'two', CREATED, NOON_MS + DAY_MS);
+      await store.discard(KEY, 'two');
       expect(await store.claim(KEY, claim({ holder: 'three' }))).toEqual(kept);
     });
 
-    test('of many that claim at once in several processes one holds the lock', async () => {
-      const stores = [store, await given.again(), await given.again()];
+    test('exactly one of many concurrent claims in several processes gets the lock', async () => {
+      const stores = [store, await under_test.openAnother(), await under_test.openAnother()];
       const claimed = await Promise.all(
         Array.from({ length: 60 }, (_, n) => stores[n % 3]!.claim(KEY, claim({ holder: `holder-${n}` }))),
       );
@@ -124,15 +126,15 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
       expect(claimed.filter(({ outcome }) => outcome === 'locked')).toHaveLength(59);
     });
 
-    test('what is kept outlives the process', async () => {
+    test('stored answers survive a restart of the process', async () => {
       await store.claim(KEY, claim());
-      await store.keep(KEY, 'one', CREATED, NOON_MS + DAY_MS);
+      await store.storeAnswer(KEY, 'one', CREATED, NOON_MS + DAY_MS);
       await store.close();
-      const again = await given.again();
+      const again = await under_test.openAnother();
       expect(await again.claim(KEY, claim({ holder: 'two' }))).toEqual(kept);
     });
 
-    test('it says whether it can be asked', async () => {
+    test('check fails if the store cannot be reached', async () => {
       await store.check();
       await store.close();
       await expect(store.check()).rejects.toMatchObject({ condition: 'unavailable' });

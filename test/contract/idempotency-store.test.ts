@@ -7,7 +7,7 @@ import { idempotencyStoreContract } from './idempotency-store.contract';
 idempotencyStoreContract('SQLite', async () => {
   const folder = makeTempDir();
   const opened: SqliteIdempotencyStore[] = [];
-  const again = async (): Promise<SqliteIdempotencyStore> => {
+  const openAnother = async (): Promise<SqliteIdempotencyStore> => {
     const store = await SqliteIdempotencyStore.open({ file: join(folder.path, 'idempotency.sqlite') });
     opened.push(store);
     return store;
@@ -16,10 +16,10 @@ idempotencyStoreContract('SQLite', async () => {
     for (const store of opened) await store.close();
     folder.remove();
   };
-  return { store: await again(), again, dispose };
+  return { store: await openAnother(), openAnother, dispose };
 });
 
-test('the idempotency store on SQLite sweeps out what has expired', async () => {
+test('the idempotency store on SQLite deletes expired operations', async () => {
   await withTempDir(async (folder) => {
     const file = join(folder, 'idempotency.sqlite');
     const store = await SqliteIdempotencyStore.open({ file });

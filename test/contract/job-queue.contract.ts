@@ -1,39 +1,40 @@
 import { START } from '../../shared/catalog/events/envelope';
-import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
-import { waitFor } from '../support/wait-for';
+import type { JobQueue, PartitionJob } from '../../shared/ports/job-queue';
+import { bounded } from '../support/bounded';
+import { waitFor, within } from '../support/wait-for';
 
-/** An empty queue that backs off by some milliseconds only. */
+/** An empty queue whose back-off is a few milliseconds. */
 export interface JobQueueUnderTest {
   readonly queue: JobQueue;
   /** Closes every handle and removes what was stored. */
   dispose(): Promise<void>;
 }
 
-const LANES = 4;
+const PARTITIONS = 4;
 
-/** The `n`th job of a lane. */
-function aJob(lane: number, n: number): LaneJob {
-  return { realm: 'live', lane, prev: BigInt(n), last: BigInt(n + 1), events: [] };
+/** Makes the `n`th job of a partition, without events. */
+export function aJob(partition: number, n: number): PartitionJob {
+  return { realm: 'live', partition, prev: BigInt(n), last: BigInt(n + 1), events: [] };
 }
 
-/** What every job queue promises (shared/ports/job-queue.ts). */
+/** Tests what every job queue guarantees (shared/ports/job-queue.ts). */
 export function jobQueueContract(name: string, open: () => Promise<JobQueueUnderTest>): void {
   describe(`job queue on ${name}`, () => {
-    let given: JobQueueUnderTest;
+    let under_test: JobQueueUnderTest;
     let queue: JobQueue;
 
     beforeEach(async () => {
-      given = await open();
-      queue = given.queue;
+      under_test = await open();
+      queue = bounded(under_test.queue, 'queue');
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
-    async function fill(lane: number, count: number): Promise<void> {
-      for (let n = 0; n < count; n++) await queue.enqueue(aJob(lane, n));
+    async function fill(partition: number, count: number): Promise<void> {
+      for (let n = 0; n < count; n++) await queue.enqueue(aJob(partition, n));
     }
 
-    test('a job reaches the handler as it was', async () => {
-      const job: LaneJob = {
+    test('a job reaches the handler unchanged', async () => {
+      const job: PartitionJob = {
         ...aJob(2, 0),
         last: 12_345_678_901_234_567n,
         events: [
@@ -44,48 +45,50 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
             data: { title: 'ß 🛒', list: [1, null] },
             metadata: { occurred_at: '2026-01-31T12:00:00.000Z', partition_key: 's', source: 'api' },
             position: 12_345_678_901_234_567n,
-            stream: 'live.publication-1' as LaneJob['events'][number]['stream'],
+            stream: 'live.publication-1' as PartitionJob['events'][number]['stream'],
             revision: 3,
           },
         ],
       };
-      const seen: LaneJob[] = [];
-      await queue.work(async (given_job) => void seen.push(given_job));
+      const seen: PartitionJob[] = [];
+      await queue.work(async (received) => void seen.push(received));
       await queue.enqueue(job);
       await waitFor(() => seen.length > 0);
       expect(seen[0]).toEqual(job);
     });
 
-    test('a lane’s jobs are worked on in order, one at a time, whatever the handler does', async () => {
-      const seen = Array.from({ length: LANES }, () => [] as bigint[]);
+    test('runs the jobs of a partition in order and one at a time, even if the handler is asynchronous', async () => {
+      const seen = Array.from({ length: PARTITIONS }, () => [] as bigint[]);
       const running = new Set<number>();
-      await queue.work(async ({ lane, prev }) => {
-        expect(running.has(lane)).toBe(false);
-        running.add(lane);
+      let overlaps = 0;
+      await queue.work(async ({ partition, prev }) => {
+        if (running.has(partition)) overlaps++;
+        running.add(partition);
         if (prev % 3n === 0n) await new Promise((resolve) => setTimeout(resolve, 1));
-        seen[lane]!.push(prev);
-        running.delete(lane);
+        seen[partition]!.push(prev);
+        running.delete(partition);
       });
-      await Promise.all(seen.map((_, lane) => fill(lane, 30)));
+      await Promise.all(seen.map((_, partition) => fill(partition, 30)));
       await waitFor(() => seen.every((jobs) => jobs.length >= 30));
+      expect(overlaps).toBe(0);
       for (const jobs of seen) expect(jobs).toEqual(Array.from({ length: 30 }, (_, n) => BigInt(n)));
     });
 
-    test('lanes run side by side: one that is held does not hold the others', async () => {
-      const held = gate();
+    test('partitions run in parallel: a blocked partition does not block the others', async () => {
+      const blocker = gate();
       const seen: number[] = [];
-      await queue.work(async ({ lane }) => {
-        if (lane === 0) await held.opened;
-        seen.push(lane);
+      await queue.work(async ({ partition }) => {
+        if (partition === 0) await blocker.opened;
+        seen.push(partition);
       });
-      for (let lane = 0; lane < LANES; lane++) await fill(lane, 2);
-      await waitFor(() => seen.length === 2 * (LANES - 1));
+      for (let partition = 0; partition < PARTITIONS; partition++) await fill(partition, 2);
+      await waitFor(() => seen.length === 2 * (PARTITIONS - 1));
       expect(seen).not.toContain(0);
-      held.open();
-      await waitFor(() => seen.length === 2 * LANES);
+      blocker.open();
+      await waitFor(() => seen.length === 2 * PARTITIONS);
     });
 
-    test('jobs wait until somebody works', async () => {
+    test('jobs wait until a worker starts', async () => {
       await fill(0, 3);
       const seen: bigint[] = [];
       await queue.work(async ({ prev }) => void seen.push(prev));
@@ -93,29 +96,31 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       expect(seen).toEqual([0n, 1n, 2n]);
     });
 
-    test('two workers share the lanes, and still one works on a lane at a time', async () => {
+    test('two workers share the partitions, and each partition runs one job at a time', async () => {
       const running = new Set<number>();
-      const seen = Array.from({ length: LANES }, () => [] as bigint[]);
-      const handler = async ({ lane, prev }: LaneJob): Promise<void> => {
-        expect(running.has(lane)).toBe(false);
-        running.add(lane);
+      const seen = Array.from({ length: PARTITIONS }, () => [] as bigint[]);
+      let overlaps = 0;
+      const handler = async ({ partition, prev }: PartitionJob): Promise<void> => {
+        if (running.has(partition)) overlaps++;
+        running.add(partition);
         await new Promise((resolve) => setImmediate(resolve));
-        seen[lane]!.push(prev);
-        running.delete(lane);
+        seen[partition]!.push(prev);
+        running.delete(partition);
       };
       await queue.work(handler);
       await queue.work(handler);
-      await Promise.all(seen.map((_, lane) => fill(lane, 20)));
+      await Promise.all(seen.map((_, partition) => fill(partition, 20)));
       await waitFor(() => seen.every((jobs) => jobs.length >= 20));
+      expect(overlaps).toBe(0);
       for (const jobs of seen) expect(jobs).toEqual(Array.from({ length: 20 }, (_, n) => BigInt(n)));
     });
 
-    test('where the handler fails the same job is tried again, and the lane waits for it', async () => {
+    test('if the handler fails, the same job is retried before later jobs of the partition', async () => {
       const attempts: string[] = [];
       let failures = 3;
-      await queue.work(async ({ lane, prev }) => {
-        attempts.push(`${lane}:${prev}`);
-        if (lane === 0 && prev === 1n && failures-- > 0) throw new Error('not yet');
+      await queue.work(async ({ partition, prev }) => {
+        attempts.push(`${partition}:${prev}`);
+        if (partition === 0 && prev === 1n && failures-- > 0) throw new Error('not yet');
       });
       await fill(0, 3);
       await fill(1, 3);
@@ -131,32 +136,32 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       expect(attempts.filter((one) => one.startsWith('1'))).toEqual(['1:0', '1:1', '1:2']);
     });
 
-    test('depth counts what waits and what runs', async () => {
+    test('depth counts waiting and running jobs', async () => {
       expect(await queue.depth(0)).toBe(0);
       await fill(0, 3);
       await fill(1, 1);
       expect(await queue.depth(0)).toBe(3);
-      const held = gate();
+      const blocker = gate();
       let began = false;
-      await queue.work(async ({ lane }) => {
-        if (lane !== 0) return;
+      await queue.work(async ({ partition }) => {
+        if (partition !== 0) return;
         began = true;
-        await held.opened;
+        await blocker.opened;
       });
       await waitFor(() => began);
       expect(await queue.depth(0)).toBe(3);
       await waitFor(async () => (await queue.depth(1)) === 0);
-      held.open();
+      blocker.open();
       await waitFor(async () => (await queue.depth(0)) === 0);
     });
 
-    test('stop lets the running job finish and begins no other', async () => {
-      const held = gate();
+    test('stop lets the running job finish and starts no other job', async () => {
+      const blocker = gate();
       const finished: bigint[] = [];
       let began = 0;
       const worker = await queue.work(async ({ prev }) => {
         began++;
-        await held.opened;
+        await blocker.opened;
         finished.push(prev);
       });
       await fill(0, 3);
@@ -167,14 +172,14 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       });
       await new Promise((resolve) => setImmediate(resolve));
       expect(stopped).toBe(false);
-      held.open();
-      await stopping;
+      blocker.open();
+      await within(stopping, 'the worker to stop');
       expect(finished).toEqual([0n]);
       expect(began).toBe(1);
       await worker.stop();
     });
 
-    test('stop does not wait for a job that keeps failing', async () => {
+    test('stop does not wait for the success of a failing job', async () => {
       let attempts = 0;
       const worker = await queue.work(async () => {
         attempts++;
@@ -191,7 +196,7 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       expect(attempts).toBe(after);
     });
 
-    test('another may go on where one has stopped', async () => {
+    test('a new worker continues after another has stopped', async () => {
       const first = await queue.work(async () => {});
       await first.stop();
       const seen: bigint[] = [];
@@ -201,15 +206,15 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       expect(seen).toEqual([8n]);
     });
 
-    test('an empty job, which just moves a checkpoint on, is a job like any other', async () => {
-      const seen: LaneJob[] = [];
+    test('a job without events reaches the handler', async () => {
+      const seen: PartitionJob[] = [];
       await queue.work(async (job) => void seen.push(job));
-      await queue.enqueue({ realm: 'control', lane: 1, prev: START, last: 9n, events: [] });
+      await queue.enqueue({ realm: 'control', partition: 1, prev: START, last: 9n, events: [] });
       await waitFor(() => seen.length === 1);
-      expect(seen[0]).toEqual({ realm: 'control', lane: 1, prev: START, last: 9n, events: [] });
+      expect(seen[0]).toEqual({ realm: 'control', partition: 1, prev: START, last: 9n, events: [] });
     });
 
-    test('a closed queue takes nothing more', async () => {
+    test('a closed queue rejects jobs and workers', async () => {
       await queue.close();
       await expect(queue.enqueue(aJob(0, 0))).rejects.toMatchObject({ condition: 'unavailable' });
       await expect(queue.work(async () => {})).rejects.toMatchObject({ condition: 'unavailable' });
@@ -217,7 +222,7 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
   });
 }
 
-/** Something to wait for until it is opened. */
+/** Returns a promise that `open` resolves. */
 function gate(): { readonly opened: Promise<void>; open(): void } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
-import type { LaneJob } from '../../shared/ports/job-queue';
+import type { PartitionJob } from '../../shared/ports/job-queue';
+import { bounded } from '../support/bounded';
 import { waitFor } from '../support/wait-for';
 import { jobQueueContract } from './job-queue.contract';
 
@@ -9,13 +10,13 @@ jobQueueContract('one process', async () => {
 });
 
 describe('the job queue of one process', () => {
-  const job: LaneJob = { realm: 'live', lane: 0, prev: 0n, last: 1n, events: [] };
+  const job: PartitionJob = { realm: 'live', partition: 0, prev: 0n, last: 1n, events: [] };
 
-  test('tells of every failed attempt, and backs off by how many there were', async () => {
-    const told: [string, number][] = [];
+  test('reports every failed attempt, and backs off by the number of failures', async () => {
+    const reported: [string, number][] = [];
     const backed_off: number[] = [];
     const queue = new InProcessJobQueue({
-      onError: (error, _, attempt) => void told.push([(error as Error).message, attempt]),
+      onError: (error, _, attempt) => void reported.push([(error as Error).message, attempt]),
       backoffMs: (attempt) => {
         backed_off.push(attempt);
         return 0;
@@ -27,7 +28,7 @@ describe('the job queue of one process', () => {
     });
     await queue.enqueue(job);
     await waitFor(async () => (await queue.depth(0)) === 0);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ['attempt 1', 1],
       ['attempt 2', 2],
       ['attempt 3', 3],
@@ -36,8 +37,8 @@ describe('the job queue of one process', () => {
     await queue.close();
   });
 
-  test('drops what waits when the last worker stops', async () => {
-    const queue = new InProcessJobQueue();
+  test('drops waiting jobs when the last worker stops', async () => {
+    const queue = bounded(new InProcessJobQueue(), 'queue');
     const one = await queue.work(async () => new Promise((resolve) => setImmediate(resolve)));
     const two = await queue.work(async () => new Promise((resolve) => setImmediate(resolve)));
     for (let n = 0; n < 20; n++) await queue.enqueue(job);
@@ -48,8 +49,8 @@ describe('the job queue of one process', () => {
     await queue.close();
   });
 
-  test('leaves the process its turns where handlers never wait', async () => {
-    const queue = new InProcessJobQueue();
+  test('yields to the event loop between jobs whose handlers never wait', async () => {
+    const queue = bounded(new InProcessJobQueue(), 'queue');
     let turns = 0;
     const ticking = setInterval(() => turns++, 0);
     await queue.work(async () => {

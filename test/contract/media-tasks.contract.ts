@@ -1,57 +1,78 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MediaId } from '../../shared/kernel/ids';
-import { MEDIA_ATTEMPTS, type MediaTask, type MediaTasks } from '../../shared/ports/media-tasks';
-import { waitFor } from '../support/wait-for';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { MediaId, StoreId } from '../../shared/kernel/ids';
+import { MEDIA_ATTEMPTS, type MediaTask, type MediaTaskQueue } from '../../shared/ports/media-tasks';
+import { bounded } from '../support/bounded';
+import { waitFor, within } from '../support/wait-for';
 
-/** An empty queue that backs off by some milliseconds only. */
+/** An empty queue whose back-off is a few milliseconds. */
 export interface MediaTasksUnderTest {
-  readonly tasks: MediaTasks;
-  /** What it told of failed attempts. */
-  readonly told: readonly { message: string; task: MediaTask; attempt: number }[];
+  readonly tasks: MediaTaskQueue;
+  /** The failed attempts that were reported with `onError`. */
+  readonly reported: readonly { message: string; task: MediaTask; attempt: number }[];
   /** Closes every handle and removes what was stored. */
   dispose(): Promise<void>;
 }
 
-export const aTask = (n: number, environment: MediaTask['environment'] = 'live'): MediaTask => ({
+/** Returns task `n` of a store. */
+export const aTask = (
+  n: number,
+  environment: MediaTask['environment'] = 'live',
+  store = 'one' as StoreId,
+): MediaTask => ({
   environment,
+  store_id: store,
   media_id: `0195e2a4-0000-7000-8000-${String(n).padStart(12, '0')}` as MediaId,
 });
 
-/** What every adapter of the media tasks promises (shared/ports/media-tasks.ts). */
+/** Tests what every media task queue guarantees (shared/ports/media-tasks.ts). */
 export function mediaTasksContract(name: string, open: () => Promise<MediaTasksUnderTest>): void {
   describe(`media tasks on ${name}`, () => {
-    let given: MediaTasksUnderTest;
-    let tasks: MediaTasks;
+    let under_test: MediaTasksUnderTest;
+    let tasks: MediaTaskQueue;
 
     beforeEach(async () => {
-      given = await open();
-      tasks = given.tasks;
+      under_test = await open();
+      tasks = bounded(under_test.tasks, 'tasks');
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
-    /** A worker that only remembers. */
-    async function remember(at_once = 1): Promise<{ seen: MediaTask[]; stop(): Promise<void> }> {
+    /** Starts a worker that records its tasks. */
+    async function recordTasks(concurrency = 1): Promise<{ seen: MediaTask[]; stop(): Promise<void> }> {
       const seen: MediaTask[] = [];
-      const { stop } = await tasks.work(async (task) => void seen.push(task), at_once);
+      const { stop } = await tasks.work(async (task) => void seen.push(task), concurrency);
       return { seen, stop };
     }
 
-    test('a task reaches the handler as it was, whether it was added before or after the work began', async () => {
+    test('a task reaches the handler unchanged, whether it was added before or after the worker started', async () => {
       await tasks.add(aTask(1));
-      const { seen } = await remember();
+      const { seen } = await recordTasks();
       await waitFor(() => seen.length === 1);
       await tasks.add(aTask(1, 'test'));
       await waitFor(() => seen.length === 2);
       expect(seen).toEqual([aTask(1), aTask(1, 'test')]);
     });
 
-    test('as many as are allowed run at once, and no more', async () => {
+    test('the tasks of a store do not wait for all earlier tasks of another store', async () => {
+      const [one, other] = ['one' as StoreId, 'other' as StoreId];
+      for (let n = 0; n < 8; n++) await tasks.add(aTask(n, 'live', one));
+      for (let n = 10; n < 12; n++) await tasks.add(aTask(n, 'live', other));
+      const stores: StoreId[] = [];
+      await tasks.work(async ({ store_id }) => {
+        stores.push(store_id);
+        await sleep(20);
+      }, 1);
+      await waitFor(() => stores.length === 10);
+      expect(stores.lastIndexOf(other)).toBeLessThan(5);
+      expect(stores[0]).toBe(one);
+    });
+
+    test('runs at most the allowed number of tasks at once', async () => {
       let running = 0;
       let most = 0;
       let done = 0;
-      let letGo = (): void => {};
+      let openGate = (): void => {};
       const gate = new Promise<void>((resolve) => {
-        letGo = resolve;
+        openGate = resolve;
       });
       await tasks.work(async () => {
         most = Math.max(most, ++running);
@@ -62,22 +83,22 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
       }, 3);
       for (let n = 0; n < 9; n++) await tasks.add(aTask(n));
       await waitFor(() => running === 3);
-      letGo();
+      openGate();
       await waitFor(() => done === 9);
       expect(most).toBe(3);
     });
 
-    test('what waits already is not done twice for being added twice', async () => {
+    test('a waiting task that is added again runs once', async () => {
       for (let times = 0; times < 5; times++) await tasks.add(aTask(1));
       await tasks.add(aTask(2));
-      const { seen, stop } = await remember();
+      const { seen, stop } = await recordTasks();
       await waitFor(() => seen.some(({ media_id }) => media_id === aTask(2).media_id));
       await stop();
       expect(seen).toHaveLength(2);
     });
 
-    test('what was done can be added again, and is done again', async () => {
-      const { seen } = await remember();
+    test('a completed task can be added again, and runs again', async () => {
+      const { seen } = await recordTasks();
       for (let times = 1; times <= 3; times++) {
         await waitFor(async () => {
           await tasks.add(aTask(1));
@@ -86,7 +107,7 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
       }
     });
 
-    test('a task that fails is tried again while others go on, and every failure is told of', async () => {
+    test('a failed task is retried while others run, and every failure is reported', async () => {
       const seen: MediaTask[] = [];
       let failures = 0;
       await tasks.work(async (task) => {
@@ -97,10 +118,12 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
       await tasks.add(aTask(2));
       await waitFor(() => seen.length === 2);
       const task = aTask(1);
-      expect(given.told).toEqual([1, 2, 3].map((attempt) => ({ message: `no ${attempt}`, task, attempt })));
+      expect(under_test.reported).toEqual(
+        [1, 2, 3].map((attempt) => ({ message: `no ${attempt}`, task, attempt })),
+      );
     });
 
-    test('a task that fails every time is given up, and can be added again', async () => {
+    test('a task that always fails is dropped after its last attempt, and can be added again', async () => {
       let broken = true;
       const seen: MediaTask[] = [];
       await tasks.work(async (task) => {
@@ -108,9 +131,9 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
         seen.push(task);
       }, 1);
       await tasks.add(aTask(1));
-      await waitFor(() => given.told.length === MEDIA_ATTEMPTS);
+      await waitFor(() => under_test.reported.length === MEDIA_ATTEMPTS);
       broken = false;
-      // Were it tried once more it would be done before these.
+      // If the task were retried once more, it would run before these.
       for (let n = 2; n < 20; n++) await tasks.add(aTask(n));
       await waitFor(() => seen.length === 18);
       expect(seen).not.toContainEqual(aTask(1));
@@ -118,15 +141,15 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
         await tasks.add(aTask(1));
         return seen.some(({ media_id }) => media_id === aTask(1).media_id);
       });
-      expect(given.told).toHaveLength(MEDIA_ATTEMPTS);
+      expect(under_test.reported).toHaveLength(MEDIA_ATTEMPTS);
     });
 
-    test('a stop waits for what runs and takes nothing more; the next worker goes on', async () => {
+    test('stop waits for running tasks and starts no more; the next worker continues', async () => {
       let begun = 0;
       let ended = 0;
-      let letGo = (): void => {};
+      let openGate = (): void => {};
       const gate = new Promise<void>((resolve) => {
-        letGo = resolve;
+        openGate = resolve;
       });
       const first = await tasks.work(async () => {
         begun++;
@@ -141,15 +164,15 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
       });
       for (let turns = 0; turns < 20; turns++) await nextTurn();
       expect(stopped).toBe(false);
-      letGo();
-      await stopping;
+      openGate();
+      await within(stopping, 'the worker to stop');
       expect([begun, ended]).toEqual([2, 2]);
-      const { seen } = await remember();
+      const { seen } = await recordTasks();
       await waitFor(() => seen.length === 4);
       expect(begun).toBe(2);
     });
 
-    test('a close lets what runs finish; after it nothing is taken in charge', async () => {
+    test('close lets running tasks finish; afterwards add and work are rejected', async () => {
       let begun = false;
       let ended = false;
       await tasks.work(async () => {

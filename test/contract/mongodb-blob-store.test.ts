@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { GridFSBucket, MongoClient, type ObjectId } from 'mongodb';
 import { GridFsBlobStore } from '../../shared/adapters/mongodb/gridfs-blob-store';
+import { expectEqual } from '../support/expect-equal';
 import { dieWhilePutting } from '../support/putter';
 import { aName, describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 import { blobStoreContract, chunksOf, listed, readAll, START_MS, sha256 } from './blob-store.contract';
 
 const HOUR_MS = 3_600_000;
 const WHERE = { environment: 'live', area: 'originals' } as const;
 
-/** An address with a database of a test's own on the server, and how many documents it holds for bytes. */
+/** Returns the URL of a new database on the server. `pieces` counts its documents of files and chunks. */
 function ownDatabase(server: string) {
   const url = new URL(server);
   url.pathname = aName();
@@ -34,7 +35,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     const { url, pieces, drop } = ownDatabase(server);
     const opened: GridFsBlobStore[] = [];
     let now_ms = START_MS;
-    const again = async (): Promise<GridFsBlobStore> => {
+    const openAnother = async (): Promise<GridFsBlobStore> => {
       const store = new GridFsBlobStore({ ...WHERE, url, now: () => now_ms });
       opened.push(store);
       return store;
@@ -46,30 +47,30 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
       for (const store of opened) await store.close();
       await drop();
     };
-    return { store: await again(), again, advance, pieces, dispose };
+    return { store: await openAnother(), openAnother, advance, pieces, dispose };
   });
 
-  test('a process that dies while it puts leaves nothing to be seen, and what it left is removed an hour later', async () => {
+  test('a process that dies during a put leaves no visible blob, and its left-overs are removed after an hour', async () => {
     const { url, pieces, drop } = ownDatabase(server);
     await dieWhilePutting(url);
     const soon = new GridFsBlobStore({ ...WHERE, url });
-    await soon.tidied;
+    await soon.left_overs_removed;
     expect(await listed(soon)).toEqual([]);
     expect(await pieces()).toBeGreaterThan(1);
     const later = new GridFsBlobStore({ ...WHERE, url, now: () => Date.now() + HOUR_MS + 60_000 });
-    await later.tidied;
+    await later.left_overs_removed;
     expect(await pieces()).toBe(0);
     for (const store of [soon, later]) await store.close();
     await drop();
   });
 
-  test('who put for an hour without a word is told so, for what was put is removed by then', async () => {
+  test('a put that stalls for an hour fails, because its file was removed', async () => {
     const { url, pieces, drop } = ownDatabase(server);
     const slow = new GridFsBlobStore({ ...WHERE, url });
     async function* halting(): AsyncGenerator<Uint8Array> {
       yield randomBytes(600_000);
       const later = new GridFsBlobStore({ ...WHERE, url, now: () => Date.now() + HOUR_MS + 60_000 });
-      await later.tidied;
+      await later.left_overs_removed;
       await later.close();
       yield randomBytes(600_000);
     }
@@ -80,7 +81,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     await drop();
   });
 
-  test('what was given up while it was put, and is about to be removed, gets no name any more', async () => {
+  test('a put whose file was marked as given up fails and publishes no blob', async () => {
     const { url, database, pieces, drop } = ownDatabase(server);
     const store = new GridFsBlobStore({ ...WHERE, url });
     async function* givenUp(): AsyncGenerator<Uint8Array> {
@@ -94,7 +95,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     await drop();
   });
 
-  test('a file that lost its blob in a delete that broke off is removed, and one that kept it stays', async () => {
+  test('after an interrupted delete, a file without a blob is removed, and a file with a blob stays', async () => {
     const { url, database, pieces, drop } = ownDatabase(server);
     const store = new GridFsBlobStore({ ...WHERE, url });
     const [lost, kept] = [randomBytes(10), randomBytes(10)];
@@ -109,14 +110,14 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
       );
     await blobs.deleteOne({ _id: sha256(lost) });
     const later = new GridFsBlobStore({ ...WHERE, url });
-    await later.tidied;
-    expect((await readAll(later, sha256(kept)))?.bytes).toEqual(kept);
+    await later.left_overs_removed;
+    expectEqual((await readAll(later, sha256(kept)))?.bytes, kept);
     expect(await pieces()).toBe(2);
     for (const one of [store, later]) await one.close();
     await drop();
   });
 
-  test("the driver's own reader gives the same bytes", async () => {
+  test('the GridFS reader of the driver returns the same bytes', async () => {
     const { url, database, drop } = ownDatabase(server);
     const store = new GridFsBlobStore({ ...WHERE, url });
     const bytes = randomBytes(700_000);
@@ -124,13 +125,13 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     const bucket = new GridFSBucket(database, { bucketName: 'originals' });
     const chunks: Uint8Array[] = [];
     for await (const chunk of bucket.openDownloadStreamByName(hash)) chunks.push(chunk as Uint8Array);
-    expect(Buffer.concat(chunks)).toEqual(bytes);
+    expectEqual(Buffer.concat(chunks), bytes);
     await store.close();
     await drop();
   });
 });
 
-describeOn('MONGODB_URL', 'the blob store while MongoDB goes away and comes back', () => {
+describeOn('MONGODB_URL', 'the blob store while MongoDB stops and restarts', () => {
   let server: OwnServer;
   let store: GridFsBlobStore;
 
@@ -143,9 +144,9 @@ describeOn('MONGODB_URL', 'the blob store while MongoDB goes away and comes back
     await server.dispose();
   });
 
-  const away = { condition: 'unavailable' };
+  const unavailable = { condition: 'unavailable' };
 
-  test('a put whose server dies midway fails and keeps nothing; the same put again succeeds', async () => {
+  test('a put fails and stores nothing if the server dies during it; repeating it succeeds', async () => {
     const before = randomBytes(600_000);
     const { hash } = await store.put(chunksOf(before));
     const bytes = randomBytes(1_000_000);
@@ -154,26 +155,26 @@ describeOn('MONGODB_URL', 'the blob store while MongoDB goes away and comes back
       await server.kill();
       yield bytes.subarray(600_000);
     }
-    await expect(store.put(interrupted())).rejects.toMatchObject(away);
-    await expect(store.size(hash)).rejects.toMatchObject(away);
-    await expect(listed(store)).rejects.toMatchObject(away);
+    await expect(within(store.put(interrupted()), 'the put to fail')).rejects.toMatchObject(unavailable);
+    await expect(store.size(hash)).rejects.toMatchObject(unavailable);
+    await expect(listed(store)).rejects.toMatchObject(unavailable);
     await server.start();
     await waitFor(() => store.size(hash));
     expect(await store.size(sha256(bytes))).toBeUndefined();
-    expect((await readAll(store, hash))?.bytes).toEqual(before);
+    expectEqual((await readAll(store, hash))?.bytes, before);
     await store.put(chunksOf(bytes));
-    expect((await readAll(store, sha256(bytes)))?.bytes).toEqual(bytes);
+    expectEqual((await readAll(store, sha256(bytes)))?.bytes, bytes);
   });
 
-  test('a server that stays silent is told of, in a put and between two chunks of a reading', async () => {
+  test('a put and a started read fail with unavailable if the server does not answer', async () => {
     const bytes = randomBytes(1_000_000);
     const { hash } = await store.put(chunksOf(bytes));
     const reading = (await store.read(hash))!.bytes[Symbol.asyncIterator]();
     await reading.next();
     await server.freeze();
     try {
-      await expect(reading.next()).rejects.toMatchObject(away);
-      await expect(store.put(chunksOf(bytes))).rejects.toMatchObject(away);
+      await expect(within(reading.next(), 'the reading to fail')).rejects.toMatchObject(unavailable);
+      await expect(within(store.put(chunksOf(bytes)), 'the put to fail')).rejects.toMatchObject(unavailable);
     } finally {
       await server.thaw();
     }

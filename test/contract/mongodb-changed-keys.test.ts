@@ -8,8 +8,8 @@ import { changedKeysContract } from './changed-keys.contract';
 type Mongo = typeof import('../../shared/adapters/mongodb/view-store');
 
 describeOn('MONGODB_URL', 'on a real server', (server) => {
-  /** As an earlier release made them: it did not list the keys of its versions. */
-  const forgetKeys = async (database: string): Promise<void> => {
+  /** Removes the keys from the list of versions, because earlier releases did not store them there. */
+  const removeListedKeys = async (database: string): Promise<void> => {
     const client = new MongoClient(server);
     const meta = client
       .db(`${database}_live`)
@@ -21,8 +21,8 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   };
 
   describe.each([
-    ['that were listed with the version', false],
-    ['that only its documents tell', true],
+    ['keys listed with the version', false],
+    ['keys read from the documents', true],
   ])('%s', (_, unlisted) => {
     changedKeysContract('MongoDB', async () => {
       const database = aName();
@@ -36,12 +36,12 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
         return store;
       };
       const next = nextRelease(() => require('../../shared/adapters/mongodb/view-store') as Mongo);
-      let aged = !unlisted;
+      let removed = !unlisted;
       return {
         today: () => keep(MongoViewStore.open(options)),
         next: async () => {
-          if (!aged) await forgetKeys(database);
-          aged = true;
+          if (!removed) await removeListedKeys(database);
+          removed = true;
           return keep(next.MongoViewStore.open(options));
         },
         dispose: async () => {

@@ -5,13 +5,13 @@ import type { ViewVersion } from '../../shared/ports/view-store';
 import { NarrowNetwork } from '../support/narrow-network';
 import { describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
-import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
+import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite } from './some-documents';
 
-/** More than the system's buffers on both ends of a socket hold, and less than a document may. */
+/** More than the socket buffers of both ends, and less than the maximum size of a document. */
 const LARGE_LENGTH = 14_000_000;
 
-describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
+describeOn('MONGODB_URL', 'MongoDB stops and restarts', () => {
   let server: OwnServer;
   let store: MongoViewStore;
 
@@ -28,19 +28,19 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     await server.dispose();
   });
 
-  test('a store opens before its server is there, says that it waits, and works when it comes', async () => {
+  test('a store opens before its server starts, is unavailable until then, and works afterwards', async () => {
     await server.stop();
     await open();
-    expect(() => store.lane_count).toThrow(expect.objectContaining({ condition: 'unavailable' }));
+    expect(() => store.partition_count).toThrow(expect.objectContaining({ condition: 'unavailable' }));
     await expectUnavailable(() => store.versions());
     await server.start();
     const back_ms = await timed(() => store.ready);
-    expect(back_ms).toBeLessThan(BACK_MS_MAX);
-    expect(store.lane_count).toBe(8);
+    expect(back_ms).toBeLessThan(RECOVERS_WITHIN_MS);
+    expect(store.partition_count).toBe(8);
     expect((await store.createVersion(1)).status).toBe('building');
   });
 
-  test('every call to a server that is gone fails in time, and calls work again soon after its return', async () => {
+  test('every call fails within the deadline while the server is stopped, and succeeds soon after its restart', async () => {
     await open();
     const view = await store.open((await store.createVersion(1)).version);
     await view.apply(aBatch({ phases: [[aWrite('publications', 'p', 1n, aPublication())]] }));
@@ -48,7 +48,7 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     const batch = aBatch({ from: 1n, to: 2n, phases: [[aWrite('publications', 'q', 2n, aPublication())]] });
     const calls = [
       () => store.versions(),
-      () => store.lease('feeder', 'one', 1_000),
+      () => store.lease('dispatcher', 'one', 1_000),
       () => view.get('publications', 'p'),
       () => view.find('publications', { where: {}, order: [['id', 'asc']], limit: 1 }),
       () => view.checkpoints(),
@@ -56,14 +56,14 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     ];
     await Promise.all(calls.map(expectUnavailable));
     const waited_ms = await timed(async () => expect(await view.waitFor(0, 2n, 300)).toBe(false));
-    expect(waited_ms).toBeLessThan(TOLD_MS_MAX);
+    expect(waited_ms).toBeLessThan(FAILS_WITHIN_MS);
     await server.start();
     const position = async () => (await view.get('publications', 'p'))?.position;
-    expect(await waitFor(position, { timeout_ms: BACK_MS_MAX })).toBe(1n);
+    expect(await waitFor(position, { timeout_ms: RECOVERS_WITHIN_MS })).toBe(1n);
     expect(await view.apply(batch)).toBe('applied');
   });
 
-  test('calls to a server that is silent fail in time', async () => {
+  test('calls fail within the deadline while the server does not answer', async () => {
     await open();
     const view = await store.open((await store.createVersion(1)).version);
     await server.freeze();
@@ -73,11 +73,11 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
     ]);
     await server.thaw();
     const answered = async () => (await view.checkpoint(0)) === START;
-    await waitFor(answered, { timeout_ms: BACK_MS_MAX });
+    await waitFor(answered, { timeout_ms: RECOVERS_WITHIN_MS });
   });
 
   test.each(['stalls', 'breaks'] as const)(
-    'a large write whose way %s fails in time, and the pool has its connection back',
+    'a large write whose connection %s fails within the deadline and returns its connection to the pool',
     async (fate) => {
       const network = new NarrowNetwork({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
       const url = `mongodb://127.0.0.1:${await network.listen()}/?directConnection=true&maxPoolSize=1`;
@@ -91,25 +91,25 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
         );
         network.large = 'passes';
         const answered = async () => (await view.checkpoint(0)) === START;
-        await waitFor(answered, { timeout_ms: BACK_MS_MAX });
+        await waitFor(answered, { timeout_ms: RECOVERS_WITHIN_MS });
       } finally {
         await network.close();
       }
     },
   );
 
-  test('a server restarted under load loses nothing that was applied', async () => {
+  test('a server restarted under load loses no applied batch', async () => {
     await open();
     const view = await store.open((await store.createVersion(1)).version);
     const load = new Load(view);
     const running = load.run(4);
     for (let restarts = 0; restarts < 2; restarts++) {
       const before = load.applied;
-      await waitFor(() => load.applied > before + 40, { what: 'writes going on' });
+      await waitFor(() => load.applied > before + 40, { what: 'more writes' });
       const { refused } = load;
       await server.stop();
-      // The driver repeats what a short absence breaks off: away for long enough that somebody is told.
-      await waitFor(() => load.refused > refused, { what: 'a refusal' });
+      // The driver retries after a short outage. The server stays down until a call fails.
+      await waitFor(() => load.refused > refused, { what: 'a failed write' });
       await server.start();
     }
     const before = load.applied;
@@ -117,20 +117,23 @@ describeOn('MONGODB_URL', 'MongoDB going away and coming back', () => {
       what: 'writes after the restarts',
     });
     await load.stop(running);
-    expect(load.told_ms_max).toBeLessThan(TOLD_MS_MAX);
-    for (const [lane, acknowledged] of load.acknowledged) {
-      const checkpoint = await view.checkpoint(lane);
+    expect(load.failure_ms_max).toBeLessThan(FAILS_WITHIN_MS);
+    for (const [partition, acknowledged] of load.acknowledged) {
+      const checkpoint = await view.checkpoint(partition);
       expect(checkpoint).toBeGreaterThanOrEqual(acknowledged);
-      expect((await view.get('publications', `p${lane}`))?.position).toBeGreaterThanOrEqual(checkpoint);
+      expect((await view.get('publications', `p${partition}`))?.position).toBeGreaterThanOrEqual(checkpoint);
     }
   });
 });
 
-/** Workers, one per lane, that do as a projection does: read afresh, write the next state, again after any failure. */
+/**
+ * One worker per partition. Like a projection, it reads the document, writes the next state, and retries after any
+ * failure.
+ */
 class Load {
   applied = 0;
   refused = 0;
-  told_ms_max = 0;
+  failure_ms_max = 0;
   readonly acknowledged = new Map<number, bigint>();
   private readonly view: ViewVersion;
   private stopping = false;
@@ -139,49 +142,53 @@ class Load {
     this.view = view;
   }
 
-  async run(lanes: number): Promise<void> {
-    await Promise.all(Array.from({ length: lanes }, (_, lane) => this.work(lane)));
+  async run(partitions: number): Promise<void> {
+    await Promise.all(Array.from({ length: partitions }, (_, partition) => this.work(partition)));
   }
 
   async stop(running: Promise<void>): Promise<void> {
     this.stopping = true;
-    await running;
+    await within(running, 'the load to stop');
   }
 
-  private async work(lane: number): Promise<void> {
+  private async work(partition: number): Promise<void> {
     while (!this.stopping) {
       const began_ms = Date.now();
       try {
-        await this.step(lane);
+        await this.step(partition);
       } catch (error) {
         expect(error).toMatchObject({ condition: 'unavailable' });
         this.refused++;
-        this.told_ms_max = Math.max(this.told_ms_max, Date.now() - began_ms);
+        this.failure_ms_max = Math.max(this.failure_ms_max, Date.now() - began_ms);
         await sleep(10);
       }
     }
   }
 
-  private async step(lane: number): Promise<void> {
-    const from = await this.view.checkpoint(lane);
-    const found = await this.view.get('publications', `p${lane}`);
+  private async step(partition: number): Promise<void> {
+    const from = await this.view.checkpoint(partition);
+    const stored = await this.view.get('publications', `p${partition}`);
     const to = from + 1n;
-    const done_already = found !== undefined && found.position >= to;
-    const write = aWrite('publications', `p${lane}`, to, aPublication(), found?.position ?? null);
-    const outcome = await this.view.apply(aBatch({ lane, from, to, phases: done_already ? [] : [[write]] }));
+    const already_written = stored !== undefined && stored.position >= to;
+    const write = aWrite('publications', `p${partition}`, to, aPublication(), stored?.position ?? null);
+    const outcome = await this.view.apply(
+      aBatch({ partition, from, to, phases: already_written ? [] : [[write]] }),
+    );
     if (outcome === 'lost_race') return;
     this.applied++;
-    this.acknowledged.set(lane, to);
+    this.acknowledged.set(partition, to);
   }
 }
 
 async function expectUnavailable(call: () => Promise<unknown>): Promise<void> {
-  const told_ms = await timed(() => expect(call()).rejects.toMatchObject({ condition: 'unavailable' }));
-  expect(told_ms).toBeLessThan(TOLD_MS_MAX);
+  const failed_after_ms = await timed(() =>
+    expect(call()).rejects.toMatchObject({ condition: 'unavailable' }),
+  );
+  expect(failed_after_ms).toBeLessThan(FAILS_WITHIN_MS);
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began_ms = Date.now();
-  await work();
+  await within(work(), 'a call to the server');
   return Date.now() - began_ms;
 }

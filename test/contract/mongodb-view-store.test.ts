@@ -11,11 +11,11 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     url.pathname = database;
     const opened: MongoViewStore[] = [];
     let now_ms = Date.parse('2026-01-31T12:00:00.000Z');
-    const again = async (lane_count = 8): Promise<MongoViewStore> => {
+    const openAnother = async (partition_count = 8): Promise<MongoViewStore> => {
       const store = await MongoViewStore.open({
         url: url.href,
         realm: 'live',
-        lane_count,
+        partition_count,
         now: () => now_ms,
       });
       opened.push(store);
@@ -30,11 +30,14 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
       await client.db(`${database}_live`).dropDatabase();
       await client.close();
     };
-    return { store: await again(), again, advance, dispose, text_order: await text_order };
+    return { store: await openAnother(), openAnother, advance, dispose, text_order: await text_order };
   });
 });
 
-/** MongoDB sorts by code point; a server written in Java may not. */
+/**
+ * Returns how the server sorts texts. MongoDB sorts by code point; a stand-in written in Java sorts by UTF-16 code
+ * unit.
+ */
 async function textOrderOf(server: string): Promise<'code_point' | 'code_unit'> {
   const client = new MongoClient(server);
   const texts = client.db(aName()).collection<{ _id: string }>('texts');

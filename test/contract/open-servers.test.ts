@@ -10,11 +10,11 @@ import {
   openViewStore,
 } from '../../services/boot/open-adapters';
 import { BullmqJobQueue } from '../../shared/adapters/bullmq/job-queue';
-import { BullmqMediaTasks } from '../../shared/adapters/bullmq/media-tasks';
+import { BullmqMediaTaskQueue } from '../../shared/adapters/bullmq/media-tasks';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
-import { InProcessMediaTasks } from '../../shared/adapters/in-process/media-tasks';
+import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
 import { GridFsBlobStore } from '../../shared/adapters/mongodb/gridfs-blob-store';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
@@ -24,21 +24,21 @@ import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import { parseConfig } from '../../shared/kernel/config';
 import { withTempDir } from '../support/temp-dir';
 
-/** Nothing listens there. */
-const NOWHERE = {
+/** URLs at which no server listens. */
+const UNREACHABLE = {
   EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
   REDIS_URL: 'redis://127.0.0.1:1',
   MONGODB_URL: 'mongodb://127.0.0.1:1/catalog',
 };
 
-async function kinds(given: Record<string, string>): Promise<unknown[]> {
+async function openedClasses(settings: Record<string, string>): Promise<unknown[]> {
   return withTempDir(async (folder) => {
-    const config = parseConfig({ DATA_DIR: folder, ...given });
+    const config = parseConfig({ DATA_DIR: folder, ...settings });
     const opened = [
       await openEventStore(config, 'live'),
       await openViewStore(config, 'live'),
       await openBlobStore(config, 'live', 'pictures'),
-      await openJobQueue(config, 'live', { lane_count: 8 }),
+      await openJobQueue(config, 'live', { partition_count: 8 }),
       await openMediaTasks(config),
       await openRateLimiter(config),
     ];
@@ -47,24 +47,31 @@ async function kinds(given: Record<string, string>): Promise<unknown[]> {
   });
 }
 
-/** In the order of `kinds`: which setting chooses, the embedded one, the server's. */
+/**
+ * Per port: the setting that selects the adapter, the embedded adapter, the server adapter. In the order of
+ * `openedClasses`.
+ */
 const CHOICES = [
   ['EVENTSTORE_URL', SqliteEventStore, EventStoreDbEventStore],
   ['MONGODB_URL', SqliteViewStore, MongoViewStore],
   ['MONGODB_URL', FileBlobStore, GridFsBlobStore],
   ['REDIS_URL', InProcessJobQueue, BullmqJobQueue],
-  ['REDIS_URL', InProcessMediaTasks, BullmqMediaTasks],
+  ['REDIS_URL', InProcessMediaTaskQueue, BullmqMediaTaskQueue],
   ['REDIS_URL', SqliteRateLimiter, RedisRateLimiter],
 ] as const;
 
-test('each address chooses the server for its ports and no other, and none has to be there', async () => {
-  for (const given of [{}, NOWHERE, ...Object.entries(NOWHERE).map(([name, url]) => ({ [name]: url }))]) {
-    const wanted = CHOICES.map(([setting, embedded, server]) => (setting in given ? server : embedded));
-    expect(await kinds(given)).toEqual(wanted);
+test('each server URL selects the server adapters of its own ports only, and opening needs no running server', async () => {
+  for (const settings of [
+    {},
+    UNREACHABLE,
+    ...Object.entries(UNREACHABLE).map(([name, url]) => ({ [name]: url })),
+  ]) {
+    const expected = CHOICES.map(([setting, embedded, server]) => (setting in settings ? server : embedded));
+    expect(await openedClasses(settings)).toEqual(expected);
   }
 });
 
-test('a start without servers loads none of their clients', async () => {
+test('opening the embedded adapters loads no server client library', async () => {
   const open = JSON.stringify(join(__dirname, '../../services/boot/open-adapters.js'));
   const script = `require(${open}); console.log(Object.keys(require.cache).join('\\n'))`;
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', script]);

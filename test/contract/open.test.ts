@@ -12,16 +12,16 @@ import { parseConfig } from '../../shared/kernel/config';
 import { BLOB_AREAS } from '../../shared/ports/blob-store';
 import { withTempDir } from '../support/temp-dir';
 
-test('with no server configured everything opens in one folder, each realm in its own, for the owner alone', async () => {
+test('without servers, all stores open in one folder with a folder per realm, readable by the owner only', async () => {
   await withTempDir(async (folder) => {
     const data = join(folder, 'deep', 'data');
     const config = parseConfig({ DATA_DIR: data });
-    // Side by side, as processes that start together do.
+    // Opens concurrently, like processes that start at the same time.
     const opened = await Promise.all([
       ...[...REALMS, ...REALMS].flatMap((realm) => [
         openEventStore(config, realm),
         openViewStore(config, realm),
-        openJobQueue(config, realm, { lane_count: 8 }),
+        openJobQueue(config, realm, { partition_count: 8 }),
       ]),
       ...[...ENVIRONMENTS, ...ENVIRONMENTS].flatMap((environment) =>
         BLOB_AREAS.map((area) => openBlobStore(config, environment, area)),

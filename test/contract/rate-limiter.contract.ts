@@ -1,9 +1,12 @@
 import type { RateLimiter, Tier } from '../../shared/ports/rate-limiter';
+import { bounded } from '../support/bounded';
+import { within } from '../support/wait-for';
 
-/** A limiter that has seen nobody; `again` shares its counters as another process would, where they can be shared. */
+/** A limiter without counters yet. */
 export interface RateLimiterUnderTest {
   readonly limiter: RateLimiter;
-  readonly again?: () => Promise<RateLimiter>;
+  /** Opens the same counters as another process would. Missing if the counters belong to one process. */
+  readonly openAnother?: () => Promise<RateLimiter>;
   /** Closes every handle and removes what was stored. */
   dispose(): Promise<void>;
 }
@@ -11,19 +14,26 @@ export interface RateLimiterUnderTest {
 const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
 const PUBLIC: Tier = { burst: 15, refill_per_s: 10 / 60, limit: 10, per_day: 100 };
 
-/** What every rate limiter promises (shared/ports/rate-limiter.ts); the numbers are tested with `takeToken`. */
-export function rateLimiterContract(name: string, open: () => Promise<RateLimiterUnderTest>): void {
+/**
+ * Tests what every rate limiter guarantees (shared/ports/rate-limiter.ts). The tests of `takeToken` cover the
+ * arithmetic.
+ */
+export function rateLimiterContract(
+  name: string,
+  open: () => Promise<RateLimiterUnderTest>,
+  { shared }: { readonly shared: boolean },
+): void {
   describe(`rate limiter on ${name}`, () => {
-    let given: RateLimiterUnderTest;
+    let under_test: RateLimiterUnderTest;
     let limiter: RateLimiter;
 
     beforeEach(async () => {
-      given = await open();
-      limiter = given.limiter;
+      under_test = await open();
+      limiter = bounded(under_test.limiter, 'rate limiter');
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
-    test('allows a burst, then refuses, then allows what has come in since', async () => {
+    test('allows a burst, then refuses, then allows the tokens refilled since', async () => {
       for (let n = 0; n < 15; n++) {
         const verdict = await limiter.take('key:a', PUBLIC, NOON_MS);
         expect(verdict).toMatchObject({ allowed: true, limit: 10, remaining: Math.min(10, 14 - n) });
@@ -35,13 +45,13 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
       expect(await limiter.take('key:a', PUBLIC, NOON_MS + 6_000)).toMatchObject({ allowed: false });
     });
 
-    test('what is refused costs nothing', async () => {
+    test('a refused request costs no token', async () => {
       for (let n = 0; n < 15; n++) await limiter.take('key:a', PUBLIC, NOON_MS);
       for (let n = 0; n < 50; n++) await limiter.take('key:a', PUBLIC, NOON_MS + n);
       expect(await limiter.take('key:a', PUBLIC, NOON_MS + 6_000)).toMatchObject({ allowed: true });
     });
 
-    test('subjects do not count against each other, however they are spelt', async () => {
+    test('each subject has its own bucket, whatever characters its name has', async () => {
       const subjects = ['key:a', 'key:A', 'ip:::1', 'ip:::', "auth:token:'x", 'ключ'];
       for (const subject of subjects)
         for (let n = 0; n < 15; n++)
@@ -50,7 +60,7 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
         expect(await limiter.take(subject, PUBLIC, NOON_MS)).toMatchObject({ allowed: false });
     });
 
-    test('the day’s count holds to the end of the UTC day, then begins anew', async () => {
+    test('the daily limit applies until the end of the UTC day, then resets', async () => {
       const tier: Tier = { ...PUBLIC, per_day: 12 };
       for (let n = 0; n < 12; n++) await limiter.take('key:a', tier, NOON_MS);
       const refused = await limiter.take('key:a', tier, NOON_MS + 60_000);
@@ -60,14 +70,14 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
       expect(await limiter.take('key:a', tier, midnight_s * 1000)).toMatchObject({ allowed: true });
     });
 
-    test('of many that ask at once exactly as many are allowed as there are tokens', async () => {
+    test('of many concurrent requests, exactly as many are allowed as there are tokens', async () => {
       const verdicts = await Promise.all(
         Array.from({ length: 100 }, () => limiter.take('key:a', PUBLIC, NOON_MS)),
       );
       expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(15);
     });
 
-    test('of several that ask at once each pays from its own bucket', async () => {
+    test('concurrent requests of several subjects take from their own buckets', async () => {
       const subjects = ['key:a', 'key:b', 'key:c'];
       const tier = (subject: string): Tier => (subject === 'key:c' ? { ...PUBLIC, burst: 5 } : PUBLIC);
       const asked = Array.from({ length: 60 }, (_, n) => subjects[n % 3]!);
@@ -82,13 +92,13 @@ export function rateLimiterContract(name: string, open: () => Promise<RateLimite
       expect(left).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    test('processes that share the counters share the limit', async () => {
-      if (!given.again) return;
-      const limiters = [limiter, await given.again(), await given.again()];
-      const verdicts = await Promise.all(
-        Array.from({ length: 99 }, (_, n) => limiters[n % 3]!.take('key:a', PUBLIC, NOON_MS)),
-      );
-      expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(15);
-    });
+    if (shared)
+      test('processes that share the counters share the limit', async () => {
+        const limiters = [limiter, await under_test.openAnother!(), await under_test.openAnother!()];
+        const verdicts = await Promise.all(
+          Array.from({ length: 99 }, (_, n) => limiters[n % 3]!.take('key:a', PUBLIC, NOON_MS)),
+        );
+        expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(15);
+      });
   });
 }

@@ -7,30 +7,38 @@ import type { Tier } from '../../shared/ports/rate-limiter';
 import { makeTempDir, withTempDir } from '../support/temp-dir';
 import { rateLimiterContract } from './rate-limiter.contract';
 
-rateLimiterContract('memory', async () => {
-  const limiter = new MemoryRateLimiter();
-  return { limiter, dispose: () => limiter.close() };
-});
+rateLimiterContract(
+  'memory',
+  async () => {
+    const limiter = new MemoryRateLimiter();
+    return { limiter, dispose: () => limiter.close() };
+  },
+  { shared: false },
+);
 
-rateLimiterContract('SQLite', async () => {
-  const folder = makeTempDir();
-  const opened: SqliteRateLimiter[] = [];
-  const again = async (): Promise<SqliteRateLimiter> => {
-    const limiter = await SqliteRateLimiter.open({ file: join(folder.path, 'limits.sqlite') });
-    opened.push(limiter);
-    return limiter;
-  };
-  const dispose = async (): Promise<void> => {
-    for (const limiter of opened) await limiter.close();
-    folder.remove();
-  };
-  return { limiter: await again(), again, dispose };
-});
+rateLimiterContract(
+  'SQLite',
+  async () => {
+    const folder = makeTempDir();
+    const opened: SqliteRateLimiter[] = [];
+    const openAnother = async (): Promise<SqliteRateLimiter> => {
+      const limiter = await SqliteRateLimiter.open({ file: join(folder.path, 'limits.sqlite') });
+      opened.push(limiter);
+      return limiter;
+    };
+    const dispose = async (): Promise<void> => {
+      for (const limiter of opened) await limiter.close();
+      folder.remove();
+    };
+    return { limiter: await openAnother(), openAnother, dispose };
+  },
+  { shared: true },
+);
 
 describe('the rate limiter in memory', () => {
   const TIER: Tier = { burst: 2, refill_per_s: 1, limit: 2, per_day: null };
 
-  test('forgets the subject unseen for longest where there are too many', async () => {
+  test('evicts the least recently used subject above the maximum', async () => {
     const limiter = new MemoryRateLimiter({ subjects_max: 2 });
     const take = async (subject: string): Promise<number> => (await limiter.take(subject, TIER, 0)).remaining;
     expect([await take('a'), await take('b'), await take('a')]).toEqual([1, 1, 0]);
@@ -44,7 +52,7 @@ describe('the rate limiter on SQLite', () => {
   const TIER: Tier = { burst: 2, refill_per_s: 1, limit: 2, per_day: null };
   const DAY_MS = 86_400_000;
 
-  test('forgets in time those who would start anew anyway', async () => {
+  test('deletes buckets that are full again', async () => {
     await withTempDir(async (folder) => {
       const file = join(folder, 'limits.sqlite');
       const limiter = await SqliteRateLimiter.open({ file });
@@ -59,7 +67,7 @@ describe('the rate limiter on SQLite', () => {
     });
   });
 
-  test('starts anew on a file that is damaged, for counts are all that is lost', async () => {
+  test('replaces a damaged file by an empty one', async () => {
     await withTempDir(async (folder) => {
       const file = join(folder, 'limits.sqlite');
       writeFileSync(file, 'no database '.repeat(500));

@@ -1,5 +1,7 @@
 import { Redis } from 'ioredis';
 import { RedisIdempotencyStore } from '../../shared/adapters/redis/idempotency-store';
+import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
+import { bounded } from '../support/bounded';
 import { aName, describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { waitFor } from '../support/wait-for';
@@ -19,7 +21,7 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
   idempotencyStoreContract('Redis', async () => {
     const prefix = aName();
     const opened: RedisIdempotencyStore[] = [];
-    const again = async (): Promise<RedisIdempotencyStore> => {
+    const openAnother = async (): Promise<RedisIdempotencyStore> => {
       const store = await RedisIdempotencyStore.open({ url, prefix });
       opened.push(store);
       return store;
@@ -27,14 +29,14 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
     const dispose = async (): Promise<void> => {
       for (const store of opened) await store.close();
     };
-    return { store: await again(), again, dispose };
+    return { store: await openAnother(), openAnother, dispose };
   });
 
-  test('what has expired is forgotten by Redis itself', async () => {
+  test('Redis expires operations itself', async () => {
     const prefix = aName();
     const store = await RedisIdempotencyStore.open({ url, prefix });
     await store.claim(KEY, CLAIM);
-    await store.keep(KEY, 'h', { status: 200, headers: {}, body: '' }, CLAIM.expires_at_ms);
+    await store.storeAnswer(KEY, 'h', { status: 200, headers: {}, body: '' }, CLAIM.expires_at_ms);
     const redis = new Redis(url);
     const [name] = await redis.keys(`${prefix}:*`);
     expect(await redis.pttl(name!)).toBeGreaterThan(86_400_000);
@@ -44,20 +46,20 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
   });
 });
 
-describeOn('REDIS_URL', 'the idempotency store while Redis goes away and comes back', () => {
+describeOn('REDIS_URL', 'the idempotency store while Redis stops and restarts', () => {
   let server: OwnServer;
-  let store: RedisIdempotencyStore;
+  let store: IdempotencyStore;
 
   beforeAll(async () => {
     server = await startOwnServer('redis');
-    store = await RedisIdempotencyStore.open({ url: server.url });
+    store = bounded(await RedisIdempotencyStore.open({ url: server.url }), 'idempotency store');
   });
   afterAll(async () => {
     await store.close();
     await server.dispose();
   });
 
-  test('a claim is refused while it is gone, and made when it is back', async () => {
+  test('a claim fails while Redis is stopped, and succeeds when it is back', async () => {
     await store.claim(KEY, CLAIM);
     await server.kill();
     await expect(store.claim({ ...KEY, idempotency_key: 'two' }, CLAIM)).rejects.toMatchObject({

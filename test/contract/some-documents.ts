@@ -16,7 +16,7 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   version: 0,
 };
 
-/** A publication's document with these keys, the others as usual. */
+/** Returns a publication's document with these keys and default values for the others. */
 export function aPublication(keys: Record<string, Key> = {}, body: ViewDocument['body'] = {}): ViewDocument {
   return {
     keys: { ...PUBLICATION_KEYS, ...keys },
@@ -26,7 +26,7 @@ export function aPublication(keys: Record<string, Key> = {}, body: ViewDocument[
   };
 }
 
-/** A new document, or with `expected` the next state of one. */
+/** Returns the write of a new document, or with `expected` of an existing one. */
 export function aWrite(
   collection: CollectionName,
   id: string,
@@ -37,17 +37,17 @@ export function aWrite(
   return { collection, id, position, document, expected };
 }
 
-/** Writes to lane 0 wherever its checkpoint is, and moves it to the newest of the positions. */
+/** Writes documents in partition 0, and moves its checkpoint to the newest of their positions. */
 export async function put(version: ViewVersion, ...writes: DocumentWrite[]): Promise<void> {
   const from = await version.checkpoint(0);
   let to = from;
   for (const { position } of writes) if (position > to) to = position;
-  const outcome = await version.apply({ lane: 0, from, to, phases: [writes] });
+  const outcome = await version.apply({ partition: 0, from, to, phases: [writes] });
   if (outcome !== 'applied') throw new Error(`the documents were not written: ${outcome}`);
 }
 
 export const aBatch = (batch: Partial<WriteBatch>): WriteBatch => ({
-  lane: 0,
+  partition: 0,
   from: 0n,
   to: 1n,
   phases: [],

@@ -6,10 +6,10 @@ import {
   streamName,
 } from '../../shared/catalog/events/envelope';
 
-/** A stream that nothing was appended to. */
+/** Returns the name of a stream without events. */
 export const aStream = (): StreamName => streamName('live', 'publication', randomUUID());
 
-/** An event of no meaning, as the codec would hand it to the log. */
+/** Returns an encoded event without meaning. */
 export function anEvent(data: JsonObject = {}, id: string = randomUUID()): EncodedEvent {
   return {
     id,

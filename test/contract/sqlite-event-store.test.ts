@@ -7,8 +7,9 @@ import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import { type RecordedEvent, START, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import { NO_STREAM } from '../../shared/ports/event-store';
 import type { AppendReport } from '../support/append-process';
+import { readLog } from '../support/read-log';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 import { anEvent, someEvents } from './some-events';
 
 const STREAM = streamName('live', 'publication', '1');
@@ -30,13 +31,13 @@ describe('the event store on SQLite', () => {
     folder.remove();
   });
 
-  async function open(limits: { deadline_ms?: number } = {}): Promise<SqliteEventStore> {
+  async function open(limits: { timeout_ms?: number } = {}): Promise<SqliteEventStore> {
     const store = await SqliteEventStore.open({ file, ...limits });
     opened.push(store);
     return store;
   }
 
-  /** A process that appends; `reports` grows as it tells of what it did. */
+  /** Starts a process that appends. `reports` collects its messages. */
   function appendProcess(stream: StreamName | '-', appends: number) {
     const script = join(__dirname, '../support/append-process.js');
     const child = fork(script, [file, stream, String(appends)], {
@@ -44,10 +45,11 @@ describe('the event store on SQLite', () => {
     });
     children.push(child);
     const reports: AppendReport[] = [];
+    const exited = once(child, 'exit');
     child.on('message', (report) => void reports.push(report as AppendReport));
     return {
       child,
-      exited: once(child, 'exit'),
+      exited: () => within(exited, 'the appending process to exit'),
       begin: async () => {
         await waitFor(() => reports.length > 0, { what: 'the process to be ready' });
         child.send('begin');
@@ -58,48 +60,48 @@ describe('the event store on SQLite', () => {
     };
   }
 
-  test('what a process had acknowledged is there after it was killed in the middle', async () => {
+  test('appends acknowledged by a killed process are stored', async () => {
     const writer = appendProcess('-', 100_000);
     await writer.begin();
     await waitFor(() => writer.acknowledged().length > 200, { what: 'acknowledged appends' });
     writer.child.kill('SIGKILL');
-    await writer.exited;
+    await writer.exited();
     const acknowledged = writer.acknowledged();
-    const events = await everything(await open());
+    const events = await readLog(await open());
     const stored = new Set(events.map(({ id }) => id));
     expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
     expect(events.length).toBeLessThan(100_000);
-    // And the log goes on.
+    // The log accepts further appends.
     await expect((await open()).append(STREAM, NO_STREAM, someEvents(1))).resolves.toMatchObject({
       outcome: 'appended',
     });
   });
 
-  test('several processes may open a log at once for the first time and append to one stream', async () => {
+  test('several processes can create a log at the same time and append to one stream', async () => {
     const writers = [1, 2, 3].map(() => appendProcess(STREAM, 60));
     await Promise.all(writers.map(({ begin }) => begin()));
-    await Promise.all(writers.map(({ exited }) => exited));
+    await Promise.all(writers.map(({ exited }) => exited()));
     const events = await (await open()).readStream(STREAM);
     expect(events.map(({ revision }) => revision)).toEqual(Array.from({ length: 180 }, (_, n) => n));
     expect(events.map(({ id }) => id).sort()).toEqual(writers.flatMap((one) => one.acknowledged()).sort());
     expect(writers.map((one) => one.lostRaces())).not.toContain(undefined);
   });
 
-  test('an append that fails on its own does not fail those that share its transaction', async () => {
+  test('a failing append does not fail the others of its transaction', async () => {
     const store = await open();
     const used = anEvent();
     await store.append(OTHER, NO_STREAM, [used]);
     const [good, bad, late] = await Promise.allSettled([
       store.append(STREAM, NO_STREAM, someEvents(2)),
-      // The second event's id stands elsewhere in the log: the first must not stay behind.
+      // The log already contains the id of the second event. The first must be rolled back.
       store.append(streamName('live', 'publication', '3'), NO_STREAM, [anEvent(), { ...used }]),
       store.append(STREAM, 1, someEvents(1)),
     ]);
     expect([good.status, bad.status, late.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(await everything(store)).toHaveLength(4);
+    expect(await readLog(store)).toHaveLength(4);
   });
 
-  test('an event that cannot be written as JSON fails its own append alone', async () => {
+  test('an event that cannot be JSON fails its own append only', async () => {
     const store = await open();
     const data = { position: 1n } as unknown as RecordedEvent['data'];
     const results = await Promise.allSettled([
@@ -109,32 +111,32 @@ describe('the event store on SQLite', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 
-  test('appends that arrive while others are committed, and right at their answer, are committed too', async () => {
+  test('appends that arrive during or directly after a commit are committed too', async () => {
     const store = await open();
     const chain = async (stream: StreamName): Promise<void> => {
       for (let revision = NO_STREAM; revision < 50; revision++)
         await store.append(stream, revision, someEvents(1));
     };
     await Promise.all([STREAM, OTHER].map(chain));
-    expect(await everything(store)).toHaveLength(102);
+    expect(await readLog(store)).toHaveLength(102);
   });
 
-  test('more appends than one transaction takes are committed in the order in which they arrived', async () => {
+  test('more appends than fit one transaction are committed in order of arrival', async () => {
     const store = await open();
     const appends = Array.from({ length: 30 }, (_, n) => store.append(STREAM, n * 100 - 1, someEvents(100)));
     expect((await Promise.all(appends)).map(({ outcome }) => outcome)).toEqual(Array(30).fill('appended'));
     expect(await store.readStream(STREAM)).toHaveLength(3_000);
   });
 
-  test('close commits what was appended before', async () => {
+  test('close commits pending appends', async () => {
     const store = await open();
     const appending = store.append(STREAM, NO_STREAM, someEvents(2));
     await store.close();
     await expect(appending).resolves.toMatchObject({ outcome: 'appended' });
-    expect(await everything(await open())).toHaveLength(2);
+    expect(await readLog(await open())).toHaveLength(2);
   });
 
-  test('a lock that another process holds is waited for without blocking this one', async () => {
+  test('waits for the lock of another process without blocking this one', async () => {
     const store = await open();
     const other = new Database(file);
     other.exec('BEGIN IMMEDIATE');
@@ -148,8 +150,8 @@ describe('the event store on SQLite', () => {
     other.close();
   });
 
-  test('a lock that is held for too long is a timeout, and the append can be repeated', async () => {
-    const store = await open({ deadline_ms: 30 });
+  test('a lock that is not released in time is a timeout, and the append can be repeated', async () => {
+    const store = await open({ timeout_ms: 30 });
     const other = new Database(file);
     other.exec('BEGIN IMMEDIATE');
     const events = someEvents(1);
@@ -160,13 +162,13 @@ describe('the event store on SQLite', () => {
     other.close();
   });
 
-  test('a subscription that rests does not keep the write-ahead log from being emptied', async () => {
+  test('a waiting subscription does not block a checkpoint of the write-ahead log', async () => {
     const store = await open();
     await store.append(STREAM, NO_STREAM, someEvents(300));
     const reader = await open();
     const ending = new AbortController();
     const batches = reader.subscribe({ after: START, signal: ending.signal, batch_size: 100 });
-    await batches[Symbol.asyncIterator]().next();
+    await within(batches[Symbol.asyncIterator]().next(), 'the first batch');
     await store.append(STREAM, 299, someEvents(1));
     const third = new Database(file);
     expect(third.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()).toEqual([
@@ -176,11 +178,11 @@ describe('the event store on SQLite', () => {
     ending.abort();
   });
 
-  test('an append of nothing is a mistake', async () => {
+  test('an append without events is rejected', async () => {
     await expect((await open()).append(STREAM, NO_STREAM, [])).rejects.toThrow('no events');
   });
 
-  test('a file that is of another format, no database or out of reach is refused', async () => {
+  test('rejects a file that has another format, is not a database, or cannot be opened', async () => {
     const store = await open();
     await store.close();
     const other = new Database(file);
@@ -194,13 +196,3 @@ describe('the event store on SQLite', () => {
     await expect(open()).rejects.toMatchObject({ condition: 'unavailable' });
   });
 });
-
-async function everything(store: SqliteEventStore): Promise<RecordedEvent[]> {
-  const ending = new AbortController();
-  const events: RecordedEvent[] = [];
-  for await (const batch of store.subscribe({ after: START, signal: ending.signal })) {
-    events.push(...batch.events);
-    if (batch.caught_up) ending.abort();
-  }
-  return events;
-}

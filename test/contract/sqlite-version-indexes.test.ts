@@ -47,14 +47,18 @@ describe('the indexes of a version on SQLite', () => {
         .sort();
     });
 
-  /** A version that is being made, with a document that was changed and one that was deleted. */
-  async function making(store: SqliteViewStore): Promise<ViewVersion> {
+  /** Creates a building version with a changed and a deleted document. */
+  async function buildVersion(store: SqliteViewStore): Promise<ViewVersion> {
     const version = await store.open((await store.createVersion(1)).version);
-    const said = (...words: string[]) => ({ ...aPublication(), words });
-    await put(version, aWrite('publications', 'p', 1n, said('mug')), aWrite('publications', 'q', 1n, said()));
+    const withWords = (...words: string[]) => ({ ...aPublication(), words });
     await put(
       version,
-      aWrite('publications', 'p', 2n, said('cup'), 1n),
+      aWrite('publications', 'p', 1n, withWords('mug')),
+      aWrite('publications', 'q', 1n, withWords()),
+    );
+    await put(
+      version,
+      aWrite('publications', 'p', 2n, withWords('cup'), 1n),
       aWrite('publications', 'q', 2n, null, 1n),
     );
     return version;
@@ -66,9 +70,9 @@ describe('the indexes of a version on SQLite', () => {
     return idsOf(await version.search('publications', query));
   };
 
-  test('are few while it is made, and all there before it is fed or read', async () => {
+  test('are few during the build, and complete before the version follows the log or is read', async () => {
     const store = await open();
-    const { version } = await making(store);
+    const { version } = await buildVersion(store);
     expect(indexesOf(version).length).toBeLessThan(ALL.length / 2);
     await store.setStatus(version, 'following');
     expect(indexesOf(version)).toEqual(ALL);
@@ -77,9 +81,9 @@ describe('the indexes of a version on SQLite', () => {
     expect(indexesOf(first)).toEqual(ALL);
   });
 
-  test('hold what was written before them and what is written after, in every process', async () => {
+  test('contain documents written before and after their creation, in every process', async () => {
     const store = await open();
-    const version = await making(store);
+    const version = await buildVersion(store);
     const other = await (await open()).open(version.version);
     await store.setStatus(version.version, 'following');
     for (const one of [version, other]) {
@@ -92,9 +96,9 @@ describe('the indexes of a version on SQLite', () => {
     expect(await search(version, 'glass')).toEqual(['p', 'r']);
   });
 
-  test('are completed by the next who comes where their making broke off', async () => {
+  test('are completed by the next process if their creation was interrupted', async () => {
     const store = await open();
-    const version = await making(store);
+    const version = await buildVersion(store);
     await store.setStatus(version.version, 'following');
     await store.close();
     inFile(version.version, (database) => {
@@ -108,8 +112,8 @@ describe('the indexes of a version on SQLite', () => {
     expect(await search(await again.open(version.version), 'cup')).toEqual(['p']);
   });
 
-  test('are made for a search that comes before them', async () => {
-    const version = await making(await open());
+  test('are created by a search that needs them', async () => {
+    const version = await buildVersion(await open());
     expect(await search(version, 'cup')).toEqual(['p']);
     expect(indexesOf(version.version)).toEqual(ALL);
   });

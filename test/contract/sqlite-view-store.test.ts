@@ -11,7 +11,7 @@ import { featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sor
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
 import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
 
 describe('the view store on SQLite', () => {
@@ -34,22 +34,22 @@ describe('the view store on SQLite', () => {
   const fileOf = (version: number): string => join(folder.path, `views-v${version}.sqlite`);
   const versionFiles = (): string[] => readdirSync(folder.path).filter((name) => name.startsWith('views-v'));
 
-  // Only Linux tells a process that ended from one that runs while nobody has asked for its end.
+  // Only on Linux does the adapter distinguish a zombie from a running process.
   (process.platform === 'linux' ? describe : describe.skip)('the lease of a killed process', () => {
     const TTL_MS = 600_000;
 
-    test('is free at once, also while who started it has not asked for its end', async () => {
+    test('is free at once, even while the process is a zombie', async () => {
       const store = await open();
-      // The shell becomes a program that starts nothing, and so asks for no end of what the shell has started.
+      // `exec` replaces the shell by a program that never waits for the child, so the killed child becomes a zombie.
       const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600']);
       try {
-        const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+        const [line] = await within(once(parent.stdout, 'data') as Promise<[Buffer]>, 'a process id');
         const pid = Number(line);
         expect(await store.lease('verify', `pid:${pid}:one`, TTL_MS)).toBe(true);
         expect(await store.lease('verify', 'two', TTL_MS)).toBe(false);
         process.kill(pid, 'SIGKILL');
         await waitFor(() => store.lease('verify', 'two', TTL_MS), { what: 'the lease' });
-        // Still there, then: its end was not what freed it.
+        // The process is still a zombie, so the lease was freed because of its state.
         expect(process.kill(pid, 0)).toBe(true);
       } finally {
         parent.kill('SIGKILL');
@@ -58,7 +58,7 @@ describe('the view store on SQLite', () => {
   });
 
   describe('files of versions', () => {
-    test('a dropped version leaves no file behind, whoever has it open', async () => {
+    test('a dropped version leaves no file, even if a process has it open', async () => {
       const [store, other] = [await open(), await open()];
       const { version } = await store.createVersion(1);
       await other.open(version);
@@ -66,16 +66,16 @@ describe('the view store on SQLite', () => {
       expect(versionFiles()).toEqual([]);
     });
 
-    test('who still holds a version that was dropped is told so', async () => {
+    test('calls on a dropped version fail with unavailable', async () => {
       const store = await open();
       const { version } = await store.createVersion(1);
-      const held = await store.open(version);
+      const dropped = await store.open(version);
       await store.drop(version);
-      await expect(held.get('publications', 'p')).rejects.toMatchObject({ condition: 'unavailable' });
-      await expect(held.apply(aBatch({}))).rejects.toMatchObject({ condition: 'unavailable' });
+      await expect(dropped.get('publications', 'p')).rejects.toMatchObject({ condition: 'unavailable' });
+      await expect(dropped.apply(aBatch({}))).rejects.toMatchObject({ condition: 'unavailable' });
     });
 
-    test('a version in use whose file is gone is not taken for an empty one', async () => {
+    test('an active version whose file is missing is not opened as an empty one', async () => {
       const store = await open();
       const { version } = await store.createVersion(1);
       await store.activate(version);
@@ -85,7 +85,7 @@ describe('the view store on SQLite', () => {
       expect(existsSync(fileOf(version))).toBe(false);
     });
 
-    test('a version whose maker died before its file was there can be opened by who goes on with it', async () => {
+    test('a building version without a file can be opened', async () => {
       const store = await open();
       const { version } = await store.createVersion(1);
       await store.close();
@@ -94,7 +94,7 @@ describe('the view store on SQLite', () => {
       expect(await reopened.checkpoint(0)).toBe(0n);
     });
 
-    test('files that a drop left behind when its process died are removed', async () => {
+    test('files left behind by an interrupted drop are removed', async () => {
       const store = await open();
       const { version } = await store.createVersion(1);
       writeFileSync(fileOf(version + 7), 'left behind');
@@ -105,17 +105,18 @@ describe('the view store on SQLite', () => {
     });
   });
 
-  test('a wait that is under way ends when the store is closed', async () => {
+  test('a pending wait resolves false when the store is closed', async () => {
     const store = await open();
     const version = await store.open((await store.createVersion(1)).version);
-    const waiting = version.waitFor(0, 5n, 60_000);
+    // Longer than the limit of `within`, so that only the close can end it in time.
+    const waiting = version.waitFor(0, 5n, 120_000);
     await version.checkpoint(0);
     await store.close();
-    await expect(waiting).resolves.toBe(false);
+    expect(await within(waiting, 'the wait to end with the store')).toBe(false);
   });
 
   describe('the index of words', () => {
-    const words = (...given: string[]) => ({ ...aPublication(), words: given });
+    const words = (...list: string[]) => ({ ...aPublication(), words: list });
     const order = [['id', 'asc']] as const;
     const scope = { store_id: 'store-1', visibility: 'public' };
     const find = async (version: ViewVersion, word: string): Promise<string[]> =>
@@ -125,13 +126,13 @@ describe('the view store on SQLite', () => {
         }),
       );
 
-    test('agrees with the documents after inserts, changes, ends and a VACUUM', async () => {
+    test('agrees with the documents after inserts, updates, deletes and a VACUUM', async () => {
       const store = await open();
       const { version } = await store.createVersion(1);
       const view = await store.open(version);
       for (const [n, id] of ['a', 'b', 'c', 'd'].entries())
         await put(view, aWrite('publications', id, BigInt(n + 1), words(id, 'all')));
-      // Here the index is made of what is there; from here on it is kept.
+      // `setStatus` builds the index from the stored documents. Later writes update it.
       await store.setStatus(version, 'following');
       await put(view, aWrite('publications', 'e', 9n, words('e')));
       await put(view, aWrite('publications', 'b', 10n, null, 2n));
@@ -147,7 +148,7 @@ describe('the view store on SQLite', () => {
       expect(await find(reopened, 'changed')).toEqual(['c']);
     });
 
-    test('refuses what its tokenizer would take apart', async () => {
+    test('rejects words that the tokenizer would split', async () => {
       const store = await open();
       const view = await store.open((await store.createVersion(1)).version);
       for (const word of ['two words', 'UPPER', 'a"b', 'a*', '', 'a\u0000b'])
@@ -155,7 +156,7 @@ describe('the view store on SQLite', () => {
       await expect(find(view, 'a" OR "b')).rejects.toThrow('a word is');
     });
 
-    test('comes to a file that was made without one, whose documents stay readable', async () => {
+    test('is added to a file of an earlier format, whose documents stay readable', async () => {
       const store = await open();
       const { version } = await store.createVersion(1);
       const view = await store.open(version);
@@ -189,9 +190,9 @@ describe('the view store on SQLite', () => {
     });
     afterEach(() => database.close());
 
-    /** How SQLite goes about the selection of a page, without the look-ups of its documents. */
-    function plan(collection: CollectionName, query: ViewQuery, besides?: RowCondition): string[] {
-      const { sql, parameters } = pageQuery(tablesOf()[collection]!, query, besides);
+    /** Returns SQLite's query plan of a page. */
+    function plan(collection: CollectionName, query: ViewQuery, extra?: RowCondition): string[] {
+      const { sql, parameters } = pageQuery(tablesOf()[collection]!, query, extra);
       const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([...parameters]);
       return (rows as { detail: string }[]).map(({ detail }) => detail);
     }
@@ -227,17 +228,14 @@ describe('the view store on SQLite', () => {
       ['reviews, newest first', 'reviews', { publication_id: 'p' }, orderOf('created_at_desc')],
     ].map((row) => [...row]) as [string, CollectionName, ViewQuery['where'], SortOrder][];
 
-    test.each(standard)(
-      '%s: no sort, and nothing but the index is skipped over',
-      (_, collection, where, order) => {
-        const steps = plan(collection, { where, order, limit: 20, skip: 1_000 });
-        expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
-        expect(steps.filter((step) => /USING COVERING INDEX/.test(step))).toHaveLength(1);
-      },
-    );
+    test.each(standard)('%s: no sort, and skipping reads only the index', (_, collection, where, order) => {
+      const steps = plan(collection, { where, order, limit: 20, skip: 1_000 });
+      expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
+      expect(steps.filter((step) => /USING COVERING INDEX/.test(step))).toHaveLength(1);
+    });
 
     test.each(standard.filter(([, , where]) => 'visibility' in where))(
-      '%s, public and private: two walks of the index, merged',
+      '%s, public and private: two index scans, merged',
       (_, collection, where, order) => {
         const both = { ...where, visibility: { in: ['public', 'private'] } };
         const steps = plan(collection, { where: both, order, limit: 20, skip: 1_000 });
@@ -246,12 +244,14 @@ describe('the view store on SQLite', () => {
       },
     );
 
-    test('a few rows of a search are looked up, many are met on a walk of the order’s index', () => {
+    test('few rows of a search are looked up by id, many by a scan of the ordered index', () => {
       const query = { where: one_store, order: orderOf('created_at_desc'), limit: 20 };
       const filtered = { ...query, where: { ...one_store, price_up: { gte: 1 }, listing_id: { not: 'l' } } };
       const rows = 'rowid IN (SELECT value FROM json_each(?))';
       for (const one of [query, filtered]) {
-        const few = plan('publications', one, { sql: rows, parameters: ['[1]'], by_row: true }).join('\n');
+        const few = plan('publications', one, { sql: rows, parameters: ['[1]'], has_row_ids: true }).join(
+          '\n',
+        );
         expect(few).toContain('SEARCH publications USING INTEGER PRIMARY KEY (rowid=?)');
         const many = plan('publications', one, { sql: `+${rows}`, parameters: ['[1]'] }).join('\n');
         expect(many).toContain('SEARCH publications USING COVERING INDEX publications_0');
@@ -259,7 +259,7 @@ describe('the view store on SQLite', () => {
       }
     });
 
-    test('a key is looked up by its hash in an index', () => {
+    test('an API key is looked up by its hash in an index', () => {
       const steps = plan('api_keys', { where: { key_hash: 'h' }, order: [['id', 'asc']], limit: 1 });
       expect(steps.join('\n')).toContain('api_keys_key_hash');
     });

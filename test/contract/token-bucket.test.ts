@@ -10,15 +10,15 @@ const DAY_MS = 86_400_000;
 const PUBLIC: Tier = { burst: 150, refill_per_s: 100 / 60, limit: 100, per_day: 10_000 };
 const AUTH: Tier = { burst: 20, refill_per_s: 10, limit: 10, per_day: null };
 
-/** Takes `count` tokens at one moment; the last verdict and the state after it. */
+/** Takes `count` tokens at one moment. Returns the last verdict and the state after it. */
 function take(count: number, tier: Tier, now_ms: number, from?: BucketState) {
   let taken = takeToken(from, tier, now_ms);
   for (let n = 1; n < count; n++) taken = takeToken(taken.state, tier, now_ms);
   return taken;
 }
 
-describe('takeToken (decisions §8)', () => {
-  test('a full bucket says the limit, though it holds a larger burst', () => {
+describe('takeToken', () => {
+  test('a full bucket reports the limit, although its burst is larger', () => {
     const { verdict } = takeToken(undefined, PUBLIC, NOON_MS);
     expect(verdict).toEqual({
       allowed: true,
@@ -30,12 +30,12 @@ describe('takeToken (decisions §8)', () => {
     expect(take(50, PUBLIC, NOON_MS).verdict).toMatchObject({ remaining: 100, reset_s: NOON_S });
   });
 
-  test('below the limit it says how many are left, and when it is back at the limit', () => {
+  test('below the limit it reports the remaining tokens and when the limit is reached again', () => {
     expect(take(51, PUBLIC, NOON_MS).verdict).toMatchObject({ remaining: 99, reset_s: NOON_S + 1 });
     expect(take(110, PUBLIC, NOON_MS).verdict).toMatchObject({ remaining: 40, reset_s: NOON_S + 36 });
   });
 
-  test('the burst is allowed at once, one more is not', () => {
+  test('allows the whole burst at once, and not one more', () => {
     expect(take(150, PUBLIC, NOON_MS).verdict).toMatchObject({ allowed: true, remaining: 0 });
     expect(take(151, PUBLIC, NOON_MS).verdict).toEqual({
       allowed: false,
@@ -46,7 +46,7 @@ describe('takeToken (decisions §8)', () => {
     });
   });
 
-  test('tokens come in at the tier’s rate, up to the burst', () => {
+  test('tokens refill at the rate of the tier, up to the burst', () => {
     const { state } = take(150, PUBLIC, NOON_MS);
     expect(takeToken(state, PUBLIC, NOON_MS + 599).verdict.allowed).toBe(false);
     expect(takeToken(state, PUBLIC, NOON_MS + 600).verdict.allowed).toBe(true);
@@ -58,7 +58,7 @@ describe('takeToken (decisions §8)', () => {
     expect(take(151, PUBLIC, NOON_MS + 3_600_000, state).verdict.allowed).toBe(false);
   });
 
-  test('the endpoints of /auth have a bucket and no day', () => {
+  test('the /auth tier has a bucket and no daily limit', () => {
     expect(take(20, AUTH, NOON_MS).verdict).toMatchObject({ allowed: true, limit: 10, remaining: 0 });
     const refused = take(21, AUTH, NOON_MS);
     expect(refused.verdict).toMatchObject({ allowed: false, reset_s: NOON_S + 1, retry_after_s: 1 });
@@ -68,7 +68,7 @@ describe('takeToken (decisions §8)', () => {
   describe('the day', () => {
     const SMALL: Tier = { ...PUBLIC, per_day: 120 };
 
-    test('holds Remaining down, and Reset is its end then', () => {
+    test('limits Remaining, and Reset is then the end of the day', () => {
       expect(take(19, SMALL, NOON_MS).verdict).toMatchObject({ remaining: 100, reset_s: NOON_S });
       expect(take(21, SMALL, NOON_MS).verdict).toMatchObject({ remaining: 99, reset_s: MIDNIGHT_S });
       const { state, verdict } = take(121, SMALL, NOON_MS);
@@ -89,13 +89,13 @@ describe('takeToken (decisions §8)', () => {
       });
     });
 
-    test('is not held responsible where the bucket takes longer than it', () => {
+    test('does not determine Reset if the bucket refills after midnight', () => {
       const just_before_ms = MIDNIGHT_S * 1000 - 1_000;
       const { verdict } = take(120, SMALL, just_before_ms);
       expect(verdict).toMatchObject({ remaining: 0, reset_s: MIDNIGHT_S - 1 + 42 });
     });
 
-    test('may be smaller than everything else', () => {
+    test('may be smaller than burst and limit', () => {
       const tiny: Tier = { ...PUBLIC, per_day: 3 };
       const remaining = [1, 2, 3, 4].map((count) => take(count, tiny, NOON_MS).verdict.remaining);
       expect(remaining).toEqual([2, 1, 0, 0]);
@@ -104,7 +104,7 @@ describe('takeToken (decisions §8)', () => {
   });
 
   describe('a clock that goes backwards', () => {
-    test('by moments gives nothing twice', () => {
+    test('by milliseconds refills no token twice', () => {
       let { state } = take(20, AUTH, NOON_MS);
       let allowed = 0;
       for (let n = 0; n < 100; n++) {
@@ -115,7 +115,7 @@ describe('takeToken (decisions §8)', () => {
       expect(allowed).toBe(0);
     });
 
-    test('by an hour neither blocks nor gives for free', () => {
+    test('by an hour neither blocks nor gives extra tokens', () => {
       const { state } = take(20, AUTH, NOON_MS);
       const earlier_ms = NOON_MS - 3_600_000;
       const first = takeToken(state, AUTH, earlier_ms);
@@ -123,7 +123,7 @@ describe('takeToken (decisions §8)', () => {
       expect(takeToken(first.state, AUTH, earlier_ms + 100).verdict.allowed).toBe(true);
     });
 
-    test('over midnight does not open the day anew', () => {
+    test('over midnight does not reset the daily count', () => {
       const tier: Tier = { ...PUBLIC, per_day: 10 };
       const { state } = take(10, tier, MIDNIGHT_S * 1000 + 1);
       const first = takeToken(state, tier, MIDNIGHT_S * 1000 - 3_600_000);
@@ -132,12 +132,12 @@ describe('takeToken (decisions §8)', () => {
     });
   });
 
-  test('a refused request leaves the state as it is', () => {
+  test('a refused request returns the same state', () => {
     const { state } = take(150, PUBLIC, NOON_MS);
     expect(takeToken(state, PUBLIC, NOON_MS + 300).state).toBe(state);
   });
 
-  test('a tier that was raised or lowered holds from the next request on', () => {
+  test('a changed tier applies from the next request on', () => {
     const { state } = take(10, PUBLIC, NOON_MS);
     const lower: Tier = { burst: 3, refill_per_s: 1, limit: 2, per_day: 10_000 };
     expect(takeToken(state, lower, NOON_MS).verdict).toMatchObject({ allowed: true, limit: 2, remaining: 2 });
@@ -152,7 +152,7 @@ describe('for any tier and any requests', () => {
     limit: fc.integer({ min: 1, max: 40 }),
     per_day: fc.option(fc.integer({ min: 1, max: 60 })),
   });
-  /** Milliseconds since the request before; now and then a night in between, now and then some back. */
+  /** Milliseconds since the request before: mostly few, sometimes hours, sometimes negative. */
   const gap = fc.oneof(
     { weight: 8, arbitrary: fc.integer({ min: 0, max: 400 }) },
     { weight: 2, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
@@ -161,7 +161,7 @@ describe('for any tier and any requests', () => {
   );
   const story = fc.tuple(tier, fc.integer({ min: 0, max: DAY_MS }), fc.array(gap, { maxLength: 150 }));
 
-  /** Plays the requests; every verdict with the newest time seen until then. */
+  /** Runs the requests. Returns each verdict with the newest time so far. */
   function play(tier: Tier, begin_ms: number, gaps: readonly number[]) {
     let state: BucketState | undefined;
     let now_ms = NOON_MS + begin_ms;
@@ -176,15 +176,15 @@ describe('for any tier and any requests', () => {
     });
   }
 
-  test('no window of time sees more than the burst and what came in during it', () => {
+  test('in any time window, at most the burst plus the tokens refilled in it are allowed', () => {
     fc.assert(
       fc.property(story, ([tier, begin_ms, gaps]) => {
         const allowed = play(tier, begin_ms, gaps).filter(({ verdict }) => verdict.allowed);
         for (const [first, from] of allowed.entries()) {
           for (const [last, to] of allowed.entries()) {
             if (last < first) continue;
-            const came_in = ((to.at_ms - from.at_ms) / 1000) * tier.refill_per_s;
-            expect(last - first + 1).toBeLessThanOrEqual(tier.burst + came_in + 1e-6);
+            const refilled = ((to.at_ms - from.at_ms) / 1000) * tier.refill_per_s;
+            expect(last - first + 1).toBeLessThanOrEqual(tier.burst + refilled + 1e-6);
           }
         }
       }),
@@ -192,7 +192,7 @@ describe('for any tier and any requests', () => {
     );
   });
 
-  test('no UTC day sees more than the tier’s day', () => {
+  test('on any UTC day, at most the daily limit is allowed', () => {
     fc.assert(
       fc.property(story, ([tier, begin_ms, gaps]) => {
         const days = new Map<number, number>();
@@ -205,7 +205,7 @@ describe('for any tier and any requests', () => {
     );
   });
 
-  test('the verdict keeps its word: whole numbers, in bounds, allowed after Retry-After, at the limit at Reset', () => {
+  test('verdicts are consistent: integers within bounds, allowed after Retry-After, at the limit at Reset', () => {
     fc.assert(
       fc.property(story, ([tier, begin_ms, gaps]) => {
         for (const { state, at_ms, verdict } of play(tier, begin_ms, gaps)) {
@@ -219,7 +219,7 @@ describe('for any tier and any requests', () => {
             const later_ms = at_ms + verdict.retry_after_s * 1000;
             expect(takeToken(state, tier, later_ms).verdict.allowed).toBe(true);
           }
-          // One is taken by the asking itself.
+          // The request itself takes one token.
           const then = takeToken(state, tier, Math.max(verdict.reset_s * 1000, at_ms)).verdict;
           const most = Math.min(tier.limit, tier.burst, tier.per_day ?? Infinity);
           expect(then.remaining).toBeGreaterThanOrEqual(most - 1);
@@ -228,7 +228,7 @@ describe('for any tier and any requests', () => {
     );
   });
 
-  test('after idle_from a state says what no state would', () => {
+  test('from idleFromMs on, a state gives the same verdict as no state', () => {
     fc.assert(
       fc.property(story, ([tier, begin_ms, gaps]) => {
         for (const { state } of play(tier, begin_ms, gaps)) {

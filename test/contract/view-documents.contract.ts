@@ -1,30 +1,33 @@
 import { type Position, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import {
   ALL_PARTS,
+  type DeadLetter,
   type DocumentWrite,
-  type ParkedStream,
   type ViewVersion,
 } from '../../shared/ports/view-store';
-import { waitFor } from '../support/wait-for';
+import { bounded } from '../support/bounded';
+import { waitFor, within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
 
-/** Documents by id, batches with their checkpoint, waiting, parked streams. */
+/** Tests of documents by id, batches with their checkpoint, waits, and dead letters. */
 export function viewDocumentsContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
   describe(`documents on ${name}`, () => {
-    let given: ViewStoreUnderTest;
+    let under_test: ViewStoreUnderTest;
     let view: ViewVersion;
 
     beforeEach(async () => {
-      given = await open();
-      view = await given.store.open((await given.store.createVersion(1)).version);
+      under_test = await open();
+      const opened = await under_test.store.open((await under_test.store.createVersion(1)).version);
+      view = bounded(opened, 'view');
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
-    const openAgain = async (): Promise<ViewVersion> => (await given.again()).open(view.version);
+    const openAgain = async (): Promise<ViewVersion> =>
+      bounded(await (await under_test.openAnother()).open(view.version), 'view of another process');
 
     describe('by id', () => {
-      test('a document comes back with its keys and body, and the parts that were asked for', async () => {
+      test('returns a document with its keys, its body and the requested parts', async () => {
         const document = aPublication({ listing_id: null }, { title: 'Jacket', list: [1, { a: null }] });
         await put(view, aWrite('publications', 'p', 3n, document));
         const stored = { id: 'p', position: 3n, document };
@@ -43,7 +46,7 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.get('listings', 'p')).toBeUndefined();
       });
 
-      test('a body that is asked for as text besides is the same, and its text where there is one says so', async () => {
+      test('a body that is also requested as JSON text has the same value, and its text is the JSON of that value', async () => {
         const document = aPublication({}, { title: '漢字 "🛒"', price: 1.5, list: [1, { a: null }] });
         await put(view, aWrite('publications', 'p', 3n, document));
         await put(view, aWrite('publications', 'gone', 3n, null));
@@ -57,7 +60,7 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect((await view.get('publications', 'gone', ['json']))?.document).toBeNull();
       });
 
-      test('any text comes back as it was, in keys too', async () => {
+      test('any text is read back unchanged, also in keys', async () => {
         for (const [index, text] of ['漢字 🛒🏽', 'e\u0301', 'a\u0000b', '\ud83d', '', '"\\'].entries()) {
           const document = aPublication({ name_fold: text }, { title: text, [text]: 1 });
           await put(view, aWrite('publications', `p${index}`, 1n, document));
@@ -65,13 +68,13 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         }
       });
 
-      test('a large document is kept whole', async () => {
+      test('a large document is read back unchanged', async () => {
         const document = aPublication({}, { text: 'ß🛒'.repeat(500_000) });
         await put(view, aWrite('publications', 'p', 1n, document));
         expect((await view.get('publications', 'p', ALL_PARTS))?.document).toEqual(document);
       });
 
-      test('a tombstone is found by id, and by nothing else', async () => {
+      test('a tombstone is found by id only', async () => {
         await put(view, aWrite('publications', 'p', 1n, aPublication()));
         await put(view, aWrite('publications', 'p', 2n, null, 1n));
         const tombstone = { id: 'p', position: 2n, document: null };
@@ -92,7 +95,7 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect((await view.get('publications', 'p'))?.document?.keys).toEqual(aPublication().keys);
       });
 
-      test('many are got at once, each once, however many are asked for', async () => {
+      test('getMany returns each document once, for any number of ids', async () => {
         const writes = Array.from({ length: 2_500 }, (_, n) =>
           aWrite('publications', `p${n}`, 1n, aPublication()),
         );
@@ -106,22 +109,22 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
     });
 
     describe('apply', () => {
-      test('writes documents of several collections and moves its own lane alone', async () => {
+      test('writes documents of several collections, and moves only the checkpoint of the partition of the batch', async () => {
         const listing = { keys: {}, body: { name: 'Shoes' }, state: {}, expansions: {} };
         const phases = [
           [aWrite('publications', 'p', 4n, aPublication())],
           [aWrite('listings', 'l', 4n, listing)],
         ];
-        expect(await view.apply(aBatch({ lane: 2, to: 4n, phases }))).toBe('applied');
+        expect(await view.apply(aBatch({ partition: 2, to: 4n, phases }))).toBe('applied');
         expect(idsOf(await view.scan('publications', { limit: 9 }))).toEqual(['p']);
         expect((await view.get('listings', 'l'))?.document?.body).toEqual({ name: 'Shoes' });
         expect(await view.checkpoint(2)).toBe(4n);
-        expect((await view.checkpoints()).map((at, lane) => at === (lane === 2 ? 4n : 0n))).not.toContain(
-          false,
-        );
+        expect(
+          (await view.checkpoints()).map((at, partition) => at === (partition === 2 ? 4n : 0n)),
+        ).not.toContain(false);
       });
 
-      test('updates what is at the expected position, keys that are sorted by included', async () => {
+      test('updates a document at the expected position, including keys that are sorted by', async () => {
         await put(view, aWrite('publications', 'p', 1n, aPublication({ name_fold: 'b' })));
         await put(view, aWrite('publications', 'p', 2n, aPublication({ name_fold: 'b', version: 2 }), 1n));
         expect((await view.get('publications', 'p'))?.document?.keys.version).toBe(2);
@@ -137,7 +140,7 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.count('publications', { store_id: 'store-1', visibility: 'public' })).toBe(0);
       });
 
-      test('loses where the checkpoint is not as expected', async () => {
+      test('returns lost_race if the checkpoint is not at the expected position', async () => {
         await put(view, aWrite('publications', 'p', 5n, aPublication()));
         const phases = [[aWrite('publications', 'q', 6n, aPublication())]];
         expect(await view.apply(aBatch({ from: 0n, to: 6n, phases }))).toBe('lost_race');
@@ -145,10 +148,10 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
       });
 
       test.each<[string, Position | null]>([
-        ['is there though none is expected', null],
+        ['exists although none is expected', null],
         ['is at another position', 4n],
         ['has since become a tombstone', 6n],
-      ])('loses where a document %s', async (_, expected) => {
+      ])('returns lost_race if a document %s', async (_, expected) => {
         await put(view, aWrite('publications', 'p', 5n, aPublication()));
         if (expected === 6n) await put(view, aWrite('publications', 'p', 7n, null, 5n));
         const from = await view.checkpoint(0);
@@ -158,20 +161,20 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.checkpoint(0)).toBe(from);
       });
 
-      test('loses where an expected document is not there', async () => {
+      test('returns lost_race if an expected document does not exist', async () => {
         const phases = [[aWrite('publications', 'p', 9n, aPublication(), 3n)]];
         expect(await view.apply(aBatch({ to: 9n, phases }))).toBe('lost_race');
         expect(await view.get('publications', 'p')).toBeUndefined();
       });
 
-      test('may leave the checkpoint where it is', async () => {
+      test('may leave the checkpoint unchanged', async () => {
         const phases = [[aWrite('publications', 'p', 1n, aPublication())]];
         expect(await view.apply(aBatch({ to: 0n, phases }))).toBe('applied');
         expect(await view.checkpoint(0)).toBe(0n);
         expect(idsOf(await view.scan('publications', { limit: 5 }))).toEqual(['p']);
       });
 
-      test('of two processes with the same batch one applies it, and its documents are written once', async () => {
+      test('one of two processes with the same batch applies it, and its documents are written once', async () => {
         const other = await openAgain();
         for (let n = 1n; n <= 10n; n++) {
           const expected = n === 1n ? null : n - 1n;
@@ -186,18 +189,18 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         }
       });
 
-      test('lanes do not lose against each other', async () => {
+      test('batches of different partitions do not conflict', async () => {
         const other = await openAgain();
         const outcomes = await Promise.all(
-          Array.from({ length: given.store.lane_count }, async (_, lane) => {
-            const phases = [[aWrite('publications', `p${lane}`, 1n, aPublication())]];
-            return (lane % 2 ? view : other).apply(aBatch({ lane, phases }));
+          Array.from({ length: under_test.store.partition_count }, async (_, partition) => {
+            const phases = [[aWrite('publications', `p${partition}`, 1n, aPublication())]];
+            return (partition % 2 ? view : other).apply(aBatch({ partition, phases }));
           }),
         );
         expect(new Set(outcomes)).toEqual(new Set(['applied']));
       });
 
-      test('a race that was lost is won when done again from fresh reads', async () => {
+      test('a batch that lost its race succeeds when it is built again from fresh reads', async () => {
         const phases = (expected: Position | null): DocumentWrite[][] => [
           [aWrite('publications', 'new', 8n, aPublication())],
           [aWrite('publications', 'p', 8n, aPublication(), expected)],
@@ -211,7 +214,7 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.checkpoint(0)).toBe(8n);
       });
 
-      test('a key that is unique refuses a second document', async () => {
+      test('a unique key rejects a second document', async () => {
         const key = (hash: string) => ({
           keys: { key_hash: hash, account_id: 'a', created_at: '2026' },
           body: {},
@@ -222,28 +225,28 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         const phases = [[aWrite('api_keys', 'two', 2n, key('same'))]];
         await expect(view.apply(aBatch({ from: 1n, to: 2n, phases }))).rejects.toThrow();
         expect(await view.checkpoint(0)).toBe(1n);
-        // Tombstones are many, and none is in another's way.
+        // Several tombstones do not violate the unique key.
         await put(view, aWrite('api_keys', 'one', 3n, null, 1n), aWrite('api_keys', 'three', 3n, null));
       });
     });
 
-    describe('moveOn', () => {
-      test('moves the lanes that have got so far, and no others, in one step', async () => {
-        await view.apply(aBatch({ lane: 1, to: 5n }));
-        await view.apply(aBatch({ lane: 2, to: 8n }));
-        await view.apply(aBatch({ lane: 3, to: 20n }));
-        const moves = [0n, 5n, 5n, 5n].map((from, lane) => ({ lane, from, to: 10n }));
-        expect((await view.moveOn(moves)).sort()).toEqual([0, 1, 2, 3]);
+    describe('advanceIdle', () => {
+      test('moves exactly the partitions whose checkpoint is at or after `from`, in one step', async () => {
+        await view.apply(aBatch({ partition: 1, to: 5n }));
+        await view.apply(aBatch({ partition: 2, to: 8n }));
+        await view.apply(aBatch({ partition: 3, to: 20n }));
+        const moves = [0n, 5n, 5n, 5n].map((from, partition) => ({ partition, from, to: 10n }));
+        expect((await view.advanceIdle(moves)).sort()).toEqual([0, 1, 2, 3]);
         expect((await view.checkpoints()).slice(0, 4)).toEqual([10n, 10n, 10n, 20n]);
-        const behind = { lane: 1, from: 11n, to: 30n };
-        expect(await view.moveOn([behind, { lane: 0, from: 10n, to: 30n }])).toEqual([0]);
+        const behind = { partition: 1, from: 11n, to: 30n };
+        expect(await view.advanceIdle([behind, { partition: 0, from: 10n, to: 30n }])).toEqual([0]);
         expect((await view.checkpoints()).slice(0, 4)).toEqual([30n, 10n, 10n, 20n]);
-        expect(await view.moveOn([])).toEqual([]);
+        expect(await view.advanceIdle([])).toEqual([]);
       });
 
-      test('a batch from before loses, and whoever waits for the lane is told, in this process and in another', async () => {
+      test('an older batch then returns lost_race, and waits for the partition resolve in this process and in another', async () => {
         const waiting = [view, await openAgain()].map((one) => one.waitFor(0, 9n, 120_000));
-        await view.moveOn([{ lane: 0, from: 0n, to: 9n }]);
+        await view.advanceIdle([{ partition: 0, from: 0n, to: 9n }]);
         expect(await Promise.all(waiting)).toEqual([true, true]);
         expect(await view.apply(aBatch({ from: 0n, to: 4n }))).toBe('lost_race');
         expect(await view.apply(aBatch({ from: 9n, to: 12n }))).toBe('applied');
@@ -251,89 +254,105 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
     });
 
     describe('waitFor', () => {
-      test('is true at once for what the lane has passed', async () => {
+      test('is true at once for a position that the partition has passed', async () => {
         await put(view, aWrite('publications', 'p', 5n, aPublication()));
         expect(await view.waitFor(0, 5n, 0)).toBe(true);
         expect(await view.waitFor(0, 3n, 0)).toBe(true);
         expect(await view.waitFor(0, 6n, 0)).toBe(false);
       });
 
-      test('is true as soon as the lane gets there, in this process and in another', async () => {
+      test('is true as soon as the partition reaches the position, in this process and in another', async () => {
         const other = await openAgain();
         const waiting = [view, other].map((one) => one.waitFor(3, 10n, 120_000));
         const began_ms = Date.now();
-        for (let at = 0n; at < 10n; at += 5n) await view.apply(aBatch({ lane: 3, from: at, to: at + 5n }));
+        for (let at = 0n; at < 10n; at += 5n)
+          await view.apply(aBatch({ partition: 3, from: at, to: at + 5n }));
         expect(await Promise.all(waiting)).toEqual([true, true]);
         expect(Date.now() - began_ms).toBeLessThan(60_000);
       });
 
-      test('is false where the time is over first', async () => {
+      test('is false after the timeout', async () => {
         const began_ms = Date.now();
         expect(await view.waitFor(0, 1n, 50)).toBe(false);
         expect(Date.now() - began_ms).toBeGreaterThanOrEqual(45);
       });
 
-      test('many may wait, each for a position of its own', async () => {
+      test('many callers can wait for different positions', async () => {
         const waiting = Array.from({ length: 200 }, (_, n) => view.waitFor(0, BigInt(1 + (n % 10)), 120_000));
         for (let at = 0n; at < 10n; at++) await view.apply(aBatch({ from: at, to: at + 1n }));
         expect(await Promise.all(waiting)).not.toContain(false);
       });
     });
 
-    describe('parked streams', () => {
+    describe('dead letters', () => {
       const aStream = (id: string): StreamName => streamName('live', 'publication', id);
-      const aParked = (id: string, revision: number, position: Position): ParkedStream => ({
+      const aDeadLetter = (id: string, revision: number, position: Position): DeadLetter => ({
         stream: aStream(id),
-        lane: 0,
+        partition: 0,
         revision,
         position,
         reason: `the fold failed: "${id}" ✗`,
-        parked_at: '2026-01-31T12:00:00.000Z',
+        failed_at: '2026-01-31T12:00:00.000Z',
       });
 
-      test('are kept with the batch that parks them, in log order, and go with the one that unparks them', async () => {
-        const [one, two] = [aParked('one', 3, 8n), aParked('two', 0, 5n)];
-        await view.apply(aBatch({ to: 9n, park: [one, two] }));
-        expect(await (await openAgain()).parked()).toEqual([two, one]);
-        await view.apply(aBatch({ from: 9n, to: 9n, unpark: [one.stream] }));
-        expect(await view.parked()).toEqual([two]);
+      test('are added and removed by the batch that contains them, and listed in log order', async () => {
+        const [one, two] = [aDeadLetter('one', 3, 8n), aDeadLetter('two', 0, 5n)];
+        await view.apply(aBatch({ to: 9n, add_dead_letters: [one, two] }));
+        expect(await (await openAgain()).deadLetters()).toEqual([two, one]);
+        await view.apply(aBatch({ from: 9n, to: 9n, remove_dead_letters: [one.stream] }));
+        expect(await view.deadLetters()).toEqual([two]);
       });
 
-      test('a lane tells of its own, and where it stands, in one answer', async () => {
-        const [one, two, other] = [aParked('one', 3, 8n), aParked('two', 0, 5n), aParked('other', 1, 4n)];
-        expect(await view.lane(0)).toEqual({ checkpoint: 0n, parked: [] });
-        await view.apply(aBatch({ to: 9n, park: [one, two] }));
-        await view.apply(aBatch({ lane: 1, to: 4n, park: [{ ...other, lane: 1 }] }));
+      test('partition() returns the checkpoint and the dead letters of the partition together', async () => {
+        const [one, two, other] = [
+          aDeadLetter('one', 3, 8n),
+          aDeadLetter('two', 0, 5n),
+          aDeadLetter('other', 1, 4n),
+        ];
+        expect(await view.partition(0)).toEqual({ checkpoint: 0n, dead_letters: [] });
+        await view.apply(aBatch({ to: 9n, add_dead_letters: [one, two] }));
+        await view.apply(aBatch({ partition: 1, to: 4n, add_dead_letters: [{ ...other, partition: 1 }] }));
         const again = await openAgain();
-        expect(await again.lane(0)).toEqual({ checkpoint: 9n, parked: [two, one] });
-        expect(await again.lane(1)).toEqual({ checkpoint: 4n, parked: [{ ...other, lane: 1 }] });
-        expect(await again.lane(2)).toEqual({ checkpoint: 0n, parked: [] });
+        expect(await again.partition(0)).toEqual({ checkpoint: 9n, dead_letters: [two, one] });
+        expect(await again.partition(1)).toEqual({
+          checkpoint: 4n,
+          dead_letters: [{ ...other, partition: 1 }],
+        });
+        expect(await again.partition(2)).toEqual({ checkpoint: 0n, dead_letters: [] });
       });
 
-      test('a stream that got on a little is parked further on by one batch', async () => {
+      test('one batch can move the dead letter of a stream to a later event', async () => {
         const stream = aStream('one');
-        await view.apply(aBatch({ to: 9n, park: [aParked('one', 3, 8n)] }));
-        const further = aParked('one', 5, 9n);
-        await view.apply(aBatch({ from: 9n, to: 9n, unpark: [stream], park: [further] }));
-        expect(await view.parked()).toEqual([further]);
+        await view.apply(aBatch({ to: 9n, add_dead_letters: [aDeadLetter('one', 3, 8n)] }));
+        const further = aDeadLetter('one', 5, 9n);
+        await view.apply(
+          aBatch({ from: 9n, to: 9n, remove_dead_letters: [stream], add_dead_letters: [further] }),
+        );
+        expect(await view.deadLetters()).toEqual([further]);
       });
 
-      test('a batch that loses parks nothing for good', async () => {
+      test('a batch that returns lost_race adds no dead letters', async () => {
         await view.apply(aBatch({ to: 9n }));
-        expect(await view.apply(aBatch({ from: 0n, to: 9n, park: [aParked('one', 3, 8n)] }))).toBe(
-          'lost_race',
-        );
-        expect(await view.parked()).toEqual([]);
+        expect(
+          await view.apply(aBatch({ from: 0n, to: 9n, add_dead_letters: [aDeadLetter('one', 3, 8n)] })),
+        ).toBe('lost_race');
+        expect(await view.deadLetters()).toEqual([]);
       });
     });
 
-    test('writers on several lanes and readers do not get in each other’s way', async () => {
+    test('writers on several partitions and readers do not disturb each other', async () => {
       const other = await openAgain();
-      const writers = [0, 1, 2, 3].map(async (lane) => {
+      const writers = [0, 1, 2, 3].map(async (partition) => {
         for (let at = 0n; at < 20n; at++) {
-          const write = aWrite('publications', `p${lane}`, at + 1n, aPublication(), at === 0n ? null : at);
-          const batch = aBatch({ lane, from: at, to: at + 1n, phases: [[write]] });
-          expect(await (lane % 2 ? view : other).apply(batch)).toBe('applied');
+          const write = aWrite(
+            'publications',
+            `p${partition}`,
+            at + 1n,
+            aPublication(),
+            at === 0n ? null : at,
+          );
+          const batch = aBatch({ partition, from: at, to: at + 1n, phases: [[write]] });
+          expect(await (partition % 2 ? view : other).apply(batch)).toBe('applied');
         }
       });
       await waitFor(async () => idsOf(await other.scan('publications', { limit: 10 })).length === 4);

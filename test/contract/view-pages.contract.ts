@@ -3,20 +3,21 @@ import type { Key, ViewDocument } from '../../shared/catalog/documents';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
 import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
+import { within } from '../support/wait-for';
 import { aPublication, aWrite, idsOf, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
 
-/** Pages, totals and walks over a collection. */
+/** Tests of pages, counts and scans of a collection. */
 export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
   describe(`pages on ${name}`, () => {
-    let given: ViewStoreUnderTest;
+    let under_test: ViewStoreUnderTest;
     let view: ViewVersion;
 
     beforeEach(async () => {
-      given = await open();
-      view = await given.store.open((await given.store.createVersion(1)).version);
+      under_test = await open();
+      view = await under_test.store.open((await under_test.store.createVersion(1)).version);
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
     async function publications(...all: Record<string, Key>[]): Promise<void> {
       await put(
@@ -30,7 +31,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
       idsOf(await view.find('publications', { where: {}, order: [['id', 'asc']], limit: 100, ...query }));
 
     describe('find', () => {
-      test('gives what fits every condition', async () => {
+      test('returns the documents that match every condition', async () => {
         await publications(
           { id: 'a', store_id: 's1', visibility: 'public', price_up: 5, listing_id: 'l1' },
           { id: 'b', store_id: 's1', visibility: 'private', price_up: 10, listing_id: null },
@@ -55,7 +56,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         expect(await find({ where: { store_id: "s1' OR '1" } })).toEqual([]);
       });
 
-      test('gives a page: as many as asked for, after as many as skipped', async () => {
+      test('returns a page of `limit` documents after `skip`', async () => {
         await publications(
           ...Array.from({ length: 12 }, (_, n) => ({ id: `p${String(n).padStart(2, '0')}` })),
         );
@@ -66,7 +67,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         expect(await find({ limit: 0 })).toEqual([]);
       });
 
-      test('gives the parts that were asked for', async () => {
+      test('returns the requested parts', async () => {
         await publications({ id: 'a' });
         const query = { where: {}, order: [['id', 'asc']], limit: 1 } as const;
         const { state, expansions, ...rest } = aPublication();
@@ -84,7 +85,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         expect(await find({ where, order: orderOf('created_at_desc') })).toEqual(['c', 'b', 'a']);
       });
 
-      test('puts featured ones first, then the others by the mode', async () => {
+      test('sorts featured documents first, then the others by the mode', async () => {
         await publications(
           { id: 'old', created_at: '2026-01' },
           { id: 'second', created_at: '2026-02', featured_rank: 2 },
@@ -100,7 +101,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         ]);
       });
 
-      test('refuses a key that the collection does not declare', async () => {
+      test('rejects a key that the collection does not declare', async () => {
         await expect(find({ where: { colour: 'red' } })).rejects.toThrow();
         await expect(find({ order: [['colour', 'asc']] })).rejects.toThrow();
       });
@@ -115,7 +116,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
       expect(await view.count('publications', { price_up: { gte: 2_000 } })).toBe(0);
     });
 
-    test('scan walks by id, piece by piece, all or those that fit', async () => {
+    test('scan reads all or the matching documents by id, page by page', async () => {
       const ids = Array.from({ length: 25 }, (_, n) => `p${String(n).padStart(2, '0')}`);
       await publications(...ids.map((id, n) => ({ id, listing_id: n % 2 ? 'odd' : 'even' })));
       await put(view, aWrite('publications', 'p11', 2n, null, 1n));
@@ -128,7 +129,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
     });
 
     const sortable = (text: string | null): string | null =>
-      given.text_order === 'code_unit' ? (text?.replace(/[\u{10000}-\u{10ffff}]/gu, '') ?? null) : text;
+      under_test.text_order === 'code_unit' ? (text?.replace(/[\u{10000}-\u{10ffff}]/gu, '') ?? null) : text;
 
     describe('the order of pages is that of compareByOrder', () => {
       const orders: SortOrder[] = sortModeSchema.options.flatMap((mode) => [
@@ -152,7 +153,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         name_fold: fc.option(text),
       });
 
-      test('for every sort of a list, whole or in pages, of one visibility or both', async () => {
+      test('for every sort mode, complete or in pages, of one visibility or both', async () => {
         let run = 0;
         await fc.assert(
           fc.asyncProperty(

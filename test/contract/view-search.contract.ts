@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Key } from '../../shared/catalog/documents';
 import { compareByOrder, orderOf } from '../../shared/catalog/sorting';
 import type { ViewVersion, WordMatch, WordScope, WordSearch, WordTerms } from '../../shared/ports/view-store';
+import { within } from '../support/wait-for';
 import { aPublication, aWrite, idsOf, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
 
@@ -16,17 +17,17 @@ const starts = (text: string): WordMatch => ({ word: text, prefix: true });
 const STOREFRONT: WordScope = { store_id: 'store-1', visibility: 'public' };
 const BOTH: WordScope = { store_id: 'store-1', visibility: { in: ['public', 'private'] } };
 
-/** Pages by words. */
+/** Tests of searches by words. */
 export function viewSearchContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
   describe(`search on ${name}`, () => {
-    let given: ViewStoreUnderTest;
+    let under_test: ViewStoreUnderTest;
     let view: ViewVersion;
 
     beforeEach(async () => {
-      given = await open();
-      view = await given.store.open((await given.store.createVersion(1)).version);
+      under_test = await open();
+      view = await under_test.store.open((await under_test.store.createVersion(1)).version);
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
     const written = ({ id, words, keys }: Item) =>
       aWrite('publications', id, 1n, { ...aPublication(keys), words });
@@ -42,7 +43,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
     const count = (terms: WordTerms, scope = STOREFRONT, where: WordSearch['where'] = scope) =>
       view.countWords('publications', { scope, where, terms });
 
-    test('finds what has every word, one of each alternatives, or a word that begins so', async () => {
+    test('finds documents by all words, by alternatives, and by a prefix', async () => {
       await publications(
         { id: 'a', words: ['red', 'shirt'] },
         { id: 'b', words: ['blue', 'shirt'] },
@@ -62,19 +63,19 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count([])).toBe(4);
     });
 
-    test('words of any script, with marks, of any length, are found as they are', async () => {
+    test('finds words of any script, with marks and of any length', async () => {
       const all = ['ceramica', '茶碗', 'שלום', 'чай', '𐐷', ':title', '=a=title', 'w'.repeat(300), '9'];
       await publications({ id: 'a', words: all }, { id: 'b', words: ['title', 'a'] });
       for (const one of all) {
         expect(await search([[[word(one)]]])).toEqual(['a']);
         expect(await search([[[starts(one)]]])).toEqual(['a']);
-        expect(await view.knownWords('publications', knownIn([word(one)]))).toEqual([word(one)]);
+        expect(await view.matchingWords('publications', queryFor([word(one)]))).toEqual([word(one)]);
       }
       const [stored] = await view.getMany('publications', ['a'], ['words']);
       expect(stored?.document?.words).toEqual(all);
     });
 
-    test('a document’s words come back only where they are asked for', async () => {
+    test('returns the words of a document only on request', async () => {
       await publications({ id: 'a', words: ['red'] }, { id: 'b', words: [] });
       const [bare] = await view.find('publications', { where: {}, order: [['id', 'asc']], limit: 1 });
       expect(bare?.document).not.toHaveProperty('words');
@@ -86,7 +87,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(whole[1]?.document?.words).toEqual([]);
     });
 
-    test('a document counts in the first tier that it fits, and pages cut the sequence of all', async () => {
+    test('a document is in the first tier that it matches, and pages divide the sequence of all tiers', async () => {
       const day = (n: number) => ({ created_at: `2026-01-0${n}` });
       await publications(
         { id: 'title-old', words: [':mug', 'mug'], keys: day(1) },
@@ -107,7 +108,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       ]);
     });
 
-    test('keeps to the scope: other stores and visibilities are not there', async () => {
+    test('finds only documents of the scope', async () => {
       await publications(
         { id: 'a', words: ['mug'] },
         { id: 'b', words: ['mug'], keys: { visibility: 'private' } },
@@ -119,11 +120,11 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await search([mug], { scope: { ...STOREFRONT, visibility: 'private' } })).toEqual(['b']);
       expect(await search([mug], { scope: { ...STOREFRONT, visibility: { in: [] } } })).toEqual([]);
       expect([await count(mug), await count(mug, BOTH)]).toEqual([1, 2]);
-      expect(await view.knownWords('publications', knownIn([word('mugs')]))).toEqual([]);
+      expect(await view.matchingWords('publications', queryFor([word('mugs')]))).toEqual([]);
       await expect(search([mug], { scope: { store_id: 'store-1' } })).rejects.toThrow();
     });
 
-    test('takes conditions on keys besides', async () => {
+    test('combines words with conditions on keys', async () => {
       await publications(
         { id: 'a', words: ['mug'], keys: { price_up: 5, listing_id: 'l1' } },
         { id: 'b', words: ['mug'], keys: { price_up: 10, listing_id: 'l2' } },
@@ -141,12 +142,12 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count(mug, STOREFRONT, { ...STOREFRONT, listing_id: { in: [] } })).toBe(0);
     });
 
-    test('follows every change of a document, its end included', async () => {
+    test('follows every change of a document, including its deletion', async () => {
       const has = async (): Promise<unknown> => [
         await search([[[word('old')]]]),
         await search([[[starts('new')]]]),
         await count([[word('old'), starts('new')]]),
-        await view.knownWords('publications', knownIn([word('old'), starts('new')])),
+        await view.matchingWords('publications', queryFor([word('old'), starts('new')])),
       ];
       const next = (position: bigint, document: Parameters<typeof aWrite>[3]) =>
         put(view, aWrite('publications', 'a', position, document, position - 1n));
@@ -165,7 +166,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count([[word('same')]])).toBe(0);
     });
 
-    test('a batch that lost its race leaves the words as they were', async () => {
+    test('a batch that lost its race does not change the words', async () => {
       await publications({ id: 'a', words: ['old'] });
       const lost = aWrite('publications', 'a', 9n, { ...aPublication(), words: ['new'] }, 7n);
       await expect(put(view, lost)).rejects.toThrow('lost_race');
@@ -173,22 +174,22 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await search([[[word('new')]]])).toEqual([]);
     });
 
-    test('says which words there are, in the order asked, and no more than asked for', async () => {
+    test('matchingWords returns the existing words in the requested order, at most `limit`', async () => {
       await publications({ id: 'a', words: ['cotton', 'cover', 'red'] });
       const matches = [word('rot'), word('red'), word('cot'), starts('cot'), word('cover')];
       const known = [word('red'), starts('cot'), word('cover')];
-      expect(await view.knownWords('publications', knownIn(matches))).toEqual(known);
-      expect(await view.knownWords('publications', { ...knownIn(matches), limit: 2 })).toEqual(
+      expect(await view.matchingWords('publications', queryFor(matches))).toEqual(known);
+      expect(await view.matchingWords('publications', { ...queryFor(matches), limit: 2 })).toEqual(
         known.slice(0, 2),
       );
     });
 
-    test('a collection that is not searched refuses', async () => {
+    test('rejects a collection without words', async () => {
       const query = { scope: {}, where: {}, order: orderOf('created_at_desc'), limit: 1, tiers: [[]] };
       await expect(view.search('accounts', query)).rejects.toThrow();
     });
 
-    test('what more than a few hundred documents have is paged like anything else', async () => {
+    test('pages a word that more than a few hundred documents have', async () => {
       const items = Array.from({ length: 1_300 }, (_, n): Item => {
         const keys = { created_at: `2026-01-${String(10 + (n % 17))}`, price_up: n };
         const words = ['mug', ...(n % 2 ? ['odd'] : []), ...(n % 400 === 0 ? [':mug'] : [])];
@@ -199,10 +200,10 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       const order = orderOf('created_at_desc');
       const rank = ({ words }: Item) => (words.includes(':mug') ? 0 : words.includes('odd') ? 1 : 2);
       const keyed = (item: Item) => ({ id: item.id, keys: item.keys ?? {} });
-      const sorted = (of: readonly Item[]) =>
-        [...of].sort((a, b) => rank(a) - rank(b) || compareByOrder(order, keyed(a), keyed(b)));
-      const ids = (of: readonly Item[]) => of.map(({ id }) => id);
-      // Where a tier holds all that another page of it could, the order of the tiers is that of all.
+      const sorted = (list: readonly Item[]) =>
+        [...list].sort((a, b) => rank(a) - rank(b) || compareByOrder(order, keyed(a), keyed(b)));
+      const ids = (list: readonly Item[]) => list.map(({ id }) => id);
+      // Each tier matches everything that the tier before it matches.
       const nested = [tiers[0]!, [[word(':mug'), word('odd')], [word('mug')]], tiers[2]!];
       for (const skip of [0, 3, 20, 640, 1_280]) {
         expect(await search(nested, { skip, limit: 30 })).toEqual(ids(sorted(items).slice(skip, skip + 30)));
@@ -216,7 +217,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count(tiers[2]!, STOREFRONT, { ...STOREFRONT, price_up: { lte: 900 } })).toBe(901);
     });
 
-    test('gives what a look at every document gives', async () => {
+    test('returns the same as a check of every document', async () => {
       let run = 0;
       const text = fc.constantFrom('a', 'ab', 'abc', 'b', 'ba', 'é', ':a', ':ab');
       const item = fc.record({
@@ -249,7 +250,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
                 return { id, words, keys: { store_id, visibility, price_up } };
               }),
             );
-            // A tier fits all that the one before it fits: fewer and fewer of the terms are asked for.
+            // Each tier has one term fewer, so it matches everything that the tier before it matches.
             const whole = asked.flat();
             const tiers = asked.map((_, n) => whole.slice(0, whole.length - n));
             const scope = { store_id, visibility: both ? { in: ['public', 'private'] } : 'public' };
@@ -274,4 +275,4 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
   });
 }
 
-const knownIn = (matches: readonly WordMatch[]) => ({ scope: STOREFRONT, matches, limit: 10 });
+const queryFor = (matches: readonly WordMatch[]) => ({ scope: STOREFRONT, matches, limit: 10 });

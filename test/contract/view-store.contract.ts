@@ -1,25 +1,27 @@
 import type { VersionStatus, ViewStore } from '../../shared/ports/view-store';
+import { bounded } from '../support/bounded';
+import { within } from '../support/wait-for';
 import { aPublication, aWrite, put } from './some-documents';
 import { viewDocumentsContract } from './view-documents.contract';
 import { viewPagesContract } from './view-pages.contract';
 import { viewSearchContract } from './view-search.contract';
 
-/** An empty view store; `again` opens the same store as another process would, with a clock that both follow. */
+/** An empty view store. `openAnother` opens the same store as another process would, with the same clock. */
 export interface ViewStoreUnderTest {
   readonly store: ViewStore;
-  again(lane_count?: number): Promise<ViewStore>;
+  openAnother(partition_count?: number): Promise<ViewStore>;
   /**
-   * `code_unit`: a stand-in for the server sorts texts by UTF-16 units, which is another order beyond the BMP; such
-   * texts are left out then. Everything that is no stand-in sorts by code point, as the port says.
+   * `code_unit`: the stand-in for the server sorts texts by UTF-16 code units, which differs for characters beyond the
+   * BMP; the tests then leave out such texts. All other stores sort by code point, as the port requires.
    */
   readonly text_order?: 'code_point' | 'code_unit';
-  /** Moves the clock of the leases on. */
+  /** Advances the clock of the leases. */
   advance(ms: number): void;
   /** Closes every handle and removes what was stored. */
   dispose(): Promise<void>;
 }
 
-/** What every view store promises (shared/ports/view-store.ts). */
+/** Tests what every view store guarantees (shared/ports/view-store.ts). */
 export function viewStoreContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
   viewVersionsContract(name, open);
   viewDocumentsContract(name, open);
@@ -29,23 +31,23 @@ export function viewStoreContract(name: string, open: () => Promise<ViewStoreUnd
 
 function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
   describe(`view store on ${name}`, () => {
-    let given: ViewStoreUnderTest;
+    let under_test: ViewStoreUnderTest;
     let store: ViewStore;
 
     beforeEach(async () => {
-      given = await open();
-      store = given.store;
+      under_test = await open();
+      store = bounded(under_test.store, 'view store');
     });
-    afterEach(() => given.dispose());
+    afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
-    const statuses = async (of: ViewStore = store): Promise<[number, VersionStatus][]> =>
-      (await of.versions()).map(({ version, status }) => [version, status]);
+    const statuses = async (view_store: ViewStore = store): Promise<[number, VersionStatus][]> =>
+      (await view_store.versions()).map(({ version, status }) => [version, status]);
 
-    test('the number of lanes stays as it was when the store was first opened', async () => {
+    test('the partition count of the first opening never changes', async () => {
       await store.ready;
-      const other = await given.again(store.lane_count + 3);
+      const other = await under_test.openAnother(store.partition_count + 3);
       await other.ready;
-      expect(other.lane_count).toBe(store.lane_count);
+      expect(other.partition_count).toBe(store.partition_count);
     });
 
     describe('versions', () => {
@@ -53,19 +55,19 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         expect(await store.versions()).toEqual([]);
       });
 
-      test('a version is building first, with all lanes at the start and nothing in it', async () => {
+      test('a new version is building and empty, with all partitions at the start', async () => {
         const info = await store.createVersion(7);
         expect(info).toMatchObject({ status: 'building', schema: 7 });
         expect(new Date(info.created_at).toISOString()).toBe(info.created_at);
         expect(await store.versions()).toEqual([info]);
         const version = await store.open(info.version);
         expect(version.version).toBe(info.version);
-        expect(await version.checkpoints()).toEqual(Array(store.lane_count).fill(0n));
+        expect(await version.checkpoints()).toEqual(Array(store.partition_count).fill(0n));
         expect(await version.scan('publications', { limit: 10 })).toEqual([]);
       });
 
-      test('versions are listed newest first, alike by every process', async () => {
-        const other = await given.again();
+      test('every process lists the versions newest first', async () => {
+        const other = await under_test.openAnother();
         const first = await store.createVersion(1);
         const second = await other.createVersion(1);
         expect(second.version).toBeGreaterThan(first.version);
@@ -76,7 +78,7 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         expect(await other.versions()).toEqual(await store.versions());
       });
 
-      test('a version goes through its life, one active at most', async () => {
+      test('a version passes through its statuses, and at most one is active', async () => {
         const { version: one } = await store.createVersion(1);
         await store.activate(one);
         const { version: two } = await store.createVersion(2);
@@ -90,9 +92,9 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
           [two, 'active'],
           [one, 'retired'],
         ]);
-        // And back, should the new one be wrong.
+        // The old version can be activated again.
         await store.activate(one);
-        expect(await statuses(await given.again())).toEqual([
+        expect(await statuses(await under_test.openAnother())).toEqual([
           [two, 'retired'],
           [one, 'active'],
         ]);
@@ -100,15 +102,15 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         expect(await statuses()).toEqual([[one, 'active']]);
       });
 
-      test('two that activate at once leave one active', async () => {
-        const other = await given.again();
+      test('two concurrent activations leave one version active', async () => {
+        const other = await under_test.openAnother();
         const one = await store.createVersion(1);
         const two = await store.createVersion(1);
         await Promise.all([store.activate(one.version), other.activate(two.version)]);
         expect((await statuses()).filter(([, status]) => status === 'active')).toHaveLength(1);
       });
 
-      test('the active version can be neither dropped nor set to something else', async () => {
+      test('the active version can be neither dropped nor given another status', async () => {
         const { version } = await store.createVersion(1);
         await store.activate(version);
         await expect(store.drop(version)).rejects.toThrow();
@@ -116,9 +118,9 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         expect(await statuses()).toEqual([[version, 'active']]);
       });
 
-      test('a version that is not there can be neither opened nor changed', async () => {
+      test('a version that does not exist can be neither opened nor changed', async () => {
         const { version } = await store.createVersion(1);
-        const other = await given.again();
+        const other = await under_test.openAnother();
         await store.drop(version);
         for (const one of [store, other]) {
           await expect(one.open(version)).rejects.toThrow();
@@ -129,15 +131,15 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         }
       });
 
-      test('a version that another process dropped is not opened again, though it was open', async () => {
-        const other = await given.again();
+      test('a version that another process dropped cannot be opened again, even if it was open', async () => {
+        const other = await under_test.openAnother();
         const { version } = await store.createVersion(1);
         await other.open(version);
         await store.drop(version);
         await expect(other.open(version)).rejects.toThrow();
       });
 
-      test('a dropped number is never given again', async () => {
+      test('the number of a dropped version is never reused', async () => {
         const { version } = await store.createVersion(1);
         await store.drop(version);
         expect((await store.createVersion(1)).version).toBeGreaterThan(version);
@@ -150,7 +152,7 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         expect(await store.open(version)).toBe(one);
       });
 
-      test('versions keep their documents and checkpoints apart', async () => {
+      test('a write to one version does not change the documents and checkpoints of another', async () => {
         const one = await store.open((await store.createVersion(1)).version);
         const two = await store.open((await store.createVersion(1)).version);
         await put(one, aWrite('publications', 'p', 5n, aPublication()));
@@ -158,12 +160,12 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
         expect(await two.checkpoint(0)).toBe(0n);
       });
 
-      test('what was written is there when the store is opened again', async () => {
+      test('written documents are stored when the store is opened again', async () => {
         const { version } = await store.createVersion(1);
         await put(await store.open(version), aWrite('publications', 'p', 5n, aPublication()));
         await store.activate(version);
         await store.close();
-        const reopened = await given.again();
+        const reopened = await under_test.openAnother();
         expect(await statuses(reopened)).toEqual([[version, 'active']]);
         const same = await reopened.open(version);
         expect((await same.get('publications', 'p'))?.position).toBe(5n);
@@ -174,48 +176,48 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
     describe('leases', () => {
       const TTL_MS = 1_000;
 
-      test('one owner holds a lease at a time, across processes', async () => {
-        const other = await given.again();
-        expect(await store.lease('feeder', 'one', TTL_MS)).toBe(true);
-        expect(await other.lease('feeder', 'two', TTL_MS)).toBe(false);
+      test('at most one owner has a lease at a time, across processes', async () => {
+        const other = await under_test.openAnother();
+        expect(await store.lease('dispatcher', 'one', TTL_MS)).toBe(true);
+        expect(await other.lease('dispatcher', 'two', TTL_MS)).toBe(false);
         expect(await other.lease('rebuild', 'two', TTL_MS)).toBe(true);
       });
 
-      test('of many that ask at once exactly one gets it', async () => {
-        const other = await given.again();
-        const asked = Array.from({ length: 20 }, (_, n) =>
-          (n % 2 ? store : other).lease('feeder', `owner-${n}`, TTL_MS),
+      test('exactly one of many concurrent requests gets the lease', async () => {
+        const other = await under_test.openAnother();
+        const requests = Array.from({ length: 20 }, (_, n) =>
+          (n % 2 ? store : other).lease('dispatcher', `owner-${n}`, TTL_MS),
         );
-        expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
+        expect((await Promise.all(requests)).filter(Boolean)).toHaveLength(1);
       });
 
-      test('it lasts as long as it is renewed, and passes on after that', async () => {
-        const other = await given.again();
-        await store.lease('feeder', 'one', TTL_MS);
+      test('a lease lasts while its owner renews it; then another owner can take it', async () => {
+        const other = await under_test.openAnother();
+        await store.lease('dispatcher', 'one', TTL_MS);
         for (let n = 0; n < 3; n++) {
-          given.advance(TTL_MS * 0.8);
-          expect(await store.lease('feeder', 'one', TTL_MS)).toBe(true);
-          expect(await other.lease('feeder', 'two', TTL_MS)).toBe(false);
+          under_test.advance(TTL_MS * 0.8);
+          expect(await store.lease('dispatcher', 'one', TTL_MS)).toBe(true);
+          expect(await other.lease('dispatcher', 'two', TTL_MS)).toBe(false);
         }
-        given.advance(TTL_MS);
-        expect(await other.lease('feeder', 'two', TTL_MS)).toBe(true);
-        expect(await store.lease('feeder', 'one', TTL_MS)).toBe(false);
+        under_test.advance(TTL_MS);
+        expect(await other.lease('dispatcher', 'two', TTL_MS)).toBe(true);
+        expect(await store.lease('dispatcher', 'one', TTL_MS)).toBe(false);
       });
 
-      test('it can be given back early, by its owner alone', async () => {
-        const other = await given.again();
-        await store.lease('feeder', 'one', TTL_MS);
-        await other.release('feeder', 'two');
-        expect(await other.lease('feeder', 'two', TTL_MS)).toBe(false);
-        await store.release('feeder', 'one');
-        await store.release('feeder', 'one');
-        expect(await other.lease('feeder', 'two', TTL_MS)).toBe(true);
+      test('only the owner of a lease can release it early', async () => {
+        const other = await under_test.openAnother();
+        await store.lease('dispatcher', 'one', TTL_MS);
+        await other.release('dispatcher', 'two');
+        expect(await other.lease('dispatcher', 'two', TTL_MS)).toBe(false);
+        await store.release('dispatcher', 'one');
+        await store.release('dispatcher', 'one');
+        expect(await other.lease('dispatcher', 'two', TTL_MS)).toBe(true);
       });
 
-      test('a clock that is set back does not keep a dead owner alive', async () => {
-        await store.lease('feeder', 'one', TTL_MS);
-        given.advance(-3_600_000);
-        expect(await store.lease('feeder', 'two', TTL_MS)).toBe(true);
+      test('a lease ends even if the clock is set back', async () => {
+        await store.lease('dispatcher', 'one', TTL_MS);
+        under_test.advance(-3_600_000);
+        expect(await store.lease('dispatcher', 'two', TTL_MS)).toBe(true);
       });
     });
   });

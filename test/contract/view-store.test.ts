@@ -8,8 +8,8 @@ viewStoreContract('SQLite', async () => {
   const folder = makeTempDir();
   const opened: SqliteViewStore[] = [];
   let now_ms = Date.parse('2026-01-31T12:00:00.000Z');
-  const again = async (lane_count = 8): Promise<SqliteViewStore> => {
-    const store = await SqliteViewStore.open({ folder: folder.path, lane_count, now: () => now_ms });
+  const openAnother = async (partition_count = 8): Promise<SqliteViewStore> => {
+    const store = await SqliteViewStore.open({ folder: folder.path, partition_count, now: () => now_ms });
     opened.push(store);
     return store;
   };
@@ -20,11 +20,11 @@ viewStoreContract('SQLite', async () => {
     for (const store of opened) await store.close();
     folder.remove();
   };
-  return { store: await again(), again, advance, dispose };
+  return { store: await openAnother(), openAnother, advance, dispose };
 });
 
-// The store of other tests: what they rest on is that it searches as the real ones do.
+// Other tests use the memory store, so it has to search like the real ones.
 viewSearchContract('memory', async () => {
   const store = new MemoryViewStore();
-  return { store, again: async () => store, advance: () => {}, dispose: () => store.close() };
+  return { store, openAnother: async () => store, advance: () => {}, dispose: () => store.close() };
 });

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import Database from 'libsql';
+import { fetch } from '../support/fetch';
 import { Fleet } from '../support/fleet';
 import { listingCreated, publicationCreated, publicationId, storeCreated, storeId } from '../support/history';
-import { createListing, secretKey, tokenFor } from '../support/merchant';
+import { createListing, createSecretKey, fetchToken } from '../support/merchant';
 import { nextRelease } from '../support/next-release';
 import { endAll } from '../support/processes';
 import { openRealm, type TestRealm } from '../support/realm';
@@ -19,7 +20,7 @@ afterEach(async () => {
   await endAll();
 });
 
-test('a release that declares one more key serves what it finds, feeds nothing to it, and makes it anew behind', async () => {
+test('a release that declares one more key serves the old documents and rebuilds them in the background', async () => {
   await withTempDir(async (folder) => {
     realm = await openRealm({ folder });
     const before = await realm.pipeline();
@@ -34,19 +35,19 @@ test('a release that declares one more key serves what it finds, feeds nothing t
     }));
     realm = await next.realm.openRealm({ folder });
     const old = await realm.active();
-    const stood_at = await old.checkpoints();
+    const old_checkpoints = await old.checkpoints();
     const pipeline = await realm.pipeline();
     await realm.append(publicationCreated(2));
     await pipeline.caughtUp();
-    // The rebuild has ended, for only a version with the declared keys can be level with the log.
+    // The rebuild has ended: only a version with the declared keys can catch up with the log.
     expect(await realm.views.versions()).toMatchObject([
       { version: 2, status: 'active', keys_differ: false },
       { version: 1, status: 'retired', keys_differ: true },
     ]);
-    expect(await old.checkpoints()).toEqual(stood_at);
+    expect(await old.checkpoints()).toEqual(old_checkpoints);
     expect(await old.get('publications', publicationId(0))).toBeDefined();
     expect(await old.get('publications', publicationId(2))).toBeUndefined();
-    expect(await brandless(realm)).toEqual([0, 1, 2].map(publicationId));
+    expect(await withoutTrialField(realm)).toEqual([0, 1, 2].map(publicationId));
     expect(await next.verify.verify(realm.parts)).toMatchObject({ clean: true, version: 2 });
     const { versions } = await pipeline.status();
     expect(versions.map(({ version, fed }) => ({ version, fed }))).toEqual([
@@ -56,9 +57,9 @@ test('a release that declares one more key serves what it finds, feeds nothing t
   });
 });
 
-/** Of the realm's publications that have no value of the key. */
-async function brandless(realm: TestRealm): Promise<string[]> {
-  const where = { store_id: storeId(0), brand: null };
+/** Returns the ids of the realm's publications that have no value of the new key. */
+async function withoutTrialField(realm: TestRealm): Promise<string[]> {
+  const where = { store_id: storeId(0), trial_field: null };
   const found = await (await realm.active()).find('publications', {
     where,
     order: [['id', 'asc']],
@@ -67,13 +68,13 @@ async function brandless(realm: TestRealm): Promise<string[]> {
   return found.map(({ id }) => id);
 }
 
-test('over HTTP, a filter by a key that the documents were made without is refused until they are rebuilt, and nothing else', async () => {
+test('over HTTP, only a filter by a key that the documents lack returns 503, until they are rebuilt', async () => {
   await withTempDir(async (folder) => {
     const settings = { DEMO: 'off', DATA_DIR: folder };
-    const key = await secretKey(settings);
+    const key = await createSecretKey(settings);
     const fleet = new Fleet(settings);
     await fleet.start('command-1', 'query-1', 'worker-1');
-    let token = await tokenFor(fleet.url('command-1'), key);
+    let token = await fetchToken(fleet.url('command-1'), key);
     const listing_id = await createListing(fleet.url('command-1'), token, 'Cups');
     const published = await fetch(`${fleet.url('command-1')}/api/publication`, {
       method: 'POST',
@@ -85,13 +86,13 @@ test('over HTTP, a filter by a key that the documents were made without is refus
     expect(published.status).toBe(201);
     await fleet.stop();
 
-    // As if the code until now had not declared the key.
+    // Simulates documents of a release that did not declare the key.
     const file = new Database(join(folder, 'live', 'views-v1.sqlite'));
     file.exec('ALTER TABLE publications DROP COLUMN key_in_stock');
     file.close();
 
     await fleet.start('query-1', 'command-1');
-    token = await tokenFor(fleet.url('command-1'), key);
+    token = await fetchToken(fleet.url('command-1'), key);
     const get = async (query: string) => {
       const url = `${fleet.url('query-1')}/api/publications${query}`;
       const reply = await fetch(url, { headers: { authorization: `Bearer ${token}` } });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { LostRaceError } from '../../projections/engine/errors';
-import { useId } from '../../projections/engine/reverse-index';
+import { referenceId } from '../../projections/engine/reverse-index';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
-import { laneOf } from '../../shared/catalog/events/lanes';
-import { cleanFold, documentsOf, expectTruth, foldBatch, LANES } from '../support/folding';
+import { partitionOf } from '../../shared/catalog/events/partitions';
+import { cleanFold, expectSameDocuments, expectTruth, foldBatch, PARTITIONS } from '../support/folding';
 import {
   historyOf,
   listingCreated,
@@ -28,10 +28,10 @@ async function logOf(steps: readonly Step[]): Promise<readonly RecordedEvent[]> 
   return events.log;
 }
 
-/** A delivery: how many positions beyond the lane's checkpoint it reaches, and after how many writes it dies. */
+/** Deliveries: the number of positions after the partition's checkpoint, and the number of writes before a crash. */
 const deliveries = fc.array(
   fc.record({
-    lane: fc.integer({ min: 0, max: LANES - 1 }),
+    partition: fc.integer({ min: 0, max: PARTITIONS - 1 }),
     reach: fc.integer({ min: 1, max: 60 }),
     crash_in: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 0, max: 40 })),
   }),
@@ -41,38 +41,39 @@ const deliveries = fc.array(
 async function deliver(
   version: MemoryViewVersion,
   log: readonly RecordedEvent[],
-  lane: number,
+  partition: number,
   reach: number,
 ): Promise<void> {
-  const to = Number(await version.checkpoint(lane)) + reach;
-  await foldBatch(version, lane, log, BigInt(Math.min(to, log.length)));
+  const to = Number(await version.checkpoint(partition)) + reach;
+  await foldBatch(version, partition, log, BigInt(Math.min(to, log.length)));
 }
 
 async function deliverTheRest(version: MemoryViewVersion, log: readonly RecordedEvent[]): Promise<void> {
   version.crash_in = Number.POSITIVE_INFINITY;
-  for (let lane = 0; lane < LANES; lane++) await foldBatch(version, lane, log, BigInt(log.length));
+  for (let partition = 0; partition < PARTITIONS; partition++)
+    await foldBatch(version, partition, log, BigInt(log.length));
 }
 
-describe('however events are delivered, the documents are those of one clean fold', () => {
-  test('in batches of any size, they are what the whole log says at once', async () => {
+describe('the documents equal those of one clean fold of the log', () => {
+  test('for batches of any size', async () => {
     await fc.assert(
       fc.asyncProperty(historyOf(120), fc.integer({ min: 1, max: 80 }), async (steps, size) => {
         const log = await logOf(steps);
         const version = await cleanFold(log, size);
         await expectTruth(version, log);
-        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+        await expectSameDocuments(version, await cleanFold(log));
       }),
       { numRuns: 40 },
     );
   });
 
-  test('even where things come before what they belong to', async () => {
+  test('for events in an order in which children come before their parents', async () => {
     await fc.assert(
       fc.asyncProperty(shuffledHistoryOf(60), fc.integer({ min: 1, max: 80 }), async (steps, size) => {
         const log = await logOf(steps);
         const version = await cleanFold(log, size);
         await expectTruth(version, log);
-        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+        await expectSameDocuments(version, await cleanFold(log));
       }),
       { numRuns: 40 },
     );
@@ -81,26 +82,26 @@ describe('however events are delivered, the documents are those of one clean fol
   test.each([
     ['with transactions', true],
     ['without transactions', false],
-  ])('with crashes at any write and repeats in other batches, in a store %s', async (_, transactions) => {
+  ])('for crashes at any write and redelivery in other batches, in a store %s', async (_, transactions) => {
     const histories = fc.oneof(historyOf(120), shuffledHistoryOf(60));
     await fc.assert(
-      fc.asyncProperty(histories, deliveries, async (steps, given) => {
+      fc.asyncProperty(histories, deliveries, async (steps, jobs) => {
         const log = await logOf(steps);
-        const version = new MemoryViewVersion(1, { lane_count: LANES, transactions });
-        for (const { lane, reach, crash_in } of given) {
+        const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions });
+        for (const { partition, reach, crash_in } of jobs) {
           version.crash_in = crash_in;
-          await deliver(version, log, lane, reach).catch((error) => {
+          await deliver(version, log, partition, reach).catch((error) => {
             if (!(error instanceof Crash)) throw error;
           });
         }
         await deliverTheRest(version, log);
-        expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+        await expectSameDocuments(version, await cleanFold(log));
       }),
       { numRuns: 40 },
     );
   });
 
-  test('of a listing with more publications than are changed at once, whatever write of it dies', async () => {
+  test('for a crash during the sweep of a listing with more publications than one chunk', async () => {
     const many = Array.from({ length: 1_040 }, (_, n) => ({
       ...publicationCreated(0),
       id: publicationId(100 + n),
@@ -114,91 +115,89 @@ describe('however events are delivered, the documents are those of one clean fol
       onListing(0, 'ListingDeleted', {}),
     ]);
     const end = BigInt(log.length);
-    const lane = laneOf(storeId(0), LANES);
-    const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
-    await foldBatch(version, lane, log, end - 3n);
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    await foldBatch(version, partition, log, end - 3n);
     for (const to of [end - 1n, end]) {
       for (const crash_in of [300, 510, 511, 900]) {
         version.crash_in = crash_in;
-        await foldBatch(version, lane, log, to).catch(() => undefined);
+        await foldBatch(version, partition, log, to).catch(() => undefined);
       }
       version.crash_in = Number.POSITIVE_INFINITY;
-      await foldBatch(version, lane, log, to);
-      expect(await documentsOf(version)).toEqual(
-        await documentsOf(await cleanFold(log.slice(0, Number(to)))),
-      );
+      await foldBatch(version, partition, log, to);
+      await expectSameDocuments(version, await cleanFold(log.slice(0, Number(to))));
     }
   });
 
-  test('of a picture that becomes one that many show, wherever the batch breaks off', async () => {
+  test('for a crash at any write of a media document that becomes crowded within the batch', async () => {
     const shown = Array.from({ length: 6 }, (_, n) => publicationCreated(n, { media_ids: [mediaId(0)] }));
     const moved = onPublication(0, 'PublicationMovedToListing', { listing_id: null });
     const log = await logOf([storeCreated(0), listingCreated(0), ...shown, mediaUploaded(0), moved]);
-    const truth = await documentsOf(await cleanFold(log));
-    const lane = laneOf(storeId(0), LANES);
+    const expected = await cleanFold(log);
+    const partition = partitionOf(storeId(0), PARTITIONS);
     const to = BigInt(log.length);
-    for (let crash_in = 0, whole = false; !whole; crash_in++) {
-      const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+    for (let crash_in = 0, completed = false; !completed; crash_in++) {
+      const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
       version.crash_in = crash_in;
-      whole = await foldBatch(version, lane, log, to).then(
+      completed = await foldBatch(version, partition, log, to).then(
         () => true,
         () => false,
       );
       version.crash_in = Number.POSITIVE_INFINITY;
-      await foldBatch(version, lane, log, to);
-      expect(await documentsOf(version)).toEqual(truth);
+      await foldBatch(version, partition, log, to);
+      await expectSameDocuments(version, expected);
     }
   });
 
-  test('with two workers in one lane at once, in a store without transactions', async () => {
+  test('for two workers in one partition at once, in a store without transactions', async () => {
     await fc.assert(
       fc.asyncProperty(
         historyOf(100),
         deliveries,
         fc.infiniteStream(fc.nat(3)),
-        async (steps, given, turns) => {
+        async (steps, jobs, turns) => {
           const log = await logOf(steps);
-          const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
+          const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
           version.interleave = async () => {
             for (let turn = turns.next().value ?? 0; turn > 0; turn--) await Promise.resolve();
           };
-          const worker = async (mine: typeof given): Promise<void> => {
-            for (const { lane, reach } of mine)
-              await deliver(version, log, lane, reach).catch((error) => {
+          const worker = async (own_jobs: typeof jobs): Promise<void> => {
+            for (const { partition, reach } of own_jobs)
+              await deliver(version, log, partition, reach).catch((error) => {
                 if (!(error instanceof LostRaceError)) throw error;
               });
           };
-          const half = given.length >> 1;
-          await Promise.all([worker(given.slice(0, half)), worker(given.slice(half))]);
+          const half = jobs.length >> 1;
+          await Promise.all([worker(jobs.slice(0, half)), worker(jobs.slice(half))]);
           await deliverTheRest(version, log);
-          expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+          await expectSameDocuments(version, await cleanFold(log));
         },
       ),
       { numRuns: 40 },
     );
   });
 
-  test('a worker that is behind brings back no use of a media that one further on has ended', async () => {
+  test('for a slower worker that would restore a reference that a faster worker has deleted', async () => {
     const created = publicationCreated(0, { listing_id: null, media_ids: [mediaId(0)] });
     const deleted = onPublication(0, 'PublicationDeleted', {});
     const log = await logOf([storeCreated(0), mediaUploaded(0), created, deleted]);
-    const lane = laneOf(storeId(0), LANES);
-    const version = new MemoryViewVersion(1, { lane_count: LANES, transactions: false });
-    await foldBatch(version, lane, log, 2n);
-    let behind: Promise<void> | undefined;
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    await foldBatch(version, partition, log, 2n);
+    let slower: Promise<void> | undefined;
     version.interleave = async () => {
-      const use = await version.get('media_uses', useId(mediaId(0), publicationId(0)));
-      if (behind || use === undefined) return;
+      const reference = await version.get('media_uses', referenceId(mediaId(0), publicationId(0)));
+      if (slower || reference === undefined) return;
       version.beforeWrite = ({ collection }) => {
         if (collection === 'publications') throw new Crash('crashed');
       };
-      behind = foldBatch(version, lane, log, 3n);
-      await expect(behind).rejects.toBeInstanceOf(Crash);
+      slower = foldBatch(version, partition, log, 3n);
+      await expect(slower).rejects.toBeInstanceOf(Crash);
       version.beforeWrite = () => {};
     };
-    await foldBatch(version, lane, log, 4n);
-    expect(behind).toBeDefined();
+    await foldBatch(version, partition, log, 4n);
+    expect(slower).toBeDefined();
     await deliverTheRest(version, log);
-    expect(await documentsOf(version)).toEqual(await documentsOf(await cleanFold(log)));
+    await expectSameDocuments(version, await cleanFold(log));
   });
 });

@@ -1,43 +1,24 @@
 import { join } from 'node:path';
-import { pino } from 'pino';
-import { openRuntime } from '../../services/boot/runtime';
-import { createAccount } from '../../services/command/account';
-import { createApiKey } from '../../services/command/api-key';
-import { createStore } from '../../services/command/store';
-import { parseConfig } from '../../shared/kernel/config';
-import { realSystem } from '../../shared/kernel/system';
+import { fetch } from '../support/fetch';
+import { createSecretKey, fetchToken } from '../support/merchant';
 import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 
-const context = { source: 'cli', request_id: 'kill-test' } as const;
 const preload = (...names: string[]): string =>
   names.map((name) => `--require ${join(__dirname, '..', 'support', `${name}.js`)}`).join(' ');
 const HOUR_MS = 3_600_000;
-/** How long a lock holds (docs/interface.md, "Writing once"). */
+/** Duration of a lock (docs/interface.md#idempotency). */
 const LOCK_S = 10;
 
 afterEach(endAll);
 
-async function secretKey(folder: string): Promise<string> {
-  const config = parseConfig({ DATA_DIR: folder, DEMO: 'off' });
-  const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
-  const deps = { system: realSystem, events: runtime.events };
-  const { id: account_id } = (await createAccount(deps, context, { name: 'Killed' })).value;
-  const store = await createStore(deps, context, { account_id }, { name: 'Shop', environment: 'live' });
-  const grants = { account_id, name: 'writer', type: 'secret' as const, stores: [store.value.id] };
-  const { key } = await createApiKey(deps, context, grants);
-  await runtime.close();
-  return key;
-}
-
 async function client(url: string, key: string) {
-  const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
-  const { data } = (await reply.json()) as { data: { token: string } };
+  const token = await fetchToken(url, key);
   const send = async (method: string, path: string, idempotency_key: string, body?: object) => {
     const answer = await fetch(`${url}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${data.token}`,
+        authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         'idempotency-key': idempotency_key,
       },
@@ -48,13 +29,14 @@ async function client(url: string, key: string) {
   return send;
 }
 
-test('given a service killed -9 between append and answer, when the write is sent again, then it is found and not repeated', async () => {
+test('a write repeated after a kill -9 between append and answer is found in the log and not repeated', async () => {
   await withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
-    const key = await secretKey(folder);
+    const key = await createSecretKey(settings);
     const tea = { title: 'Tea', price_currency: 'USD', price_amount: 5 };
 
-    // Its clock is an hour ahead: to the next process its lock holds for an hour and 10 s, however long a start takes.
+    // The clock of this process is an hour ahead. The next process therefore finds the lock in place, however long its
+    // start takes.
     const dying = await startProcess('services/boot/main.js', {
       ...settings,
       NODE_OPTIONS: preload('clock-ahead', 'die-after-append'),
@@ -68,14 +50,14 @@ test('given a service killed -9 between append and answer, when the write is sen
 
     const running = await startProcess('services/boot/main.js', settings);
     const after = await client(running.url, key);
-    // The answer that was kept has survived.
+    // The stored answer has survived the kill.
     const replay = await after('POST', '/api/publication', 'harmless', tea);
     expect([replay.status, replay.text, replay.headers.get('idempotent-replayed')]).toEqual([
       201,
       first.text,
       'true',
     ]);
-    // The dead process' lock holds for its lease, and no longer.
+    // The dead process's lock blocks the repetition until it ends.
     const locked = await after('POST', '/api/publication', 'fatal', tea);
     expect([locked.status, JSON.parse(locked.text).error.code]).toEqual([409, 'RESOURCE_LOCKED']);
     const wait_s = Number(locked.headers.get('retry-after'));
@@ -88,12 +70,12 @@ test('given a service killed -9 between append and answer, when the write is sen
       NODE_OPTIONS: preload('clock-ahead'),
       CLOCK_AHEAD_MS: String(HOUR_MS + LOCK_S * 1000),
     });
-    const again = await client(later.url, key);
-    const answered = await again('POST', '/api/publication', 'fatal', tea);
+    const after_lock = await client(later.url, key);
+    const answered = await after_lock('POST', '/api/publication', 'fatal', tea);
     expect([answered.status, answered.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
-    expect((await again('POST', '/api/publication', 'fatal', tea)).text).toBe(answered.text);
+    expect((await after_lock('POST', '/api/publication', 'fatal', tea)).text).toBe(answered.text);
 
-    const list = await again('GET', '/api/publications', 'unused');
+    const list = await after_lock('GET', '/api/publications', 'unused');
     const { data } = JSON.parse(list.text) as { data: { id: string }[] };
     expect(data.map(({ id }) => id).sort()).toEqual(
       [JSON.parse(first.text).data.id, JSON.parse(answered.text).data.id].sort(),

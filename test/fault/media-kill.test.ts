@@ -1,14 +1,17 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime } from '../../services/boot/runtime';
-import { parseStreamName, START } from '../../shared/catalog/events/envelope';
+import { parseStreamName } from '../../shared/catalog/events/envelope';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
-import { secretKey, tokenFor } from '../support/merchant';
+import { fetch } from '../support/fetch';
+import { createSecretKey, fetchToken } from '../support/merchant';
 import { flatPicture } from '../support/pictures';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { readLog } from '../support/read-log';
 import { withTempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 
 afterEach(endAll);
 
@@ -21,7 +24,7 @@ async function upload({ url }: RunningProcess, token: string, bytes: Buffer): Pr
   return ((await reply.json()) as { data: { id: string } }).data.id;
 }
 
-/** Until it is ready; its record. */
+/** Waits until the media is ready. Returns its resource. */
 function ready({ url }: RunningProcess, token: string, id: string) {
   return waitFor(async () => {
     const headers = { authorization: `Bearer ${token}` };
@@ -31,80 +34,83 @@ function ready({ url }: RunningProcess, token: string, id: string) {
   });
 }
 
-/** What the data folder holds, with no process on it. */
-async function inside(folder: string) {
+/** Returns the media events and the number of pictures in the data folder. No process may be using it. */
+async function contentOf(folder: string) {
   const runtime = await openRuntime(parseConfig({ DATA_DIR: folder }), pino({ level: 'silent' }), realSystem);
-  const types: string[] = [];
-  const stop = new AbortController();
-  for await (const batch of runtime.events.live.subscribe({ after: START, signal: stop.signal })) {
-    for (const { stream, type } of batch.events)
-      if (parseStreamName(stream)?.category === 'media') types.push(type);
-    if (batch.caught_up) stop.abort();
-  }
+  const media = (await readLog(runtime.events.live)).filter(
+    ({ stream }) => parseStreamName(stream)?.category === 'media',
+  );
+  const types = media.map(({ type }) => type);
   let pictures = 0;
   for await (const _blob of runtime.blobs.live.pictures.list()) pictures++;
   await runtime.close();
   return { types, pictures };
 }
 
-test('given a service killed -9 between its pictures and their event, when it starts again, then they are made once', () =>
+test('a kill -9 between the pictures and their event leads to one event and the same pictures after a restart', () =>
   withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
-    const key = await secretKey(settings);
+    const key = await createSecretKey(settings);
     const dying = await startProcess('services/boot/main.js', {
       ...settings,
       NODE_OPTIONS: `--require ${preload}`,
       DIE_BEFORE_APPEND_OF: 'MediaProcessed',
     });
-    const gone = new Promise((resolve) => dying.child.once('exit', resolve));
+    const exited = once(dying.child, 'exit');
     const id = await upload(
       dying,
-      await tokenFor(dying.url, key),
+      await fetchToken(dying.url, key),
       await flatPicture('png', { width: 1700, height: 20 }),
     );
-    await gone;
-    expect(await inside(folder)).toEqual({ types: ['MediaUploaded'], pictures: 5 });
+    await within(exited, 'the process to die');
+    expect(await contentOf(folder)).toEqual({ types: ['MediaUploaded'], pictures: 5 });
 
     const running = await startProcess('services/boot/main.js', settings);
-    const { url } = await ready(running, await tokenFor(running.url, key), id);
+    const { url } = await ready(running, await fetchToken(running.url, key), id);
     expect((await fetch(`${running.url}${url}`)).status).toBe(200);
     expect(await running.end('SIGTERM')).toBe(0);
-    expect(await inside(folder)).toEqual({ types: ['MediaUploaded', 'MediaProcessed'], pictures: 5 });
+    expect(await contentOf(folder)).toEqual({ types: ['MediaUploaded', 'MediaProcessed'], pictures: 5 });
   }));
 
-test('given uploads that wait, when the service is stopped, then it ends in order, and the next start makes them', () =>
+test('a service with waiting uploads stops gracefully, and the next start renders them', () =>
   withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
-    const key = await secretKey(settings);
+    const key = await createSecretKey(settings);
     const first = await startProcess('services/boot/main.js', settings);
-    const token = await tokenFor(first.url, key);
+    const token = await fetchToken(first.url, key);
     const colours = ['#000', '#200', '#400', '#600', '#800', '#a00'];
     const pictures = colours.map((colour) => flatPicture('png', { width: 2000, height: 1500 }, colour));
     const all = await Promise.all(pictures);
     const ids = await Promise.all(all.map((bytes) => upload(first, token, bytes)));
     expect(await first.end('SIGTERM')).toBe(0);
-    const { types } = await inside(folder);
+    const { types } = await contentOf(folder);
     expect(types.filter((type) => type === 'MediaUploaded')).toHaveLength(6);
 
     const second = await startProcess('services/boot/main.js', settings);
-    for (const id of ids) await ready(second, await tokenFor(second.url, key), id);
+    for (const id of ids) await ready(second, await fetchToken(second.url, key), id);
     expect(await second.end('SIGTERM')).toBe(0);
-    expect((await inside(folder)).types.filter((type) => type === 'MediaProcessed')).toHaveLength(6);
+    expect((await contentOf(folder)).types.filter((type) => type === 'MediaProcessed')).toHaveLength(6);
   }));
 
-test('given a command and a worker process on one folder, an upload to the one is made by the other', () =>
+test('a worker process renders an upload that a command process on the same folder received', () =>
   withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
-    const key = await secretKey(settings);
+    const key = await createSecretKey(settings);
     const processes = await Promise.all([
       startProcess('services/boot/main-command.js', settings),
       startProcess('services/boot/main-query.js', settings),
-      startProcess('services/boot/main-worker.js', settings),
+      // The worker takes a task for lost 10 s after the upload. Its clock is ahead, so that nobody has to wait for
+      // them.
+      startProcess('services/boot/main-worker.js', {
+        ...settings,
+        NODE_OPTIONS: `--require ${join(__dirname, '..', 'support', 'clock-ahead.js')}`,
+        CLOCK_AHEAD_MS: '15000',
+      }),
     ]);
     const [command, query] = processes;
-    const token = await tokenFor(command.url, key);
+    const token = await fetchToken(command.url, key);
     const id = await upload(command, token, await flatPicture('png', { width: 30, height: 20 }));
     const { url } = await ready(query, token, id);
     expect((await fetch(`${query.url}${url}`)).status).toBe(200);
-    expect(await Promise.all(processes.map((each) => each.end('SIGTERM')))).toEqual([0, 0, 0]);
+    expect(await Promise.all(processes.map((running) => running.end('SIGTERM')))).toEqual([0, 0, 0]);
   }));

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Cli } from '../api/cli-run';
 import { type Answers, unpackDataFolder } from '../fixtures/data-folder';
+import { fetch } from '../support/fetch';
+import { fetchToken } from '../support/merchant';
 import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 
 /*
- * A data folder that an earlier release wrote: log, documents, keys, pictures. Reads with a public key count views, so
- * what is asked of it again is asked of a fresh copy.
+ * A data folder that an earlier release wrote: log, documents, keys, pictures. Each test uses a fresh copy, because
+ * reads with a public key count views.
  */
 const SETTINGS = {
   RATE_LIMIT_PUBLIC: '1000000/100000000/1000000',
@@ -27,37 +29,69 @@ async function withOldFolder(
   });
 }
 
+/** Runs a command. Throws with its output if it fails. */
+async function succeed(cli: Cli, ...args: string[]): Promise<void> {
+  const { code, stdout, stderr } = await cli.run(...args);
+  if (code !== 0) throw new Error(`"catalog ${args.join(' ')}" exited with ${code}:\n${stderr}${stdout}`);
+}
+
+/**
+ * Rebuilds the documents if this release declares another VIEW_SCHEMA or other keys. Otherwise keeps the stored ones,
+ * so that `verify` finds documents that this release projects differently although VIEW_SCHEMA is the same.
+ */
+async function rebuildIfSchemaDiffers(cli: Cli): Promise<void> {
+  const { realms } = await cli.json('projections', 'status');
+  const versions = realms.flatMap(
+    (realm: { versions: { status: string; fed: boolean }[] }) => realm.versions,
+  );
+  const active = versions.filter(({ status }: { status: string }) => status === 'active');
+  expect(active).toHaveLength(3);
+  if (active.some(({ fed }: { fed: boolean }) => !fed)) await succeed(cli, 'projections', 'rebuild');
+}
+
 async function tokensOf(url: string, keys: Answers['keys']): Promise<Record<string, string>> {
   const tokens: Record<string, string> = {};
-  for (const [name, key] of Object.entries(keys)) {
-    const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
-    tokens[name] = ((await reply.json()) as { data: { token: string } }).data.token;
-  }
+  for (const [name, key] of Object.entries(keys)) tokens[name] = await fetchToken(url, key);
   return tokens;
 }
 
-/** Asks everything again. Returns the number of answers; each is the very same as before. */
+/**
+ * Returns the ETag of a recorded answer as today's release makes it. The old release hashed view counts as well, so
+ * that every view invalidated cached lists. Checks that this is the only difference.
+ */
+function withoutViews(etag: string | null, body: string): string | null {
+  if (etag === null || !body.includes('"view_count":')) return etag;
+  const { data, meta } = JSON.parse(body) as { data: unknown; meta?: unknown };
+  const content = JSON.stringify(data) + (meta === undefined ? '{}' : JSON.stringify({ meta }));
+  const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16);
+  const old = hashOf(content);
+  expect(etag).toContain(old);
+  return etag.replace(old, hashOf(content.replace(/"view_count":\d+/g, '"view_count":0')));
+}
+
+/** Sends all recorded requests and expects the recorded answers. Returns the number of answers. */
 async function expectSameAnswers(url: string, { keys, answers }: Answers): Promise<number> {
   const tokens = await tokensOf(url, keys);
   for (const { key, path, status, etag, body } of answers) {
     const reply = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${tokens[key]}` } });
     const found = { status: reply.status, etag: reply.headers.get('etag'), body: await reply.text() };
-    // Compared as JSON first, so that a difference is shown field by field.
+    // Compare as JSON first, so that a difference is shown field by field.
     expect({ key, path, body: JSON.parse(found.body) }).toEqual({ key, path, body: JSON.parse(body) });
-    expect({ key, path, ...found }).toEqual({ key, path, status, etag, body });
+    expect({ key, path, ...found }).toEqual({ key, path, status, etag: withoutViews(etag, body), body });
   }
   return answers.length;
 }
 
-/** The addresses of all pictures that the answers name. */
+/** Returns the paths of all pictures in the answers. */
 function picturesIn(answers: Answers['answers']): string[] {
   const found = answers.flatMap(({ body }) => body.match(/\/media\/(?:live|test)\/[0-9a-f]{64}\.\w+/g) ?? []);
   return [...new Set(found)];
 }
 
-test('it opens, its documents agree with its log, and it answers as before', () =>
+test('an old data folder opens, its documents equal a fold of its log, and it gives the recorded answers', () =>
   withOldFolder(async ({ known, cli, start }) => {
-    expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0 });
+    await rebuildIfSchemaDiffers(cli);
+    await succeed(cli, 'projections', 'verify');
     const { url, faults, end } = await start();
     expect(await expectSameAnswers(url, known)).toBeGreaterThan(100);
 
@@ -71,17 +105,18 @@ test('it opens, its documents agree with its log, and it answers as before', () 
     expect(await end('SIGTERM')).toBe(0);
   }));
 
-test('after a rebuild its documents agree with its log, and it answers as before', () =>
+test('after a rebuild, an old data folder gives the recorded answers', () =>
   withOldFolder(async ({ known, cli, start }) => {
-    expect(await cli.run('projections', 'rebuild')).toMatchObject({ code: 0 });
-    expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0 });
+    await succeed(cli, 'projections', 'rebuild');
+    await succeed(cli, 'projections', 'verify');
     const { url, end } = await start();
     await expectSameAnswers(url, known);
     expect(await end('SIGTERM')).toBe(0);
   }));
 
-test('its history continues: what is written now is read, and agrees with the log', () =>
+test('a new write to an old data folder is read back, and the documents equal a fold of the log', () =>
   withOldFolder(async ({ known, cli, start }) => {
+    await rebuildIfSchemaDiffers(cli);
     const { url, end } = await start();
     const authorization = `Bearer ${(await tokensOf(url, known.keys)).secret}`;
     const publication = known.answers.find(
@@ -99,5 +134,5 @@ test('its history continues: what is written now is read, and agrees with the lo
       ...{ title: 'Written today', price_amount: 77 },
     });
     expect(await end('SIGTERM')).toBe(0);
-    expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0 });
+    await succeed(cli, 'projections', 'verify');
   }));

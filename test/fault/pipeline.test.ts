@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VIEW_SCHEMA } from '../../projections/engine/versions';
-import { parked, retry, skip } from '../../projections/maintenance/parked';
+import { deadLetters, retry, skip } from '../../projections/maintenance/dead-letters';
 import { verify } from '../../projections/maintenance/verify';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { streamName } from '../../shared/catalog/events/envelope';
-import { laneOf } from '../../shared/catalog/events/lanes';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { JobQueue, LaneJob } from '../../shared/ports/job-queue';
+import type { JobQueue, PartitionJob } from '../../shared/ports/job-queue';
 import type { ViewStore, ViewVersion, WriteBatch } from '../../shared/ports/view-store';
 import {
   listingCreated,
@@ -34,7 +34,7 @@ const publications = (from: number, to: number): Step[] =>
 const priced = (n: number, price_amount: number): Step =>
   onPublication(n, 'PublicationPriced', { price_currency: 'USD', price_amount, price_active: true });
 
-/** The realm's view store with another `apply`. */
+/** Returns the realm's view store with `apply` replaced. */
 function wrapVersions(
   apply: (opened: ViewVersion, batch: WriteBatch) => ReturnType<ViewVersion['apply']>,
 ): ViewStore {
@@ -51,7 +51,7 @@ async function countOf(id: string): Promise<unknown> {
 }
 
 describe('a pipeline', () => {
-  test('makes the first version on an empty store, and brings what is appended into the documents', async () => {
+  test('creates the first version in an empty store and projects appended events', async () => {
     const pipeline = await realm.pipeline();
     await realm.append(...shop, ...publications(0, 30));
     await pipeline.caughtUp();
@@ -62,27 +62,29 @@ describe('a pipeline', () => {
     expect(await verify(realm.parts)).toMatchObject({ clean: true, undecided: 0 });
   });
 
-  test('projects what was in the log before it began', async () => {
+  test('projects events that were in the log before it started', async () => {
     await realm.append(...shop, ...publications(0, 44));
     const pipeline = await realm.pipeline();
     await pipeline.caughtUp();
     expect(await countOf(listingId(0))).toBe(40);
   });
 
-  test('brings every lane to the head of the log, soon after it moved', async () => {
+  test('advances every partition to the head of the log soon after the head moved', async () => {
     const pipeline = await realm.pipeline();
     const position = await realm.append(...shop);
     const version = await realm.active();
-    const arrived = await Promise.all(
-      Array.from({ length: realm.views.lane_count }, (_, lane) => version.waitFor(lane, position, 60_000)),
+    const reached = await Promise.all(
+      Array.from({ length: realm.views.partition_count }, (_, partition) =>
+        version.waitFor(partition, position, 60_000),
+      ),
     );
-    expect(arrived).not.toContain(false);
+    expect(reached).not.toContain(false);
     const status = await pipeline.status();
     expect(status).toMatchObject({ head: position, lag: 0n });
-    expect(status.versions).toMatchObject([{ status: 'active', fed: true, parked: [] }]);
+    expect(status.versions).toMatchObject([{ status: 'active', fed: true, dead_letters: [] }]);
   });
 
-  test('goes on in another process when the one that feeds stops', async () => {
+  test('continues in another process when the process with the dispatcher stops', async () => {
     const times = { lease_ttl_ms: 2_000 };
     const first = await realm.pipeline({ times });
     const second = await realm.pipeline({ times });
@@ -94,13 +96,13 @@ describe('a pipeline', () => {
     expect(await countOf(listingId(0))).toBe(9);
   });
 
-  test('feeds a version in waiting before the active one, which does not wait for it where it fails', async () => {
-    const lane = laneOf(storeId(0), realm.views.lane_count);
+  test('projects into a following version before the active one, which continues if the other fails', async () => {
+    const partition = partitionOf(storeId(0), realm.views.partition_count);
     const applied: number[] = [];
     let failing = false;
     const watched = wrapVersions(async (opened, batch) => {
       if (failing && opened.version === 2) throw new Error('disk of the second version');
-      if (batch.lane === lane && batch.phases.length > 0) applied.push(opened.version);
+      if (batch.partition === partition && batch.phases.length > 0) applied.push(opened.version);
       return opened.apply(batch);
     });
     const pipeline = await realm.pipeline({ views: watched });
@@ -109,7 +111,7 @@ describe('a pipeline', () => {
     const { version } = await realm.views.createVersion(VIEW_SCHEMA);
     await realm.views.setStatus(version, 'following');
     const second = await realm.views.open(version);
-    // What begins to follow is fed soon, in every lane, whichever events come.
+    // A version that becomes `following` soon receives events in every partition.
     const head = await realm.events.head();
     let stores = 0;
     await waitFor(async () => {
@@ -125,7 +127,7 @@ describe('a pipeline', () => {
     await realm.append(publicationCreated(2));
     await pipeline.caughtUp();
     expect(await countOf(listingId(0))).toBe(2);
-    // What it has missed is read from the log with its next job.
+    // With its next job, the following version reads the missed event from the log.
     failing = false;
     await realm.append(publicationCreated(3));
     await pipeline.caughtUp();
@@ -134,11 +136,11 @@ describe('a pipeline', () => {
     });
   });
 
-  test('does no harm with two feeders at once', async () => {
-    // The second process thinks that it holds the lease, too.
-    const lenient = Object.create(realm.views, { lease: { value: async () => true } }) as ViewStore;
+  test('projects each event once with two dispatchers at once', async () => {
+    // The second process gets the lease although the first process has it.
+    const always_granting = Object.create(realm.views, { lease: { value: async () => true } }) as ViewStore;
     const first = await realm.pipeline();
-    const second = await realm.pipeline({ views: lenient });
+    const second = await realm.pipeline({ views: always_granting });
     await realm.append(...shop);
     for (let n = 0; n < 40; n += 4) await realm.append(...publications(n, n + 4), priced(n, 7));
     await Promise.all([first.caughtUp(), second.caughtUp()]);
@@ -147,41 +149,41 @@ describe('a pipeline', () => {
   });
 });
 
-/** A queue that loses jobs, gives them twice, or lets one pass another. */
+/** A queue that loses, duplicates or reorders jobs. */
 class FaultyQueue implements JobQueue {
   private readonly queue = new InProcessJobQueue();
-  private readonly fault: (count: number) => 'lose' | 'twice' | 'late' | undefined;
-  private readonly late: LaneJob[] = [];
+  private readonly fault: (count: number) => 'lose' | 'duplicate' | 'delay' | undefined;
+  private readonly delayed: PartitionJob[] = [];
   private count = 0;
 
-  constructor(fault: (count: number) => 'lose' | 'twice' | 'late' | undefined) {
+  constructor(fault: (count: number) => 'lose' | 'duplicate' | 'delay' | undefined) {
     this.fault = fault;
   }
 
-  async enqueue(job: LaneJob): Promise<void> {
+  async enqueue(job: PartitionJob): Promise<void> {
     const fault = this.fault(this.count++);
     if (fault === 'lose') return;
-    if (fault === 'late') {
-      this.late.push(job);
+    if (fault === 'delay') {
+      this.delayed.push(job);
       return;
     }
     await this.queue.enqueue(job);
-    if (fault === 'twice') await this.queue.enqueue(job);
-    for (const passed of this.late.splice(0)) await this.queue.enqueue(passed);
+    if (fault === 'duplicate') await this.queue.enqueue(job);
+    for (const delayed of this.delayed.splice(0)) await this.queue.enqueue(delayed);
   }
 
-  depth = (lane: number): Promise<number> => this.queue.depth(lane);
+  depth = (partition: number): Promise<number> => this.queue.depth(partition);
   work: JobQueue['work'] = (handler) => this.queue.work(handler);
   close = (): Promise<void> => this.queue.close();
 }
 
-describe('a queue may', () => {
+describe('every event is projected once if the queue', () => {
   test.each([
-    ['lose every third job', (count: number) => (count % 3 === 2 ? ('lose' as const) : undefined)],
-    ['lose everything at first', (count: number) => (count < 25 ? ('lose' as const) : undefined)],
-    ['give every job twice', () => 'twice' as const],
-    ['let jobs pass each other', (count: number) => (count % 2 === 0 ? ('late' as const) : undefined)],
-  ])('%s, and nothing is missing in the end', async (_, fault) => {
+    ['loses every third job', (count: number) => (count % 3 === 2 ? ('lose' as const) : undefined)],
+    ['loses all of the first 25 jobs', (count: number) => (count < 25 ? ('lose' as const) : undefined)],
+    ['delivers every job twice', () => 'duplicate' as const],
+    ['reorders jobs', (count: number) => (count % 2 === 0 ? ('delay' as const) : undefined)],
+  ])('%s', async (_, fault) => {
     const pipeline = await realm.pipeline({ queue: new FaultyQueue(fault), times: { watch_ms: 50 } });
     await realm.append(...shop);
     for (let n = 0; n < 44; n += 4) {
@@ -197,7 +199,7 @@ describe('a queue may', () => {
 describe('an event that cannot be projected', () => {
   const broken = streamName('live', 'publication', publicationId(1));
 
-  test('parks its stream only, and waits there with what came after it', async () => {
+  test('moves only its own stream to the dead-letter list, where later events of the stream wait', async () => {
     const pipeline = await realm.pipeline();
     await realm.append(...shop, ...publications(0, 3));
     await realm.appendRaw(broken, storeId(0), 'PublicationTeleported', {});
@@ -207,37 +209,37 @@ describe('an event that cannot be projected', () => {
     expect((await version.get('publications', publicationId(0)))!.document!.body.price_amount).toBe(555);
     expect((await version.get('publications', publicationId(1)))!.document!.body.price_amount).toBe(1001);
     expect(await countOf(listingId(0))).toBe(4);
-    expect(await parked(realm.parts)).toMatchObject([
+    expect(await deadLetters(realm.parts)).toMatchObject([
       { stream: broken, revision: 1, reason: expect.stringContaining('PublicationTeleported') },
     ]);
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
   });
 
-  test('stays parked by a retry that changes nothing, and is left out by a skip', async () => {
+  test('remains a dead letter after a retry that fails again, and is left out by a skip', async () => {
     const pipeline = await realm.pipeline();
     await realm.append(...shop, ...publications(0, 3));
     await realm.appendRaw(broken, storeId(0), 'PublicationTeleported', {});
     await realm.append(onPublication(1, 'PublicationVisibilityChanged', { visibility: 'private' }));
     await pipeline.caughtUp();
-    expect(await retry(realm.parts, broken)).toMatchObject([{ projected: 0, parked: { revision: 1 } }]);
+    expect(await retry(realm.parts, broken)).toMatchObject([{ projected: 0, dead_letter: { revision: 1 } }]);
     expect(await countOf(listingId(0))).toBe(3);
-    expect(await skip(realm.parts, broken)).toMatchObject([{ projected: 1, parked: null }]);
-    expect(await parked(realm.parts)).toEqual([]);
+    expect(await skip(realm.parts, broken)).toMatchObject([{ projected: 1, dead_letter: null }]);
+    expect(await deadLetters(realm.parts)).toEqual([]);
     expect(await countOf(listingId(0))).toBe(2);
     await realm.append(onPublication(1, 'PublicationVisibilityChanged', { visibility: 'public' }));
     await pipeline.caughtUp();
     expect(await countOf(listingId(0))).toBe(3);
   });
 
-  test('is no matter of a store that fails: nothing is parked, and all goes on when it works again', async () => {
+  test('is not reported for an outage of the view store, and projection continues after the outage', async () => {
     let down = false;
     let refused = 0;
-    const shaky = wrapVersions((opened, batch) => {
+    const failing = wrapVersions((opened, batch) => {
       if (down) refused++;
       if (down) throw new CatalogError('unavailable');
       return opened.apply(batch);
     });
-    const pipeline = await realm.pipeline({ views: shaky });
+    const pipeline = await realm.pipeline({ views: failing });
     await realm.append(...shop, ...publications(0, 3));
     await pipeline.caughtUp();
     down = true;
@@ -248,11 +250,11 @@ describe('an event that cannot be projected', () => {
     await waitFor(() => refused > 3);
     down = false;
     await pipeline.caughtUp();
-    expect(await parked(realm.parts)).toEqual([]);
+    expect(await deadLetters(realm.parts)).toEqual([]);
     expect(await countOf(listingId(0))).toBe(6);
   });
 
-  test('is found among others when its document cannot be written', async () => {
+  test('is found among the events of a batch if its document cannot be written', async () => {
     const refusing = wrapVersions((opened, batch) => {
       const refused = batch.phases.flat().some(({ document }) => document?.body.title === 'too big');
       if (refused) throw new Error('document too large');
@@ -267,12 +269,12 @@ describe('an event that cannot be projected', () => {
     const pipeline = await realm.pipeline({ views: refusing });
     await pipeline.caughtUp();
     const stream = streamName('live', 'publication', publicationId(2));
-    expect(await parked(realm.parts)).toMatchObject([
+    expect(await deadLetters(realm.parts)).toMatchObject([
       { stream, reason: 'cannot be written: document too large' },
     ]);
     expect(await countOf(listingId(0))).toBe(3);
-    // With a store that takes it, a retry counts it once.
-    expect(await retry(realm.parts, stream)).toMatchObject([{ projected: 1, parked: null }]);
+    // With a store that accepts the document, a retry counts it once.
+    expect(await retry(realm.parts, stream)).toMatchObject([{ projected: 1, dead_letter: null }]);
     await waitFor(async () => (await countOf(listingId(0))) === 4);
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
   });

@@ -1,13 +1,13 @@
 import { PoisonError } from '../../projections/engine/errors';
-import { FOLLOWED_WITHIN_MS, VIEW_SCHEMA } from '../../projections/engine/versions';
-import { parked } from '../../projections/maintenance/parked';
+import { FOLLOWING_WITHIN_MS, VIEW_SCHEMA } from '../../projections/engine/versions';
+import { deadLetters } from '../../projections/maintenance/dead-letters';
 import type { Progress } from '../../projections/maintenance/progress';
 import { rebuild, rollback } from '../../projections/maintenance/rebuild';
 import { verify } from '../../projections/maintenance/verify';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
 import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
-import { cleanFold, documentsOf, LANES } from '../support/folding';
+import { cleanFold, expectSameDocuments, PARTITIONS } from '../support/folding';
 import {
   listingCreated,
   listingId,
@@ -23,6 +23,7 @@ import {
 import { MemoryEventStore } from '../support/memory-event-store';
 import { Crash, MemoryViewStore } from '../support/memory-view-store';
 import { openRealm, type TestRealm } from '../support/realm';
+import { within } from '../support/wait-for';
 
 let realm: TestRealm;
 beforeEach(async () => {
@@ -44,12 +45,12 @@ const history: Step[] = [
 const statuses = async (): Promise<string[]> => (await realm.views.versions()).map(({ status }) => status);
 
 describe('a rebuild', () => {
-  test('makes the documents anew and changes over to them; the old ones stay for a rollback', async () => {
+  test('makes and activates a new version, and keeps the old one for a rollback', async () => {
     const pipeline = await realm.pipeline();
     await realm.append(...history);
     await pipeline.caughtUp();
-    const phases = new Set<string>();
-    const on_progress = ({ phase }: Progress): unknown => phases.add(phase);
+    const steps = new Set<string>();
+    const on_progress = ({ step }: Progress): unknown => steps.add(step);
     const result = await rebuild({ ...realm.parts, on_progress });
     expect(result).toMatchObject({
       outcome: 'activated',
@@ -58,10 +59,10 @@ describe('a rebuild', () => {
       verified: { clean: true },
     });
     expect(result.events).toBe(history.length);
-    expect([...phases]).toEqual(expect.arrayContaining(['reading', 'verifying']));
+    expect([...steps]).toEqual(expect.arrayContaining(['reading', 'verifying']));
     expect(await statuses()).toEqual(['active', 'retired']);
 
-    // Both are fed, so that going back loses nothing.
+    // Both versions receive events, so a rollback loses nothing.
     await realm.append(onPublication(7, 'PublicationDeleted', {}));
     await pipeline.caughtUp();
     expect(await rollback(realm.views)).toEqual({ version: 1, previous: 2 });
@@ -70,7 +71,7 @@ describe('a rebuild', () => {
     expect(await verify(realm.parts)).toMatchObject({ clean: true, version: 1 });
   });
 
-  test('changes over only when every process has learnt to feed the new version', async () => {
+  test('activates the new version only after every process projects events into it', async () => {
     await realm.append(...history);
     const at_ms: Record<string, number> = {};
     const views = Object.create(realm.views, {
@@ -88,10 +89,10 @@ describe('a rebuild', () => {
       },
     }) as ViewStore;
     await rebuild({ ...realm.parts, views, verify: false });
-    expect(at_ms.active! - at_ms.following!).toBeGreaterThan(FOLLOWED_WITHIN_MS - 2);
+    expect(at_ms.active! - at_ms.following!).toBeGreaterThan(FOLLOWING_WITHIN_MS - 2);
   });
 
-  test('misses nothing that is written meanwhile, and readers never see an older state', async () => {
+  test('includes events that are appended meanwhile, and readers never see an older state', async () => {
     const pipeline = await realm.pipeline();
     await realm.append(...history);
     await pipeline.caughtUp();
@@ -103,20 +104,20 @@ describe('a rebuild', () => {
         views++;
       }
     };
-    let seen = 0;
+    let last_count = 0;
     const reader = async (): Promise<void> => {
       while (writing) {
         const stored = await (await realm.active()).get('publications', publicationId(1), ALL_PARTS);
         const { view_count } = stored!.document!.body.stats as { view_count: number };
-        expect(view_count).toBeGreaterThanOrEqual(seen);
-        seen = view_count;
+        expect(view_count).toBeGreaterThanOrEqual(last_count);
+        last_count = view_count;
         await new Promise(setImmediate);
       }
     };
     const others = Promise.all([writer(), reader()]);
     for (let i = 0; i < 3; i++) expect(await rebuild(realm.parts)).toMatchObject({ outcome: 'activated' });
     writing = false;
-    await others;
+    await within(others, 'the writer and the reader to stop');
     await pipeline.caughtUp();
     expect(
       (await (await realm.active()).get('publications', publicationId(1)))!.document!.body.stats,
@@ -126,7 +127,7 @@ describe('a rebuild', () => {
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
   });
 
-  test('works with no server running, also where nothing was projected before', async () => {
+  test('works without a running server, also in an empty view store', async () => {
     await realm.append(...history);
     expect(await rebuild(realm.parts)).toMatchObject({ outcome: 'activated', previous: null });
     expect(await verify(realm.parts)).toMatchObject({
@@ -138,12 +139,12 @@ describe('a rebuild', () => {
     expect((await (await realm.active()).get('publications', publicationId(8)))!.document).toBeNull();
   });
 
-  test('goes on where it was broken off', async () => {
+  test('resumes an interrupted rebuild', async () => {
     await realm.append(...history);
     const stop = new AbortController();
     const on_progress = (): void => stop.abort();
-    const broken = await rebuild({ ...realm.parts, on_progress, signal: stop.signal });
-    expect(broken).toMatchObject({ outcome: 'interrupted', version: 1 });
+    const interrupted = await rebuild({ ...realm.parts, on_progress, signal: stop.signal });
+    expect(interrupted).toMatchObject({ outcome: 'interrupted', version: 1 });
     await realm.append(onPublication(9, 'PublicationDeleted', {}));
     const result = await rebuild({ ...realm.parts });
     expect(result).toMatchObject({ outcome: 'activated', version: 1 });
@@ -151,17 +152,17 @@ describe('a rebuild', () => {
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
   });
 
-  test('dies at any write, and the next one goes on to the same documents', async () => {
+  test('that crashes at any write is resumed by the next one, with the same documents', async () => {
     const events = new MemoryEventStore();
     await play(events, history);
-    const expected = await documentsOf(await cleanFold(events.log));
+    const expected = await cleanFold(events.log);
     for (const transactions of [true, false]) {
-      const views = new MemoryViewStore({ lane_count: LANES, transactions });
+      const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions });
       const parts = { ...realm.parts, events, views };
-      let deaths = 0;
+      let crashes = 0;
       const attempt = async (): Promise<boolean> => {
         const building = (await views.versions())[0] ?? (await views.createVersion(VIEW_SCHEMA));
-        (await views.open(building.version)).crash_in = 7 * (deaths + 1);
+        (await views.open(building.version)).crash_in = 7 * (crashes + 1);
         return rebuild({ ...parts, verify: false }).then(
           ({ outcome }) => outcome === 'activated',
           (error) => {
@@ -170,17 +171,17 @@ describe('a rebuild', () => {
           },
         );
       };
-      while (!(await attempt())) deaths++;
-      expect(deaths).toBeGreaterThan(2);
+      while (!(await attempt())) crashes++;
+      expect(crashes).toBeGreaterThan(2);
       const { version } = (await views.versions())[0]!;
-      expect(await documentsOf(await views.open(version))).toEqual(expected);
+      await expectSameDocuments(await views.open(version), expected);
     }
   });
 
-  test('goes on by itself after a store was away, to the same documents', async () => {
+  test('resumes after an outage of a store, with the same documents', async () => {
     const events = new MemoryEventStore();
     await play(events, history);
-    const views = new MemoryViewStore({ lane_count: LANES, transactions: false });
+    const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions: false });
     const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
     let outages = 0;
     building.beforeWrite = () => {
@@ -191,24 +192,26 @@ describe('a rebuild', () => {
     const result = await rebuild({ ...realm.parts, events, views });
     expect(outages).toBe(2);
     expect(result).toMatchObject({ outcome: 'activated', verified: { clean: true } });
-    expect(await documentsOf(building)).toEqual(await documentsOf(await cleanFold(events.log)));
+    await expectSameDocuments(building, await cleanFold(events.log));
   });
 
-  test('does not begin while a store is away', async () => {
+  test('rejects with unavailable if a store cannot be reached at the start', async () => {
     const lease = { value: () => Promise.reject(new CatalogError('unavailable')) };
     const views = Object.create(realm.views, { lease }) as ViewStore;
     await expect(rebuild({ ...realm.parts, views })).rejects.toMatchObject({ condition: 'unavailable' });
   });
 
-  test('gives up at an event that cannot be projected, and parks it where that is asked for', async () => {
+  test('ends at a poison event, or moves its stream to the dead-letter list with on_poison: dead_letter', async () => {
     const stream = streamName('live', 'publication', publicationId(1));
     await realm.append(...history);
     await realm.appendRaw(stream, storeId(0), 'PublicationTeleported', {});
     await realm.append(onPublication(2, 'PublicationDeleted', {}));
     await expect(rebuild(realm.parts)).rejects.toThrow(PoisonError);
     expect(await statuses()).toEqual(['building']);
-    expect(await rebuild({ ...realm.parts, on_poison: 'park' })).toMatchObject({ outcome: 'activated' });
-    expect(await parked(realm.parts)).toMatchObject([{ stream }]);
+    expect(await rebuild({ ...realm.parts, on_poison: 'dead_letter' })).toMatchObject({
+      outcome: 'activated',
+    });
+    expect(await deadLetters(realm.parts)).toMatchObject([{ stream }]);
   });
 
   test('does not run twice at once', async () => {
@@ -217,7 +220,7 @@ describe('a rebuild', () => {
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('begins by itself where the documents are of another schema; until it ends they are read as they are', async () => {
+  test('starts automatically if the active version has another schema', async () => {
     await realm.append(...history);
     const old = await realm.views.createVersion(VIEW_SCHEMA + 1);
     await realm.views.activate(old.version);
@@ -230,63 +233,63 @@ describe('a rebuild', () => {
 });
 
 describe('a verification', () => {
-  const tampered = async (change: (body: Record<string, unknown>) => void): Promise<void> => {
+  const tamper = async (change: (body: Record<string, unknown>) => void): Promise<void> => {
     const version = await realm.active();
     const stored = (await version.get('publications', publicationId(4), ALL_PARTS))!;
     const document = structuredClone(stored.document!);
     change(document.body as Record<string, unknown>);
-    const lane = (await version.checkpoints()).findIndex((checkpoint) => checkpoint > 0n);
-    const from = await version.checkpoint(lane);
+    const partition = (await version.checkpoints()).findIndex((checkpoint) => checkpoint > 0n);
+    const from = await version.checkpoint(partition);
     const write = {
       collection: 'publications',
       ...stored,
       position: stored.position + 1n,
       document,
     } as const;
-    await version.apply({ lane, from, to: from, phases: [[{ ...write, expected: stored.position }]] });
+    await version.apply({ partition, from, to: from, phases: [[{ ...write, expected: stored.position }]] });
   };
 
-  test('names the document and the field that somebody changed behind the projections back', async () => {
+  test('reports the document and the fields that were changed outside the projections', async () => {
     const pipeline = await realm.pipeline();
     await realm.append(...history);
     await pipeline.caughtUp();
-    await tampered((body) => {
+    await tamper((body) => {
       body.price_amount = 1;
       (body.stats as { view_count: number }).view_count = 99;
     });
     const { clean, differences } = await verify(realm.parts);
     expect(clean).toBe(false);
-    const about = { collection: 'publications', id: publicationId(4) };
+    const document = { collection: 'publications', id: publicationId(4) };
     expect(differences).toEqual([
-      { ...about, field: 'body.price_amount', expected: 1004, actual: 1 },
-      { ...about, field: 'body.stats.view_count', expected: 0, actual: 99 },
+      { ...document, field: 'body.price_amount', expected: 1004, actual: 1 },
+      { ...document, field: 'body.stats.view_count', expected: 0, actual: 99 },
     ]);
     expect(await rebuild(realm.parts)).toMatchObject({ outcome: 'activated' });
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
   });
 
-  test('tells of documents that are missing, or should not be there', async () => {
+  test('reports missing and surplus documents', async () => {
     await realm.append(...history);
     await rebuild(realm.parts);
     const version = await realm.active();
     const stored = (await version.get('publications', publicationId(4), ALL_PARTS))!;
     const from = await version.checkpoint(0);
-    const gone = {
+    const deleted = {
       collection: 'publications',
       ...stored,
       position: stored.position + 1n,
       document: null,
     } as const;
-    const stray = { ...gone, id: publicationId(999), document: stored.document, expected: null };
-    const phases = [[{ ...gone, expected: stored.position }, stray]];
-    expect(await version.apply({ lane: 0, from, to: from, phases })).toBe('applied');
+    const surplus = { ...deleted, id: publicationId(999), document: stored.document, expected: null };
+    const phases = [[{ ...deleted, expected: stored.position }, surplus]];
+    expect(await version.apply({ partition: 0, from, to: from, phases })).toBe('applied');
     expect((await verify(realm.parts)).differences).toMatchObject([
       { id: publicationId(4), field: '', expected: 'present', actual: 'deleted' },
       { id: publicationId(999), field: '', expected: 'missing', actual: 'present' },
     ]);
   });
 
-  test('stays clean while the log goes on, and leaves nothing behind', async () => {
+  test('is clean while events are appended, and drops its scratch version', async () => {
     const pipeline = await realm.pipeline();
     await realm.append(...history);
     await pipeline.caughtUp();
@@ -300,7 +303,7 @@ describe('a verification', () => {
     for (let i = 0; i < 3; i++)
       expect(await verify(realm.parts)).toMatchObject({ clean: true, differences: [], undecided: 0 });
     writing = false;
-    await writer;
+    await within(writer, 'the writer to stop');
     expect(await statuses()).toEqual(['active']);
   });
 });

@@ -5,6 +5,7 @@ import { startAllInOne } from '../../services/boot/all-in-one';
 import { REALMS } from '../../shared/catalog/realm';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
+import { fetch } from '../support/fetch';
 import {
   Client,
   type GatedHarness,
@@ -15,26 +16,26 @@ import {
 import { SERVER_SETTINGS } from '../support/own-servers';
 import { describeOnAll } from '../support/real-servers';
 import { makeTempDir } from '../support/temp-dir';
-import { BACK_MS_MAX, TOLD_MS_MAX, waitFor } from '../support/wait-for';
+import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor } from '../support/wait-for';
 
 const log = pino({ level: 'silent' });
 
 function expectUnavailable(reply: Timed, codes = ['503 SERVICE_UNAVAILABLE']): void {
   expect(codes).toContain(`${reply.status} ${reply.body.error?.code}`);
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-  expect(reply.ms).toBeLessThan(TOLD_MS_MAX);
+  expect(reply.ms).toBeLessThan(FAILS_WITHIN_MS);
 }
 
-describeOnAll(SERVER_SETTINGS, 'the whole service on EventStoreDB, MongoDB and Redis', () => {
+describeOnAll(SERVER_SETTINGS, 'the service on EventStoreDB, MongoDB and Redis', () => {
   let gated: GatedHarness;
   let client: Client;
-  /** Written before anything goes wrong. */
-  let known: string;
+  /** Id of a publication that was written before any fault. */
+  let existing_id: string;
 
   beforeAll(async () => {
     gated = await startGatedHarness();
     client = new Client(gated.harness, await gated.harness.newShop());
-    known = (await client.write('known')).body.data.id;
+    existing_id = (await client.write('existing')).body.data.id;
     await gated.harness.settled();
   });
   afterAll(() => gated?.close());
@@ -80,13 +81,13 @@ describeOnAll(SERVER_SETTINGS, 'the whole service on EventStoreDB, MongoDB and R
     expect((await client.read(id)).status).toBe(404);
   });
 
-  test('while the event store is gone, reads go on and writes are refused in time, also many to one thing', async () => {
+  test('while the event store is unavailable, reads work, and writes return 503 in time, also many to one resource', async () => {
     await gated.gates.event_store.shut();
     const same = Array.from({ length: 10 }, (_, n) =>
-      client.send('PATCH', `/api/publication/${known}`, { price_amount: n }),
+      client.send('PATCH', `/api/publication/${existing_id}`, { price_amount: n }),
     );
     for (const reply of await Promise.all([client.write(), ...same])) expectUnavailable(reply);
-    expect((await client.read(known)).status).toBe(200);
+    expect((await client.read(existing_id)).status).toBe(200);
     expect((await client.send('GET', '/api/publications')).status).toBe(200);
     const ready = await client.ready();
     expect([ready.status, ready.body.error.details.waiting_for]).toEqual([503, ['event_store']]);
@@ -100,26 +101,26 @@ describeOnAll(SERVER_SETTINGS, 'the whole service on EventStoreDB, MongoDB and R
     await waitFor(async () => (await client.ready()).status === 200);
   });
 
-  test('while the event store is silent, a write is refused in time', async () => {
+  test('while the event store does not answer, a write fails in time', async () => {
     gated.gates.event_store.hush();
     expectUnavailable(await client.write(), ['503 SERVICE_UNAVAILABLE', '500 DATABASE_TIMEOUT']);
-    expect((await client.read(known)).status).toBe(200);
+    expect((await client.read(existing_id)).status).toBe(200);
   });
 
-  test('while Redis is gone, reads and writes go on, and what was written is projected when it is back', async () => {
+  test('while Redis is unavailable, reads and writes work, and the writes are projected after the outage', async () => {
     await gated.gates.redis.shut();
     const written = await client.write();
     expect(written.status).toBe(201);
-    expect(written.ms).toBeLessThan(TOLD_MS_MAX);
+    expect(written.ms).toBeLessThan(FAILS_WITHIN_MS);
     expect(written.headers.get('x-ratelimit-limit')).toBe('1000000');
-    expect((await client.read(known)).status).toBe(200);
+    expect((await client.read(existing_id)).status).toBe(200);
     const ready = await client.ready();
     expect([ready.status, ready.body.data.live.job_queue]).toEqual([200, 'unavailable']);
     await gated.gates.redis.open();
     await projected(written.body.data.id);
   });
 
-  test('when Redis is emptied while writes come in, every one is projected, and once', async () => {
+  test('every write is projected once if Redis is emptied meanwhile', async () => {
     const before = await client.total();
     const writers = Array.from({ length: 4 }, async () => {
       for (let n = 0; n < 10; n++) expect((await client.write()).status).toBe(201);
@@ -131,22 +132,24 @@ describeOnAll(SERVER_SETTINGS, 'the whole service on EventStoreDB, MongoDB and R
     expect(await client.total()).toBe(before + 40);
   });
 
-  test('when MongoDB goes after a write was let in, the write is done; then 503, and all is back soon after it', async () => {
+  test('an accepted write completes if MongoDB stops, later requests return 503, and all work soon after its return', async () => {
     await client.write();
     const last = client.write('last');
     await gated.gates.mongo.shut();
     const settled = await last;
     if (settled.status !== 201) expectUnavailable(settled);
-    expectUnavailable(await client.read(known));
+    expectUnavailable(await client.read(existing_id));
     expectUnavailable(await client.write());
     const ready = await client.ready();
     expect([ready.status, ready.body.error.details.waiting_for]).toEqual([503, ['view_store']]);
     await gated.gates.mongo.open();
-    await waitFor(async () => (await client.read(known)).status === 200, { timeout_ms: BACK_MS_MAX });
+    await waitFor(async () => (await client.read(existing_id)).status === 200, {
+      timeout_ms: RECOVERS_WITHIN_MS,
+    });
     expect((await client.write()).status).toBe(201);
   });
 
-  test('a rebuild changes over unnoticed, and the documents are those that the log gives', async () => {
+  test('requests succeed during a rebuild, and the documents equal a fold of the log', async () => {
     const { events, viewStores } = gated.harness.service.runtime;
     const total = await client.total();
     const writing = client.write();
@@ -160,8 +163,8 @@ describeOnAll(SERVER_SETTINGS, 'the whole service on EventStoreDB, MongoDB and R
   });
 });
 
-describeOnAll(SERVER_SETTINGS, 'a start before the servers', () => {
-  test('listens at once, says what it waits for, and serves when they have come, in any order', async () => {
+describeOnAll(SERVER_SETTINGS, 'a service that starts before its servers', () => {
+  test('listens at once, reports what it waits for, and serves when the servers are up', async () => {
     const folder = makeTempDir();
     const { gates, settings, dispose } = await gatedServers();
     for (const gate of Object.values(gates)) await gate.shut();
@@ -172,20 +175,22 @@ describeOnAll(SERVER_SETTINGS, 'a start before the servers', () => {
       DEMO: 'off',
       START_TIMEOUT_S: '1',
     });
-    const began_ms = performance.now();
+    const started_ms = performance.now();
     const service = await startAllInOne(config, log);
-    expect(performance.now() - began_ms).toBeLessThan(TOLD_MS_MAX);
-    const look = async (): Promise<{ waiting_for: string[]; live?: { job_queue: string } }> => {
+    expect(performance.now() - started_ms).toBeLessThan(FAILS_WITHIN_MS);
+    const readiness = async (): Promise<{ waiting_for: string[]; live?: { job_queue: string } }> => {
       const reply = await fetch(`${service.url}/health/ready`);
-      const { error } = (await reply.json()) as { error?: { details: Awaited<ReturnType<typeof look>> } };
+      const { error } = (await reply.json()) as {
+        error?: { details: Awaited<ReturnType<typeof readiness>> };
+      };
       expect(reply.headers.has('retry-after')).toBe(reply.status === 503);
       return error?.details ?? { waiting_for: [] };
     };
-    const waitingFor = async (): Promise<string[]> => (await look()).waiting_for;
+    const waitingFor = async (): Promise<string[]> => (await readiness()).waiting_for;
     try {
-      expect(await look()).toMatchObject({
+      expect(await readiness()).toMatchObject({
         waiting_for: ['event_store', 'view_store'],
-        // Its lanes are told by the documents, so nobody has asked it yet.
+        // The number of partitions comes from the view store, so the job queue was not used yet.
         live: { job_queue: 'unknown' },
       });
       const headers = { 'x-api-key': `sk_live_${'a'.repeat(43)}` };

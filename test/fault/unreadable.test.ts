@@ -1,4 +1,4 @@
-import { type ParkedInVersion, parked } from '../../projections/maintenance/parked';
+import { type DeadLetterInVersion, deadLetters } from '../../projections/maintenance/dead-letters';
 import { verify } from '../../projections/maintenance/verify';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { type Foreign, type OpenLog, openEventStoreDbLog, openSqliteLog } from '../support/foreign-events';
@@ -11,25 +11,28 @@ const metadata = JSON.stringify({
   partition_key: storeId(0),
   source: 'system',
 });
-const nothing = '{}';
+const no_fields = '{}';
 
-/** One stream each: `PublicationDeleted` has no fields, so that only its bytes can be wrong. */
+/** Damaged events, one stream each. `PublicationDeleted` has no fields, so only its bytes can be wrong. */
 const FOREIGN: Readonly<Record<string, Foreign>> = {
-  'a payload that is no JSON': { data: 'deleted, Tuesday', metadata },
+  'a payload that is not JSON': { data: 'deleted, Tuesday', metadata },
   'a payload that is a list': { data: '[]', metadata },
   'a payload that is text': { data: '"deleted"', metadata },
-  'metadata that are no JSON': { data: nothing, metadata: 'by hand' },
-  'metadata that are null': { data: nothing, metadata: 'null' },
-  'metadata without a lane': { data: nothing, metadata: '{"occurred_at":"2026-01-31T12:00:00.000Z"}' },
-  'a lane that is a number': { data: nothing, metadata: metadata.replace(`"${storeId(0)}"`, '7') },
-  'a time that is none': { data: nothing, metadata: metadata.replace('2026-01-31T12:00:00.000Z', 'Tuesday') },
+  'metadata that is not JSON': { data: no_fields, metadata: 'by hand' },
+  'metadata that is null': { data: no_fields, metadata: 'null' },
+  'metadata without a partition key': {
+    data: no_fields,
+    metadata: '{"occurred_at":"2026-01-31T12:00:00.000Z"}',
+  },
+  'a partition key that is a number': { data: no_fields, metadata: metadata.replace(`"${storeId(0)}"`, '7') },
+  'an invalid time': { data: no_fields, metadata: metadata.replace('2026-01-31T12:00:00.000Z', 'Tuesday') },
 };
 const KINDS = Object.keys(FOREIGN);
 
 describe.each([
   ['SQLite', openSqliteLog],
   ['EventStoreDB', openEventStoreDbLog],
-])('what another hand wrote into the log on %s', (_, openLog) => {
+])('a damaged event in the log on %s', (_, openLog) => {
   let log: OpenLog;
   let realm: TestRealm;
 
@@ -42,9 +45,9 @@ describe.each([
     await log.close();
   });
 
-  const parkedStreams = (): Promise<ParkedInVersion[]> => parked({ views: realm.views });
+  const listed = (): Promise<DeadLetterInVersion[]> => deadLetters({ views: realm.views });
 
-  test('parks its own stream, and everything after it is projected', async () => {
+  test('moves its own stream to the dead-letter list, and later events of other streams are projected', async () => {
     await realm.append(storeCreated(0), listingCreated(0), ...KINDS.map((_kind, n) => publicationCreated(n)));
     for (const [n, kind] of KINDS.entries())
       await log.write(
@@ -59,14 +62,14 @@ describe.each([
     const version = await waitFor(() => realm.active());
     await waitFor(() => version.get('publications', publicationId(next)));
     const streams = await waitFor(async () => {
-      const found = await parkedStreams();
+      const found = await listed();
       return found.length >= KINDS.length && found;
     });
     expect(streams.map(({ stream, revision }) => [stream, revision]).sort()).toEqual(
       KINDS.map((_kind, n) => [streamName('live', 'publication', publicationId(n)), 1]).sort(),
     );
     for (const { reason } of streams) expect(reason).toContain('unreadable PublicationDeleted');
-    // Nobody's publication went because of what could not be read.
+    // No publication was deleted by an unreadable event.
     const ids = KINDS.map((_kind, n) => publicationId(n));
     const shown = (await version.getMany('publications', ids)).filter(({ document }) => document);
     expect(shown.map(({ id }) => id).sort()).toEqual(ids);

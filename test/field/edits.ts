@@ -1,26 +1,29 @@
-/** One edit of a product file: `added` is put before the first line that contains `before`. */
+/** One edit of a product file: `added` is inserted before the first line that contains `before`. */
 export interface Edit {
   readonly file: string;
   readonly before: string;
   readonly added: string;
 }
 
-/** All that a developer writes to give publications a `brand` that lists can be filtered by. */
+/**
+ * All product code that adds a field to publications, with a filter. The same edits as in CONTRIBUTING.md#add-a-field,
+ * under a name that no real field will have.
+ */
 export const EDITS = {
   'the event': {
     file: 'shared/catalog/publication/fields.ts',
     before: '] as const;',
-    added: "  'PublicationBranded',\n",
+    added: "  'PublicationTrialFieldChanged',\n",
   },
   'the field': {
     file: 'shared/catalog/publication/fields.ts',
     before: '  description: field(',
-    added: `  brand: field(z.string().nullable(), {
-    event: 'PublicationBranded',
+    added: `  trial_field: field(z.string().nullable(), {
+    event: 'PublicationTrialFieldChanged',
     input: lineField(120).nullable(),
     initial: null,
     added: true,
-    doc: 'Who makes it.',
+    doc: 'A field that only this test adds.',
     example: 'Acme',
   }),
 `,
@@ -28,29 +31,30 @@ export const EDITS = {
   'the key of the document': {
     file: 'shared/catalog/publication/document.ts',
     before: "  version: 'integer',",
-    added: "  brand: 'text',\n",
+    added: "  trial_field: 'text',\n",
   },
   'the value of the key': {
     file: 'shared/catalog/publication/document.ts',
     before: '    version: publication.version,',
-    added: '    brand: publication.brand,\n',
+    added: '    trial_field: publication.trial_field,\n',
   },
   'the filter': {
     file: 'shared/api/requests/reads.ts',
     before: '  featured: flag.describe(',
-    added: "  brand: z.string().optional().describe('Only those of this brand.'),\n",
+    added: "  trial_field: z.string().optional().describe('Only those with this value.'),\n",
   },
 } satisfies Record<string, Edit>;
 
-/** What the client's types know of the field. Compiled beside it, where they have it. */
+/** Uses the field through the types of the client. It is compiled in the folder of the client. */
 export const CLIENT_TYPES = `import type { BodyOf, DataOf, QueryOf } from './endpoints';
 
-const created: BodyOf<'createPublication'> = { title: 'Pot', price_currency: 'PEN', price_amount: 1, brand: 'Acme' };
-const cleared: BodyOf<'updatePublication'> = { brand: null };
-const listed: QueryOf<'listPublications'> = { brand: 'Acme' };
-const brandOf = (publication: DataOf<'getPublication'>): string | undefined => publication.brand;
-// @ts-expect-error: it is a text
-const wrong: BodyOf<'updatePublication'> = { brand: 7 };
+const pot = { title: 'Pot', price_currency: 'PEN', price_amount: 1 };
+const created: BodyOf<'createPublication'> = { ...pot, trial_field: 'Acme' };
+const cleared: BodyOf<'updatePublication'> = { trial_field: null };
+const listed: QueryOf<'listPublications'> = { trial_field: 'Acme' };
+const trialFieldOf = (publication: DataOf<'getPublication'>): string | undefined => publication.trial_field;
+// @ts-expect-error: the field is a text
+const wrong: BodyOf<'updatePublication'> = { trial_field: 7 };
 
-export const known = [created, cleared, listed, brandOf, wrong];
+export const known = [created, cleared, listed, trialFieldOf, wrong];
 `;

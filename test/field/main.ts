@@ -5,18 +5,18 @@ import { withTempDir } from '../support/temp-dir';
 import { CLIENT_TYPES, EDITS, type Edit } from './edits';
 
 /*
- * Shows what a new field costs. In a copy of the tree, publications get a `brand` by the edits of `edits.ts`, in three
- * product files; it then compiles and passes `story.ts`. Without any one of the edits it does not: the compiler or the
- * story says what is missing. Run by `npm run test:field`.
+ * Shows how many edits a new field needs. In a copy of the sources, applies the edits of `edits.ts`: publications get a
+ * `trial_field`, in three product files. The copy then compiles and passes `story.ts`. If any one edit is left out, the
+ * compiler or the story reports it. Run by `npm run test:field`.
  */
 
 const ROOT = join(__dirname, '..', '..', '..');
 const FILES_MAX = 3;
 
-/** What fails first, and how; undefined where nothing does. */
+/** The first step that fails, with its output. */
 type Failure = { readonly step: string; readonly output: string } | undefined;
 
-/** `dist` too: what is compiled already is not compiled again. */
+/** Includes `dist`, so that unchanged files need not be compiled again. */
 const COPIED = [
   'services',
   'shared',
@@ -33,14 +33,14 @@ function copyTree(tree: string): void {
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
 }
 
-/** The sources as they are, with these edits. */
+/** Restores the sources of the copy and applies these edits. */
 function apply(tree: string, edits: readonly Edit[]): void {
   for (const { file } of Object.values(EDITS)) cpSync(join(ROOT, file), join(tree, file));
   for (const { file, before, added } of edits) {
     const lines = readFileSync(join(tree, file), 'utf8').split('\n');
-    const at = lines.findIndex((line) => line.includes(before));
-    if (at === -1) throw new Error(`${file} has no line with ${before}`);
-    lines.splice(at, 0, ...added.trimEnd().split('\n'));
+    const index = lines.findIndex((line) => line.includes(before));
+    if (index === -1) throw new Error(`${file} has no line with ${before}`);
+    lines.splice(index, 0, ...added.trimEnd().split('\n'));
     writeFileSync(join(tree, file), lines.join('\n'));
   }
 }
@@ -58,40 +58,40 @@ const COMPILE = ['the compiler, as in `npm run check`', TSC, '-p', 'tsconfig.jso
 const STORY = ['the story', process.execPath, '--enable-source-maps', 'dist/test/field/story.js'] as const;
 const CLIENT = ["the client's types", TSC, '-p', 'tsconfig.client.json', '--noEmit'] as const;
 
-function withEveryEdit(tree: string): boolean {
+function checkAllEdits(tree: string): boolean {
   const edits = Object.values(EDITS);
   const files = new Set(edits.map(({ file }) => file));
   apply(tree, edits);
-  writeFileSync(join(tree, 'shared/client/brand-types.ts'), CLIENT_TYPES);
+  writeFileSync(join(tree, 'shared/client/trial-field-types.ts'), CLIENT_TYPES);
   const failure = run(tree, [CLIENT, COMPILE, STORY]);
-  rmSync(join(tree, 'shared/client/brand-types.ts'));
+  rmSync(join(tree, 'shared/client/trial-field-types.ts'));
   console.log(
-    `With ${edits.length} edits in ${files.size} files: ${failure ? `${failure.step} fails` : 'all is there'}`,
+    `With ${edits.length} edits in ${files.size} files: ${failure ? `${failure.step} fails` : 'everything passes'}`,
   );
   if (failure) console.error(failure.output);
   return failure === undefined && files.size <= FILES_MAX;
 }
 
-function withoutEach(tree: string): boolean {
+function checkEachIsNeeded(tree: string): boolean {
   const names = Object.keys(EDITS) as (keyof typeof EDITS)[];
-  const found = names.map((left_out) => {
+  const detected = names.map((omitted) => {
     apply(
       tree,
-      names.filter((name) => name !== left_out).map((name) => EDITS[name]),
+      names.filter((name) => name !== omitted).map((name) => EDITS[name]),
     );
     const failure = run(tree, [COMPILE, STORY]);
     const first = failure?.output
       .split('\n')
       .find((line) => /error/i.test(line))
       ?.slice(0, 160);
-    console.log(`Without ${left_out}: ${failure ? `${failure.step} fails: ${first}` : 'NOTHING FAILS'}`);
+    console.log(`Without ${omitted}: ${failure ? `${failure.step} fails: ${first}` : 'NOTHING FAILS'}`);
     return failure !== undefined;
   });
-  return found.every(Boolean);
+  return detected.every(Boolean);
 }
 
 withTempDir(async (tree) => {
   copyTree(tree);
-  const complete = withEveryEdit(tree);
-  if (!complete || !withoutEach(tree)) process.exitCode = 1;
+  const is_complete = checkAllEdits(tree);
+  if (!is_complete || !checkEachIsNeeded(tree)) process.exitCode = 1;
 });

@@ -1,8 +1,8 @@
 /*
- * A process of its own that appends to a log, for the tests of several processes and of crashes.
- * Arguments: the log's file, a stream or `-` for a new one per append, how many appends.
- * Tells its parent `{ready}`, waits for any message, then tells each append's `{acknowledged}` event id once it
- * is acknowledged, and at last `{lost_races}`.
+ * Appends to a log, as a process for tests with several processes and with crashes.
+ * Arguments: the log's file; a stream, or `-` for a new one per append; the number of appends.
+ * Sends its parent `{ready}` and waits for any message. Then sends `{acknowledged}` with the event's id after each
+ * append, and `{lost_races}` at the end.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ export type AppendReport =
   | { readonly acknowledged: string }
   | { readonly lost_races: number };
 
-const tell = (report: AppendReport): void => void process.send?.(report);
+const report = (message: AppendReport): void => void process.send?.(message);
 
 const anEvent = (): EncodedEvent => ({
   id: randomUUID(),
@@ -25,14 +25,14 @@ const anEvent = (): EncodedEvent => ({
   metadata: { occurred_at: '2026-01-31T12:00:00.000Z', partition_key: 'a-store', source: 'system' },
 });
 
-/** Appends one event at the stream's end, as often as it takes; gives the races that were lost on the way. */
+/** Appends one event at the end of the stream, and retries after each lost race. Returns the number of lost races. */
 async function appendOne(store: SqliteEventStore, stream: StreamName): Promise<number> {
   const event = anEvent();
   let expected = NO_STREAM;
   for (let lost_races = 0; ; lost_races++) {
     const result = await store.append(stream, expected, [event]);
     if (result.outcome === 'appended') {
-      tell({ acknowledged: event.id });
+      report({ acknowledged: event.id });
       return lost_races;
     }
     expected = result.actual;
@@ -41,7 +41,7 @@ async function appendOne(store: SqliteEventStore, stream: StreamName): Promise<n
 
 async function main(file: string, stream: string, appends: number): Promise<void> {
   const store = await SqliteEventStore.open({ file });
-  tell({ ready: true });
+  report({ ready: true });
   await once(process, 'message');
   let lost_races = 0;
   if (stream === '-') {
@@ -50,7 +50,7 @@ async function main(file: string, stream: string, appends: number): Promise<void
   } else {
     for (let n = 0; n < appends; n++) lost_races += await appendOne(store, stream as StreamName);
   }
-  tell({ lost_races });
+  report({ lost_races });
   await store.close();
   process.disconnect();
 }

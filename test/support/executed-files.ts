@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';
 
 /**
- * Preloaded into a process of the service (`node --require`). At each SIGUSR2 it writes the files of ours that had a
- * function called since the last signal to `EXECUTED_FILES`, as a JSON array of paths below `dist/`.
+ * Preloaded into a process of the service (`node --require`). At each SIGUSR2 it writes the product's files that had
+ * a function called since the last signal to `EXECUTED_FILES`, as a JSON array of paths below `dist/`.
  */
 const DIST = /.*\/dist\/(?=services\/|shared\/|projections\/)/;
 

@@ -1,21 +1,25 @@
 import { openApiDocument } from '../../shared/api/openapi';
-import { type Document, Documented } from './documented';
+import { fetch } from './fetch';
+import { type OpenApiDocument, OpenApiValidator } from './openapi-validator';
 
-let document: Documented | undefined;
+let cached: OpenApiValidator | undefined;
 
-function documented(): Documented {
-  document ??= new Documented(openApiDocument() as unknown as Document);
-  return document;
+function validator(): OpenApiValidator {
+  cached ??= new OpenApiValidator(openApiDocument() as unknown as OpenApiDocument);
+  return cached;
 }
 
-/** `fetch` of which every answer, and what was accepted, is held against the OpenAPI document. Takes no `Request`. */
+/**
+ * A `fetch` that checks each response, and each accepted request, against the OpenAPI document. Does not accept a
+ * `Request`.
+ */
 export const fetchDocumented: typeof fetch = async (input, init = {}) => {
   const url = String(input);
   const response = await fetch(url, init);
   const bytes = await response.arrayBuffer();
   const { status, headers } = response;
   const typed = new Headers(init.headers).get('content-type')?.startsWith('application/json');
-  documented().assert({
+  validator().assert({
     method: init.method ?? 'GET',
     path: url.slice(new URL(url).origin.length),
     sent: typed && typeof init.body === 'string' ? init.body : undefined,
@@ -23,6 +27,6 @@ export const fetchDocumented: typeof fetch = async (input, init = {}) => {
     headers,
     text: new TextDecoder().decode(bytes),
   });
-  // Some statuses may have no body, not even an empty one.
+  // A response with a status such as 304 must not have a body, not even an empty one.
   return new Response(bytes.byteLength === 0 ? null : bytes, { status, headers });
 };

@@ -6,17 +6,17 @@ export const MAINS = {
   worker: 'services/boot/main-worker.js',
 } as const;
 
-/** `worker-2` and the like: what it is, and which one. */
+/** The kind of process and its number, such as `worker-2`. */
 export type MemberName = `${keyof typeof MAINS}-${number}`;
 
-/** Processes of one installation, by name; each can be ended and started again. */
+/** The processes of one installation, by name. Each can be stopped and started again. */
 export class Fleet {
   private readonly settings: Record<string, string>;
   private readonly members = new Map<MemberName, RunningProcess>();
 
   private readonly all: RunningProcess[] = [];
 
-  /** `settings` is the environment that all have in common, over that of this process. */
+  /** `settings`: environment variables of all processes, on top of those of this process. */
   constructor(settings: Record<string, string>) {
     this.settings = settings;
   }
@@ -31,7 +31,7 @@ export class Fleet {
     await Promise.all(starting);
   }
 
-  /** What any of them logged of requests that it answered by an internal error. */
+  /** Log lines of all processes about requests that failed with an internal error. */
   get faults(): string[] {
     return this.all.flatMap(({ faults }) => faults);
   }
@@ -42,7 +42,7 @@ export class Fleet {
     return member.url;
   }
 
-  /** The exit code; null after a kill. */
+  /** Sends the signal and returns the exit code, null after SIGKILL. */
   async end(name: MemberName, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     const member = this.members.get(name);
     this.members.delete(name);
@@ -50,7 +50,7 @@ export class Fleet {
     return member.end(signal);
   }
 
-  /** The exit codes of all that run, stopped at once. */
+  /** Stops all running processes at once. Returns their exit codes. */
   async stop(): Promise<Record<string, number | null>> {
     const names = [...this.members.keys()];
     const codes = await Promise.all(names.map((name) => this.end(name, 'SIGTERM')));

@@ -8,13 +8,13 @@ import type { EventStore } from '../../shared/ports/event-store';
 import { EventStoreServer, openStore, ownNamespace } from './eventstore-standin/server-under-test';
 import { makeTempDir } from './temp-dir';
 
-/** What another hand puts into the log: bytes of a payload and of its metadata, as they are. */
+/** An event that another program wrote: its payload and metadata as raw text. */
 export interface Foreign {
   readonly data: string;
   readonly metadata: string;
 }
 
-/** A log that others can write to without asking the service's code. */
+/** A log into which a test can write past the service's code. */
 export interface OpenLog {
   readonly events: EventStore;
   write(stream: StreamName, type: string, foreign: Foreign): Promise<void>;
@@ -43,7 +43,7 @@ export async function openSqliteLog(): Promise<OpenLog> {
   };
 }
 
-/** On the server of the environment, or on the stand-in. */
+/** Opens a log on the environment's server, or on the stand-in. */
 export async function openEventStoreDbLog(): Promise<OpenLog> {
   const server = new EventStoreServer();
   await server.start();
@@ -63,7 +63,7 @@ export async function openEventStoreDbLog(): Promise<OpenLog> {
   };
 }
 
-/** The server refuses to keep as JSON what is none: such bytes are of another content type there. */
+/** The server refuses invalid JSON, so such a payload is sent as binary. */
 function foreignEvent(type: string, data: string, metadata: string) {
   const id = randomUUID();
   const note = parsed(metadata) ?? Buffer.from(metadata);

@@ -2,38 +2,38 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { listenOn, listenOnOwnPort } from './own-port';
 
-/** The way to a server, which a test can shut: to those behind it the server is gone then, and back when it opens. */
+/** A TCP proxy that a test can close. For its clients the server is then unreachable, until the gate opens again. */
 export class Gate {
   private readonly host: string;
   private readonly port: number;
   private readonly sockets = new Set<Socket>();
   private server: Server | undefined;
-  /** Kept while it is shut. */
+  /** Stays the same while the gate is shut. */
   private own_port = 0;
   private silent = false;
 
-  /** To one address; shut at first. */
+  /** Leads to the host and port of `url`. Shut at first. */
   constructor(url: string) {
     const [, host, port] = ADDRESS.exec(url)!;
     this.host = host!;
     this.port = Number(port);
   }
 
-  /** `url` with the gate's address in the place of the server's. */
+  /** Returns `url` with the gate's address instead of the server's. */
   through(url: string): string {
     return url.replace(`${this.host}:${this.port}`, `127.0.0.1:${this.own_port}`);
   }
 
   async open(): Promise<void> {
     if (this.server) return;
-    const server = createServer((socket) => this.pass(socket));
+    const server = createServer((socket) => this.forward(socket));
     if (this.own_port === 0) this.own_port = await listenOnOwnPort(server);
     else await listenOn(server, this.own_port);
-    // Only now: one that could not be opened is not to pass for open for ever.
+    // Set after listening has succeeded, so that a gate that could not open does not count as open.
     this.server = server;
   }
 
-  /** Connections are cut and new ones refused. */
+  /** Cuts all connections and refuses new ones. */
   async shut(): Promise<void> {
     const { server } = this;
     if (!server) return;
@@ -44,7 +44,7 @@ export class Gate {
     await closed;
   }
 
-  /** Connections stay open, new ones are taken, and nothing passes until `speak`. */
+  /** Keeps connections open and accepts new ones, but forwards nothing until `speak`. */
   hush(): void {
     this.silent = true;
     for (const socket of this.sockets) socket.pause();
@@ -55,11 +55,11 @@ export class Gate {
     for (const socket of this.sockets) socket.resume();
   }
 
-  private pass(near: Socket): void {
-    const far = connect(this.port, this.host);
+  private forward(client_socket: Socket): void {
+    const server_socket = connect(this.port, this.host);
     for (const [from, to] of [
-      [near, far],
-      [far, near],
+      [client_socket, server_socket],
+      [server_socket, client_socket],
     ] as const) {
       this.sockets.add(from);
       from.setNoDelay(true);
@@ -74,5 +74,5 @@ export class Gate {
   }
 }
 
-/** Of an address without a cluster behind it: the first host and port after the scheme and who logs in. */
+/** Matches the first host and port of an address, after its scheme and credentials. Clusters are not supported. */
 const ADDRESS = /^[^:]+:\/\/(?:[^@/]*@)?([^:/?,]+):(\d+)/;

@@ -2,7 +2,7 @@ import { Gate } from './gate';
 import { type Harness, type Reply, type Shop, startHarness } from './harness';
 import { ownNames, serversForTests } from './own-servers';
 
-/** The whole service on servers that tests share, each behind a gate. */
+/** The service on servers that tests share, each behind a gate. */
 export interface GatedHarness {
   readonly harness: Harness;
   readonly gates: Gates;
@@ -20,7 +20,7 @@ const NAMES = { event_store: 'EVENTSTORE_URL', redis: 'REDIS_URL', mongo: 'MONGO
 
 export async function startGatedHarness(): Promise<GatedHarness> {
   const { gates, settings, flushRedis, dispose } = await gatedServers();
-  // What the harness is given is emptied by us, past the gates.
+  // The servers are cleaned up here, past the gates, and not by the harness.
   const servers = { settings, flushRedis, dispose: async () => {} };
   const harness = await startHarness({ servers, waits_for_late: false });
   const close = async (): Promise<void> => {
@@ -31,7 +31,7 @@ export async function startGatedHarness(): Promise<GatedHarness> {
   return { harness, gates, flushRedis, close };
 }
 
-/** Names of one's own on the servers, and addresses that lead through open gates. */
+/** Returns settings with names that no other test uses, and addresses that lead through open gates. */
 export async function gatedServers() {
   const names = ownNames(serversForTests());
   const settings: Record<string, string> = { ...names.settings };
@@ -49,7 +49,7 @@ export interface Timed extends Reply {
   readonly ms: number;
 }
 
-/** What one shop's clients do, and how long the answers take. */
+/** Sends the requests of one shop's clients and measures their response times. */
 export class Client {
   private count = 0;
 

@@ -4,12 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 
 export interface Gateway {
-  /** Of its root, where nothing is. */
+  /** URL of the gateway's root, which responds with 404. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Hands on what comes below the path, without it, and answers 404 to anything else. */
+/**
+ * Starts a gateway that forwards requests below `path` to `target`, without that prefix. Responds with 404 to other requests.
+ */
 export async function startGateway(target: string, path: string): Promise<Gateway> {
   const server = createServer((req, res) => {
     if (!req.url?.startsWith(`${path}/`)) {
@@ -17,11 +19,11 @@ export async function startGateway(target: string, path: string): Promise<Gatewa
       return;
     }
     const { method, headers } = req;
-    const handed_on = request(target + req.url.slice(path.length), { method, headers }, (answer) => {
-      res.writeHead(answer.statusCode ?? 502, answer.headers);
-      pipeline(answer, res, () => {});
+    const forwarded = request(target + req.url.slice(path.length), { method, headers }, (response) => {
+      res.writeHead(response.statusCode ?? 502, response.headers);
+      pipeline(response, res, () => {});
     });
-    pipeline(req, handed_on, (error) => {
+    pipeline(req, forwarded, (error) => {
       if (error) res.destroy();
     });
   }).listen(0, '127.0.0.1');

@@ -1,7 +1,7 @@
 /**
- * A client in TypeScript, made from an OpenAPI 3.1 document and nothing else, as a generator makes one: a type for
- * each schema, a function for each operation. Ours, as those that are kept up need the compiler's own interface, which
- * TypeScript 7 has not. What it does not know it throws at: a document that says less than a client needs fails.
+ * Generates a TypeScript client from an OpenAPI 3.1 document alone: a type for each schema and a function for each
+ * operation. Throws on anything it does not know, so a document that says too little for a client fails the test.
+ * Maintained generators need the compiler's API, which TypeScript 7 does not have.
  */
 
 interface Schema {
@@ -56,7 +56,7 @@ export function generateClient(document: ApiDocument): string {
   return [...types, RUNTIME, ...functions].join('\n');
 }
 
-/** The names end in `_`, for one schema is called `Error`. */
+/** The names end in `_` because one schema is called `Error`. */
 function typeOf(schema: Schema): string {
   const { $ref, type, anyOf, allOf } = schema;
   if ($ref !== undefined) return `${$ref.split('/').pop()}_`;
@@ -79,7 +79,7 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
     ([name, field]) => `${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(field)};`,
   );
   const others = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown';
-  // As generators do: what may be there besides is not offered where nothing is said of it.
+  // Additional properties are offered only if the schema declares them.
   const open = additionalProperties ? ` [name: string]: ${others};` : '';
   return `{ ${fields.join(' ')}${open} }`;
 }
@@ -113,7 +113,7 @@ function functionOf(
   send(service, ${request}, options) as Promise<${answers.join(' | ')}>;`;
 }
 
-/** A body may come in several contents: JSON, a form, or bytes. */
+/** A body may have several content types: JSON, a form, or bytes. */
 function bodyType(content: Contents = {}): string {
   const types = Object.entries(content).map(([type, { schema }]) => {
     if (schema !== undefined) return typeOf(schema);
@@ -154,11 +154,11 @@ async function send(service: Service, sent: Sent, options: Record<string, unknow
   const plain = is_json ? JSON.stringify(options.body) : is_plain ? formOf(options.body as object) : undefined;
   const body = plain ?? (options.body as Blob | undefined) ?? null;
   const answer = await fetch(\`\${service.url}\${path}?\${query}\`, { method: sent.method, headers, body });
-  const { status, headers: told } = answer;
-  const type = told.get('content-type') ?? '';
-  if (type.startsWith('image/')) return { status, headers: told, body: await answer.blob() };
+  const { status, headers: response_headers } = answer;
+  const type = response_headers.get('content-type') ?? '';
+  if (type.startsWith('image/')) return { status, headers: response_headers, body: await answer.blob() };
   const text = await answer.text();
   const is_object = type.startsWith('application/json');
-  return { status, headers: told, body: text === '' ? undefined : is_object ? JSON.parse(text) : text };
+  return { status, headers: response_headers, body: text === '' ? undefined : is_object ? JSON.parse(text) : text };
 }
 `;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/client';
 
-/** A client's clock that goes on by its waits alone, and by what a test adds. */
+/** A clock for the client. It advances only by the client's waits and by what a test adds. */
 export class HandClock implements Clock {
   now_ms: number;
   readonly waits_ms: number[] = [];

@@ -13,27 +13,28 @@ import { realSystem, type System } from '../../shared/kernel/system';
 import { fetchDocumented } from './fetch-documented';
 import { type OwnNames, ownNames, serversOfEnvironment } from './own-servers';
 import { makeTempDir } from './temp-dir';
+import { WAIT_MS_MAX, within } from './wait-for';
 
-/** The whole service in this process, on port 0 and a folder of its own, or names of its own on the given servers. */
+/** The service in this process, on a free port. It has its own data folder, or its own names on the given servers. */
 export interface Harness {
   readonly url: string;
   readonly service: Service;
   readonly data_dir: string;
-  /** What was set besides the defaults: for more processes beside this one. */
+  /** The settings that differ from the defaults. A second process needs the same ones. */
   readonly settings: Readonly<Record<string, string>>;
   readonly account_id: AccountId;
-  /** For the command services, as an operator would call them. */
+  /** Dependencies of the command services, for calls that an operator makes. */
   readonly deps: ControlDeps;
-  /** A store of the harness' account, ready to be read. */
+  /** Creates a store of the harness's account and waits until it is projected. */
   newStore(environment?: Environment, name?: string): Promise<StoreId>;
   newKey(type: KeyType, stores: readonly StoreId[], permissions?: readonly Permission[]): Promise<TestKey>;
-  /** A store with a token of each type for it. */
+  /** Creates a store and a key of each type for it. */
   newShop(environment?: Environment): Promise<Shop>;
   token(key: string): Promise<string>;
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>;
-  /** The client as it ships, with a key; its answers are held against the document like all others. */
+  /** Returns the public client with a key. Its requests are checked against the OpenAPI document like all others. */
   client(key: TestKey, options?: Partial<ClientOptions>): CatalogClient;
-  /** Until the documents of every realm are level with the logs. */
+  /** Waits until the projections of every realm have caught up. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,7 +53,7 @@ export interface Shop {
 
 export interface RequestOptions {
   readonly token?: string;
-  /** Sent as JSON; a string, a form or a blob is sent as it is. */
+  /** Sent as JSON, except strings, forms and blobs, which are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -61,29 +62,29 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The same before it was taken for text. */
+  /** The body as bytes. */
   readonly bytes: Buffer;
-  /** The parsed body; `{}` where there is none. */
+  /** The parsed body, `{}` if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
   readonly body: any;
 }
 
 export interface HarnessOptions {
-  /** Settings over the defaults, such as `{ RATE_LIMIT_PUBLIC: '5/100/5' }`. */
+  /** Settings that replace defaults, such as `{ RATE_LIMIT_PUBLIC: '5/100/5' }`. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly system?: System;
-  /** Default: those that the process' environment names. */
+  /** Default: the servers that the environment names. */
   readonly servers?: OwnNames;
   /**
-   * Whether a request whose write was not projected in time waits until it is. Default: true; false where servers are
-   * taken away, and nothing is projected until they are back.
+   * Whether a request waits for its own write to be projected if the service did not. Default: true. False for tests
+   * that make servers unreachable, because nothing is projected then.
    */
   readonly waits_for_late?: boolean;
 }
 
 type Fetch = typeof fetch;
 
-/** Rate limits are out of the way unless a test sets its own. */
+/** Rate limits are high, so that a test reaches one only if it sets its own. */
 const SETTINGS = {
   PORT: '0',
   DEMO: 'off',
@@ -93,8 +94,6 @@ const SETTINGS = {
   RATE_LIMIT_AUTH: '100000/100000',
 };
 
-/** Reached only where something is broken. */
-const LIMIT_MS = 120_000;
 const CONTEXT: WriteContext = { source: 'cli', request_id: 'harness' };
 
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
@@ -104,24 +103,27 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const config = parseConfig(settings);
   const system = options.system ?? realSystem;
   const late = new LateWrites();
-  const service = await startAllInOne(config, pino({ level: 'warn' }, late), system);
-  // A start on servers does not wait for them.
-  if (!(await service.pipelines.caughtUp(LIMIT_MS))) {
+  const service = await within(
+    startAllInOne(config, pino({ level: 'warn' }, late), system),
+    'the service to start',
+  );
+  // A start on servers returns before the projections have caught up.
+  if (!(await service.pipelines.caughtUp(WAIT_MS_MAX))) {
     await service.close();
     throw new Error('the service did not start');
   }
   const deps: ControlDeps = { system, events: service.runtime.events };
-  // Each write of the harness is a request of its own.
+  // Each write of the harness is a separate request.
   let requests = 0;
   const context = (): WriteContext => ({ ...CONTEXT, request_id: `harness-${++requests}` });
   const account_id = (await createAccount(deps, context(), { name: 'Test account' })).value.id;
 
   const settled = async (): Promise<void> => {
-    if (!(await service.pipelines.caughtUp(LIMIT_MS))) throw new Error('the documents did not catch up');
+    if (!(await service.pipelines.caughtUp(WAIT_MS_MAX))) throw new Error('the documents did not catch up');
   };
-  const fetchSettled: Fetch = async (...sent) => {
+  const fetchSettled: Fetch = async (...args) => {
     const before = late.count;
-    const response = await fetchDocumented(...sent);
+    const response = await fetchDocumented(...args);
     if (late.count > before && options.waits_for_late !== false) await settled();
     return response;
   };
@@ -134,28 +136,35 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     if (reply.status !== 200) throw new Error(`no token: ${reply.status} ${reply.text}`);
     return reply.body.data.token;
   };
-  const newStore: Harness['newStore'] = async (environment = 'live', name = 'Shop') => {
-    const store = await createStore(deps, context(), { account_id }, { name, environment });
-    await settled();
-    return store.value.id;
-  };
-  const newKey: Harness['newKey'] = async (type, stores, permissions) => {
+  const makeStore = async (environment: Environment, name: string): Promise<StoreId> =>
+    (await createStore(deps, context(), { account_id }, { name, environment })).value.id;
+  const makeKey = (type: KeyType, stores: readonly StoreId[], permissions?: readonly Permission[]) => {
     const grants = { account_id, name: type, type, stores: [...stores] };
-    const asked = permissions === undefined ? grants : { ...grants, permissions: [...permissions] };
-    const { id, key } = await createApiKey(deps, context(), asked);
+    const requested = permissions === undefined ? grants : { ...grants, permissions: [...permissions] };
+    return createApiKey(deps, context(), requested);
+  };
+  const newStore: Harness['newStore'] = async (environment = 'live', name = 'Shop') => {
+    const store_id = await makeStore(environment, name);
+    await settled();
+    return store_id;
+  };
+  const newKey: Harness['newKey'] = async (...args) => {
+    const { id, key } = await makeKey(...args);
     await settled();
     return { id, key, token: await token(key) };
   };
+  // One wait for all three: each takes a tick of the dispatcher.
   const newShop: Harness['newShop'] = async (environment = 'live') => {
-    const store_id = await newStore(environment);
-    return {
-      store_id,
-      public: await newKey('public', [store_id]),
-      secret: await newKey('secret', [store_id]),
-    };
+    const store_id = await makeStore(environment, 'Shop');
+    const keys = [await makeKey('public', [store_id]), await makeKey('secret', [store_id])];
+    await settled();
+    const [visitor, merchant] = await Promise.all(
+      keys.map(async ({ id, key }) => ({ id, key, token: await token(key) })),
+    );
+    return { store_id, public: visitor!, secret: merchant! };
   };
   const close = async (): Promise<void> => {
-    await service.close();
+    await within(service.close(), 'the service to stop');
     await servers.dispose();
     folder.remove();
   };
@@ -167,8 +176,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
 }
 
 /**
- * Where the service's log goes. A write's answer waits for its projection for a second at most, and says so in the log
- * where that was too short: on a busy machine what is read next could be from before the write.
+ * The destination of the service's log. A write waits for its projection for at most a second and logs if that was
+ * too short. On a busy machine the next read could then return the state before the write.
  */
 class LateWrites {
   count = 0;
@@ -181,10 +190,10 @@ class LateWrites {
 async function request(fetch: Fetch, url: string, method: string, sent: RequestOptions): Promise<Reply> {
   const headers = new Headers(sent.headers);
   if (sent.token !== undefined) headers.set('authorization', `Bearer ${sent.token}`);
-  // A form and a blob bring their own type.
+  // A form and a blob set their own content type.
   const is_typed = sent.body instanceof FormData || sent.body instanceof Blob;
-  const is_sent_as_it_is = is_typed || typeof sent.body === 'string' || sent.body === undefined;
-  const body = is_sent_as_it_is ? sent.body : JSON.stringify(sent.body);
+  const is_sent_unchanged = is_typed || typeof sent.body === 'string' || sent.body === undefined;
+  const body = is_sent_unchanged ? sent.body : JSON.stringify(sent.body);
   if (body !== undefined && !is_typed && !headers.has('content-type'))
     headers.set('content-type', 'application/json');
   const reply = await fetch(url, {

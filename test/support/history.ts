@@ -3,7 +3,7 @@ import { type Category, type JsonObject, streamName } from '../../shared/catalog
 import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { MemoryEventStore } from './memory-event-store';
 
-/** One event of a made-up history; `n` numbers the things of a kind. */
+/** One event of a generated history. `n` numbers the items of a kind. */
 export interface Step {
   readonly category: Category;
   readonly id: string;
@@ -15,15 +15,18 @@ export interface Step {
 const STORES = 2;
 const LISTINGS = 28;
 const PUBLICATIONS = 44;
-/** The only listing of the second store; it may come into being late. */
+/** The only listing of the second store. It may be created late. */
 const LATE_LISTING = 3;
-/** Publications from here on are the second store's. */
+/** Publications with this number or a higher one belong to the second store. */
 const SECOND_STORE_FROM = 40;
 const REVIEWS = 12;
-/** More than a store shows at once. */
+/** More than a store shows on its first page. */
 const MEDIA = 26;
-/** Those that are referred to are few, so that each has many that show it; the last of them is the second store's. */
-const REFERRED = 6;
+/**
+ * Publications and listings refer only to the first few media, so that each has many references. The last of these few
+ * belongs to the second store.
+ */
+const REFERRED_MEDIA = 6;
 
 const uuid = (kind: string, n: number): string =>
   `${kind}0000000-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -34,7 +37,10 @@ export const reviewId = (n: number): string => uuid('d', n);
 export const mediaId = (n: number): string => uuid('9', n);
 export const methodId = (n: number): string => uuid('e', n);
 
-/** Nearly all are the first store's, and most publications its first listing's: lists grow beyond twenty. */
+/**
+ * Nearly everything belongs to the first store and most publications to its first listing, so that lists grow beyond
+ * twenty.
+ */
 const storeOfListing = (n: number): string => storeId(n === LATE_LISTING ? 1 : 0);
 const storeOfPublication = (n: number): string => storeId(n < SECOND_STORE_FROM ? 0 : 1);
 
@@ -63,7 +69,7 @@ const publication = (n: number, type: string, data: JsonObject): Step => ({
 const media = (n: number, type: string, data: JsonObject): Step => ({
   category: 'media',
   id: mediaId(n),
-  store_id: storeId(n === REFERRED - 1 ? 1 : 0),
+  store_id: storeId(n === REFERRED_MEDIA - 1 ? 1 : 0),
   type,
   data,
 });
@@ -77,7 +83,11 @@ const image = (n: number, letter: string): JsonObject => ({
 });
 
 export const mediaUploaded = (n: number): Step =>
-  media(n, 'MediaUploaded', { store_id: storeId(n === REFERRED - 1 ? 1 : 0), ...image(n, 'a'), alt: null });
+  media(n, 'MediaUploaded', {
+    store_id: storeId(n === REFERRED_MEDIA - 1 ? 1 : 0),
+    ...image(n, 'a'),
+    alt: null,
+  });
 
 export const mediaProcessed = (n: number): Step =>
   media(n, 'MediaProcessed', {
@@ -158,7 +168,7 @@ const price = fc.record({
 const word = fc.constantFrom('Älpha', 'alpha', 'beta', 'Gamma', 'delta');
 
 const someMediaIds = fc
-  .shuffledSubarray(Array.from({ length: REFERRED }, (_, n) => mediaId(n)))
+  .shuffledSubarray(Array.from({ length: REFERRED_MEDIA }, (_, n) => mediaId(n)))
   .map((media_ids) => ({ media_ids }));
 
 const onSomeMedia = fc
@@ -272,20 +282,22 @@ const looks = fc.array(
   { minLength: PUBLICATIONS, maxLength: PUBLICATIONS },
 );
 
-const creations: fc.Arbitrary<Step[]> = fc.tuple(sortMode, looks).map(([default_sort_mode, given]) => {
-  const steps = [0, 1].map(storeCreated);
-  for (let n = 0; n < LISTINGS; n++)
-    if (n !== LATE_LISTING) steps.push(listingCreated(n, { default_sort_mode }));
-  for (let n = 0; n < MEDIA; n++) if (n % 2 === 0) steps.push(mediaUploaded(n));
-  for (const [
-    n,
-    { price: cost, featured: featured_position, visibility: shown, pictures },
-  ] of given.entries()) {
-    const media_ids = pictures.map(mediaId);
-    steps.push(publicationCreated(n, { ...cost, featured_position, visibility: shown, media_ids }));
-  }
-  return steps;
-});
+const creations: fc.Arbitrary<Step[]> = fc
+  .tuple(sortMode, looks)
+  .map(([default_sort_mode, generated_looks]) => {
+    const steps = [0, 1].map(storeCreated);
+    for (let n = 0; n < LISTINGS; n++)
+      if (n !== LATE_LISTING) steps.push(listingCreated(n, { default_sort_mode }));
+    for (let n = 0; n < MEDIA; n++) if (n % 2 === 0) steps.push(mediaUploaded(n));
+    for (const [
+      n,
+      { price: cost, featured: featured_position, visibility: shown, pictures },
+    ] of generated_looks.entries()) {
+      const media_ids = pictures.map(mediaId);
+      steps.push(publicationCreated(n, { ...cost, featured_position, visibility: shown, media_ids }));
+    }
+    return steps;
+  });
 
 const changes = (length: number): fc.Arbitrary<Step[]> =>
   fc.array(
@@ -300,18 +312,18 @@ const changes = (length: number): fc.Arbitrary<Step[]> =>
     { maxLength: length, size: 'max' },
   );
 
-/** A whole history, as a shop would have it: things are made, then change. */
+/** Generates a history in a natural order: items are created, then changed. */
 export function historyOf(length: number): fc.Arbitrary<Step[]> {
-  return fc.tuple(creations, changes(length)).map(([made, changed]) => onlyOnce([...made, ...changed]));
+  return fc.tuple(creations, changes(length)).map(([made, changed]) => firstCreations([...made, ...changed]));
 }
 
-/** The same things in any order: reviews before publications, publications before their listing. */
+/** Generates a history in any order: reviews may precede their publication, and publications their listing. */
 export function shuffledHistoryOf(length: number): fc.Arbitrary<Step[]> {
   return historyOf(length).chain((steps) => fc.shuffledSubarray(steps, { minLength: steps.length }));
 }
 
-/** Reviews, listings and payment methods come into being once. */
-function onlyOnce(steps: readonly Step[]): Step[] {
+/** Keeps the first creation of each review, listing, payment method and media. */
+function firstCreations(steps: readonly Step[]): Step[] {
   const seen = new Set<string>();
   return steps.filter(({ type, id, data }) => {
     if (!['ReviewPosted', 'ListingCreated', 'PaymentMethodAdded', 'MediaUploaded'].includes(type))
@@ -321,7 +333,7 @@ function onlyOnce(steps: readonly Step[]): Step[] {
   });
 }
 
-/** Appends the steps, each a minute after the one before; publications share minutes, so that ids break ties. */
+/** Appends the steps. Three consecutive events share a minute, so that some publications are sorted by id alone. */
 export async function play(events: MemoryEventStore, steps: readonly Step[]): Promise<void> {
   for (const { category, id, type, data, store_id } of steps) {
     const minute = Math.floor(events.log.length / 3);

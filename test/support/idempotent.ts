@@ -1,17 +1,17 @@
 import type { AppendResult, EventStore } from '../../shared/ports/event-store';
 
-/** What goes wrong with one append, as the crash of a process at that moment looks from outside. */
+/** When an append fails: before or after its events are stored. To a client it looks like a crash of the process. */
 export type AppendFault = 'before' | 'after';
 
 /**
- * Breaks the next append of the log: `before` it is stored, or `after`, so that it is stored and nobody is told.
- * The answers of `error` come back to the writer.
+ * Makes the next append reject with `error`: `before` the events are stored, or `after`. With `after`, the events are
+ * stored although the writer gets an error.
  */
 export function breakNextAppend(events: EventStore, fault: AppendFault, error: Error): void {
   const append = events.append.bind(events);
-  events.append = async (...given): Promise<AppendResult> => {
+  events.append = async (...args): Promise<AppendResult> => {
     events.append = append;
-    if (fault === 'after') await append(...given);
+    if (fault === 'after') await append(...args);
     throw error;
   };
 }

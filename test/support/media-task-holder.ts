@@ -1,10 +1,10 @@
-import { BullmqMediaTasks } from '../../shared/adapters/bullmq/media-tasks';
+import { BullmqMediaTaskQueue } from '../../shared/adapters/bullmq/media-tasks';
 
-/* A process that takes a media task from the Redis and the prefix that it is given, says so, and never gets it done. */
+/* Takes a media task from the queue at a Redis URL and prefix, prints the media's id, and never finishes. */
 
 async function main(): Promise<void> {
   const [url, prefix] = process.argv.slice(2) as [string, string];
-  const tasks = new BullmqMediaTasks({ url, prefix });
+  const tasks = new BullmqMediaTaskQueue({ url, prefix });
   await tasks.work(async ({ media_id }) => {
     process.stdout.write(`${media_id}\n`);
     await new Promise(() => {});

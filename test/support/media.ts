@@ -13,7 +13,7 @@ export async function* chunks(...all: Uint8Array[]): AsyncGenerator<Uint8Array> 
 
 let requests = 0;
 
-/** An upload that is in the blob store and in the log, and in no queue: as one whose task was lost. */
+/** Uploads an image without adding a task for it, as if the task had been lost. */
 export async function uploadWithoutTask(
   runtime: Runtime,
   store_id: StoreId,

@@ -8,7 +8,7 @@ import type {
 } from '../../shared/catalog/events/envelope';
 import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../shared/ports/event-store';
 
-/** A log in memory, for tests that replay many histories. Stored events can be tampered with by `amend`. */
+/** A log in memory, for tests that replay many histories. */
 export class MemoryEventStore implements EventStore {
   readonly log: RecordedEvent[] = [];
   private readonly listeners = new Set<() => void>();
@@ -23,11 +23,11 @@ export class MemoryEventStore implements EventStore {
         revision: actual + 1 + index,
         position: BigInt(this.log.length + 1),
       });
-    this.tell();
+    this.notify();
     return { outcome: 'appended', revision: actual + events.length, position: await this.head() };
   }
 
-  /** Appends without asking for a revision. */
+  /** Appends at the end of the stream, whatever its revision. */
   async push(
     stream: StreamName,
     type: string,
@@ -41,7 +41,7 @@ export class MemoryEventStore implements EventStore {
     return this.log.at(-1)!;
   }
 
-  /** Puts another event in the place of a stored one, as new code would read it differently. */
+  /** Replaces parts of a stored event. */
   amend(position: Position, change: Partial<RecordedEvent>): void {
     const index = Number(position) - 1;
     this.log[index] = { ...this.log[index]!, ...change };
@@ -75,7 +75,7 @@ export class MemoryEventStore implements EventStore {
 
   async close(): Promise<void> {}
 
-  private tell(): void {
+  private notify(): void {
     for (const listener of [...this.listeners]) listener();
   }
 

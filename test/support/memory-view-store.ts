@@ -9,13 +9,13 @@ import {
 import { type Position, START, type StreamName } from '../../shared/catalog/events/envelope';
 import { compareByOrder } from '../../shared/catalog/sorting';
 import type {
+  CheckpointMove,
+  DeadLetter,
   DocumentPart,
   DocumentWrite,
   KeyCondition,
-  KnownWordsQuery,
-  LaneMove,
-  LaneState,
-  ParkedStream,
+  MatchingWordsQuery,
+  PartitionState,
   VersionInfo,
   VersionStatus,
   ViewQuery,
@@ -29,75 +29,77 @@ import type {
 } from '../../shared/ports/view-store';
 import { waitFor } from './wait-for';
 
-/** Thrown in the middle of a batch: the process died there. */
+/** Thrown in the middle of a batch, as if the process had crashed there. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
 export interface MemoryViewOptions {
-  readonly lane_count?: number;
+  readonly partition_count?: number;
   /**
-   * `false` applies a batch as a store without transactions does: phase by phase, document by document, the
-   * checkpoint last, and what was written before a failure stays written.
+   * `false` applies a batch like a store without transactions: phase by phase, document by document, then the
+   * checkpoint. Writes before a failure remain.
    */
   readonly transactions?: boolean;
 }
 
 type Documents = Map<CollectionName, Map<string, StoredDocument>>;
 
-/** Documents in memory, with faults at will. */
+/** A view version in memory, with faults on demand. */
 export class MemoryViewVersion implements ViewVersion {
   readonly version: number;
-  /** Writes (of a document, of a parked stream, of the checkpoint) until the next one throws `Crash`. */
+  /** Number of writes (documents, dead letters, checkpoint) before the next one throws `Crash`. */
   crash_in = Number.POSITIVE_INFINITY;
-  /** Called before each document is written; may throw, or change what is stored. */
+  /** Called before each document is written. May throw, or change what is stored. */
   beforeWrite: (write: DocumentWrite) => void = () => {};
-  /** Awaited before each write of a store without transactions: where another one may come in between. */
+  /** Awaited before each write if there are no transactions. Another worker may run meanwhile. */
   interleave: () => Promise<void> = async () => {};
   writes = 0;
   private readonly transactions: boolean;
   private documents: Documents = new Map();
-  private lanes: Position[];
-  private parkedStreams = new Map<StreamName, ParkedStream>();
+  private partitions: Position[];
+  private dead_letters = new Map<StreamName, DeadLetter>();
 
   constructor(version: number, options: MemoryViewOptions = {}) {
     this.version = version;
     this.transactions = options.transactions ?? true;
-    this.lanes = Array.from({ length: options.lane_count ?? 4 }, () => START);
+    this.partitions = Array.from({ length: options.partition_count ?? 4 }, () => START);
   }
 
   async checkpoints(): Promise<Position[]> {
-    return [...this.lanes];
+    return [...this.partitions];
   }
 
-  async checkpoint(lane: number): Promise<Position> {
-    return this.lanes[lane]!;
+  async checkpoint(partition: number): Promise<Position> {
+    return this.partitions[partition]!;
   }
 
-  async lane(lane: number): Promise<LaneState> {
-    const parked = (await this.parked()).filter((stream) => stream.lane === lane);
-    return { checkpoint: this.lanes[lane]!, parked };
+  async partition(partition: number): Promise<PartitionState> {
+    const dead_letters = (await this.deadLetters()).filter((stream) => stream.partition === partition);
+    return { checkpoint: this.partitions[partition]!, dead_letters };
   }
 
-  async moveOn(moves: readonly LaneMove[]): Promise<number[]> {
-    for (const { lane, from, to } of moves) {
-      const at = this.lanes[lane]!;
-      if (at >= from && at < to) this.lanes[lane] = to;
+  async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
+    for (const { partition, from, to } of moves) {
+      const at = this.partitions[partition]!;
+      if (at >= from && at < to) this.partitions[partition] = to;
     }
-    return moves.filter(({ lane, to }) => this.lanes[lane]! >= to).map(({ lane }) => lane);
+    return moves
+      .filter(({ partition, to }) => this.partitions[partition]! >= to)
+      .map(({ partition }) => partition);
   }
 
-  async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
-    return waitFor(() => this.lanes[lane]! >= position, { timeout_ms }).catch(() => false);
+  async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
+    return waitFor(() => this.partitions[partition]! >= position, { timeout_ms }).catch(() => false);
   }
 
   async get(collection: CollectionName, id: string): Promise<StoredDocument | undefined> {
-    return copy(this.collection(collection).get(id));
+    return this.collection(collection).get(id);
   }
 
   async getMany(collection: CollectionName, ids: readonly string[]): Promise<StoredDocument[]> {
     const found = [...new Set(ids)].map((id) => this.collection(collection).get(id));
-    return found.filter((stored) => stored !== undefined).map(copy);
+    return found.filter((stored) => stored !== undefined);
   }
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
@@ -105,7 +107,7 @@ export class MemoryViewVersion implements ViewVersion {
     return this.matching(collection, where)
       .sort((a, b) => compareByOrder(order, sortable(a), sortable(b)))
       .slice(skip, skip + limit)
-      .map((stored) => copy(onlyParts(stored, query.parts ?? [])));
+      .map((stored) => onlyParts(stored, query.parts ?? []));
   }
 
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
@@ -118,7 +120,7 @@ export class MemoryViewVersion implements ViewVersion {
   ): Promise<StoredDocument[]> {
     const all = where ? this.matching(collection, where) : [...this.collection(collection).values()];
     const after = all.filter(({ id }) => id > after_id).sort((a, b) => (a.id < b.id ? -1 : 1));
-    return after.slice(0, limit).map(copy);
+    return after.slice(0, limit);
   }
 
   async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
@@ -130,7 +132,7 @@ export class MemoryViewVersion implements ViewVersion {
       .filter((stored) => within(stored, scope) && tierOf(stored) >= 0)
       .sort((a, b) => tierOf(a) - tierOf(b) || compareByOrder(order, sortable(a), sortable(b)))
       .slice(skip, skip + limit)
-      .map((stored) => copy(onlyParts(stored, query.parts ?? [])));
+      .map((stored) => onlyParts(stored, query.parts ?? []));
   }
 
   async countWords(collection: CollectionName, { scope, where, terms }: WordCount): Promise<number> {
@@ -138,27 +140,32 @@ export class MemoryViewVersion implements ViewVersion {
       .length;
   }
 
-  async knownWords(
+  async matchingWords(
     collection: CollectionName,
-    { scope, matches, limit }: KnownWordsQuery,
+    { scope, matches, limit }: MatchingWordsQuery,
   ): Promise<WordMatch[]> {
     const all = this.matching(collection, scope);
     return matches.filter((match) => all.some((stored) => fits(stored, [[match]]))).slice(0, limit);
   }
 
-  async parked(): Promise<ParkedStream[]> {
-    return [...this.parkedStreams.values()].sort((a, b) => Number(a.position - b.position));
+  async deadLetters(): Promise<DeadLetter[]> {
+    return [...this.dead_letters.values()].sort((a, b) => Number(a.position - b.position));
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
     if (!this.transactions) return this.applyInPlace(batch);
-    const before = { documents: this.documents, lanes: this.lanes, parked: this.parkedStreams };
+    const before = {
+      documents: this.documents,
+      partitions: this.partitions,
+      dead_letters: this.dead_letters,
+    };
     this.documents = new Map([...before.documents].map(([name, documents]) => [name, new Map(documents)]));
-    this.lanes = [...before.lanes];
-    this.parkedStreams = new Map(before.parked);
+    this.partitions = [...before.partitions];
+    this.dead_letters = new Map(before.dead_letters);
     try {
       const applied =
-        this.lanes[batch.lane] === batch.from && batch.phases.flat().every((write) => this.write(write));
+        this.partitions[batch.partition] === batch.from &&
+        batch.phases.flat().every((write) => this.write(write));
       if (applied) this.finish(batch);
       else this.restore(before);
       return applied ? 'applied' : 'lost_race';
@@ -168,18 +175,21 @@ export class MemoryViewVersion implements ViewVersion {
     }
   }
 
-  /** The stored document itself, to tamper with behind the pipeline's back. */
+  /** Changes a stored document without the pipeline's knowledge. */
   tamper(
     collection: CollectionName,
     id: string,
     change: (document: ViewDocument) => ViewDocument | null,
   ): void {
     const stored = this.collection(collection).get(id)!;
-    this.collection(collection).set(id, { ...stored, document: change(structuredClone(stored.document!)) });
+    this.collection(collection).set(id, {
+      ...stored,
+      document: frozenCopy(change(structuredClone(stored.document!))),
+    });
   }
 
   private async applyInPlace(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
-    if (this.lanes[batch.lane] !== batch.from) return 'lost_race';
+    if (this.partitions[batch.partition] !== batch.from) return 'lost_race';
     for (const phase of batch.phases) {
       let lost = false;
       for (const write of phase) {
@@ -189,7 +199,7 @@ export class MemoryViewVersion implements ViewVersion {
       if (lost) return 'lost_race';
     }
     await this.interleave();
-    if (this.lanes[batch.lane] !== batch.from) return 'lost_race';
+    if (this.partitions[batch.partition] !== batch.from) return 'lost_race';
     this.finish(batch);
     return 'applied';
   }
@@ -201,16 +211,16 @@ export class MemoryViewVersion implements ViewVersion {
     const documents = this.collection(collection);
     if ((documents.get(id)?.position ?? null) !== expected) return false;
     if (expected !== null && position <= expected) throw new Error(`${collection} ${id} does not move on`);
-    documents.set(id, copy({ id, position, document }));
+    documents.set(id, { id, position, document: frozenCopy(document) });
     return true;
   }
 
-  private finish({ lane, to, park = [], unpark = [] }: WriteBatch): void {
-    if (park.length + unpark.length > 0) this.step();
-    for (const stream of unpark) this.parkedStreams.delete(stream);
-    for (const parked of park) this.parkedStreams.set(parked.stream, parked);
+  private finish({ partition, to, add_dead_letters = [], remove_dead_letters = [] }: WriteBatch): void {
+    if (add_dead_letters.length + remove_dead_letters.length > 0) this.step();
+    for (const stream of remove_dead_letters) this.dead_letters.delete(stream);
+    for (const dead_letter of add_dead_letters) this.dead_letters.set(dead_letter.stream, dead_letter);
     this.step();
-    this.lanes[lane] = to;
+    this.partitions[partition] = to;
   }
 
   private step(): void {
@@ -220,12 +230,12 @@ export class MemoryViewVersion implements ViewVersion {
 
   private restore(before: {
     documents: Documents;
-    lanes: Position[];
-    parked: Map<StreamName, ParkedStream>;
+    partitions: Position[];
+    dead_letters: Map<StreamName, DeadLetter>;
   }): void {
     this.documents = before.documents;
-    this.lanes = before.lanes;
-    this.parkedStreams = before.parked;
+    this.partitions = before.partitions;
+    this.dead_letters = before.dead_letters;
   }
 
   private matching(collection: CollectionName, where: ViewQuery['where']): StoredDocument[] {
@@ -244,7 +254,7 @@ export class MemoryViewVersion implements ViewVersion {
 
 export class MemoryViewStore implements ViewStore {
   readonly ready = Promise.resolve();
-  readonly lane_count: number;
+  readonly partition_count: number;
   readonly opened = new Map<number, MemoryViewVersion>();
   private readonly options: MemoryViewOptions;
   private infos: VersionInfo[] = [];
@@ -253,7 +263,7 @@ export class MemoryViewStore implements ViewStore {
 
   constructor(options: MemoryViewOptions = {}) {
     this.options = options;
-    this.lane_count = options.lane_count ?? 4;
+    this.partition_count = options.partition_count ?? 4;
   }
 
   async versions(): Promise<VersionInfo[]> {
@@ -271,7 +281,7 @@ export class MemoryViewStore implements ViewStore {
     this.infos = [info, ...this.infos];
     this.opened.set(
       info.version,
-      new MemoryViewVersion(info.version, { ...this.options, lane_count: this.lane_count }),
+      new MemoryViewVersion(info.version, { ...this.options, partition_count: this.partition_count }),
     );
     return info;
   }
@@ -328,7 +338,7 @@ function holds(key: Key, condition: KeyCondition): boolean {
 
 const sortable = ({ id, document }: StoredDocument) => ({ id, keys: document?.keys ?? {} });
 
-/** As the port says: what is not asked for is an empty object. */
+/** Returns empty objects for parts that were not requested, as the port specifies. */
 function onlyParts(stored: StoredDocument, parts: readonly DocumentPart[]): StoredDocument {
   if (!stored.document) return stored;
   const { keys, body, state, expansions, words } = stored.document;
@@ -347,8 +357,6 @@ function fits({ document }: StoredDocument, terms: WordTerms): boolean {
   return terms.every((matches) => matches.some(has));
 }
 
-/** Stored as JSON, as every store does: nothing of the writer's objects is shared. */
-function copy<T extends StoredDocument | undefined>(stored: T): T {
-  if (!stored) return stored;
-  return { ...stored, document: JSON.parse(JSON.stringify(stored.document)) };
-}
+/** Returns a copy as JSON would store it. The copy is frozen because all readers share it. */
+const frozenCopy = (document: ViewDocument | null): ViewDocument | null =>
+  JSON.parse(JSON.stringify(document), (_key, value: unknown) => Object.freeze(value));

@@ -5,10 +5,11 @@ import { createApiKey } from '../../services/command/api-key';
 import { createStore } from '../../services/command/store';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
+import { fetch } from './fetch';
 import type { Ledger, Written } from './traffic';
 import { waitFor } from './wait-for';
 
-export async function secretKey(settings: Record<string, string>): Promise<string> {
+export async function createSecretKey(settings: Record<string, string>): Promise<string> {
   const config = parseConfig(settings);
   const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
   const deps = { system: realSystem, events: runtime.events };
@@ -28,14 +29,14 @@ async function get(url: string, token: string, headers: Record<string, string> =
   return { ...(JSON.parse(await reply.text()) as object), status: reply.status };
 }
 
-/** The key works as soon as a worker has projected it. */
-export async function tokenFor(url: string, key: string): Promise<string> {
-  const ask = async (): Promise<string | undefined> => {
+/** Waits until a worker has projected the key, and returns a token for it. */
+export async function fetchToken(url: string, key: string): Promise<string> {
+  const requestToken = async (): Promise<string | undefined> => {
     const reply = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
     const { data } = (await reply.json()) as { data?: { token: string } };
     return data?.token;
   };
-  return waitFor(ask, { what: 'a token' });
+  return waitFor(requestToken, { what: 'a token' });
 }
 
 export async function createListing(url: string, token: string, name: string): Promise<string> {
@@ -45,29 +46,33 @@ export async function createListing(url: string, token: string, name: string): P
   return ((await reply.json()) as { data: { id: string } }).data.id;
 }
 
-/** Until the documents hold the newest acknowledged write. */
-export async function settled(url: string, token: string, ledger: Ledger): Promise<void> {
+/** Waits until the newest acknowledged write is projected. */
+export async function waitUntilProjected(url: string, token: string, ledger: Ledger): Promise<void> {
   const headers = { 'x-catalog-min-position': String(ledger.position) };
-  const asked = async () => (await get(`${url}/api/store`, token, headers)).status === 200;
-  await waitFor(asked, { what: 'the last write to be projected' });
+  const isProjected = async () => (await get(`${url}/api/store`, token, headers)).status === 200;
+  await waitFor(isProjected, { what: 'the last write to be projected' });
 }
 
-/** Those acknowledged writes that a query process answers otherwise; what an outage left uncertain is left out. */
-export async function missing(url: string, token: string, ledger: Ledger): Promise<Written[]> {
+/**
+ * Returns the acknowledged writes that a query process does not show. Leaves out those that an outage made uncertain.
+ */
+export async function findMissingWrites(url: string, token: string, ledger: Ledger): Promise<Written[]> {
   const wrong: Written[] = [];
   for (const written of ledger.publications.values()) {
     if (ledger.uncertain.has(written.id)) continue;
     const { status, data } = await get(`${url}/api/publication/${written.id}`, token);
     const { title, price_amount, created_at, deleted } = written;
     const found = [data?.title, data?.price_amount, data?.created_at];
-    const right = [title, price_amount, created_at].every((value, index) => value === found[index]);
-    if (deleted ? status !== 404 : !right) wrong.push(written);
+    const is_right = [title, price_amount, created_at].every((value, index) => value === found[index]);
+    if (deleted ? status !== 404 : !is_right) wrong.push(written);
   }
   return wrong;
 }
 
-/** A whole listing, page by page, oldest first, with the counts that its pages and the listing itself tell. */
-export async function listing(url: string, token: string, id: string) {
+/**
+ * Reads a listing page by page, oldest first. Returns its ids and the counts of its pages and of the listing itself.
+ */
+export async function readListing(url: string, token: string, id: string) {
   const ids: string[] = [];
   let total = 0;
   for (let page = 1; ; page++) {
@@ -81,7 +86,7 @@ export async function listing(url: string, token: string, id: string) {
   return { ids, total, publication_count: data.stats.publication_count };
 }
 
-export async function more(ledger: Ledger, writes: number): Promise<void> {
+export async function waitForWrites(ledger: Ledger, writes: number): Promise<void> {
   const goal = ledger.acknowledged + writes;
   await waitFor(() => ledger.acknowledged >= goal, { what: `${writes} more writes` });
 }

@@ -1,33 +1,30 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { listenOnOwnPort } from './own-port';
 
-/** So much of one connection, towards the server, is no large request yet. */
+/** A connection that has sent this many bytes towards the server carries a large request. */
 const LARGE_BYTES = 1_000_000;
 
-/**
- * A way to a server that large requests do not pass unless told to: the connection of one stalls with the request half
- * taken, or breaks there.
- */
+/** A TCP proxy that can stall or break a connection in the middle of a large request. */
 export class NarrowNetwork {
   large: 'passes' | 'stalls' | 'breaks' = 'passes';
   private readonly sockets = new Set<Socket>();
-  private readonly server = createServer((near) => this.carry(near));
+  private readonly server = createServer((client_socket) => this.forward(client_socket));
   private readonly target: { readonly host: string; readonly port: number };
 
   constructor(target: { readonly host: string; readonly port: number }) {
     this.target = target;
   }
 
-  /** The port of this end. */
+  /** Returns the port of the proxy. */
   listen(): Promise<number> {
     return listenOnOwnPort(this.server);
   }
 
-  private carry(near: Socket): void {
-    const far = connect(this.target.port, this.target.host);
+  private forward(client_socket: Socket): void {
+    const server_socket = connect(this.target.port, this.target.host);
     for (const [socket, other] of [
-      [near, far],
-      [far, near],
+      [client_socket, server_socket],
+      [server_socket, client_socket],
     ] as const) {
       this.sockets.add(socket);
       socket.on('error', () => {});
@@ -36,13 +33,13 @@ export class NarrowNetwork {
         other.destroy();
       });
     }
-    far.on('data', (data) => near.write(data));
-    let carried = 0;
-    near.on('data', (data) => {
-      carried += data.length;
-      if (carried < LARGE_BYTES || this.large === 'passes') far.write(data);
-      else if (this.large === 'stalls') near.pause();
-      else near.resetAndDestroy();
+    server_socket.on('data', (data) => client_socket.write(data));
+    let received_bytes = 0;
+    client_socket.on('data', (data) => {
+      received_bytes += data.length;
+      if (received_bytes < LARGE_BYTES || this.large === 'passes') server_socket.write(data);
+      else if (this.large === 'stalls') client_socket.pause();
+      else client_socket.resetAndDestroy();
     });
   }
 

@@ -1,8 +1,8 @@
 import type { CollectionName, CollectionSpec } from '../../shared/catalog/documents';
 
 /**
- * What the next release has of a module, which declares one more key of publications and an index by it, `brand`.
- * Everything that the module imports is loaded anew and knows that key, too.
+ * Returns a module as the next release would load it. That release declares one more key of publications, `trial_field`,
+ * and an index by it. Everything that the module imports is loaded again and has that key, too.
  */
 export function nextRelease<Module>(load: () => Module): Module {
   let loaded: Module | undefined;
@@ -15,8 +15,8 @@ export function nextRelease<Module>(load: () => Module): Module {
       ...documents.collections,
       publications: {
         ...publications,
-        keys: { ...publications.keys, brand: 'text' },
-        indexes: [['store_id', 'brand', 'id'], ...publications.indexes],
+        keys: { ...publications.keys, trial_field: 'text' },
+        indexes: [['store_id', 'trial_field', 'id'], ...publications.indexes],
       },
     };
     jest.doMock('../../shared/catalog/documents', () => ({ ...documents, collections }));

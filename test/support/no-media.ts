@@ -2,7 +2,7 @@ import type { MediaDeps } from '../../services/command/request';
 import type { Pictures } from '../../shared/http/route';
 import type { BlobStore } from '../../shared/ports/blob-store';
 
-/** For tests that upload nothing: whatever is asked of it fails. */
+/** For tests without uploads: every call fails. */
 const nothing = new Proxy({} as BlobStore, {
   get: (_target, name) => {
     throw new Error(`no media here: ${String(name)}`);

@@ -17,13 +17,13 @@ import type { ReviewFields } from '../../shared/catalog/review/review';
 import { evolveStore, type Store, type StoreEvent, storeResource } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';
 
-/** What documents must say, worked out from the whole log at once, without any of the projections' code. */
+/** The expected documents, computed from the whole log at once without the code of the projections. */
 export interface Expected {
   readonly stores: ReadonlyMap<string, unknown>;
   readonly listings: ReadonlyMap<string, unknown>;
   readonly publications: ReadonlyMap<string, unknown>;
   readonly media: ReadonlyMap<string, unknown>;
-  /** `<media>.<what refers to it>`. */
+  /** `<media id>.<id of the item that refers to it>`. */
   readonly media_uses: readonly string[];
 }
 
@@ -176,7 +176,7 @@ function countsOf(products: readonly Product[]): Record<string, number> {
   return counts;
 }
 
-/** Featured first, then by mode, ties by id in the mode's direction. */
+/** Sorts featured publications first, then by mode. Equal ones are sorted by id in the mode's direction. */
 function naiveOrder(mode: string, a: Publication, b: Publication): number {
   const featured = (p: Publication): number => p.featured_position ?? 1e9;
   if (featured(a) !== featured(b)) return featured(a) - featured(b);
@@ -184,7 +184,7 @@ function naiveOrder(mode: string, a: Publication, b: Publication): number {
   const key = (p: Publication): string | number => {
     if (mode.startsWith('created_at')) return p.created_at;
     if (mode.startsWith('name')) return foldText(p.title);
-    // Not priced sorts last in both directions.
+    // Publications without a price are last in both directions.
     return p.price_active ? p.price_amount : sign * 1e15;
   };
   const [left, right] = [key(a), key(b)];

@@ -4,11 +4,16 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { makeTempDir } from './temp-dir';
+import { WAIT_MS_MAX } from './wait-for';
 
 const run = promisify(execFile);
 const root = resolve(process.cwd());
+const LIMIT = { timeout: 2 * WAIT_MS_MAX };
 
-/** What strict projects have, and nothing of ours: the declarations of what they import are checked as well. */
+/**
+ * The compiler settings of a strict project that uses this package. With `skipLibCheck: false` it also checks the
+ * declarations of the package.
+ */
 const TSCONFIG = {
   compilerOptions: {
     ...{ target: 'es2023', module: 'nodenext', lib: ['es2023', 'dom', 'dom.iterable'], types: [] },
@@ -18,8 +23,8 @@ const TSCONFIG = {
 };
 
 /**
- * Compiles the files as a project of somebody else's, to which this package was added, and runs `main.ts` with the
- * arguments. Gives what it printed, parsed; throws with the compiler's or the program's words where either fails.
+ * Compiles the files as another project that has installed this package, and runs its `main.ts` with the arguments.
+ * Returns what it printed, parsed. Rejects with the output of the compiler or the program if either fails.
  */
 export async function runOutside(files: Readonly<Record<string, string>>, args: readonly string[]) {
   const folder = makeTempDir();
@@ -29,16 +34,16 @@ export async function runOutside(files: Readonly<Record<string, string>>, args: 
     const all = { 'package.json': '{"type":"module"}', 'tsconfig.json': JSON.stringify(TSCONFIG), ...files };
     for (const [name, text] of Object.entries(all)) writeFileSync(join(folder.path, name), text);
     const tsc = join(root, 'node_modules/typescript/bin/tsc');
-    await told(run(process.execPath, [tsc, '-p', folder.path]));
-    const printed = await told(run(process.execPath, [join(folder.path, 'out/main.js'), ...args]));
+    await outputOf(run(process.execPath, [tsc, '-p', folder.path], LIMIT));
+    const printed = await outputOf(run(process.execPath, [join(folder.path, 'out/main.js'), ...args], LIMIT));
     return JSON.parse(printed) as unknown;
   } finally {
     folder.remove();
   }
 }
 
-/** What it printed; where it failed, that is why. */
-async function told(running: Promise<{ stdout: string }>): Promise<string> {
+/** Returns what a program printed. Rejects with what it printed if it failed. */
+async function outputOf(running: Promise<{ stdout: string }>): Promise<string> {
   try {
     return (await running).stdout;
   } catch (error) {

@@ -6,7 +6,7 @@ import type { ServerKind } from './servers/images';
 
 export const SERVER_SETTINGS = ['EVENTSTORE_URL', 'REDIS_URL', 'MONGODB_URL'] as const;
 
-/** Which setting names the address of which kind of server. */
+/** The setting with the address of each kind of server. */
 export const SERVER_VARIABLES = {
   redis: 'REDIS_URL',
   mongo: 'MONGODB_URL',
@@ -14,28 +14,28 @@ export const SERVER_VARIABLES = {
 } as const satisfies Record<ServerKind, (typeof SERVER_SETTINGS)[number]>;
 export type ServerUrls = Partial<Record<(typeof SERVER_SETTINGS)[number], string>>;
 
-/** Names of a test's own on servers that it shares with others. */
+/** Names that only one test uses, on servers that tests share. */
 export interface OwnNames {
-  /** For `parseConfig`, or a process' environment. */
+  /** For `parseConfig`, or for the environment of a process. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Empties what Redis holds under the own name, as a flush of a server of one's own would. */
+  /** Deletes all Redis keys with the test's prefix, as if the server had been flushed. */
   flushRedis(): Promise<void>;
-  /** Removes what was stored; a log cannot be emptied. */
+  /** Removes everything that was stored, except the log, which cannot be emptied. */
   dispose(): Promise<void>;
 }
 
-/** The servers that the environment names; none where it names none. */
+/** Returns the servers that the environment names. */
 export function serversOfEnvironment(): ServerUrls {
   const named = SERVER_SETTINGS.filter((name) => process.env[name]);
   return Object.fromEntries(named.map((name) => [name, process.env[name]!]));
 }
 
-/** The environment variable with the address of the container that this run started for a kind of server. */
+/** Returns the environment variable with the address of the container that this run started. */
 export const containerVariable = (kind: ServerKind): string => `TEST_${SERVER_VARIABLES[kind]}`;
 
 /**
- * The servers of suites that need some: those that the environment names, and containers of this run for the others.
- * Suites that need none use `serversOfEnvironment`, so a container changes nothing for them.
+ * Returns the servers for suites that need some: those that the environment names, and this run's containers for the
+ * others. Suites that need none use `serversOfEnvironment`, so containers do not affect them.
  */
 export function serversForTests(): ServerUrls {
   const urls: ServerUrls = {};
@@ -46,7 +46,7 @@ export function serversForTests(): ServerUrls {
   return urls;
 }
 
-/** `process.env` without the servers: a process is started on those that its test gives it, and no others. */
+/** Returns `process.env` without the servers, so that a process uses only those that its test names. */
 export function environmentWithoutServers(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
   for (const name of SERVER_SETTINGS) delete environment[name];
@@ -71,13 +71,16 @@ export function ownNames(urls: ServerUrls): OwnNames {
   return { settings, flushRedis, dispose };
 }
 
-/** `mongodb://hosts/database?options` with another database; who may log in stands where it stood. */
+/**
+ * Returns a `mongodb://hosts/database?options` URL with another database. Credentials are still checked in the
+ * original one.
+ */
 export function withDatabase(url: string, database: string): string {
-  const [, hosts, before = '', options = ''] = /^([^:]+:\/\/[^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url)!;
-  const given = options.split('&').filter((option) => option !== '');
-  const named = given.some((option) => option.startsWith('authSource='));
-  if (hosts!.includes('@') && !named) given.push(`authSource=${before || 'admin'}`);
-  return `${hosts}/${database}${given.length > 0 ? `?${given.join('&')}` : ''}`;
+  const [, hosts, original = '', options = ''] = /^([^:]+:\/\/[^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url)!;
+  const parameters = options.split('&').filter((option) => option !== '');
+  const named = parameters.some((option) => option.startsWith('authSource='));
+  if (hosts!.includes('@') && !named) parameters.push(`authSource=${original || 'admin'}`);
+  return `${hosts}/${database}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`;
 }
 
 async function deleteKeys(url: string, pattern: string): Promise<void> {

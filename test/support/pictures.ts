@@ -9,7 +9,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** A picture of one colour. */
+/** Makes a picture of one colour. */
 export function flatPicture(
   format: Format,
   { width, height }: Size,
@@ -21,7 +21,9 @@ export function flatPicture(
     .toBuffer();
 }
 
-/** An AVIF that names AVIF only among its compatible brands, and the container's brand as its own (AVIF §9.1). */
+/**
+ * Makes an AVIF whose major brand is that of the container, with AVIF among its compatible brands only (AVIF §9.1).
+ */
 export async function avifOfContainerBrand(size: Size): Promise<Buffer> {
   const bytes = await flatPicture('avif', size);
   bytes.write('mif1', 8, 'latin1');
@@ -29,7 +31,9 @@ export async function avifOfContainerBrand(size: Size): Promise<Buffer> {
   return bytes;
 }
 
-/** Noise, which no format makes small: `width` × `height` × 3 bytes as PNG, less in lossy formats. */
+/**
+ * Makes a picture of noise, which compresses badly: about `width` × `height` × 3 bytes as PNG, less in lossy formats.
+ */
 export function noisePicture(format: Format, { width, height }: Size): Promise<Buffer> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 60 };
   const create = { width, height, channels: 3 as const, background: '#808080', noise };
@@ -43,7 +47,7 @@ export interface Corners {
   readonly bottom_right: string;
 }
 
-/** Four quarters of different colours, so that it shows which way up a picture is. */
+/** Makes a picture with four quarters of different colours, so that a test can see its orientation. */
 export function cornersPicture(format: Format, { width, height }: Size, corners: Corners) {
   const quarter = (input: string, left: number, top: number) => ({
     input: {
@@ -62,12 +66,12 @@ export function cornersPicture(format: Format, { width, height }: Size, corners:
     .toFormat(format);
 }
 
-/** Black, and from frame to frame more of it white, from the top. */
+/** Makes an animation that is black and turns white from the top, frame by frame. */
 export function animation(format: 'gif' | 'webp', { width, height }: Size, frames: number): Promise<Buffer> {
-  const bytes_a_frame = width * height * 3;
-  const pixels = Buffer.alloc(bytes_a_frame * frames);
+  const bytes_per_frame = width * height * 3;
+  const pixels = Buffer.alloc(bytes_per_frame * frames);
   for (let frame = 0; frame < frames; frame++) {
-    const start = frame * bytes_a_frame;
+    const start = frame * bytes_per_frame;
     pixels.fill(255, start, start + Math.floor((height * frame) / frames) * width * 3);
   }
   const raw = { width, height: height * frames, channels: 3 as const, pageHeight: height };
@@ -76,12 +80,12 @@ export function animation(format: 'gif' | 'webp', { width, height }: Size, frame
     .toBuffer();
 }
 
-/** A PNG whose header says a size that its few bytes do not hold (PNG, third edition, §5). */
-export function boastfulPng({ width, height }: Size): Buffer {
+/** Makes a PNG of a few bytes whose header declares any size (PNG, third edition, §5). */
+export function pngDeclaringSize({ width, height }: Size): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  // 8 bits a sample, truecolour, the only compression, filter and no interlace.
+  // 8 bits per sample, truecolour, the default compression and filter, no interlacing.
   header.set([8, 2, 0, 0, 0], 8);
   const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
   const pixels = deflateSync(Buffer.alloc(1024));

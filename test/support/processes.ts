@@ -3,40 +3,49 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { environmentWithoutServers } from './own-servers';
+import { WAIT_MS_MAX, within } from './wait-for';
 
-/** A process of the service, compiled, as an operator would start it. */
+/** A process of the compiled service, started as an operator starts it. */
 export interface RunningProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** What it logged of requests that it answered by an internal error. */
+  /** Log lines about requests that failed with an internal error. */
   readonly faults: readonly string[];
-  /** Sends the signal and waits for the end; the exit code, null after a kill. */
+  /** Log lines of level `warn` and higher. */
+  readonly warnings: readonly string[];
+  /** Sends the signal and waits for the exit. Returns the exit code, null after SIGKILL. */
   end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface StartOptions {
+  /** Whether to collect `faults` from the log. Default: true. */
+  readonly watch_log?: boolean;
+  /** Arguments for node itself. */
+  readonly node_arguments?: readonly string[];
+  /** A start on a large log takes longer than the default, `WAIT_MS_MAX`. */
+  readonly listens_within_ms?: number;
 }
 
 const running = new Set<ChildProcess>();
 
-/** For `afterEach`: a failed test leaves no process behind. */
+/** Kills all processes that still run. For `afterEach`, because a failed test may leave some behind. */
 export function endAll(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-/** Of the log, to tell why a process did not start. */
+/** Log lines that are kept, to explain why a process did not start. */
 const LINES_KEPT = 100;
 const ROOT = join(__dirname, '..', '..');
 
 /**
- * Starts a compiled main, such as `services/boot/main.js`, and waits until it says where it listens. It uses the servers of
- * `environment` (see `ownNames`), and no others. All that it logs is read, so that it never blocks on a full pipe;
- * where `faults_watched` is false nobody looks at it, which would take its time from what is measured.
+ * Starts a compiled entry point, such as `services/boot/main.js`, and waits until it logs its address. It uses the
+ * servers of `environment` (see `ownNames`) and no others. Its log is always read, because a full pipe would block
+ * the process. `faults_watched: false` discards the log, which costs less CPU in a benchmark.
  */
 export async function startProcess(
   main: string,
   environment: Record<string, string>,
-  {
-    faults_watched = true,
-    node_arguments = [],
-  }: { readonly faults_watched?: boolean; readonly node_arguments?: readonly string[] } = {},
+  { watch_log = true, node_arguments = [], listens_within_ms = WAIT_MS_MAX }: StartOptions = {},
 ): Promise<RunningProcess> {
   const child = spawn(process.execPath, [...node_arguments, join(ROOT, main)], {
     env: {
@@ -45,7 +54,7 @@ export async function startProcess(
       WORKER_PORT: '0',
       LOG_LEVEL: 'info',
       DEMO: 'off',
-      // However long the log takes to be projected: what is read next is to be all there.
+      // No limit for the projection of the log at the start, so that the next read is complete.
       START_TIMEOUT_S: '3600',
       ...environment,
     },
@@ -54,32 +63,34 @@ export async function startProcess(
   running.add(child);
   child.once('exit', () => running.delete(child));
   const faults: string[] = [];
+  const warnings: string[] = [];
   const reader = createInterface({ input: child.stderr! });
   reader.on('line', (line) => {
     if (line.includes('"msg":"request failed"')) faults.push(line);
+    if (/"level":("(warn|error|fatal)"|[456]0)/.test(line)) warnings.push(line);
   });
-  const url = await listeningUrl(reader, main);
-  if (!faults_watched) {
+  const url = await within(listeningUrl(reader, main), `${main} to listen`, listens_within_ms);
+  if (!watch_log) {
     reader.close();
     child.stderr!.resume();
   }
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
     child.kill(signal);
-    await exited;
+    await within(exited, `${main} to exit after ${signal}`);
     return child.exitCode;
   };
-  return { url, child, faults, end };
+  return { url, child, faults, warnings, end };
 }
 
 function listeningUrl(reader: Interface, main: string): Promise<string> {
   const lines: string[] = [];
   return new Promise((resolve, reject) => {
-    reader.on('line', function look(line) {
+    reader.on('line', function findUrl(line) {
       const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
       if (lines.length < LINES_KEPT) lines.push(line);
       if (url === undefined) return;
-      reader.off('line', look);
+      reader.off('line', findUrl);
       resolve(url);
     });
     reader.once('close', () => reject(new Error(`${main} ended before it listened:\n${lines.join('\n')}`)));

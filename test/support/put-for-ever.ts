@@ -2,7 +2,10 @@ import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { GridFsBlobStore } from '../../shared/adapters/mongodb/gridfs-blob-store';
 import type { BlobStore } from '../../shared/ports/blob-store';
 
-/* A process that puts bytes into the folder, or the MongoDB, that it is given, says so when they lie there, and never comes to their end. */
+/*
+ * Puts bytes into the blob store in a folder or in a MongoDB, prints `putting` after the first chunk, and never
+ * finishes.
+ */
 
 const open = async (where: string): Promise<BlobStore> =>
   where.startsWith('mongodb:')

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { type SERVER_SETTINGS, serversForTests } from './own-servers';
 
-/** Names of one test's own, so that tests share a server and never each other's data. */
+/** Returns a name that no other test uses, so that tests can share a server. */
 export const aName = (): string => `test-${randomBytes(6).toString('hex')}`;
 
 /**
- * Defines `stories` if there is a server for the variable: at the address that the environment names, or in a container
- * of this run. If not, the block is skipped and the run says which variable is missing.
+ * Defines `stories` if there is a server for the variable: at the address in the environment, or in a container of
+ * this run. If not, skips the block and prints which variable is missing.
  */
 export function describeOn(
   variable: 'REDIS_URL' | 'MONGODB_URL',
@@ -17,7 +17,7 @@ export function describeOn(
   describeOnAll([variable], name, () => stories(serversForTests()[variable]!));
 }
 
-/** The same for several servers at once. */
+/** Same as `describeOn`, for several servers at once. */
 export function describeOnAll(
   variables: readonly (typeof SERVER_SETTINGS)[number][],
   name: string,
@@ -27,6 +27,6 @@ export function describeOnAll(
   const missing = variables.filter((variable) => !servers[variable]).join(', ');
   if (missing === '') return void describe(name, stories);
   const file = basename(expect.getState().testPath ?? '');
-  process.stderr.write(`skipped, for there is no ${missing}: ${file}: ${name}\n`);
+  process.stderr.write(`skipped (no ${missing}): ${file}: ${name}\n`);
   describe.skip(`${name} (skipped: no ${missing})`, () => test('needs a server', () => {}));
 }

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pino from 'pino';
-import type { FeederTimes } from '../../projections/engine/feeder';
+import type { DispatcherTimes } from '../../projections/engine/dispatcher';
 import { type Pipeline, startPipeline } from '../../projections/pipeline';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
@@ -18,13 +15,15 @@ import { realSystem } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
+import { bounded } from './bounded';
 import type { Step } from './history';
+import { makeTempDir } from './temp-dir';
 
-/** The stores of one realm on SQLite files in a folder of their own; the log is elsewhere where `log` is given. */
+/** The stores of one realm, on SQLite files in a folder of their own. `log` replaces the event store. */
 export interface TestRealm {
   readonly events: EventStore;
   readonly views: ViewStore;
-  /** What `rebuild`, `verify`, `retry` and the like take. */
+  /** The arguments that `rebuild`, `verify`, `retry` and others share. */
   readonly parts: {
     realm: 'live';
     events: EventStore;
@@ -33,12 +32,12 @@ export interface TestRealm {
     log: pino.Logger;
   };
   append(...steps: readonly Step[]): Promise<Position>;
-  /** An event as it stands in a stream of `Step`s, with whatever type and data. */
+  /** Appends an event of any type and data to a stream of `Step`s. */
   appendRaw(stream: StreamName, partition_key: string, type: string, data: JsonObject): Promise<Position>;
-  /** A pipeline in "another process": with a queue and an owner of its own. */
+  /** Starts a pipeline with its own queue and lease owner, as another process would. */
   pipeline(options?: {
     queue?: JobQueue;
-    times?: Partial<FeederTimes>;
+    times?: Partial<DispatcherTimes>;
     views?: ViewStore;
   }): Promise<Pipeline>;
   active(): Promise<ViewVersion>;
@@ -47,7 +46,7 @@ export interface TestRealm {
 
 export interface TestRealmOptions {
   readonly log?: EventStore;
-  /** Default: a new one, which is removed in the end. */
+  /** Default: a new folder, which `close` removes. */
   readonly folder?: string;
 }
 
@@ -55,7 +54,8 @@ export async function openRealm({
   log: elsewhere,
   folder: given,
 }: TestRealmOptions = {}): Promise<TestRealm> {
-  const folder = given ?? mkdtempSync(join(tmpdir(), 'catalog-realm-'));
+  const own = given === undefined ? makeTempDir() : undefined;
+  const folder = given ?? own!.path;
   const config = parseConfig({ DATA_DIR: folder });
   const events = elsewhere ?? (await openEventStore(config, 'live'));
   const views = await openViewStore(config, 'live');
@@ -87,13 +87,14 @@ export async function openRealm({
     },
     pipeline: async (options = {}) => {
       const queue = options.queue ?? new InProcessJobQueue();
-      const pipeline = await startPipeline({
+      const started = await startPipeline({
         ...parts,
         views: options.views ?? views,
         queue,
         owner: randomUUID(),
         ...(options.times && { times: options.times }),
       });
+      const pipeline = bounded(started, 'pipeline');
       stops.push(async () => {
         await pipeline.stop();
         await queue.close();
@@ -108,7 +109,7 @@ export async function openRealm({
       for (const stop of stops) await stop();
       await events.close();
       await views.close();
-      if (given === undefined) rmSync(folder, { recursive: true, force: true });
+      own?.remove();
     },
   };
 }

@@ -1,7 +1,10 @@
 import { renderImage } from '../../shared/images/render';
 import { loadSharp } from '../../shared/images/sharp';
 
-/** Renders a JPEG of exactly 50,000,000 pixels that lies on its side, and tells what came out and what it took. */
+/**
+ * Renders a JPEG of exactly 50,000,000 pixels with EXIF orientation 6, and prints the sizes of the results and the
+ * memory used.
+ */
 async function main(): Promise<void> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 20 };
   const create = { width: 1000, height: 500, channels: 3 as const, background: '#888', noise };

@@ -2,18 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder of a test's own; `remove()` when done. */
+/** A temporary folder. The test calls `remove()` when it is done. */
 export interface TempDir {
   readonly path: string;
   remove(): void;
 }
 
+/** Makes a folder in TEST_DATA_DIR, which jest.config.js sets, or in the system's temporary folder. */
 export function makeTempDir(prefix = 'catalog-test-'): TempDir {
-  const path = mkdtempSync(join(tmpdir(), prefix));
+  const path = mkdtempSync(join(process.env.TEST_DATA_DIR || tmpdir(), prefix));
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 10 }) };
 }
 
-/** Runs `story` with a folder of its own and removes it after, also where the story fails. */
+/** Runs `story` with a temporary folder, which is removed even if the story fails. */
 export async function withTempDir<Result>(story: (path: string) => Promise<Result>): Promise<Result> {
   const directory = makeTempDir();
   try {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fetch } from './fetch';
 
-/** After an answer that was none. */
-const REST_MS = 50;
+/** Pause after a failed request. */
+const RETRY_AFTER_MS = 50;
 
-/** A publication as the last acknowledged write of it left it. */
+/** A publication after its last acknowledged write. */
 export interface Written {
   readonly id: string;
   readonly listing_id: string;
@@ -13,37 +14,39 @@ export interface Written {
   readonly deleted: boolean;
 }
 
-/** What writers were told, which is what must be there in the end. */
+/** What writers know from their responses. The documents must agree with it in the end. */
 export class Ledger {
   readonly publications = new Map<string, Written>();
-  /** Answers that nobody should get, and connections that broke. */
+  /** Unexpected responses and broken connections. */
   readonly failures: string[] = [];
-  /** Answers that a server which is away excuses: `503`, or `500 DATABASE_TIMEOUT`, with `Retry-After`. */
+  /**
+   * Number of responses that say that a server is unreachable: `503`, or `500 DATABASE_TIMEOUT`, with `Retry-After`.
+   */
   outages = 0;
-  /** Those outages that were creations: each may have been stored all the same. */
-  perhaps_created = 0;
-  /** Publications of which a change was answered so: the change may have been stored or not. */
+  /** Number of outages that were responses to a creation. The publication may have been stored. */
+  uncertain_creations = 0;
+  /** Publications with a change to which the response was an outage. The change may have been stored. */
   readonly uncertain = new Set<string>();
   acknowledged = 0;
-  /** Of the newest acknowledged write. */
+  /** Position of the newest acknowledged write. */
   position = 0n;
 
-  /** False where the answer has no excuse. */
-  excuse(status: number, headers: Headers, text: string): boolean {
-    const away = status === 503 || (status === 500 && text.includes('DATABASE_TIMEOUT'));
-    if (!away || !headers.has('retry-after')) return false;
+  /** Counts an outage. Returns false if the response is not one. */
+  countOutage(status: number, headers: Headers, text: string): boolean {
+    const is_outage = status === 503 || (status === 500 && text.includes('DATABASE_TIMEOUT'));
+    if (!is_outage || !headers.has('retry-after')) return false;
     this.outages += 1;
     return true;
   }
 
-  note(written: Written, position: string | null): void {
+  record(written: Written, position: string | null): void {
     this.publications.set(written.id, written);
     this.acknowledged += 1;
     if (position !== null && BigInt(position) > this.position) this.position = BigInt(position);
   }
 
-  /** What a listing shows, oldest first, ties broken by id. */
-  ofListing(listing_id: string): Written[] {
+  /** Returns the publications of a listing, oldest first, then by id. */
+  inListing(listing_id: string): Written[] {
     const order = (a: Written, b: Written): number =>
       a.created_at === b.created_at ? compare(a.id, b.id) : compare(a.created_at, b.created_at);
     return [...this.publications.values()]
@@ -61,48 +64,48 @@ export interface TrafficOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates, changes, moves and deletes publications of its own, one after the other, until told to stop. */
+/** Creates, changes, moves and deletes publications, one after another, until the signal aborts. */
 export async function write(name: string, url: string, options: TrafficOptions): Promise<void> {
   const { ledger, listings, signal } = options;
-  const mine: string[] = [];
+  const own_ids: string[] = [];
   for (let turn = 0; !signal.aborted; turn++) {
     const listing_id = listings[turn % listings.length]!;
-    const id = mine[turn % mine.length];
+    const id = own_ids[turn % own_ids.length];
     if (id === undefined || turn % 3 !== 0) {
       const title = `${name} ${turn}`;
       const fields = { title, listing_id, price_currency: 'USD', price_amount: turn };
       const created = await send(url, 'POST', '/api/publication', fields, options);
-      if (created) mine.push(noteResource(ledger, created, listing_id));
-      else ledger.perhaps_created += 1;
+      if (created) own_ids.push(recordResource(ledger, created, listing_id));
+      else ledger.uncertain_creations += 1;
     } else if (turn % 9 === 0) {
-      const answer = await send(url, 'DELETE', `/api/publication/${id}`, undefined, options);
-      mine.splice(mine.indexOf(id), 1);
-      if (answer) ledger.note({ ...ledger.publications.get(id)!, deleted: true }, answer.position);
+      const result = await send(url, 'DELETE', `/api/publication/${id}`, undefined, options);
+      own_ids.splice(own_ids.indexOf(id), 1);
+      if (result) ledger.record({ ...ledger.publications.get(id)!, deleted: true }, result.position);
       else ledger.uncertain.add(id);
     } else {
       const fields = { title: `${name} ${turn} again`, listing_id, price_amount: turn * 2 };
       const changed = await send(url, 'PATCH', `/api/publication/${id}`, fields, options);
-      if (changed) noteResource(ledger, changed, listing_id);
+      if (changed) recordResource(ledger, changed, listing_id);
       else {
         ledger.uncertain.add(id);
-        mine.splice(mine.indexOf(id), 1);
+        own_ids.splice(own_ids.indexOf(id), 1);
       }
     }
   }
 }
 
-interface Answer {
+interface WriteResult {
   readonly data: Omit<Written, 'listing_id' | 'deleted'>;
   readonly position: string | null;
 }
 
-function noteResource(ledger: Ledger, { data, position }: Answer, listing_id: string): string {
+function recordResource(ledger: Ledger, { data, position }: WriteResult, listing_id: string): string {
   const { id, title, price_amount, created_at } = data;
-  ledger.note({ id, listing_id, title, price_amount, created_at, deleted: false }, position);
+  ledger.record({ id, listing_id, title, price_amount, created_at, deleted: false }, position);
   return id;
 }
 
-/** Every other write does not wait to be projected. */
+/** Every second write asks not to wait for its projection. */
 let sent = 0;
 
 async function send(
@@ -111,7 +114,7 @@ async function send(
   path: string,
   fields: unknown,
   { token, ledger }: TrafficOptions,
-): Promise<Answer | undefined> {
+): Promise<WriteResult | undefined> {
   const headers: Record<string, string> = {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
@@ -123,35 +126,35 @@ async function send(
     const text = await reply.text();
     if (reply.ok)
       return {
-        data: JSON.parse(text).data as Answer['data'],
+        data: JSON.parse(text).data as WriteResult['data'],
         position: reply.headers.get('x-catalog-position'),
       };
-    if (!ledger.excuse(reply.status, reply.headers, text))
+    if (!ledger.countOutage(reply.status, reply.headers, text))
       ledger.failures.push(`${method} ${path}: ${reply.status} ${text}`);
   } catch (error) {
     ledger.failures.push(`${method} ${path}: ${String(error)}`);
   }
-  await sleep(REST_MS);
+  await sleep(RETRY_AFTER_MS);
   return undefined;
 }
 
-/** Reads lists and listings as a storefront does, until told to stop; gives how many answers there were. */
+/** Reads lists and listings like a storefront until the signal aborts. Returns the number of requests. */
 export async function read(url: string, options: TrafficOptions): Promise<number> {
   const { token, ledger, listings, signal } = options;
-  let answers = 0;
-  for (; !signal.aborted; answers++) {
-    const listing_id = listings[answers % listings.length]!;
+  let responses = 0;
+  for (; !signal.aborted; responses++) {
+    const listing_id = listings[responses % listings.length]!;
     const paths = ['/api/publications?limit=50', `/api/listing/${listing_id}/publications`, '/api/listings'];
-    const path = paths[answers % paths.length]!;
+    const path = paths[responses % paths.length]!;
     try {
       const reply = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
       const text = await reply.text();
-      if (!reply.ok && !ledger.excuse(reply.status, reply.headers, text))
+      if (!reply.ok && !ledger.countOutage(reply.status, reply.headers, text))
         ledger.failures.push(`GET ${path}: ${reply.status} ${text}`);
-      if (!reply.ok) await sleep(REST_MS);
+      if (!reply.ok) await sleep(RETRY_AFTER_MS);
     } catch (error) {
       ledger.failures.push(`GET ${path}: ${String(error)}`);
     }
   }
-  return answers;
+  return responses;
 }

@@ -6,8 +6,8 @@ import { fieldsTable } from '../table';
 export function configCommand(program: Command): void {
   program
     .command('config')
-    .description('the configuration as parsed from the environment, without secrets')
-    .option('--json', 'print one JSON document')
+    .description('Show the configuration that the environment variables give, without secrets')
+    .option('--json', 'Print the result as one JSON document')
     .action(async function config(this: Command) {
       const described = describeConfig(parseConfig(process.env));
       const texts = Object.entries(described).map(([name, value]) => [name, textOf(value)] as const);
@@ -16,7 +16,7 @@ export function configCommand(program: Command): void {
     });
 }
 
-/** As it would be written in the environment: `100/10000/150`. */
+/** Formats a value the way it is written in the environment, such as `100/10000/150`. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === '') return null;
   if (typeof value === 'object' && value !== null) return Object.values(value).join('/');

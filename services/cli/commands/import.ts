@@ -9,19 +9,19 @@ import { listingKey } from '../../import/identity';
 import type { FetchImage } from '../../import/images';
 import type { ImportFile, ImportItem, RowNote } from '../../import/item';
 import { openJsonlFile } from '../../import/jsonl';
-import { type ImportReport, KINDS, takenOf } from '../../import/report';
+import { type ImportReport, importedCount, KINDS } from '../../import/report';
 import { runImport } from '../../import/run';
 import { openShopifyFile } from '../../import/shopify';
 import { writerTo } from '../../import/writer';
+import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
 import { choiceOption, currencyArgument, storeOption, verb } from '../options';
 import { progressBar } from '../progress';
-import { projectBeforeRead, projectWritten } from '../projected';
 import { right, table } from '../table';
 import { requireStore } from './store';
 
-/** No more than an upload may have, and no longer than a shop's server may take. */
-const FETCHING = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
+/** The size limit is the same as for uploads over HTTP. */
+const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 
 interface ImportOptions {
   readonly format: 'shopify' | 'jsonl';
@@ -33,18 +33,18 @@ interface ImportOptions {
 }
 
 export function importCommands(program: Command): void {
-  verb(program, 'import', 'take a catalog from a file; the same file again makes no doubles')
-    .argument('<file>', 'Shopify product export (CSV) or JSON Lines')
-    .addOption(choiceOption('--format <format>', 'of the file', ['shopify', 'jsonl']))
-    .addOption(storeOption('where to'))
-    .option('--currency <code>', 'of prices that do not say', currencyArgument, 'USD')
+  verb(program, 'import', 'Import a catalog from a file; importing the same file again creates no duplicates')
+    .argument('<file>', 'Shopify product export (CSV) or JSON Lines file')
+    .addOption(choiceOption('--format <format>', 'Format of the file', ['shopify', 'jsonl']))
+    .addOption(storeOption('ID of the store to import into'))
+    .option('--currency <code>', 'Currency of prices without one, as ISO 4217 code', currencyArgument, 'USD')
     .addOption(
-      new Option('--images <what>', 'fetch and upload them, or only tell of them')
+      new Option('--images <mode>', 'Fetch and upload images, or skip them and only list them in the report')
         .choices(['fetch', 'skip'])
         .default('fetch'),
     )
-    .option('--allow-private-images', 'fetch from addresses that are not on the public internet, too')
-    .option('--dry-run', 'write nothing and fetch nothing; report what would be')
+    .option('--allow-private-images', 'Also fetch images from addresses that are not on the public internet')
+    .option('--dry-run', 'Write and fetch nothing; report what an import would do')
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) => {
         const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
@@ -52,11 +52,11 @@ export function importCommands(program: Command): void {
       }),
     );
 
-  const review = program.command('review').description('reviews of publications');
-  verb(review, 'import', 'take reviews from JSON Lines')
-    .argument('<file>', 'JSON Lines')
-    .addOption(storeOption('where to'))
-    .option('--dry-run', 'write nothing; report what would be')
+  const review = program.command('review').description('Manage reviews of publications');
+  verb(review, 'import', 'Import reviews from a file; importing the same file again creates no duplicates')
+    .argument('<file>', 'JSON Lines file')
+    .addOption(storeOption('ID of the store to import into'))
+    .option('--dry-run', 'Write nothing; report what an import would do')
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) =>
         importInto(invocation, options, await openJsonlFile(path!, 'USD'), ['review']),
@@ -64,7 +64,7 @@ export function importCommands(program: Command): void {
     );
 }
 
-/** Failure only where nothing could be taken: rows that were refused are in the report. */
+/** Imports a file and prints the report. Exits with a failure only if no row could be imported. */
 async function importInto(
   { runtime, context, print }: Invocation,
   options: Omit<ImportOptions, 'format' | 'currency'>,
@@ -73,14 +73,14 @@ async function importInto(
 ): Promise<ExitCode> {
   const store = await requireStore(runtime, options.store);
   const dry_run = options.dryRun === true;
-  await projectBeforeRead(runtime, store.environment);
+  await catchUpBeforeRead(runtime, store.environment);
   const signal = stopSignal();
   const bar = progressBar(dry_run ? 'dry run' : 'import');
   try {
     const report = await runImport(file, {
       store,
       writer: writerTo(
-        dry_run ? dryDeps(runtime, store) : runtime,
+        dry_run ? dryRunDeps(runtime, store) : runtime,
         { ...context, source: 'import' },
         {
           environment: store.environment,
@@ -89,37 +89,38 @@ async function importInto(
       ),
       findListing: (name) => findListing(runtime, store, name),
       dry_run,
-      ...(options.images === 'fetch' ? { fetch: fetcher(options, signal) } : {}),
+      ...(options.images === 'fetch' ? { fetch: createFetch(options, signal) } : {}),
       ...(kinds === undefined ? {} : { kinds }),
       on_progress: (done) => bar.show({ done, total: file.total }),
       signal,
     });
     bar.clear();
-    if (!dry_run) await projectWritten(runtime, store.environment);
+    if (!dry_run) await waitForWrites(runtime, store.environment);
     await print({ store_id: store.id, ...report }, () => reportText(report));
     if (!report.complete) return EXIT.interrupted;
-    return takenOf(report) === 0 ? EXIT.failure : EXIT.ok;
+    return importedCount(report) === 0 ? EXIT.failure : EXIT.ok;
   } finally {
     bar.clear();
   }
 }
 
-function fetcher(
+function createFetch(
   { allowPrivateImages }: Pick<ImportOptions, 'allowPrivateImages'>,
   signal: AbortSignal,
 ): FetchImage {
-  const options = { ...FETCHING, allow_private: allowPrivateImages === true, signal };
+  const options = { ...FETCH_LIMITS, allow_private: allowPrivateImages === true, signal };
   return (url, use) => fetchImage(url, options, use);
 }
 
-function dryDeps(runtime: Runtime, { environment }: Store): Runtime {
+function dryRunDeps(runtime: Runtime, { environment }: Store): Runtime {
   const events = { ...runtime.events, [environment]: new DryRunLog(runtime.events[environment]) };
   return { ...runtime, events };
 }
 
-/** A listing that the merchant has made by that name; of several the oldest. */
+/** Finds a listing that the merchant created under this name. Returns the oldest if there are several. */
 async function findListing(runtime: Runtime, store: Store, name: string): Promise<ListingId | undefined> {
   const view = await runtime.views[store.environment].current();
+  // `name_fold` finds the candidates, `listingKey` compares them exactly. The index needs a visibility.
   const found = await view?.find('listings', {
     where: {
       store_id: store.id,
@@ -129,36 +130,38 @@ async function findListing(runtime: Runtime, store: Store, name: string): Promis
     order: [['id', 'asc']],
     limit: 20,
   });
-  const same = found?.find(({ document }) => listingKey(String(document?.body.name)) === listingKey(name));
-  return same?.id as ListingId | undefined;
+  const same_name = found?.find(
+    ({ document }) => listingKey(String(document?.body.name)) === listingKey(name),
+  );
+  return same_name?.id as ListingId | undefined;
 }
 
 const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
 
-/** What an import came to, for people: counts, then every row that was not taken, with line and reason. */
+/** Renders the counts of an import, and every row that failed or was changed, with its line and reason. */
 function reportText(report: ImportReport): string {
   const counts = table(
-    [report.dry_run ? 'would be' : '', ...COUNTS.map(right)],
+    [report.dry_run ? 'dry run' : '', ...COUNTS.map(right)],
     KINDS.map((kind) => [kind, ...COUNTS.map((count) => report[kind][count])]),
   );
   return [
     counts,
     imagesText(report),
-    notesText('Not taken', report.failed),
-    notesText('Taken otherwise than written', report.warnings),
-    report.complete ? '' : '\nStopped before the end; the same import again completes it.\n',
+    notesText('Failed rows', report.failed),
+    notesText('Rows imported with changes', report.warnings),
+    report.complete ? '' : '\nThe import was stopped. Run the same command again to complete it.\n',
   ].join('');
 }
 
 function imagesText({ images }: ImportReport): string {
   if (images.length === 0) return '';
-  const all = images.flatMap((kept) => kept.images);
-  const shown = all.filter(({ media_id }) => media_id !== null).length;
-  return `\n${all.length} image addresses of ${images.length} publications, ${shown} of them shown; --json lists them.\n`;
+  const all = images.flatMap((publication) => publication.images);
+  const attached = all.filter(({ media_id }) => media_id !== null).length;
+  return `\nImages: ${all.length} in the file, ${attached} attached to publications. Use --json to list them.\n`;
 }
 
 function notesText(title: string, notes: readonly RowNote[]): string {
   if (notes.length === 0) return '';
   const rows = notes.map(({ line, external_id, reason }) => [line, external_id, reason]);
-  return `\n${title}\n${table([right('line'), 'row of', 'reason'], rows)}`;
+  return `\n${title}\n${table([right('line'), 'item', 'reason'], rows)}`;
 }

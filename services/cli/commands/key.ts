@@ -3,6 +3,7 @@ import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
 import type { ApiKeyId } from '../../../shared/kernel/ids';
 import { type CreatedApiKey, createApiKey, revokeApiKey, rotateApiKey } from '../../command/api-key';
+import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
 import { type Invocation, withRuntime } from '../invocation';
 import {
   accountOption,
@@ -14,7 +15,6 @@ import {
   verb,
   wholeNumberArgument,
 } from '../options';
-import { projectBeforeRead, projectWritten, scanBodies } from '../projected';
 import { fieldsTable, recordsTable } from '../table';
 
 const MINUTE_MS = 60_000;
@@ -29,19 +29,29 @@ interface CreateOptions {
 }
 
 export function keyCommands(program: Command): void {
-  const key = program.command('key').description('API keys of an account');
+  const key = program.command('key').description('Manage the API keys of an account');
 
-  verb(key, 'create', 'make a key; it is shown this once')
-    .addOption(accountOption('whose it is'))
-    .addOption(choiceOption('--type <type>', 'public reads, secret writes as well', keyTypeSchema.options))
-    .requiredOption('--store <ids...>', 'stores that it reaches; the first is the default', idListArgument)
-    .option('--name <name>', 'what it is for')
+  verb(key, 'create', 'Create an API key; the key is shown only once')
+    .addOption(accountOption('ID of the account that owns the key'))
+    .addOption(
+      choiceOption(
+        '--type <type>',
+        'A public key reads, a secret key reads and writes',
+        keyTypeSchema.options,
+      ),
+    )
+    .requiredOption(
+      '--store <ids...>',
+      'IDs of the stores that the key gives access to; the first is the default store',
+      idListArgument('store'),
+    )
+    .option('--name <name>', 'Name of the key, such as its purpose')
     .option(
       '--permission <names...>',
-      `fewer than its type has: ${permissionSchema.options.join(', ')}`,
+      `Permissions; default: all that the type allows, of ${permissionSchema.options.join(', ')}`,
       listArgument,
     )
-    .option('--expires <time>', 'ISO 8601; never by default', timeArgument)
+    .option('--expires <time>', 'Expiry as ISO 8601 time; default: never', timeArgument)
     .action(
       withRuntime<CreateOptions>(async (invocation, options) => {
         const { runtime, context } = invocation;
@@ -53,15 +63,15 @@ export function keyCommands(program: Command): void {
           ...(options.permission ? { permissions: options.permission as Permission[] } : {}),
           ...(options.expires ? { expires_at: options.expires } : {}),
         });
-        await showOnce(invocation, created);
+        await printKey(invocation, created);
       }),
     );
 
-  verb(key, 'list', 'the keys of an account, without the keys themselves')
+  verb(key, 'list', 'List the API keys of an account; the keys themselves are not stored')
     .addOption(accountOption())
     .action(
       withRuntime<{ account: string }>(async ({ runtime, print }, { account }) => {
-        await projectBeforeRead(runtime, 'control');
+        await catchUpBeforeRead(runtime, 'control');
         const found = await scanBodies(runtime, 'control', 'api_keys', { account_id: account });
         const now_ms = runtime.system.now();
         const keys = found.map((body) => resourceOf(body as unknown as ApiKey, now_ms));
@@ -78,48 +88,55 @@ export function keyCommands(program: Command): void {
       }),
     );
 
-  verb(key, 'revoke', 'end a key; its tokens are refused within seconds')
-    .argument('<id>', 'the id of the key, not the key', idArgument)
+  verb(key, 'revoke', 'Revoke an API key; the API refuses its tokens within 5 seconds')
+    .argument('<id>', 'ID of the key (not the key itself)', idArgument('key'))
     .action(
       withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
         const { value } = await revokeApiKey(runtime, context, id as ApiKeyId);
-        await projectWritten(runtime, 'control');
+        await waitForWrites(runtime, 'control');
         await printFields({ id: value.id, status: 'revoked', revoked_at: value.revoked_at });
       }),
     );
 
-  verb(key, 'rotate', 'make a new key with the same grants; the old one works on for a while')
-    .argument('<id>', 'the id of the old key', idArgument)
-    .requiredOption('--overlap <minutes>', 'how long the old key works on', wholeNumberArgument)
+  verb(
+    key,
+    'rotate',
+    'Create a new key with the same stores and permissions; the old key works for the overlap',
+  )
+    .argument('<id>', 'ID of the old key (not the key itself)', idArgument('key'))
+    .requiredOption(
+      '--overlap <minutes>',
+      'Minutes until the old key expires',
+      wholeNumberArgument('--overlap'),
+    )
     .action(
       withRuntime<{ overlap: number }>(async (invocation, { overlap }, [id]) => {
         const { runtime, context } = invocation;
         const old_valid_until = new Date(runtime.system.now() + overlap * MINUTE_MS);
         const created = await rotateApiKey(runtime, context, id as ApiKeyId, { old_valid_until });
         const old = { rotated_from: id, old_key_expires_at: old_valid_until.toISOString() };
-        await showOnce(invocation, created, old);
+        await printKey(invocation, created, old);
       }),
     );
 }
 
-/** The only place where a key is printed. */
-async function showOnce(
+/** Prints a new key. The key is not stored, so it cannot be printed again. */
+async function printKey(
   invocation: Invocation,
   created: CreatedApiKey,
-  more: Record<string, string | undefined> = {},
+  extra_fields: Record<string, string | undefined> = {},
 ) {
   const { runtime, print } = invocation;
-  await projectWritten(runtime, 'control');
+  await waitForWrites(runtime, 'control');
   const { id, ...rest } = resourceOf(created.value, runtime.system.now());
-  await print({ id, key: created.key, ...rest, ...more }, () => {
+  await print({ id, key: created.key, ...rest, ...extra_fields }, () => {
     const { type, environment, name, expires_at, stores } = rest;
-    const told = { type, environment, name, expires_at, stores: stores.join(' ') };
-    const shown = { id, key: created.key, ...told, ...more };
-    return `${fieldsTable(shown)}\nKeep the key now: it is not shown again.\n`;
+    const fields = { id, key: created.key, type, environment, name, expires_at, stores: stores.join(' ') };
+    return `${fieldsTable({ ...fields, ...extra_fields })}\nStore the key now. It is not shown again.\n`;
   });
 }
 
-/** A key without what would tell the key. */
+/** Returns the fields of a key to print, without its hash. */
 function resourceOf(key: ApiKey, now_ms: number) {
   const { id, type, environment, account_id, stores, permissions, name } = key;
   const { expires_at, revoked_at, last_used_at, created_at } = key;

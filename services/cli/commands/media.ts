@@ -11,11 +11,15 @@ interface SweepOptions {
 }
 
 export function mediaCommands(program: Command): void {
-  const media = program.command('media').description('uploaded pictures');
+  const media = program.command('media').description('Manage uploaded pictures');
 
-  verb(media, 'sweep', 'delete files that no media has referred to for a day')
-    .option('--dry-run', 'delete nothing; say what would be')
-    .addOption(new Option('--environment <environment>', 'one only; both by default').choices(ENVIRONMENTS))
+  verb(media, 'sweep', 'Delete stored files that no media item has used for 24 hours')
+    .option('--dry-run', 'Delete nothing; report what would be deleted')
+    .addOption(
+      new Option('--environment <environment>', 'Limit the sweep to one environment; default: both').choices(
+        ENVIRONMENTS,
+      ),
+    )
     .action(
       withRuntime<SweepOptions>(async ({ runtime, print }, { dryRun, environment }) => {
         const dry_run = dryRun === true;

@@ -4,23 +4,27 @@ import { paymentMethodTypeSchema } from '../../../shared/catalog/vocabulary';
 import type { PaymentMethodId, StoreId } from '../../../shared/kernel/ids';
 import type { NewPaymentMethod } from '../../command/store';
 import { addPaymentMethod, removePaymentMethod } from '../../command/store';
+import { waitForWrites } from '../catch-up';
 import { CliError, withRuntime } from '../invocation';
 import { choiceOption, idArgument, storeOption, verb, wholeNumberArgument } from '../options';
-import { projectWritten } from '../projected';
 import { fieldsTable, right, table } from '../table';
 import { requireStore } from './store';
 
 type AddOptions = NewPaymentMethod & { readonly store: string };
 
 export function paymentMethodCommands(program: Command): void {
-  const method = program.command('payment-method').description("a store's payment methods");
+  const method = program.command('payment-method').description('Manage the payment methods of a store');
 
-  verb(method, 'add', 'add a payment method')
+  verb(method, 'add', 'Add a payment method to a store')
     .addOption(storeOption())
-    .addOption(choiceOption('--type <type>', 'what kind', paymentMethodTypeSchema.options))
-    .requiredOption('--name <name>', 'what it is called')
-    .option('--instructions <text>', 'how to pay')
-    .option('--position <number>', 'its place; after the last by default', wholeNumberArgument)
+    .addOption(choiceOption('--type <type>', 'Type of the payment method', paymentMethodTypeSchema.options))
+    .requiredOption('--name <name>', 'Name of the payment method')
+    .option('--instructions <text>', 'How the customer pays')
+    .option(
+      '--position <number>',
+      'Position in the list, from 1; default: last',
+      wholeNumberArgument('--position'),
+    )
     .action(
       withRuntime<AddOptions>(async ({ runtime, context, print }, options) => {
         const { environment } = await requireStore(runtime, options.store);
@@ -28,7 +32,7 @@ export function paymentMethodCommands(program: Command): void {
         const target = { environment, id: options.store as StoreId };
         const input = { type, name, instructions, position };
         const { value } = await addPaymentMethod(runtime, context, target, input);
-        await projectWritten(runtime, environment);
+        await waitForWrites(runtime, environment);
         const { payment_method_id: id } = value;
         await print(paymentMethodResource(value), () =>
           fieldsTable({ id, ...input, position: value.position }),
@@ -36,7 +40,7 @@ export function paymentMethodCommands(program: Command): void {
       }),
     );
 
-  verb(method, 'list', "a store's payment methods")
+  verb(method, 'list', 'List the payment methods of a store')
     .addOption(storeOption())
     .action(
       withRuntime<{ store: string }>(async ({ runtime, print }, { store }) => {
@@ -51,16 +55,19 @@ export function paymentMethodCommands(program: Command): void {
       }),
     );
 
-  verb(method, 'remove', 'remove a payment method')
-    .argument('<id>', 'the payment method', idArgument)
+  verb(method, 'remove', 'Remove a payment method from a store')
+    .argument('<id>', 'ID of the payment method', idArgument('payment method'))
     .addOption(storeOption())
     .action(
       withRuntime<{ store: string }>(async ({ runtime, context, printFields }, { store }, [id]) => {
         const { environment } = await requireStore(runtime, store);
         const target = { environment, id: store as StoreId, payment_method_id: id as PaymentMethodId };
         const { changed } = await removePaymentMethod(runtime, context, target);
-        if (!changed) throw new CliError(`store ${store} has no payment method ${id}`);
-        await projectWritten(runtime, environment);
+        if (!changed)
+          throw new CliError(
+            `Store ${store} has no payment method ${id}. List them with "catalog payment-method list".`,
+          );
+        await waitForWrites(runtime, environment);
         await printFields({ id, removed: true });
       }),
     );

@@ -1,21 +1,21 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
-  type ParkedInVersion,
-  parked,
+  type DeadLetterInVersion,
+  deadLetters,
   type RetryResult,
   retry,
   skip,
-} from '../../../projections/maintenance/parked';
+} from '../../../projections/maintenance/dead-letters';
 import { dropUnused, rebuild, rollback } from '../../../projections/maintenance/rebuild';
-import { readStatus } from '../../../projections/maintenance/status';
+import { type PipelineStatus, readStatus } from '../../../projections/maintenance/status';
 import { verify } from '../../../projections/maintenance/verify';
 import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
 import type { Realm } from '../../../shared/catalog/realm';
 import type { Runtime } from '../../boot/runtime';
+import { catchUpBeforeRead } from '../catch-up';
 import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
 import { realmOption, realmsOf, verb } from '../options';
 import { projectionProgress } from '../progress';
-import { projectBeforeRead } from '../projected';
 import { rebuildTable, statusTable, verifyText } from '../projection-tables';
 import { right, table } from '../table';
 
@@ -24,35 +24,41 @@ interface RealmOptions {
 }
 
 export function projectionCommands(program: Command): void {
-  const projections = program.command('projections').description('documents that reads are answered from');
+  const projections = program
+    .command('projections')
+    .description('Manage the projected documents that reads are answered from');
 
-  verb(projections, 'status', 'position and lag of every lane, of every version')
+  verb(projections, 'status', 'Show the position and lag of every partition of every view version')
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
         const realms = await perRealm(options, (realm) => readStatus(partsOf(runtime, realm)));
-        await print({ realms }, () => statusTable(realms));
+        await print({ realms: realms.map(withOldNames) }, () => statusTable(realms));
       }),
     );
 
   rebuildCommand(projections);
   verifyCommand(projections);
 
-  verb(projections, 'rollback', 'go back to the version before the last rebuild')
+  verb(projections, 'rollback', 'Switch back to the view version before the last rebuild')
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
         const realms = await rollbackEach(runtime, options);
         await print({ realms }, () =>
           table(
-            ['realm', 'active', 'before'],
+            ['realm', 'active', 'previous'],
             realms.map(({ realm, version, previous }) => [realm, `v${version}`, `v${previous}`]),
           ),
         );
       }),
     );
 
-  verb(projections, 'drop', 'delete retired versions; there is no rollback to them then')
+  verb(
+    projections,
+    'drop',
+    'Delete the view versions kept for a rollback and the remains of interrupted rebuilds',
+  )
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
@@ -72,22 +78,30 @@ export function projectionCommands(program: Command): void {
       }),
     );
 
-  parkedCommands(projections);
+  deadLetterCommands(projections);
 }
 
 function rebuildCommand(projections: Command): void {
-  verb(projections, 'rebuild', 'make all documents anew from the log, and change over to them')
+  verb(
+    projections,
+    'rebuild',
+    'Build a new view version from the log and switch to it; continues an interrupted rebuild',
+  )
     .addOption(realmOption())
-    .option('--no-verify', 'change over without comparing with a second fold')
-    .option('--park', 'park streams that cannot be projected instead of giving up')
+    .option('--no-verify', 'Switch without comparing the new version with a second fold of the log')
+    .option(
+      '--dead-letter',
+      'Move streams that cannot be projected to the dead-letter list instead of failing',
+    )
+    .addOption(new Option('--park', 'Old name of --dead-letter').hideHelp().implies({ deadLetter: true }))
     .action(
-      withRuntime<RealmOptions & { verify: boolean; park?: true }>(
+      withRuntime<RealmOptions & { verify: boolean; deadLetter?: true }>(
         async ({ runtime, print }, options): Promise<ExitCode> => {
           const signal = stopSignal();
           const realms = await perRealm(options, async (realm) => {
             const progress = projectionProgress(realm);
             const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show };
-            const on_poison = options.park ? 'park' : 'fail';
+            const on_poison = options.deadLetter ? 'dead_letter' : 'fail';
             const result = await rebuild({ ...parts, verify: options.verify, on_poison }).finally(
               progress.clear,
             );
@@ -102,18 +116,22 @@ function rebuildCommand(projections: Command): void {
 }
 
 function verifyCommand(projections: Command): void {
-  verb(projections, 'verify', 'fold the log afresh and compare with every stored document')
+  verb(projections, 'verify', 'Compare every stored document with a new fold of the log')
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options): Promise<ExitCode> => {
         const signal = stopSignal();
-        await projectBeforeRead(runtime, ...realmsOf(options));
+        await catchUpBeforeRead(runtime, ...realmsOf(options));
         const realms = await perRealm(options, async (realm) => {
           const progress = projectionProgress(realm);
           const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show };
           return { realm, ...(await verify(parts).finally(progress.clear)) };
         });
-        if (signal.aborted) throw new CliError('stopped before everything was compared', EXIT.interrupted);
+        if (signal.aborted)
+          throw new CliError(
+            'The verification was stopped. Not every document was compared.',
+            EXIT.interrupted,
+          );
         const clean = realms.every((realm) => realm.clean);
         await print({ clean, realms }, () => verifyText(realms));
         return clean ? EXIT.ok : EXIT.failure;
@@ -121,16 +139,19 @@ function verifyCommand(projections: Command): void {
     );
 }
 
-/** Of all realms, those that have an earlier version; of one that is named, a failure where it has none. */
+/**
+ * Rolls back every realm that has a retired version. Throws if none has one, or if the realm given by `--realm` has
+ * none.
+ */
 async function rollbackEach(runtime: Runtime, options: RealmOptions) {
-  const done: { realm: Realm; version: number; previous: number }[] = [];
+  const rolled_back: { realm: Realm; version: number; previous: number }[] = [];
   for (const realm of realmsOf(options)) {
     const views = runtime.viewStores[realm];
-    const possible = (await views.versions()).some(({ status }) => status === 'retired');
-    if (possible || options.realm) done.push({ realm, ...(await rollback(views)) });
+    const has_retired = (await views.versions()).some(({ status }) => status === 'retired');
+    if (has_retired || options.realm) rolled_back.push({ realm, ...(await rollback(views)) });
   }
-  if (done.length === 0) throw new CliError('there is no earlier version to go back to');
-  return done;
+  if (rolled_back.length === 0) throw new CliError('No earlier view version to roll back to.');
+  return rolled_back;
 }
 
 async function perRealm<Result>(
@@ -147,26 +168,38 @@ function partsOf(runtime: Runtime, realm: Realm) {
   return { realm, events: runtime.events[realm], views: runtime.viewStores[realm], system, log };
 }
 
-/** Streams that wait because an event of theirs could not be projected; all the others go on. */
-function parkedCommands(projections: Command): void {
-  verb(projections, 'parked', 'streams that wait because an event could not be projected')
+/** Adds the old names of JSON fields (`lanes`, `parked`), kept for one release. */
+function withOldNames(status: PipelineStatus) {
+  const versions = status.versions.map((version) => ({
+    ...version,
+    lanes: version.partitions.map(({ partition, ...rest }) => ({ lane: partition, ...rest })),
+    parked: version.dead_letters,
+  }));
+  return { ...status, versions };
+}
+
+/** Adds the commands for streams on the dead-letter list. */
+function deadLetterCommands(projections: Command): void {
+  verb(projections, 'dead-letters', 'List the streams with an event that could not be projected')
+    .alias('parked')
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
-        const found: (ParkedInVersion & { readonly realm: Realm })[] = [];
+        const found: (DeadLetterInVersion & { readonly realm: Realm })[] = [];
         for (const realm of realmsOf(options))
-          for (const entry of await parked({ views: runtime.viewStores[realm] }))
+          for (const entry of await deadLetters({ views: runtime.viewStores[realm] }))
             found.push({ realm, ...entry });
-        await print({ parked: found }, () =>
+        // `parked` is the old name of `dead_letters`, kept for one release.
+        await print({ dead_letters: found, parked: found }, () =>
           found.length === 0
-            ? 'No stream is parked.\n'
+            ? 'The dead-letter list is empty.\n'
             : table(
                 ['stream', 'version', 'event', 'since', 'reason'],
-                found.map(({ stream, version, revision, parked_at, reason }) => [
+                found.map(({ stream, version, revision, failed_at, reason }) => [
                   stream,
                   `v${version}`,
                   revision,
-                  parked_at,
+                  failed_at,
                   reason,
                 ]),
               ),
@@ -174,35 +207,50 @@ function parkedCommands(projections: Command): void {
       }),
     );
 
-  verb(projections, 'retry', 'project what waits in a parked stream')
-    .argument('<stream>', 'as "projections parked" names it')
-    .action(freeWith(retry));
-  verb(projections, 'skip', 'leave out the event that a stream is parked at (a later rebuild meets it again)')
-    .argument('<stream>', 'as "projections parked" names it')
-    .action(freeWith(skip));
+  verb(projections, 'retry', 'Project the waiting events of a stream on the dead-letter list')
+    .argument('<stream>', 'Stream name as "projections dead-letters" prints it')
+    .action(releaseAction(retry));
+  verb(
+    projections,
+    'skip',
+    'Skip the event of a stream that cannot be projected; a later rebuild encounters it next_dead_letter',
+  )
+    .argument('<stream>', 'Stream name as "projections dead-letters" prints it')
+    .action(releaseAction(skip));
 }
 
-/** Failure where the stream is parked again. */
-function freeWith(free: typeof retry) {
+/** Returns an action that retries or skips. It exits with a failure if an event of the stream fails again. */
+function releaseAction(release: typeof retry) {
   return withRuntime(async ({ runtime, print }, _options, [stream]): Promise<ExitCode> => {
-    const versions = await free(partsOf(runtime, realmOf(stream!)), stream as StreamName);
-    if (versions.length === 0) throw new CliError(`${stream} is not parked`);
+    const versions = await release(partsOf(runtime, realmOf(stream!)), stream as StreamName);
+    if (versions.length === 0)
+      throw new CliError(
+        `${stream} is not on the dead-letter list. List it with "catalog projections dead-letters".`,
+      );
     await print({ stream, versions }, () => resultTable(versions));
-    return versions.every((version) => version.parked === null) ? EXIT.ok : EXIT.failure;
+    return versions.every((version) => version.dead_letter === null) ? EXIT.ok : EXIT.failure;
   });
 }
 
 function realmOf(stream: string): Realm {
   const realm = parseStreamName(stream)?.realm;
-  if (!realm) throw new CliError(`"${stream}" is no stream such as live.publication-…`, EXIT.usage);
+  if (!realm)
+    throw new CliError(
+      `Invalid stream "${stream}": expected a name such as live.publication-01890a5d-ac96-774b-bcce-b302099a8057.`,
+      EXIT.usage,
+    );
   return realm;
 }
 
 function resultTable(versions: readonly RetryResult[]): string {
   return table(
-    ['version', right('projected'), 'parked again'],
-    versions.map(({ version, projected, parked: again }) => [
-      ...[`v${version}`, projected, again ? `at event ${again.revision}: ${again.reason}` : 'no'],
+    ['version', right('projected'), 'fails next_dead_letter'],
+    versions.map(({ version, projected, dead_letter: next_dead_letter }) => [
+      ...[
+        `v${version}`,
+        projected,
+        next_dead_letter ? `at event ${next_dead_letter.revision}: ${next_dead_letter.reason}` : 'no',
+      ],
     ]),
   );
 }

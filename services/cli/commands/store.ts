@@ -8,9 +8,9 @@ import type { AccountId, StoreId } from '../../../shared/kernel/ids';
 import type { Runtime } from '../../boot/runtime';
 import type { NewStore } from '../../command/store';
 import { changeStoreStatus, createStore, locateStore } from '../../command/store';
+import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
 import { CliError, EXIT, withRuntime } from '../invocation';
 import { accountOption, idArgument, verb } from '../options';
-import { projectBeforeRead, projectWritten, scanBodies } from '../projected';
 import { fieldsTable, recordsTable } from '../table';
 
 interface CreateOptions {
@@ -30,32 +30,35 @@ interface CreateOptions {
 }
 
 export function storeCommands(program: Command): void {
-  const store = program.command('store').description('stores of an account');
+  const store = program.command('store').description('Manage stores');
 
-  verb(store, 'create', 'make a store, in the live environment unless --test')
-    .addOption(accountOption('whose it is'))
-    .requiredOption('--name <name>', 'what it is called')
-    .option('--test', 'in the test environment, for good')
-    .option('--description <text>')
-    .option('--ruc <number>')
-    .option('--address <text>')
-    .option('--phone <text>')
-    .option('--email <address>')
-    .option('--shipping <text>', 'shipping policy')
-    .option('--returns <text>', 'returns policy')
-    .option('--satisfaction <text>', 'satisfaction policy')
-    .option('--hours <day=hours...>', 'business hours, such as Monday=9-18')
-    .option('--profile <file>', 'a JSON object with any of the fields above as the interface names them')
+  verb(store, 'create', 'Create a store in the live environment, or with --test in the test environment')
+    .addOption(accountOption('ID of the account that owns the store'))
+    .requiredOption('--name <name>', 'Name of the store')
+    .option('--test', 'Create the store in the test environment; it cannot be moved later')
+    .option('--description <text>', 'Description of the store')
+    .option('--ruc <number>', 'Tax number (RUC)')
+    .option('--address <text>', 'Postal address')
+    .option('--phone <text>', 'Phone number')
+    .option('--email <address>', 'E-mail address')
+    .option('--shipping <text>', 'Shipping policy')
+    .option('--returns <text>', 'Returns policy')
+    .option('--satisfaction <text>', 'Satisfaction policy')
+    .option('--hours <day=hours...>', 'Business hours, such as Monday=9-18 Sunday=closed')
+    .option(
+      '--profile <file>',
+      'JSON file with the fields of a store (docs/interface.md#store); options override its fields',
+    )
     .action(
       withRuntime<CreateOptions>(async ({ runtime, context, print }, options) => {
-        const input = await newStoreOf(options);
+        const input = await buildNewStore(options);
         const { value } = await createStore(
           runtime,
           context,
           { account_id: options.account as AccountId },
           input,
         );
-        await projectWritten(runtime, value.environment);
+        await waitForWrites(runtime, value.environment);
         const { environment, account_id } = value;
         const document = { ...storeResource(value), environment, account_id };
         const { id, name, status } = value;
@@ -63,11 +66,11 @@ export function storeCommands(program: Command): void {
       }),
     );
 
-  verb(store, 'list', 'every store, of one account or of all')
-    .option('--account <id>', 'of this account only', idArgument)
+  verb(store, 'list', 'List the stores of all accounts or of one')
+    .option('--account <id>', 'List only the stores of this account', idArgument('account'))
     .action(
       withRuntime<{ account?: string }>(async ({ runtime, print }, { account }) => {
-        await projectBeforeRead(runtime, 'live', 'test');
+        await catchUpBeforeRead(runtime, 'live', 'test');
         const where = account === undefined ? {} : { account_id: account };
         const stores: Record<string, unknown>[] = [];
         for (const environment of ENVIRONMENTS)
@@ -78,51 +81,54 @@ export function storeCommands(program: Command): void {
       }),
     );
 
-  verb(store, 'status', 'open or close a store')
-    .argument('<id>', 'the store', idArgument)
-    .addArgument(program.createArgument('<status>').choices(storeStatusSchema.options))
+  verb(store, 'status', 'Change the status of a store')
+    .argument('<id>', 'ID of the store', idArgument('store'))
+    .addArgument(program.createArgument('<status>', 'New status').choices(storeStatusSchema.options))
     .action(
-      withRuntime(async ({ runtime, context, printFields }, _options, [id, given]) => {
+      withRuntime(async ({ runtime, context, printFields }, _options, [id, new_status]) => {
         const { environment } = await requireStore(runtime, id!);
-        const status = storeStatusSchema.parse(given);
+        const status = storeStatusSchema.parse(new_status);
         const target = { environment, id: id as StoreId };
         const { value, changed } = await changeStoreStatus(runtime, context, target, status);
-        await projectWritten(runtime, environment);
+        await waitForWrites(runtime, environment);
         await printFields({ id: value.id, name: value.name, status: value.status, changed });
       }),
     );
 }
 
-/** The store in whichever environment it lives, from its events; a clear line where there is none. */
+/** Reads a store of either environment from its events. Throws `CliError` if it does not exist. */
 export async function requireStore(runtime: Runtime, id: string): Promise<Store> {
   const store = await locateStore(runtime, id as StoreId);
-  if (!store) throw new CliError(`there is no store ${id}`);
+  if (!store) throw new CliError(`Store ${id} does not exist. List the stores with "catalog store list".`);
   return store;
 }
 
-/** Options win over the profile file, whose text the write side checks like any other. */
-async function newStoreOf(options: CreateOptions): Promise<NewStore> {
+/** Combines the profile file with the options, which override it. The command services validate the result. */
+async function buildNewStore(options: CreateOptions): Promise<NewStore> {
   const { address, phone, email, shipping, returns, satisfaction } = options;
-  const contact = given({ address, phone, email });
-  const policies = given({ shipping, returns, satisfaction });
-  const businessHours = options.hours?.map(dayOf);
+  const contact = definedFields({ address, phone, email });
+  const policies = definedFields({ shipping, returns, satisfaction });
+  const businessHours = options.hours?.map(parseDay);
   const { description, ruc, name } = options;
   return {
     ...(options.profile === undefined ? {} : await readProfile(options.profile)),
-    ...given({ description, ruc, contact, policies, businessHours }),
+    ...definedFields({ description, ruc, contact, policies, businessHours }),
     name,
     environment: options.test ? 'test' : 'live',
   };
 }
 
-function dayOf(text: string): { day: string; hours: string } {
-  const at = text.indexOf('=');
-  if (at < 1) throw new CliError(`--hours ${text}: such as Monday=9-18`, EXIT.usage);
-  return { day: text.slice(0, at), hours: text.slice(at + 1) };
+function parseDay(text: string): { day: string; hours: string } {
+  const equals = text.indexOf('=');
+  if (equals < 1)
+    throw new CliError(`Invalid --hours "${text}": expected <day>=<hours>, such as Monday=9-18.`, EXIT.usage);
+  return { day: text.slice(0, equals), hours: text.slice(equals + 1) };
 }
 
-/** Without what is not there; undefined where nothing is. */
-function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } | undefined {
+/** Returns the fields that are not undefined, or undefined if there are none. */
+function definedFields<T extends object>(
+  fields: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } | undefined {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return entries.length === 0
     ? undefined
@@ -134,7 +140,8 @@ async function readProfile(path: string): Promise<object> {
     const profile: unknown = JSON.parse(await readFile(path, 'utf8'));
     if (typeof profile === 'object' && profile !== null && !Array.isArray(profile)) return profile;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code) throw new CliError(`--profile ${path}: cannot be read`);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code) throw new CliError(`Cannot read the profile ${path} (${code}).`);
   }
-  throw new CliError(`--profile ${path}: must hold one JSON object`);
+  throw new CliError(`Invalid profile ${path}: expected a JSON object.`);
 }

@@ -11,10 +11,10 @@ import { deleteListing } from '../../command/listing';
 import { deleteMedia } from '../../command/media';
 import { deletePublication } from '../../command/publication';
 import { runPool } from '../../import/pool';
+import { waitForWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
 import { accountOption, verb } from '../options';
 import { progressBar } from '../progress';
-import { projectWritten } from '../projected';
 
 interface ResetOptions {
   readonly account: string;
@@ -22,11 +22,11 @@ interface ResetOptions {
 }
 
 export function testDataCommands(program: Command): void {
-  const testData = program.command('test-data').description('what the test environment holds');
+  const testData = program.command('test-data').description('Manage the data of the test environment');
 
-  verb(testData, 'reset', "delete an account's test publications, listings and media, and nothing else")
+  verb(testData, 'reset', 'Delete the test publications, listings and media of an account')
     .addOption(accountOption())
-    .option('--yes', 'do it; without it, only says how much there is')
+    .option('--yes', 'Confirm the deletion; without it the command prints the counts and deletes nothing')
     .action(
       withRuntime<ResetOptions>(async ({ runtime, context, printFields }, options): Promise<ExitCode> => {
         const account = await requireAccount(runtime, options.account as AccountId);
@@ -34,8 +34,8 @@ export function testDataCommands(program: Command): void {
         const { publications, listings, media } = found;
         if (!options.yes)
           throw new CliError(
-            `this deletes ${publications.length} test publications, ${listings.length} test listings and ` +
-              `${media.length} test media of ${account.name}; add --yes to do it`,
+            `This deletes ${publications.length} test publications, ${listings.length} test listings and ` +
+              `${media.length} test media of ${account.name}. Add --yes to confirm.`,
             EXIT.usage,
           );
         const bar = progressBar('deleting');
@@ -46,7 +46,7 @@ export function testDataCommands(program: Command): void {
           signal,
         });
         bar.clear();
-        await projectWritten(runtime, 'test');
+        await waitForWrites(runtime, 'test');
         await printFields({ account_id: account.id, ...deleted });
         return signal.aborted ? EXIT.interrupted : EXIT.ok;
       }),
@@ -61,7 +61,7 @@ interface TestData {
   readonly media: readonly MediaId[];
 }
 
-/** What the account's test stores hold, from the log itself: complete, however far the documents are behind. */
+/** Finds the contents of the account's test stores. Reads the log, because the documents may be behind it. */
 async function findTestData(log: EventStore, account_id: AccountId): Promise<TestData> {
   const stores = new Set<string>();
   const publications = new Set<PublicationId>();
@@ -88,7 +88,7 @@ function isStoreOf(event: RecordedEvent, account_id: AccountId): boolean {
   return decoded.type === 'StoreCreated' && decoded.data.account_id === account_id;
 }
 
-/** Publications first, so that none is ever without its listing. What somebody deleted meanwhile is no failure. */
+/** Deletes publications before listings, so that no publication refers to a deleted listing. */
 async function deleteTestData(
   deps: StoreDeps,
   context: WriteContext,
@@ -102,7 +102,7 @@ async function deleteTestData(
   ): Promise<number> => {
     let deleted = 0;
     const work = async (id: Id): Promise<void> => {
-      if (await unlessGone(deleteOne(id))) deleted++;
+      if (await wasDeleted(deleteOne(id))) deleted++;
       options.on_progress(++done);
     };
     await runPool(ids, CONCURRENCY, work, options.signal);
@@ -117,13 +117,14 @@ async function deleteTestData(
   return { publications, listings, media };
 }
 
-async function unlessGone(deleting: Promise<unknown>): Promise<boolean> {
+/** Returns false if another client deleted the resource first. */
+async function wasDeleted(deleting: Promise<unknown>): Promise<boolean> {
   try {
     await deleting;
     return true;
   } catch (error) {
-    const gone = ['publication_not_found', 'listing_not_found', 'media_not_found'];
-    if (error instanceof CatalogError && gone.includes(error.condition)) return false;
+    const not_found = ['publication_not_found', 'listing_not_found', 'media_not_found'];
+    if (error instanceof CatalogError && not_found.includes(error.condition)) return false;
     throw error;
   }
 }

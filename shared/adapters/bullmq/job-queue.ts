@@ -1,89 +1,108 @@
 import { type Job, WaitingError } from 'bullmq';
 import type { RecordedEvent } from '../../catalog/events/envelope';
-import { LANE_COUNT } from '../../catalog/events/lanes';
+import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import type { Realm } from '../../catalog/realm';
 import { backoff, pause, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
-import type { JobQueue, LaneJob } from '../../ports/job-queue';
-import { giveUp } from '../redis/connection';
-import { HAND_BACK_MS, Queues, Workers, type WorkersOptions } from './queues';
+import type { JobQueue, PartitionJob } from '../../ports/job-queue';
+import { throwUnavailable } from '../redis/connection';
+import { Queues, RETURN_MS, Workers, type WorkersOptions } from './queues';
 
-/** How long a lane may rest whose worker died between being told of a job and taking it; each look costs two commands. */
-const LOOK_EVERY_S = 2;
+/**
+ * How often an idle worker checks for jobs. Usually BullMQ wakes one worker for a new job, by a marker key that this
+ * worker consumes. If this worker dies before it takes the job, BullMQ wakes no other worker, and only this check finds
+ * the job. Each check costs two Redis commands.
+ */
+const CHECK_EVERY_S = 2;
 
 export interface BullmqJobQueueOptions {
   /** `redis://…` or `rediss://…`; Redis must be set to `noeviction`. */
   readonly url: string;
   readonly realm: Realm;
-  /** The view store's; a worker takes these lanes and no others. */
-  readonly lane_count?: number;
-  /** Of the keys in Redis, `catalog` by default. */
+  /** The partition count of the view store. A worker takes jobs of these partitions only. */
+  readonly partition_count?: number;
+  /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
-  /** Told of every failed attempt; `attempt` counts from 1. */
-  readonly onError?: (error: unknown, job: LaneJob, attempt: number) => void;
-  /** Told of what goes wrong between Redis and the workers; they go on by themselves. */
-  readonly onTrouble?: (error: unknown) => void;
-  /** How long to wait after that many failed attempts; 50 ms doubling to 5 s by default. */
+  /** Called with every failed attempt. `attempt` counts from 1. */
+  readonly onError?: (error: unknown, job: PartitionJob, attempt: number) => void;
+  /**
+   * Called with errors outside of a handler, such as a lost connection or an unreadable job. Workers reconnect on their
+   * own.
+   */
+  readonly onWorkerError?: (error: unknown) => void;
+  /** Returns how long to wait after `attempt` failed attempts. Default: 50 ms, doubled each time up to 5 s. */
   readonly backoffMs?: (attempt: number) => number;
-  /** How often a worker looks for jobs that nobody told it of; 2 s by default. */
-  readonly look_every_s?: number;
+  /** How often an idle worker checks for jobs without being woken; 2 s by default. */
+  readonly check_every_s?: number;
 }
 
-/** The lanes of one realm: a BullMQ queue each, under a prefix that all of a deployment's queues share. */
-interface LaneSet {
+/** The partitions of one realm. Each partition is a BullMQ queue. All queues of a deployment share the prefix. */
+interface PartitionSet {
   readonly realm: Realm;
   readonly prefix: string;
-  readonly lane_count: number;
+  readonly partition_count: number;
 }
 
-const queueName = ({ realm }: LaneSet, lane: number): string => `${realm}-lane-${lane}`;
+/** The name contains "lane", the old word for partition, because processes of an earlier release may use the queue. */
+const queueName = ({ realm }: PartitionSet, partition: number): string => `${realm}-lane-${partition}`;
 
 /**
- * One realm's lanes as BullMQ queues. Needs no server to be there when it is made. `enqueue` and `depth` throw
- * `CatalogError('unavailable')` within 5 s where Redis is away; workers wait for it. Where Redis is emptied, or a
- * process stalls, a job may run twice at once: the view store's compare-and-set makes one of the two the loser.
+ * Implements one realm's partitions as BullMQ queues. The constructor does not need the server. `enqueue` and `depth`
+ * throw `CatalogError('unavailable')` within 5 s if Redis is unavailable; workers wait until it is available. If Redis
+ * loses its data or a process stalls, two workers may run the same job at the same time. The view store's
+ * compare-and-set then rejects the writes of one of them.
  */
 export class BullmqJobQueue implements JobQueue {
   private readonly options: BullmqJobQueueOptions;
-  private readonly lanes: LaneSet;
+  private readonly partitions: PartitionSet;
   private readonly queues: Queues<StoredJob>;
-  private readonly workers = new Set<LaneWorkers>();
+  private readonly workers = new Set<PartitionWorkers>();
   private closed = false;
 
   constructor(options: BullmqJobQueueOptions) {
-    const { url, realm, lane_count = LANE_COUNT, prefix = 'catalog' } = options;
+    const { url, realm, partition_count = PARTITION_COUNT, prefix = 'catalog' } = options;
     this.options = options;
-    this.lanes = { realm, lane_count, prefix };
+    this.partitions = { realm, partition_count, prefix };
     this.queues = new Queues(url, prefix, { attempts: 1 });
   }
 
-  async enqueue(job: LaneJob): Promise<void> {
+  async enqueue(job: PartitionJob): Promise<void> {
     this.assertOpen();
-    await this.queues.with(queueName(this.lanes, job.lane), async (queue) => {
-      // With every job, and ahead of it on the same connection: where Redis was emptied, this went with the rest.
-      const one_at_a_time = this.queues.connection.hset(queue.toKey('meta'), 'concurrency', 1);
-      await Promise.all([one_at_a_time, queue.add('events', encodeJob(job))]);
+    await this.queues.withQueue(queueName(this.partitions, job.partition), async (queue) => {
+      // Sets BullMQ's global concurrency (`setGlobalConcurrency`): one running job per queue across all processes. The
+      // setting is stored in Redis, so it is lost if Redis loses its data. To restore it, the queue sends it before
+      // every job, in the same round trip.
+      const set_concurrency = this.queues.connection.hset(queue.toKey('meta'), 'concurrency', 1);
+      await Promise.all([set_concurrency, queue.add('events', encodeJob(job))]);
     });
   }
 
-  async depth(lane: number): Promise<number> {
+  async depth(partition: number): Promise<number> {
     this.assertOpen();
-    return this.queues.with(queueName(this.lanes, lane), (queue) =>
+    return this.queues.withQueue(queueName(this.partitions, partition), (queue) =>
       queue.getJobCountByTypes('waiting', 'active'),
     );
   }
 
-  async work(handler: (job: LaneJob) => Promise<void>): Promise<{ stop(): Promise<void> }> {
+  async work(handler: (job: PartitionJob) => Promise<void>): Promise<{ stop(): Promise<void> }> {
     this.assertOpen();
     const {
       url,
       onError = () => {},
-      onTrouble = () => {},
+      onWorkerError = () => {},
       backoffMs = backoff(50, 5_000),
-      look_every_s,
+      check_every_s,
     } = this.options;
-    const told = { onError, onTrouble, backoffMs, look_every_s };
-    const workers = new LaneWorkers({ url, prefix: this.lanes.prefix, lanes: this.lanes, handler, ...told });
+    const workers = new PartitionWorkers({
+      url,
+      prefix: this.partitions.prefix,
+      partitions: this.partitions,
+      handler,
+      onError,
+      onWorkerError,
+      backoffMs,
+      check_every_s,
+    });
     this.workers.add(workers);
     return {
       stop: async () => {
@@ -104,46 +123,53 @@ export class BullmqJobQueue implements JobQueue {
   }
 }
 
-interface LaneWorkersOptions extends WorkersOptions {
-  readonly lanes: LaneSet;
-  readonly handler: (job: LaneJob) => Promise<void>;
-  readonly onError: (error: unknown, job: LaneJob, attempt: number) => void;
+interface PartitionWorkersOptions extends WorkersOptions {
+  readonly partitions: PartitionSet;
+  readonly handler: (job: PartitionJob) => Promise<void>;
+  readonly onError: (error: unknown, job: PartitionJob, attempt: number) => void;
   readonly backoffMs: (attempt: number) => number;
   /** 2 by default. */
-  readonly look_every_s?: number | undefined;
+  readonly check_every_s?: number | undefined;
 }
 
-/** A BullMQ worker per lane. Global concurrency 1 sees to it that of all processes' workers on a lane one runs a job. */
-class LaneWorkers extends Workers<StoredJob> {
-  private readonly settings: LaneWorkersOptions;
+/**
+ * Runs one BullMQ worker per partition. Because the global concurrency is 1, at most one of the processes runs a job of a
+ * given partition at a time.
+ */
+class PartitionWorkers extends Workers<StoredJob> {
+  private readonly settings: PartitionWorkersOptions;
 
-  constructor(options: LaneWorkersOptions) {
+  constructor(options: PartitionWorkersOptions) {
     super(options);
     this.settings = options;
-    for (let lane = 0; lane < options.lanes.lane_count; lane++)
-      this.open(queueName(options.lanes, lane), (job, token) => this.process(job, token), {
+    for (let partition = 0; partition < options.partitions.partition_count; partition++)
+      this.start(queueName(options.partitions, partition), (job, token) => this.process(job, token), {
         concurrency: 1,
-        // A job is never given up: what it does not get done it tries again, and a process that dies is not its fault.
+        // By default, BullMQ removes a job during which the process died twice. A partition must not lose a job.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
-        drainDelay: options.look_every_s ?? LOOK_EVERY_S,
+        drainDelay: options.check_every_s ?? CHECK_EVERY_S,
       });
   }
 
   private async process(stored: Job<StoredJob>, token: string): Promise<void> {
-    let job: LaneJob;
+    let job: PartitionJob;
     try {
       job = decodeJob(stored.data);
     } catch (error) {
-      // Nobody will ever read it. Finished, it is a lost job, which the feeder makes good.
-      this.settings.onTrouble(error);
+      // A retry could not read the data either. Returning without an error completes the job. Its events are not
+      // projected, so the checkpoint stops before them. The dispatcher notices that and dispatches the events again.
+      this.settings.onWorkerError(error);
       return;
     }
-    if (await this.runUntilDone(job)) return;
-    await this.handBack(stored, token);
+    if (await this.runUntilSuccess(job)) return;
+    await this.returnToQueue(stored, token);
   }
 
-  /** Tries again and again, for a job that went to the queue's end would be passed by later ones; false where it is time to stop. */
-  private async runUntilDone(job: LaneJob): Promise<boolean> {
+  /**
+   * Retries the handler until it succeeds. Returns false if the worker stops first. BullMQ's own retries are not used:
+   * they put the job behind later jobs of the partition.
+   */
+  private async runUntilSuccess(job: PartitionJob): Promise<boolean> {
     const { handler, onError, backoffMs } = this.settings;
     for (let attempt = 1; !this.stopping.signal.aborted; attempt++) {
       try {
@@ -157,42 +183,48 @@ class LaneWorkers extends Workers<StoredJob> {
     return false;
   }
 
-  /** To the lane's head, for the next process. */
-  private async handBack(job: Job<StoredJob>, token: string): Promise<never> {
+  /** Returns the job to the front of its queue for another process. */
+  private async returnToQueue(job: Job<StoredJob>, token: string): Promise<never> {
     try {
-      await withTimeout(job.moveToWait(token), HAND_BACK_MS, giveUp);
+      await withTimeout(job.moveToWait(token), RETURN_MS, throwUnavailable);
     } catch (error) {
-      // Redis is away, or gave the job to another meanwhile; else it is given out again when the lock has run out.
-      this.settings.onTrouble(error);
+      // Either another worker already has the job, or Redis is unavailable. If Redis is unavailable, another worker
+      // gets the job when its lock expires.
+      this.settings.onWorkerError(error);
     }
+    // With this error, BullMQ marks the job neither as completed nor as failed: it is in the queue again.
     throw new WaitingError();
   }
 }
 
 type StoredEvent = Omit<RecordedEvent, 'position'> & { readonly position: string };
 
-/** A job as it lies in Redis: JSON, positions as decimal texts. Names here are a storage format. */
-interface StoredJob extends Pick<LaneJob, 'realm' | 'lane'> {
+/**
+ * A job as stored in Redis: JSON with positions as decimal text. The field names are a storage format; `lane` is the
+ * partition.
+ */
+interface StoredJob extends Pick<PartitionJob, 'realm'> {
+  readonly lane: number;
   readonly prev: string;
   readonly last: string;
   readonly events: readonly StoredEvent[];
 }
 
-function encodeJob({ realm, lane, prev, last, events }: LaneJob): StoredJob {
+function encodeJob({ realm, partition, prev, last, events }: PartitionJob): StoredJob {
   return {
     realm,
-    lane,
+    lane: partition,
     prev: String(prev),
     last: String(last),
     events: events.map((event) => ({ ...event, position: String(event.position) })),
   };
 }
 
-/** Throws where the text is no job of ours. */
-function decodeJob({ realm, lane, prev, last, events }: StoredJob): LaneJob {
+/** Throws if the data is not a job of this queue. */
+function decodeJob({ realm, lane, prev, last, events }: StoredJob): PartitionJob {
   return {
     realm,
-    lane,
+    partition: lane,
     prev: BigInt(prev),
     last: BigInt(last),
     events: events.map((event) => ({ ...event, position: BigInt(event.position) })),

@@ -2,21 +2,24 @@ import { type DefaultJobOptions, type Job, Queue, Worker, type WorkerOptions } f
 import type { Redis } from 'ioredis';
 import { withTimeout } from '../../kernel/async';
 import {
-  connectImpatient,
-  connectPatient,
-  giveUp,
-  type PatientConnection,
-  unavailable,
-  untilReady,
+  type BlockingConnection,
+  connectBlocking,
+  connectFailFast,
+  throwUnavailable,
+  toUnavailable,
+  waitUntilReady,
 } from '../redis/connection';
 
 const COMMAND_MS = 2_000;
 const READY_MS = 1_000;
 const DEADLINE_MS = 4_500;
-/** Nobody reads BullMQ's stream of what happened to each job; kept short, for it is kept per queue. */
-const EVENTS_KEPT = 100;
+/** Length of the event stream that BullMQ keeps for each queue. This service does not read it, so it is short. */
+const EVENTS_MAX = 100;
 
-/** BullMQ queues, for those who add to them, over one connection. Fails at once, or in time, where Redis is away or silent. */
+/**
+ * BullMQ queues for producers, over one fail-fast connection: calls fail at once if Redis is unavailable, and after a
+ * deadline if it does not answer.
+ */
 export class Queues<Stored> {
   readonly connection: Redis;
   private readonly prefix: string;
@@ -24,30 +27,30 @@ export class Queues<Stored> {
   private readonly queues = new Map<string, Promise<Queue<Stored>>>();
 
   constructor(url: string, prefix: string, job_options: DefaultJobOptions) {
-    this.connection = connectImpatient(url, COMMAND_MS);
+    this.connection = connectFailFast(url, COMMAND_MS);
     this.prefix = prefix;
     this.job_options = job_options;
   }
 
-  /** Throws `CatalogError('unavailable')` within 5 s, whatever Redis does. */
-  async with<Result>(name: string, work: (queue: Queue<Stored>) => Promise<Result>): Promise<Result> {
-    const done = async (): Promise<Result> => {
-      await untilReady(this.connection, READY_MS);
+  /** Runs `work` with the queue. Throws `CatalogError('unavailable')` after at most 5 s if Redis does not answer. */
+  async withQueue<Result>(name: string, work: (queue: Queue<Stored>) => Promise<Result>): Promise<Result> {
+    const run = async (): Promise<Result> => {
+      await waitUntilReady(this.connection, READY_MS);
       return work(await this.queue(name));
     };
     try {
-      return await withTimeout(done(), DEADLINE_MS, giveUp);
+      return await withTimeout(run(), DEADLINE_MS, throwUnavailable);
     } catch (error) {
-      throw unavailable(error);
+      throw toUnavailable(error);
     }
   }
 
   private queue(name: string): Promise<Queue<Stored>> {
-    const known = this.queues.get(name);
-    if (known) return known;
+    const opened = this.queues.get(name);
+    if (opened) return opened;
     const opening = this.open(name);
     this.queues.set(name, opening);
-    // A queue whose first words to Redis failed never recovers: the next call makes another.
+    // A BullMQ queue whose first commands failed never becomes ready, so the next call opens a new one.
     opening.catch(() => this.queues.delete(name));
     return opening;
   }
@@ -56,10 +59,11 @@ export class Queues<Stored> {
     const queue = new Queue<Stored>(name, {
       connection: this.connection,
       prefix: this.prefix,
-      streams: { events: { maxLen: EVENTS_KEPT } },
-      // A job that is kept would swallow a later one of its id.
+      streams: { events: { maxLen: EVENTS_MAX } },
+      // BullMQ ignores a new job if it already stores a job with this id, even an ended one. So ended jobs are removed.
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true, ...this.job_options },
     });
+    // Without a listener, an error event would end the process. Each call reports its own failure.
     queue.on('error', () => {});
     await queue.waitUntilReady();
     return queue;
@@ -70,36 +74,38 @@ export class Queues<Stored> {
   }
 }
 
-/** A process that dies holds its jobs for about this long, and as long again until another looks. */
+/** How long a job is locked after its process died. Another worker takes the job at the next check for stalled jobs. */
 const LOCK_MS = 5_000;
 const STALLED_EVERY_MS = 2_000;
 const RETRY_FETCH_MS = 500;
-/** Longer than a worker waits for a job in one command, which BullMQ lets take 10 s at most. */
+/** Longer than the longest blocking command: BullMQ blocks for at most 10 s. */
 const SILENCE_MS = 12_000;
-export const HAND_BACK_MS = 2_000;
+/** How long a stopping worker waits for Redis when it returns a job or closes. */
+export const RETURN_MS = 2_000;
 
 export interface WorkersOptions {
   readonly url: string;
   readonly prefix: string;
-  /** Called with what goes wrong between Redis and the workers; they go on by themselves. */
-  readonly onTrouble: (error: unknown) => void;
+  /** Called with errors outside of a handler, such as a lost connection. Workers reconnect on their own. */
+  readonly onWorkerError: (error: unknown) => void;
 }
 
-/** BullMQ workers over one connection of their own, which waits for Redis for as long as it takes. */
+/** Runs BullMQ workers over a blocking connection: while Redis is unavailable, the workers wait. */
 export class Workers<Stored> {
   readonly stopping = new AbortController();
   private readonly options: WorkersOptions;
-  private readonly redis: PatientConnection;
+  private readonly redis: BlockingConnection;
   private readonly workers: Worker<Stored>[] = [];
   private readonly running = new Set<Promise<void>>();
   private stopped: Promise<void> | undefined;
 
   constructor(options: WorkersOptions) {
     this.options = options;
-    this.redis = connectPatient(options.url, SILENCE_MS);
+    this.redis = connectBlocking(options.url, SILENCE_MS);
   }
 
-  open(
+  /** Starts a worker on the queue. */
+  start(
     queue: string,
     handle: (job: Job<Stored>, token: string) => Promise<void>,
     options: Omit<WorkerOptions, 'connection'>,
@@ -112,21 +118,21 @@ export class Workers<Stored> {
       runRetryDelay: RETRY_FETCH_MS,
       ...options,
     });
-    worker.on('error', (error) => this.options.onTrouble(error));
+    worker.on('error', (error) => this.options.onWorkerError(error));
     this.workers.push(worker);
     return worker;
   }
 
   private track(work: Promise<void>): Promise<void> {
     this.running.add(work);
-    const done = (): void => void this.running.delete(work);
-    work.then(done, done);
+    const remove = (): void => void this.running.delete(work);
+    work.then(remove, remove);
     return work;
   }
 
   /**
-   * Resolves when the running handlers are through, and Redis knows as far as it can be told. Where it is away, a job
-   * whose end it was not told of is free when its lock has run out.
+   * Waits for the running handlers, marks their jobs in Redis as ended, and closes the connection. If Redis is
+   * unavailable, resolves without marking the jobs. Their locks then expire, and other workers run them again.
    */
   stop(): Promise<void> {
     this.stopped ??= this.close();
@@ -136,16 +142,21 @@ export class Workers<Stored> {
   private async close(): Promise<void> {
     this.stopping.abort();
     const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
-    // BullMQ's own close waits for Redis, too.
+    // `closing` resolves only when Redis responds, which may take forever. So this waits for the handlers themselves.
     while (this.running.size > 0) await Promise.allSettled(this.running);
-    const waking = closing.then(() => this.wakeOthers());
-    await withTimeout(waking, HAND_BACK_MS, giveUp).catch(() => undefined);
+    const closed = closing.then(() => this.wakeOtherProcesses());
+    await withTimeout(closed, RETURN_MS, throwUnavailable).catch(() => undefined);
     this.redis.end();
-    await withTimeout(closing, HAND_BACK_MS, giveUp).catch((error) => this.options.onTrouble(error));
+    await withTimeout(closing, RETURN_MS, throwUnavailable).catch((error) =>
+      this.options.onWorkerError(error),
+    );
   }
 
-  /** Jobs may wait that were handed back, and BullMQ wakes nobody for them: its marker of a job that waits is set by hand. */
-  private async wakeOthers(): Promise<void> {
+  /**
+   * Wakes the workers of other processes, which block on the queue's marker key. BullMQ does not set the marker when
+   * `moveToWait` returns a job to the queue, so the returned job would wait until a worker's next check.
+   */
+  private async wakeOtherProcesses(): Promise<void> {
     const commands = this.redis.connection.pipeline();
     for (const worker of this.workers) commands.zadd(worker.toKey('marker'), 0, '0');
     await commands.exec();

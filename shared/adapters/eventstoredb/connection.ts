@@ -2,68 +2,74 @@ import { setMaxListeners } from 'node:events';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { backoff, pause, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
-import { AppendStream, type StreamingClient } from './append-stream';
-import { type Failure, failureOf, SilenceError, toCatalogError } from './failures';
+import { type Failure, failureOf, NoResponseError, toCatalogError } from './failures';
+import { SharedAppends, type StreamingClient } from './shared-appends';
 
 export interface CallLimits {
-  /** One try. */
+  /** Deadline of one attempt. */
   readonly attempt_ms: number;
-  /** All tries of a call together, against a server that does not answer. */
+  /** Deadline of all attempts of a call together if the server does not answer. */
   readonly call_ms: number;
-  /** All tries of a call together, against a server that cannot be reached: it should fail fast, yet outlive an election. */
+  /** Deadline of all attempts together if the server cannot be reached. Short, but longer than a leader election. */
   readonly outage_ms: number;
 }
 
-/** A write reads, then appends: only one of the two meets the silence, so its answer is out within 5 s. */
+/**
+ * A write makes two calls: it reads a stream, then appends to it. The first call without an answer ends the write. So a
+ * request waits for `call_ms` only once, and ends within 5 s.
+ */
 export const DEFAULT_LIMITS: CallLimits = { attempt_ms: 2_000, call_ms: 4_500, outage_ms: 1_500 };
 
 const pauseMs = backoff(50, 400);
-/** While a server is away every call fails: this bounds how many connections are tried for it. */
-const RENEW_EVERY_MS = 250;
-/** The calls that a client had taken when it was given up may still end well. */
-const RETIRE_AFTER_MS = 5_000;
+/** The shortest time between two replacements of the client. Without it, every call would replace the client while a server is unavailable. */
+const RECONNECT_EVERY_MS = 250;
+/** A replaced client is closed after this time, because calls that it is still executing may succeed. */
+const CLOSE_AFTER_MS = 5_000;
 
-/** Longer than this without an answer to a ping, and a connection counts as dead. */
+/** A connection is dead if a ping is not answered within this time. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000;
-/** The client warns of anything shorter. */
+/** The client logs a warning for a shorter interval. */
 const KEEP_ALIVE_INTERVAL_MS = 10_000;
-/** It waits for every call to have ended. */
+/** Limit for `dispose()`, which waits until every call has ended. */
 const DISPOSE_MS_MAX = 1_000;
 
-/** A client that is current until it is renewed. */
+/** The client in use until it is replaced. */
 export interface CurrentClient {
   readonly client: EventStoreDBClient;
-  readonly appends: AppendStream;
-  /** Aborts when the client was closed, and all its calls with it. */
-  readonly retired: AbortSignal;
+  readonly appends: SharedAppends;
+  /** Aborts when the client is closed. All of the client's calls end then. */
+  readonly closed: AbortSignal;
 }
 
-interface Tenure extends CurrentClient {
+interface ManagedClient extends CurrentClient {
   readonly opened: OpenedClient;
-  readonly retire: AbortController;
+  readonly closing: AbortController;
 }
 
-/** The way to one server or cluster. Connects with the first call, and anew after whatever broke. */
+/**
+ * Connects to one server or cluster. Connects at the first call, and again with a new client after a connection
+ * failure.
+ */
 export class EventStoreDbConnection {
   readonly limits: CallLimits;
   private readonly url: string;
   private readonly closing = new AbortController();
-  private readonly retiring = new Map<Tenure, NodeJS.Timeout>();
+  private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
   private generation = 0;
-  private renewed_at_ms = 0;
-  private tenure: Tenure;
+  private replaced_at_ms = 0;
+  private managed: ManagedClient;
 
-  /** Throws where the address is malformed. */
+  /** Throws if the address is malformed. */
   constructor(url: string, limits: Partial<CallLimits> = {}) {
-    // Every call under way listens for the end.
+    // Every running call adds a listener.
     setMaxListeners(0, this.closing.signal);
     this.url = url;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
-    this.tenure = this.open();
+    this.managed = this.open();
   }
 
   get current(): CurrentClient {
-    return this.tenure;
+    return this.managed;
   }
 
   get closed(): AbortSignal {
@@ -71,77 +77,83 @@ export class EventStoreDbConnection {
   }
 
   /**
-   * The operation's outcome, tried again while it fails for the server's sake: it must be one that may be repeated.
-   * `tries` counts those before.
-   * Throws `CatalogError('unavailable' | 'database_timeout')` when the limits are used up, any other error as it is.
+   * Runs the operation, and retries it while the server or the connection fails. The operation must be safe to repeat.
+   * `failures` counts its failed attempts so far. Throws `CatalogError('unavailable' | 'database_timeout')` when the
+   * limits are exceeded. Rethrows any other error unchanged.
    */
   async call<Result>(
-    operation: (current: CurrentClient, timeout_ms: number, tries: number) => Promise<Result>,
+    operation: (current: CurrentClient, timeout_ms: number, failures: number) => Promise<Result>,
   ): Promise<Result> {
     const started_ms = performance.now();
-    for (let tries = 0; ; tries++) {
+    for (let failures = 0; ; failures++) {
       if (this.closed.aborted)
         throw new CatalogError('unavailable', { message: 'the event store is closed' });
       const { current } = this;
       const spent_ms = performance.now() - started_ms;
       const timeout_ms = Math.min(this.limits.attempt_ms, this.limits.call_ms - spent_ms);
       try {
-        const late = (): never => {
-          throw new SilenceError(`no answer in ${Math.round(timeout_ms)} ms`);
+        const onTimeout = (): never => {
+          throw new NoResponseError(`no response in ${Math.round(timeout_ms)} ms`);
         };
-        return await withTimeout(operation(current, timeout_ms, tries), timeout_ms, late, this.closed);
+        return await withTimeout(
+          operation(current, timeout_ms, failures),
+          timeout_ms,
+          onTimeout,
+          this.closed,
+        );
       } catch (error) {
         const failure = failureOf(error);
         if (!failure) throw error;
-        this.note(failure, current);
-        const pause_ms = pauseMs(tries + 1);
+        this.reconnectAfter(failure, current);
+        const pause_ms = pauseMs(failures + 1);
         const next_ms = performance.now() - started_ms + pause_ms;
-        if (!failure.retry || next_ms >= this.budget_ms(failure)) throw toCatalogError(failure, error);
+        if (!failure.retry || next_ms >= this.limitMs(failure)) throw toCatalogError(failure, error);
         await pause(pause_ms, this.closed);
       }
     }
   }
 
-  /** Gives the client up where the failure asks for that; later calls use a new one. */
-  note(failure: Failure, used: CurrentClient): void {
+  /** Replaces the client if the failure requires a new connection. Later calls use the new client. */
+  reconnectAfter(failure: Failure, used: CurrentClient): void {
     const now_ms = performance.now();
-    const stale = used !== this.tenure || this.closed.aborted;
-    if (!failure.renew || stale || now_ms - this.renewed_at_ms < RENEW_EVERY_MS) return;
-    this.renewed_at_ms = now_ms;
-    const { tenure } = this;
-    this.retiring.set(
-      tenure,
-      setTimeout(() => void this.retire(tenure), RETIRE_AFTER_MS),
+    const is_replaced = used !== this.managed || this.closed.aborted;
+    if (!failure.reconnect || is_replaced || now_ms - this.replaced_at_ms < RECONNECT_EVERY_MS) return;
+    this.replaced_at_ms = now_ms;
+    const old = this.managed;
+    this.replaced.set(
+      old,
+      setTimeout(() => void this.closeClient(old), CLOSE_AFTER_MS),
     );
-    this.tenure = this.open();
+    this.managed = this.open();
   }
 
-  /** Ends every call. Nothing of this connection keeps the process alive after. */
+  /** Ends every call. Afterwards this connection does not keep the process alive. */
   async close(): Promise<void> {
     this.closing.abort();
-    await Promise.all([...this.retiring.keys(), this.tenure].map((tenure) => this.retire(tenure)));
+    await Promise.all([...this.replaced.keys(), this.managed].map((client) => this.closeClient(client)));
   }
 
-  private budget_ms({ condition, shared }: Failure): number {
+  /** The failure of a shared call may come from another append, so it does not show that the server is unavailable. */
+  private limitMs({ condition, shared }: Failure): number {
     return condition === 'unavailable' && !shared ? this.limits.outage_ms : this.limits.call_ms;
   }
 
-  private open(): Tenure {
+  private open(): ManagedClient {
     const opened = openClient(this.url, this.generation++);
-    const retire = new AbortController();
+    const closing = new AbortController();
     const { client, appends } = opened;
-    return { opened, retire, client, appends, retired: retire.signal };
+    return { opened, closing, client, appends, closed: closing.signal };
   }
 
-  private async retire(tenure: Tenure): Promise<void> {
-    clearTimeout(this.retiring.get(tenure));
-    this.retiring.delete(tenure);
-    tenure.retire.abort();
-    await tenure.opened.close();
+  private async closeClient(managed: ManagedClient): Promise<void> {
+    clearTimeout(this.replaced.get(managed));
+    this.replaced.delete(managed);
+    managed.closing.abort();
+    await managed.opened.close();
   }
 }
 
-/** What the client keeps to itself and its subclasses; assigned in its constructor, so it can be wrapped. */
+/** Non-public members of the client. The constructor assigns them to the instance, so they can be replaced on it. */
 interface Internals extends StreamingClient {
   supports: () => Promise<boolean>;
   handleError: (grpc_client: unknown, error: Error) => Promise<void>;
@@ -150,26 +162,27 @@ interface Internals extends StreamingClient {
 
 export interface OpenedClient {
   readonly client: EventStoreDBClient;
-  readonly appends: AppendStream;
-  /** Ends every call and connection of this client. */
+  readonly appends: SharedAppends;
+  /** Closes every call and connection of this client. */
   close(): Promise<void>;
 }
 
 /**
- * A client for `url` (`esdb://…`, or `kurrentdb://…`, the newer name of the same), which connects with its first call.
- * Throws `CatalogError('unavailable')` where the address is malformed; its text repeats nothing of the address.
+ * Opens a client for `url` (`esdb://…`, or `kurrentdb://…`, the newer name of the same scheme). It connects at its
+ * first call. Throws `CatalogError('unavailable')` if the address is malformed; the message contains no part of the
+ * address.
  *
- * A client of another `generation` shares no socket with the ones before it: grpc-js gives channels of equal options
- * the same connection, also where that is dead and nothing has said so yet. The generation goes into the ping interval,
- * which makes the options differ.
+ * grpc-js shares one socket between all channels with equal address and options, even while that socket is dead and the
+ * failure is not detected yet. A new client would then get the dead socket of the old one. So each `generation` gets a
+ * slightly different ping interval: its options differ, and grpc-js opens a new socket.
  */
 export function openClient(url: string, generation: number): OpenedClient {
   const client = connect(connectionString(url, generation));
   const internals = client as unknown as Internals;
   usePlainAppend(internals);
-  settleErrorHandling(internals);
-  const channels = rememberChannels(internals);
-  const appends = new AppendStream(internals);
+  catchErrorHandling(internals);
+  const channels = recordChannels(internals);
+  const appends = new SharedAppends(internals);
   return {
     client,
     appends,
@@ -181,14 +194,14 @@ export function openClient(url: string, generation: number): OpenedClient {
   };
 }
 
-/** The client's own error holds the whole address, and with it the password. */
+/** Replaces the client's parse error, because its message contains the whole address with the password. */
 function connect(connection_string: string): EventStoreDBClient {
   try {
     return EventStoreDBClient.connectionString(connection_string);
   } catch (error) {
     const { expected } = error as { expected?: unknown };
     throw new CatalogError('unavailable', {
-      message: `the event store's address is malformed: ${String(expected ?? 'its parts')} expected`,
+      message: `the address of the event store is malformed: expected ${String(expected ?? 'esdb://host:port')}`,
     });
   }
 }
@@ -198,44 +211,53 @@ function connectionString(url: string, generation: number): string {
     .trim()
     .replace(/^kurrentdb(?=:|\+)/, 'esdb')
     .split('?', 2);
-  const given = new Map(
+  const parameters = new Map(
     query
       .split('&')
       .filter((pair) => pair !== '')
       .map((pair) => [pair.split('=', 1)[0]!.toLowerCase(), pair]),
   );
-  // A lost race has to throw: told otherwise, the client gives wrong revisions.
-  given.delete('throwonappendfailure');
-  const interval_ms = Number(given.get('keepaliveinterval')?.split('=')[1] ?? KEEP_ALIVE_INTERVAL_MS);
-  if (!given.has('keepalivetimeout'))
-    given.set('keepalivetimeout', `keepAliveTimeout=${KEEP_ALIVE_TIMEOUT_MS}`);
-  // -1 turns pings off: nothing to add to.
-  if (interval_ms >= 0) given.set('keepaliveinterval', `keepAliveInterval=${interval_ms + generation}`);
-  return `${address}?${[...given.values()].join('&')}`;
+  // With `throwOnAppendFailure=false`, the client returns wrong revisions after a lost race instead of an error.
+  parameters.delete('throwonappendfailure');
+  const interval_ms = Number(parameters.get('keepaliveinterval')?.split('=')[1] ?? KEEP_ALIVE_INTERVAL_MS);
+  if (!parameters.has('keepalivetimeout'))
+    parameters.set('keepalivetimeout', `keepAliveTimeout=${KEEP_ALIVE_TIMEOUT_MS}`);
+  // -1 turns pings off.
+  if (interval_ms >= 0) parameters.set('keepaliveinterval', `keepAliveInterval=${interval_ms + generation}`);
+  return `${address}?${[...parameters.values()].join('&')}`;
 }
 
 /**
- * The client's own appends go one by one; those that share a call do so in an `AppendStream`, never in the client's
- * batch stream. That one keeps its waiting appends in one table for all clients of the process: an error on one
- * connection fails those of every other, and the answer that then still comes for one of them is an uncaught exception.
- * It also asks the server for its features first, without a deadline, and remembers for ever where that failed.
+ * Makes `appendToStream` use one call per append. By default the client uses its own batch stream if the server
+ * supports it. That batch stream has three problems:
+ * - It keeps the pending appends of all clients of the process in one table. An error on one connection fails the pending
+ *   appends of every connection, and a response that still arrives for one of them is an uncaught exception.
+ * - It first asks the server for its features, without a deadline.
+ * - If that request fails, it caches the failure for the client's lifetime.
+ * `SharedAppends` batches appends without these problems.
  */
 function usePlainAppend(internals: Internals): void {
   internals.supports = async () => false;
 }
 
-/** The client does not await this one: where it rejects (discovery failed meanwhile) that would be unhandled. */
-function settleErrorHandling(internals: Internals): void {
+/**
+ * Catches rejections of the client's `handleError`. The client does not await it, so a rejection (for example because
+ * discovery fails at that moment) would be an unhandled rejection and end the process.
+ */
+function catchErrorHandling(internals: Internals): void {
   const handle = internals.handleError;
   internals.handleError = (grpc_client, error) => handle(grpc_client, error).catch(() => {});
 }
 
-/** `dispose()` ends calls and leaves the connection open. */
-function rememberChannels(internals: Internals): Set<{ close(): void }> {
+/**
+ * Records the channels that the client opens. `dispose()` ends the calls but leaves the channels open, so `close`
+ * closes them.
+ */
+function recordChannels(internals: Internals): Set<{ close(): void }> {
   const channels = new Set<{ close(): void }>();
-  const get = internals.getChannel;
+  const getChannel = internals.getChannel;
   internals.getChannel = async () => {
-    const channel = await get();
+    const channel = await getChannel();
     channels.add(channel);
     return channel;
   };

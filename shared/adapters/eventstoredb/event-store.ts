@@ -8,26 +8,27 @@ import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../ca
 import type { Realm } from '../../catalog/realm';
 import { CatalogError } from '../../kernel/errors';
 import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../ports/event-store';
-import type { Append } from './append-stream';
 import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
 import { StreamNames, toBytes, toEventData } from './events';
 import { readHead, readStream } from './reading';
+import type { AppendRequest } from './shared-appends';
 import { follow } from './subscription';
 
 const BATCH_SIZE = 256;
 
 export interface EventStoreDbOptions {
-  /** `esdb://host:2113?tls=false`, `esdb+discover://…`: the client's connection string. */
+  /** The client's connection string, such as `esdb://host:2113?tls=false` or `esdb+discover://…`. */
   readonly url: string;
   readonly realm: Realm;
-  /** Put before every stream's name on the server, so that several catalogs can share one; empty by default. */
+  /** Prefix of every stream name on the server, so that several catalogs can share one server; empty by default. */
   readonly namespace?: string;
   readonly limits?: Partial<CallLimits>;
 }
 
 /**
- * One realm's log on EventStoreDB 22.6 or later; all realms share a server's log. Positions are the server's commit
- * positions: a realm's grow with gaps, and `head` is the newest event of any realm, which every subscription reaches.
+ * Stores one realm's log in EventStoreDB 22.6 or later. All realms share the server's log. Positions are the server's
+ * commit positions, so the positions of one realm have gaps. `head` returns the position of the newest event of any
+ * realm, and the subscriptions of every realm reach this position.
  */
 export class EventStoreDbEventStore implements EventStore {
   private readonly connection: EventStoreDbConnection;
@@ -38,7 +39,7 @@ export class EventStoreDbEventStore implements EventStore {
     this.names = names;
   }
 
-  /** Does not wait for the server: the first call connects. Throws where the address is malformed. */
+  /** Does not connect: the first call does. Throws if the address is malformed. */
   static async open(options: EventStoreDbOptions): Promise<EventStoreDbEventStore> {
     const connection = new EventStoreDbConnection(options.url, options.limits);
     return new EventStoreDbEventStore(connection, new StreamNames(options.namespace ?? '', options.realm));
@@ -49,7 +50,7 @@ export class EventStoreDbEventStore implements EventStore {
     expected_revision: number,
     events: readonly EncodedEvent[],
   ): Promise<AppendResult> {
-    if (events.length === 0) throw new Error(`an append of no events to ${stream}`);
+    if (events.length === 0) throw new Error(`cannot append to ${stream}: there are no events`);
     return append(this.connection, this.names, stream, expected_revision, events);
   }
 
@@ -69,7 +70,7 @@ export class EventStoreDbEventStore implements EventStore {
       names,
       after,
       batch_size,
-      ended: AbortSignal.any([signal, connection.closed]),
+      signal: AbortSignal.any([signal, connection.closed]),
     });
   }
 
@@ -77,16 +78,19 @@ export class EventStoreDbEventStore implements EventStore {
     return readHead(this.connection);
   }
 
-  /** Calls under way fail as `unavailable`; subscriptions end. */
+  /** Running calls fail with `unavailable`. Subscriptions end. */
   async close(): Promise<void> {
     await this.connection.close();
   }
 }
 
 /**
- * Appends with the same event ids at the same explicit revision as often as it takes: where an earlier try has
- * landed, the server answers as it did then. What is small shares a call with other appends at its first try, and only
- * then: one that makes the server end that call fails no other twice, and is itself told its own error.
+ * Appends, and retries with the same event ids at the same explicit revision. EventStoreDB makes this idempotent: if an
+ * earlier attempt was stored, the server returns the result of that attempt.
+ *
+ * The first attempt of a small append shares a call with other appends; later attempts use a call of their own. Reason:
+ * the server may end the shared call because of one append. In a call of its own, this append gets its own error and
+ * cannot make other appends fail a second time.
  */
 async function append(
   connection: EventStoreDbConnection,
@@ -95,59 +99,73 @@ async function append(
   expected_revision: number,
   events: readonly EncodedEvent[],
 ): Promise<AppendResult> {
-  const asked: Append = {
+  const request: AppendRequest = {
     stream: names.stored(stream),
     expected_revision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
     events: events.map(toBytes),
   };
   try {
-    const result = await connection.call((current, timeout_ms, tries) =>
-      tries === 0 && current.appends.takes(asked)
-        ? current.appends.append(asked, timeout_ms)
-        : appendAlone(current, asked, timeout_ms),
+    const result = await connection.call((current, timeout_ms, failures) =>
+      failures === 0 && current.appends.accepts(request)
+        ? current.appends.append(request, timeout_ms)
+        : appendAlone(current, request, timeout_ms),
     );
-    return appended(
+    return toAppendResult(
       result,
-      await positionIn(result, () => readStream(connection, names, stream, expected_revision + 1)),
+      await lastPosition(result, () => readStream(connection, names, stream, expected_revision + 1)),
     );
   } catch (error) {
     if (error instanceof MaxAppendSizeExceededError) throw new CatalogError('too_large', { cause: error });
     if (!(error instanceof WrongExpectedVersionError)) throw error;
-    const since = await readStream(connection, names, stream, expected_revision + 1);
-    return earlierAppend(since, events) ?? { outcome: 'wrong_revision', actual: actualOf(error) };
+    const later_events = await readStream(connection, names, stream, expected_revision + 1);
+    return (
+      resultOfEarlierAppend(later_events, events) ?? {
+        outcome: 'wrong_revision',
+        actual: actualRevision(error),
+      }
+    );
   }
 }
 
-/** In a call of its own: another append can neither end it nor wait behind it. */
-function appendAlone({ client }: CurrentClient, asked: Append, deadline: number): Promise<ServersResult> {
-  const { stream, expected_revision: expectedRevision, events } = asked;
+/** Appends in a call of its own, which no other append can end. */
+function appendAlone(
+  { client }: CurrentClient,
+  request: AppendRequest,
+  deadline: number,
+): Promise<ServersResult> {
+  const { stream, expected_revision: expectedRevision, events } = request;
   const options = { expectedRevision, deadline, requiresLeader: true };
   return client.appendToStream(stream, events.map(toEventData), options);
 }
 
-function appended(result: ServersResult, position: Position): AppendResult {
+function toAppendResult(result: ServersResult, position: Position): AppendResult {
   return { outcome: 'appended', revision: Number(result.nextExpectedRevision), position };
 }
 
-/** The server leaves the position out where it knows the events but cannot read the last of them just then. */
-async function positionIn(result: ServersResult, read: () => Promise<RecordedEvent[]>): Promise<Position> {
+/**
+ * Returns the position of the last appended event. If the server recognises a repeated append but cannot read its events
+ * at that moment, its result has no position; then this function reads the stream.
+ */
+async function lastPosition(result: ServersResult, read: () => Promise<RecordedEvent[]>): Promise<Position> {
   if (result.position !== undefined) return result.position.commit;
   const last = (await read()).find((event) => BigInt(event.revision) === result.nextExpectedRevision);
   if (!last)
-    throw new CatalogError('database_timeout', { message: 'an append was acknowledged without a position' });
+    throw new CatalogError('database_timeout', {
+      message: 'the server acknowledged an append without a position',
+    });
   return last.position;
 }
 
-/** The append that wrote just these events after the expected revision, where there was one. */
-function earlierAppend(
-  since: readonly RecordedEvent[],
+/** Returns the result of the earlier append if `later_events`, those after the expected revision, begin with `events`. */
+function resultOfEarlierAppend(
+  later_events: readonly RecordedEvent[],
   events: readonly EncodedEvent[],
 ): AppendResult | undefined {
-  const last = since[events.length - 1];
-  const same = last !== undefined && events.every((event, index) => since[index]?.id === event.id);
+  const last = later_events[events.length - 1];
+  const same = last !== undefined && events.every((event, index) => later_events[index]?.id === event.id);
   return same ? { outcome: 'appended', revision: last.revision, position: last.position } : undefined;
 }
 
-function actualOf(error: WrongExpectedVersionError): number {
+function actualRevision(error: WrongExpectedVersionError): number {
   return typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : NO_STREAM;
 }

@@ -14,18 +14,17 @@ import type {
 } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
 
-/** Above what a log can reach: the server's way to say that it does not know. */
+/** The server sends a position of at least this value if it does not know the position of an event. */
 const NO_POSITION = 2n ** 63n;
 
-/** What is stored in an event's metadata: ours, and the version of its data. */
+/** The stored metadata of an event: `EventMetadata` and the schema version of its data. */
 type StoredMetadata = EventMetadata & { readonly schema_version: number };
 
 /**
- * How streams of one realm are called on the server: `<namespace>live.publication-<id>`. A namespace lets several
- * catalogs share a server; empty by default.
+ * Converts between a realm's stream names and their names on the server, such as `<namespace>live.publication-<id>`.
  */
 export class StreamNames {
-  /** All streams of the realm, and no other, begin with it. */
+  /** The names of this realm's streams begin with this prefix, and no others do. */
   readonly prefix: string;
   private readonly namespace: string;
 
@@ -38,12 +37,12 @@ export class StreamNames {
     return `${this.namespace}${stream}`;
   }
 
-  given(stored: string): StreamName {
+  parse(stored: string): StreamName {
     return stored.slice(this.namespace.length) as StreamName;
   }
 }
 
-/** An event as it is stored: its data and its metadata are JSON in UTF-8. */
+/** An event with its data and metadata as JSON in UTF-8, as the server stores it. */
 export interface EventBytes {
   readonly id: string;
   readonly type: string;
@@ -53,7 +52,10 @@ export interface EventBytes {
 
 const utf8 = new TextEncoder();
 
-/** As it is at this moment. Throws where the data is no JSON. */
+/**
+ * Serialises the event at the time of the call, so that later changes of the object have no effect. Throws if the data
+ * cannot be JSON.
+ */
 export function toBytes({ id, type, schema_version, data, metadata }: EncodedEvent): EventBytes {
   const stored: StoredMetadata = { ...metadata, schema_version };
   return {
@@ -64,7 +66,7 @@ export function toBytes({ id, type, schema_version, data, metadata }: EncodedEve
   };
 }
 
-/** For the client's own append, which makes JSON of it again. */
+/** Converts to the input of the client's `appendToStream`, which serialises the data itself. */
 export function toEventData({ id, type, data, metadata }: EventBytes): EventData {
   return jsonEvent({ id, type, data: parse(data), metadata: parse(metadata) } as JSONEventData);
 }
@@ -73,20 +75,23 @@ function parse(json: Uint8Array): unknown {
   return JSON.parse(Buffer.from(json).toString('utf8'));
 }
 
-/** The server's own marks, such as a stream's tombstone, stand in the streams that they are about. */
-export function isServersOwn(event: ServersEvent | AllStreamRecordedEvent): boolean {
+/**
+ * Returns true for system events (type `$…`). Some of them, such as tombstones, are stored in the stream that they
+ * concern.
+ */
+export function isSystemEvent(event: ServersEvent | AllStreamRecordedEvent): boolean {
   return event.type.startsWith('$');
 }
 
-/** What the client could not parse comes as text or bytes. */
+/** Converts an event of the server. If its data or metadata is not JSON, the client returns them as text or bytes. */
 export function toRecordedEvent(
   event: ServersEvent | AllStreamRecordedEvent,
   names: StreamNames,
 ): RecordedEvent {
   const { schema_version = 1, ...metadata } = asObject(event.metadata) as Partial<StoredMetadata>;
-  const kept = {
+  const stored = {
     position: positionOf(event),
-    stream: names.given(event.streamId),
+    stream: names.parse(event.streamId),
     revision: Number(event.revision),
     id: event.id,
     type: event.type,
@@ -94,14 +99,14 @@ export function toRecordedEvent(
     data: event.data,
     metadata,
   };
-  return recordedEvent(kept, event.created.toISOString());
+  return recordedEvent(stored, event.created.toISOString());
 }
 
-/** Throws where the server gives none: stream reads have it since 22.6. */
+/** Returns the commit position. Throws if the server sends none: stream reads contain it since EventStoreDB 22.6. */
 export function positionOf(event: ServersEvent | AllStreamRecordedEvent): Position {
   const commit = event.position?.commit;
   if (commit === undefined || commit >= NO_POSITION)
-    throw new Error(`no position with event ${event.id}: EventStoreDB 22.6 or later is needed`);
+    throw new Error(`event ${event.id} has no position: use EventStoreDB 22.6 or later`);
   return commit;
 }
 

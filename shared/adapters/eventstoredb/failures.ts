@@ -1,67 +1,69 @@
 import { convertToCommandError, ErrorType } from '@eventstore/db-client';
 import { CatalogError } from '../../kernel/errors';
 
-/** No answer within the time given; what was asked may have been done or not. */
-export class SilenceError extends Error {
-  override readonly name = 'SilenceError';
+/** The server did not answer in time. It may have executed the call or not. */
+export class NoResponseError extends Error {
+  override readonly name = 'NoResponseError';
 }
 
 /**
- * A call that carried several appends has failed this one, which may have landed or not. The fault may have been
- * another's: what comes of this one, a call of its own will tell.
+ * The shared call of several appends has ended. The events of this append may be stored or not, and another append may
+ * have caused the failure. Repeating this append in a call of its own gives its own result.
  */
 export class SharedCallError extends Error {
   override readonly name = 'SharedCallError';
 }
 
-/** What the server or the way to it did wrong, as against an answer to the question asked. */
+/** A failure of the server or of the connection. A response that rejects the call is not a `Failure`. */
 export interface Failure {
   readonly condition: 'unavailable' | 'database_timeout';
-  /** The same call may succeed a moment later. */
+  /** True if the same call may succeed later. */
   readonly retry: boolean;
-  /** The connection is not to be used again. */
-  readonly renew: boolean;
-  /** It may have been the fault of another call that went the same way. */
+  /** True if later calls need a new connection. */
+  readonly reconnect: boolean;
+  /** True if another append of the same shared call may have caused it. */
   readonly shared?: boolean;
 }
 
-/** gRPC codes that the client has no type for, which speak of the call and not of the server. */
+/** gRPC codes for which the client has no error type. They mean that the call is wrong, not that the server failed. */
 const INVALID_ARGUMENT = 3;
 const FAILED_PRECONDITION = 9;
 export const UNIMPLEMENTED = 12;
-const CALLERS_FAULT = new Set<unknown>([INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED]);
+const WRONG_CALL_CODES = new Set<unknown>([INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED]);
 
-/** Plain errors of the client's, of grpc-js' and of Node's streams: all of them mean a connection that is gone. */
-const CONNECTION_GONE = /^Failed to discover|Channel has been shut down|closed channel/;
+/** Messages of plain `Error`s of the client, grpc-js and Node streams that mean that the connection is lost. */
+const LOST_CONNECTION = /^Failed to discover|Channel has been shut down|closed channel/;
 
-const UNTOLD: Failure = { condition: 'unavailable', retry: true, renew: false };
+/** Used if a shared call ended without an error. */
+const ENDED_WITHOUT_ERROR: Failure = { condition: 'unavailable', retry: true, reconnect: false };
 
-/** Undefined where the error is an answer (such as a wrong revision) or a mistake of ours. */
+/** Classifies an error. Returns undefined for a response (such as a wrong revision) and for a programming error. */
 export function failureOf(error: unknown): Failure | undefined {
-  if (error instanceof SilenceError) return { condition: 'database_timeout', retry: true, renew: true };
+  if (error instanceof NoResponseError)
+    return { condition: 'database_timeout', retry: true, reconnect: true };
   if (error instanceof SharedCallError)
-    return { ...UNTOLD, ...failureOf(error.cause), retry: true, shared: true };
+    return { ...ENDED_WITHOUT_ERROR, ...failureOf(error.cause), retry: true, shared: true };
   if (!(error instanceof Error)) return undefined;
-  const known = normalise(error);
-  switch ('type' in known ? known.type : undefined) {
-    // The client has noted the leader's address and goes there next: a new one would not know it.
+  const typed = toTypedError(error);
+  switch ('type' in typed ? typed.type : undefined) {
+    // The error contains the leader's address, and the client uses it for its next call. A new client would not know it.
     case ErrorType.NOT_LEADER:
-      return { condition: 'unavailable', retry: true, renew: false };
+      return { condition: 'unavailable', retry: true, reconnect: false };
     case ErrorType.TIMEOUT:
-      return { condition: 'database_timeout', retry: true, renew: false };
+      return { condition: 'database_timeout', retry: true, reconnect: false };
     case ErrorType.DEADLINE_EXCEEDED:
-      return { condition: 'database_timeout', retry: true, renew: true };
+      return { condition: 'database_timeout', retry: true, reconnect: true };
     case ErrorType.UNAVAILABLE:
     case ErrorType.CANCELLED:
-      return { condition: 'unavailable', retry: true, renew: true };
+      return { condition: 'unavailable', retry: true, reconnect: true };
     case ErrorType.ACCESS_DENIED:
-      return { condition: 'unavailable', retry: false, renew: false };
+      return { condition: 'unavailable', retry: false, reconnect: false };
     case ErrorType.UNKNOWN:
-      return CALLERS_FAULT.has(codeOf(known))
+      return WRONG_CALL_CODES.has(codeOf(typed))
         ? undefined
-        : { condition: 'unavailable', retry: true, renew: true };
+        : { condition: 'unavailable', retry: true, reconnect: true };
     case undefined:
-      return isConnectionGone(known) ? { condition: 'unavailable', retry: true, renew: true } : undefined;
+      return isConnectionLost(typed) ? { condition: 'unavailable', retry: true, reconnect: true } : undefined;
     default:
       return undefined;
   }
@@ -71,19 +73,19 @@ export function toCatalogError(failure: Failure, cause: unknown): CatalogError {
   return new CatalogError(failure.condition, { retry_after_s: 1, cause });
 }
 
-/** Some of the client's paths give gRPC's own errors. */
-function normalise(error: Error): Error {
+/** Converts a plain gRPC error, which some calls of the client throw, to the client's typed error. */
+function toTypedError(error: Error): Error {
   return typeof codeOf(error) === 'number' && !('type' in error) ? convertToCommandError(error) : error;
 }
 
-function isConnectionGone(error: Error): boolean {
+function isConnectionLost(error: Error): boolean {
   const code = codeOf(error);
   return (
-    CONNECTION_GONE.test(error.message) || (typeof code === 'string' && /^(ERR_STREAM|E[A-Z]+$)/.test(code))
+    LOST_CONNECTION.test(error.message) || (typeof code === 'string' && /^(ERR_STREAM|E[A-Z]+$)/.test(code))
   );
 }
 
-/** gRPC's number, or Node's text. */
+/** Returns the error's `code`: a number if gRPC set it, a text if Node set it. */
 export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }

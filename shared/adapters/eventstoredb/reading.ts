@@ -12,13 +12,13 @@ import {
 } from '@eventstore/db-client';
 import { type Position, type RecordedEvent, START, type StreamName } from '../../catalog/events/envelope';
 import type { EventStoreDbConnection } from './connection';
-import { isServersOwn, positionOf, type StreamNames, toRecordedEvent } from './events';
-import { SilenceError } from './failures';
+import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
+import { NoResponseError } from './failures';
 
-/** Events that have not to do with writing: what is read must be the newest there is. */
+/** Reads from the leader, because a follower may not have the newest events yet. */
 const LEADER = { requiresLeader: true } as const;
 
-/** Empty where the stream does not exist, was deleted or was tombstoned. */
+/** Returns the stream's events from revision `from` on. Returns none if the stream does not exist or was deleted. */
 export async function readStream(
   connection: EventStoreDbConnection,
   names: StreamNames,
@@ -28,9 +28,9 @@ export async function readStream(
   try {
     return await connection.call(async ({ client }, timeout_ms) => {
       const reading = client.readStream(names.stored(stream), { ...LEADER, fromRevision: BigInt(from) });
-      const found = await collect(reading, timeout_ms);
-      return found.flatMap(({ event }) =>
-        event === undefined || isServersOwn(event) ? [] : [toRecordedEvent(event, names)],
+      const resolved = await collect(reading, timeout_ms);
+      return resolved.flatMap(({ event }) =>
+        event === undefined || isSystemEvent(event) ? [] : [toRecordedEvent(event, names)],
       );
     });
   } catch (error) {
@@ -39,7 +39,7 @@ export async function readStream(
   }
 }
 
-/** The newest event of the whole server's log, of whatever realm; `START` in an empty one. */
+/** Returns the position of the newest event of the server's log, of any realm; `START` if the log is empty. */
 export async function readHead(connection: EventStoreDbConnection): Promise<Position> {
   const [last] = await connection.call(({ client }, timeout_ms) =>
     collect(client.readAll({ ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 }), timeout_ms),
@@ -47,19 +47,22 @@ export async function readHead(connection: EventStoreDbConnection): Promise<Posi
   return last?.event === undefined ? START : positionOf(last.event);
 }
 
-/** The first `count` events at or after `position`, of whatever realm. */
+/** Reads the first `count` events at or after `position`, of any realm. */
 export async function readAllFrom(
   connection: EventStoreDbConnection,
   position: Position,
   count: number,
 ): Promise<AllStreamRecordedEvent[]> {
-  const found = await connection.call(({ client }, timeout_ms) =>
+  const resolved = await connection.call(({ client }, timeout_ms) =>
     collect(readForwards(client, position, count), timeout_ms),
   );
-  return found.flatMap(({ event }) => (event === undefined ? [] : [event]));
+  return resolved.flatMap(({ event }) => (event === undefined ? [] : [event]));
 }
 
-/** Events of this log commit themselves: both halves of the server's position are the same. */
+/**
+ * Converts to a position of the server. Commit and prepare position are equal for events written without legacy
+ * transactions.
+ */
 export function toServersPosition(position: Position): ReadPosition {
   return position === START ? LOG_START : { commit: position, prepare: position };
 }
@@ -69,17 +72,21 @@ function readForwards(client: EventStoreDBClient, position: Position, count: num
   return client.readAll({ ...LEADER, direction: FORWARDS, fromPosition, maxCount: count });
 }
 
+/** Reads the stream to its end. Throws `NoResponseError` after `timeout_ms`. */
 async function collect<Event>(reading: StreamingRead<Event>, timeout_ms: number): Promise<Event[]> {
-  // The client may emit an error after the loop below has gone; without a listener that ends the process.
+  // The client may emit an error after the loop below has ended. Without a listener, this error would end the process.
   reading.on('error', () => {});
-  const timer = setTimeout(() => reading.destroy(new SilenceError('a read went silent')), timeout_ms);
+  const timer = setTimeout(
+    () => reading.destroy(new NoResponseError(`a read did not end in ${Math.round(timeout_ms)} ms`)),
+    timeout_ms,
+  );
   const events: Event[] = [];
   try {
     for await (const event of reading) events.push(event);
     return events;
   } finally {
     clearTimeout(timer);
-    // Leaving the loop does not end the call.
+    // Leaving the `for await` loop does not end the gRPC call.
     if (!reading.readableEnded) reading.cancel().catch(() => {});
   }
 }

@@ -9,251 +9,283 @@ import { backoff, pause, withTimeout } from '../../kernel/async';
 import { isOutage } from '../../kernel/errors';
 import type { LogBatch } from '../../ports/event-store';
 import type { CurrentClient, EventStoreDbConnection } from './connection';
-import { isServersOwn, positionOf, type StreamNames, toRecordedEvent } from './events';
-import { failureOf, SilenceError } from './failures';
+import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
+import { failureOf, NoResponseError } from './failures';
 import { readAllFrom, readHead, toServersPosition } from './reading';
 
 const pauseMs = backoff(50, 1_000);
-/** How long nothing may arrive before the log's end is asked for; grows while there is nothing new. */
+/** Idle time after which a subscription reads the head of the log. The time is doubled while no event arrives. */
 const IDLE_FIRST_MS = 25;
 const IDLE_MAX_MS = 250;
-/** How long a batch is filled while catching up. */
-const GATHER_MS = 10;
-/** Batches without events, for others' traffic, come no faster than this. */
+/** How long to wait for more events of a batch during catch-up. */
+const BATCH_WAIT_MS = 10;
+/** The shortest time between two batches without events. Such a batch reports that other realms' events were skipped. */
 const EMPTY_BATCH_EVERY_MS = 50;
-/** A subscription is dead if an event in the log has not arrived for this long. */
+/** If the log contains an event of the realm that the subscription has not delivered for this long, it is replaced. */
 const OVERDUE_MS = 2_000;
 /**
- * The server reports how far its filter has come after this many times 32 events: as often as it can, for one report
- * costs less than to look at what the filter passed over.
+ * The server sends a checkpoint each time its filter has skipped 32 times this many events of other realms. 1 is the
+ * minimum. Without a checkpoint, the subscription must read the skipped events itself to find out that they belong to
+ * other realms, which costs more than the checkpoint.
  */
 const CHECKPOINT_INTERVAL = 1;
-/** More than the server's filter passes over between two reports. */
+/** The most events that `scanGap` reads. More than the filter skips between two checkpoints, so one scan is enough. */
 const SCAN_MAX = 512;
 
-interface Following {
+interface FollowOptions {
   readonly connection: EventStoreDbConnection;
   readonly names: StreamNames;
   readonly after: Position;
   readonly batch_size: number;
-  readonly ended: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
-/** A `Following` from the last batch given, over one client. */
-interface Attempt extends Following {
+/** Options of one subscription: it uses one client, and starts after the last yielded batch. */
+interface Attempt extends FollowOptions {
   readonly current: CurrentClient;
 }
 
 /**
- * Follows a realm for ever. The client never resumes a subscription and the server ends them for many reasons, some
- * without an error (a slow consumer, a new leader, a restart): after any end it starts again behind the last batch given.
+ * Yields a realm's events until `signal` aborts. The server ends subscriptions for many reasons (a slow consumer, a new
+ * leader, a restart), some of them without an error, and the client does not resume a subscription that ended. So
+ * whenever a subscription ends, this function starts a new one after the last yielded batch.
  */
-export async function* follow(following: Following): AsyncGenerator<LogBatch, void, undefined> {
-  const { ended, connection } = following;
-  let { after } = following;
-  /** In a row, without a batch that went further. */
+export async function* follow(options: FollowOptions): AsyncGenerator<LogBatch, void, undefined> {
+  const { signal, connection } = options;
+  let { after } = options;
+  /** Number of subscriptions in a row that ended without progress. */
   let failures = 0;
-  while (!ended.aborted) {
+  while (!signal.aborted) {
     const { current } = connection;
     try {
-      for await (const batch of followOnce({ ...following, after, current })) {
+      for await (const batch of followOnce({ ...options, after, current })) {
         if (batch.position !== after) failures = 0;
         after = batch.position;
         yield batch;
       }
     } catch (error) {
       const failure = failureOf(error);
-      if (failure) connection.note(failure, current);
+      if (failure) connection.reconnectAfter(failure, current);
       else if (!isOutage(error)) throw error;
     }
-    await pause(pauseMs(++failures), ended);
+    await pause(pauseMs(++failures), signal);
   }
 }
 
-/** One subscription from `after` until it ends; throws what ended it where the server said so. */
+/** Yields batches of one subscription from `after` until it ends. Throws the error that ended it, if there is one. */
 async function* followOnce(attempt: Attempt): AsyncGenerator<LogBatch, void, undefined> {
-  const start = await anchor(attempt);
+  const start = await findStart(attempt);
   if (start.events.length > 0) yield { ...start, caught_up: false };
   const { prefix } = attempt.names;
-  const feed = new Feed(attempt.current, { prefix, after: start.from, buffer: attempt.batch_size });
+  const buffer = new SubscriptionBuffer(attempt.current, {
+    prefix,
+    after: start.subscribe_after,
+    size: attempt.batch_size,
+  });
   try {
-    yield* new Reader(attempt, feed, start.position).batches();
+    yield* new BatchReader(attempt, buffer, start.position).batches();
   } finally {
-    feed.close();
+    buffer.close();
   }
 }
 
-interface Anchor {
+interface SubscriptionStart {
+  /** The events to yield before the subscription: at most one. */
   readonly events: readonly RecordedEvent[];
+  /** The position up to which all events are yielded, including `events`. */
   readonly position: Position;
-  /** An event's own position: the server's subscription begins behind it. */
-  readonly from: Position;
+  /** The subscription starts after this position. An event with exactly this position exists. */
+  readonly subscribe_after: Position;
 }
 
 /**
- * The server begins a subscription by skipping the first event at or after the position asked for. Where the event
- * that stood there is gone (another's, scavenged), that would skip one that was never given: so the event after is
- * looked up, given where it is ours, and the subscription begins behind it.
+ * Finds the position to subscribe after. The server starts a subscription by skipping the first event at or after the
+ * requested position. Usually that is the event at `after`, which was yielded before. But if that event belonged to
+ * another realm and the server has scavenged it, the server would skip the next event, which was never yielded. So this
+ * function reads the first event at or after `after`, returns it if it is new and belongs to the realm, and lets the
+ * subscription start after it.
  */
-async function anchor({ connection, names, after }: Attempt): Promise<Anchor> {
-  if (after === START) return { events: [], position: after, from: START };
+async function findStart({ connection, names, after }: Attempt): Promise<SubscriptionStart> {
+  if (after === START) return { events: [], position: after, subscribe_after: START };
   const [first] = await readAllFrom(connection, after, 1);
-  if (!first) return { events: [], position: after, from: await readHead(connection) };
-  const from = positionOf(first);
-  const unseen = from > after && first.streamId.startsWith(names.prefix) && !isServersOwn(first);
+  if (!first) return { events: [], position: after, subscribe_after: await readHead(connection) };
+  const first_position = positionOf(first);
+  const is_new = first_position > after;
+  const is_own = is_new && first.streamId.startsWith(names.prefix) && !isSystemEvent(first);
   return {
-    events: unseen ? [toRecordedEvent(first, names)] : [],
-    position: from > after ? from : after,
-    from,
+    events: is_own ? [toRecordedEvent(first, names)] : [],
+    position: is_new ? first_position : after,
+    subscribe_after: first_position,
   };
 }
 
-/** Turns a feed into batches, and finds out by itself how far the log is where the feed has nothing to say. */
-class Reader {
+/** Reads batches from the buffer. While the buffer is empty, reads the log to find out whether events are missing. */
+class BatchReader {
   private readonly connection: EventStoreDbConnection;
   private readonly names: StreamNames;
   private readonly size: number;
-  private readonly ended: AbortSignal;
-  private readonly feed: Feed;
-  /** All of the realm up to here is given, or in the batch at hand. */
-  private reached: Position;
-  private given: Position;
-  /** The feed was level with the log once: what it lacks is only on its way. */
-  private live = false;
-  private told_live = false;
-  private given_at_ms = 0;
+  private readonly signal: AbortSignal;
+  private readonly buffer: SubscriptionBuffer;
+  /** All events of the realm up to this position are yielded, or are in the batch that is being built. */
+  private reached_position: Position;
+  /** The position of the last yielded batch. */
+  private yielded_position: Position;
+  /** True if the subscription has reached the head of the log once. */
+  private is_live = false;
+  private reported_caught_up = false;
+  private yielded_at_ms = 0;
   private idle_ms = IDLE_FIRST_MS;
   private overdue_since_ms: number | undefined;
 
-  constructor(attempt: Attempt, feed: Feed, position: Position) {
+  constructor(attempt: Attempt, buffer: SubscriptionBuffer, position: Position) {
     this.connection = attempt.connection;
     this.names = attempt.names;
     this.size = attempt.batch_size;
-    this.ended = attempt.ended;
-    this.feed = feed;
-    this.reached = position;
-    this.given = position;
+    this.signal = attempt.signal;
+    this.buffer = buffer;
+    this.reached_position = position;
+    this.yielded_position = position;
   }
 
   async *batches(): AsyncGenerator<LogBatch, void, undefined> {
-    while (!this.ended.aborted) {
-      const items = this.feed.take(this.size);
+    while (!this.signal.aborted) {
+      const items = this.buffer.take(this.size);
       const events = items.flatMap((item) => this.accept(item));
-      if (events.length > 0 || this.hasNews()) yield this.give(events);
-      else if (items.length === 0) await this.rest();
-      if (this.feed.ended) return this.fail();
+      if (events.length > 0 || this.isEmptyBatchDue()) yield this.toBatch(events);
+      else if (items.length === 0) await this.wait();
+      if (this.buffer.is_drained) return this.throwFailure();
     }
   }
 
-  private accept(item: FeedItem): RecordedEvent[] {
+  /** Advances `reached_position`, and returns the item's event if it is new. */
+  private accept(item: BufferedItem): RecordedEvent[] {
     this.overdue_since_ms = undefined;
-    // A report of others' events makes nobody look ahead sooner: while they write, the next one is on its way.
+    // A checkpoint does not shorten the wait: while other realms append, the next checkpoint arrives soon.
     if (item.kind !== 'checkpoint') this.idle_ms = item.kind === 'caught_up' ? 0 : IDLE_FIRST_MS;
     const position =
       item.kind === 'event' ? positionOf(item.event) : item.kind === 'checkpoint' ? item.position : 0n;
-    const isNew = position > this.reached;
-    if (isNew) this.reached = position;
-    if (item.kind !== 'event' || !isNew || isServersOwn(item.event)) return [];
+    const is_new = position > this.reached_position;
+    if (is_new) this.reached_position = position;
+    if (item.kind !== 'event' || !is_new || isSystemEvent(item.event)) return [];
     return [toRecordedEvent(item.event, this.names)];
   }
 
-  /** Something to say without an event. */
-  private hasNews(): boolean {
-    if (this.live && !this.told_live && this.feed.empty) return true;
-    return this.reached > this.given && performance.now() - this.given_at_ms >= EMPTY_BATCH_EVERY_MS;
+  /**
+   * Returns true if a batch without events must be yielded: to report "caught up" once, or to report that events of other
+   * realms were skipped.
+   */
+  private isEmptyBatchDue(): boolean {
+    if (this.is_live && !this.reported_caught_up && this.buffer.is_empty) return true;
+    return (
+      this.reached_position > this.yielded_position &&
+      performance.now() - this.yielded_at_ms >= EMPTY_BATCH_EVERY_MS
+    );
   }
 
-  private give(events: RecordedEvent[]): LogBatch {
-    const caught_up = this.live && this.feed.empty;
-    this.told_live ||= caught_up;
-    this.given = this.reached;
-    this.given_at_ms = performance.now();
-    return { events, position: this.reached, caught_up };
+  private toBatch(events: RecordedEvent[]): LogBatch {
+    const caught_up = this.is_live && this.buffer.is_empty;
+    this.reported_caught_up ||= caught_up;
+    this.yielded_position = this.reached_position;
+    this.yielded_at_ms = performance.now();
+    return { events, position: this.reached_position, caught_up };
   }
 
-  private async rest(): Promise<void> {
-    const held_back = this.reached > this.given;
-    await this.feed.wait(1, held_back ? EMPTY_BATCH_EVERY_MS : this.idle_ms, this.ended);
-    // Far behind, events come one by one as fast as they are taken: let some gather.
-    if (!this.live && !this.feed.empty) await this.feed.wait(this.size, GATHER_MS, this.ended);
-    if (!this.feed.empty || this.feed.ended || this.ended.aborted || held_back) return;
+  private async wait(): Promise<void> {
+    const is_progress_unreported = this.reached_position > this.yielded_position;
+    await this.buffer.wait(1, is_progress_unreported ? EMPTY_BATCH_EVERY_MS : this.idle_ms, this.signal);
+    // During catch-up, events arrive one by one as fast as they are taken. Waiting makes the batches larger.
+    if (!this.is_live && !this.buffer.is_empty) await this.buffer.wait(this.size, BATCH_WAIT_MS, this.signal);
+    if (!this.buffer.is_empty || this.buffer.is_drained || this.signal.aborted || is_progress_unreported)
+      return;
     this.idle_ms = Math.min(Math.max(this.idle_ms * 2, IDLE_FIRST_MS), IDLE_MAX_MS);
     await this.lookAhead();
   }
 
-  /** Filters on the server report nothing for long while others write: what lies ahead is looked at instead. */
+  /**
+   * Reads the log ahead of the subscription, to find out whether the realm has caught up. The subscription alone
+   * does not show this: it may send nothing for a long time while other realms append, and it sends nothing if it is
+   * broken.
+   */
   private async lookAhead(): Promise<void> {
     const head = await readHead(this.connection);
-    const quiet =
-      head > this.reached ? await scanQuiet(this.connection, this.names, this.reached) : undefined;
-    // The feed has gone on meanwhile, and knows better.
-    if (!this.feed.empty) return;
-    if (quiet && quiet.position > this.reached) this.reached = quiet.position;
-    if (this.reached >= head) this.live = true;
-    if (quiet?.ours_follows) this.checkOverdue();
+    const gap =
+      head > this.reached_position
+        ? await scanGap(this.connection, this.names, this.reached_position)
+        : undefined;
+    // The subscription has delivered items during the reads above, so what was read is outdated.
+    if (!this.buffer.is_empty) return;
+    if (gap && gap.position > this.reached_position) this.reached_position = gap.position;
+    if (this.reached_position >= head) this.is_live = true;
+    if (gap?.own_event_follows) this.checkOverdue();
   }
 
   private checkOverdue(): void {
     const now_ms = performance.now();
     this.overdue_since_ms ??= now_ms;
-    if (now_ms - this.overdue_since_ms > OVERDUE_MS) throw new SilenceError('a subscription went silent');
+    if (now_ms - this.overdue_since_ms > OVERDUE_MS)
+      throw new NoResponseError(`a subscription has not delivered an event for ${OVERDUE_MS} ms`);
   }
 
-  private fail(): void {
-    if (this.feed.failure) throw this.feed.failure;
+  private throwFailure(): void {
+    if (this.buffer.failure) throw this.buffer.failure;
   }
 }
 
-interface QuietStretch {
-  /** Nothing of the realm stands between `after` and here. */
+/** A part of the log without events of the realm. It begins at the start of the scan. */
+interface LogGap {
+  /** The position of its last event. */
   readonly position: Position;
-  /** The next event is the realm's. */
-  readonly ours_follows: boolean;
+  /** Whether the event after the gap belongs to the realm. False if the scan found no such event. */
+  readonly own_event_follows: boolean;
 }
 
-/** How far the log goes on after `after` without an event of the realm, looking at 512 events at most. */
-async function scanQuiet(
+/** Reads at most 512 events after `after`, up to the first event of the realm. */
+async function scanGap(
   connection: EventStoreDbConnection,
   names: StreamNames,
   after: Position,
-): Promise<QuietStretch> {
+): Promise<LogGap> {
   let position = after;
   for (const event of await readAllFrom(connection, after, SCAN_MAX)) {
-    const at = positionOf(event);
-    if (at <= after) continue;
-    if (event.streamId.startsWith(names.prefix) && !isServersOwn(event))
-      return { position, ours_follows: true };
-    position = at;
+    const event_position = positionOf(event);
+    if (event_position <= after) continue;
+    if (event.streamId.startsWith(names.prefix) && !isSystemEvent(event))
+      return { position, own_event_follows: true };
+    position = event_position;
   }
-  return { position, ours_follows: false };
+  return { position, own_event_follows: false };
 }
 
-/** What arrives, in the server's order: an event, how far the filter has come, or that there is no more for now. */
-type FeedItem =
+/** An item that the subscription delivers: an event, a checkpoint of the filter, or "caught up". */
+type BufferedItem =
   | { readonly kind: 'event'; readonly event: AllStreamRecordedEvent }
   | { readonly kind: 'checkpoint'; readonly position: Position }
   | { readonly kind: 'caught_up' };
 
-/** Stands between the events in the client's own buffer, so that it is taken only after all that came before it. */
+/**
+ * A checkpoint or "caught up" in the buffer of the client's stream. The client reports both in callbacks, at a time when
+ * earlier events are still in the buffer. A mark is pushed behind these events, so that the items are in the server's
+ * order.
+ */
 class Mark {
-  readonly item: FeedItem;
-  constructor(item: FeedItem) {
+  readonly item: BufferedItem;
+  constructor(item: BufferedItem) {
     this.item = item;
   }
 }
 
 /**
- * One subscription on the server, until it ends for whatever reason. Events wait in the client's buffer of `buffer`
- * items; while that is full the server is held back.
+ * Buffers one subscription until it ends. The client's stream buffers at most `size` items. While it is full, the
+ * client stops reading, so that the server waits (backpressure).
  */
-class Feed {
+class SubscriptionBuffer {
   private readonly subscription: AllStreamSubscription;
-  private readonly retired: AbortSignal;
-  private over = false;
+  private readonly client_closed: AbortSignal;
+  private has_ended = false;
   private error: Error | undefined;
   private wake: () => unknown = () => {};
 
-  constructor(current: CurrentClient, options: { prefix: string; after: Position; buffer: number }) {
+  constructor(current: CurrentClient, options: { prefix: string; after: Position; size: number }) {
     const filter = streamNameFilter({
       prefixes: [options.prefix],
       checkpointInterval: CHECKPOINT_INTERVAL,
@@ -262,34 +294,34 @@ class Feed {
       },
     });
     const from = { fromPosition: toServersPosition(options.after), filter };
-    this.subscription = current.client.subscribeToAll(from, { highWaterMark: options.buffer });
+    this.subscription = current.client.subscribeToAll(from, { highWaterMark: options.size });
     this.subscription.on('caughtUp', () => this.subscription.push(new Mark({ kind: 'caught_up' })));
     this.subscription.on('readable', () => this.wake());
     this.subscription.on('end', () => this.end());
     this.subscription.on('close', () => this.end());
-    // For good: an error that nobody listens to would end the process.
+    // The listener is never removed: an `error` event without a listener ends the process.
     this.subscription.on('error', (error) => this.end(error));
-    this.retired = current.retired;
-    this.retired.addEventListener('abort', this.end);
+    this.client_closed = current.closed;
+    this.client_closed.addEventListener('abort', this.end);
   }
 
-  get empty(): boolean {
+  get is_empty(): boolean {
     return this.subscription.readableLength === 0;
   }
 
-  /** Nothing comes any more; what had arrived can still be taken. */
-  get ended(): boolean {
-    return this.over && this.empty;
+  /** True if the subscription has ended and `take` has returned all items. */
+  get is_drained(): boolean {
+    return this.has_ended && this.is_empty;
   }
 
-  /** Why it ended; undefined also where the server ended it without a reason. */
+  /** The error that ended the subscription. Undefined if the server ended it without an error. */
   get failure(): Error | undefined {
     return this.error;
   }
 
-  /** What has arrived, at most `max` items, without waiting. */
-  take(max: number): FeedItem[] {
-    const items: FeedItem[] = [];
+  /** Removes and returns at most `max` buffered items, without waiting. */
+  take(max: number): BufferedItem[] {
+    const items: BufferedItem[] = [];
     while (items.length < max) {
       const next = this.subscription.read() as AllStreamResolvedEvent | Mark | null;
       if (next === null) break;
@@ -299,27 +331,28 @@ class Feed {
     return items;
   }
 
-  /** Until there are `enough` items to take, the end, `signal`, or `at_most_ms`. */
-  async wait(enough: number, at_most_ms: number, signal: AbortSignal): Promise<void> {
-    const isDue = (): boolean => this.subscription.readableLength >= enough || this.over || signal.aborted;
+  /** Waits until `count` items are buffered, the subscription ends, `signal` aborts, or `timeout_ms` have passed. */
+  async wait(count: number, timeout_ms: number, signal: AbortSignal): Promise<void> {
+    const isDue = (): boolean =>
+      this.subscription.readableLength >= count || this.has_ended || signal.aborted;
     if (isDue()) return;
     const due = new Promise<void>((resolve) => {
       this.wake = () => isDue() && resolve();
     });
-    await withTimeout(due, at_most_ms, () => undefined, signal);
+    await withTimeout(due, timeout_ms, () => undefined, signal);
     this.wake = () => {};
   }
 
-  /** Ends the call on the server: leaving off reading would not. */
+  /** Ends the subscription on the server. Destroying the stream alone does not end the gRPC call. */
   close(): void {
-    this.retired.removeEventListener('abort', this.end);
-    this.over = true;
+    this.client_closed.removeEventListener('abort', this.end);
+    this.has_ended = true;
     this.subscription.unsubscribe().catch(() => {});
     this.subscription.destroy();
   }
 
   private readonly end = (reason?: unknown): void => {
-    this.over = true;
+    this.has_ended = true;
     if (reason instanceof Error) this.error ??= reason;
     this.wake();
   };

@@ -11,18 +11,18 @@ import {
   isBlobHash,
   type StoredBlob,
 } from '../../ports/blob-store';
-import { SqliteConnection } from '../sqlite/connection';
+import { DisposableFile, type OnRecreated } from '../sqlite/disposable-file';
 
-/** For the owner alone: an original tells where its picture was taken. */
+/** Readable by the owner only: the metadata of an original may say where the picture was taken. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const INCOMING = 'incoming';
 const CHUNK_BYTES = 65_536;
-/** What nothing was written to for so long was left by a process that died. */
+/** If an incoming file was not modified for this long, the process that wrote it has died. */
 const LEFT_OVER_MS = 3_600_000;
 
-/** A disk, its file system or the process' share of files that fails; ENOENT where a folder was taken away. */
-const AWAY = new Set([
+/** Failures of the disk, the file system or the limit of open files. ENOENT: the folder was removed. */
+const UNAVAILABLE_CODES = new Set([
   'EACCES',
   'EBUSY',
   'EDQUOT',
@@ -37,36 +37,42 @@ const AWAY = new Set([
 ]);
 
 export interface FileBlobStoreOptions {
-  /** Made where it is not there. Any number of processes may share it. */
+  /** Created if it does not exist. Several processes may share it. */
   readonly folder: string;
-  /** Unix milliseconds; for `stored_at`. */
+  /** Returns Unix milliseconds, for `stored_at`. */
   readonly now?: () => number;
+  /** Called after a damaged lock file was replaced by an empty one. Nothing is lost. */
+  readonly onRecreated?: OnRecreated;
 }
 
 /**
- * Each blob is a file `<first two digits>/<hash>`, whose time is its `stored_at`. What is being put lies in `incoming`
- * until it is whole and on disk. No file system removes a file only if it is old, so a put's last step and a sweep's
- * look and removal pass one lock, that of a SQLite file, which the system lets go where a process dies.
+ * Stores each blob as a file `<first two digits>/<hash>`. Its modification time is its `stored_at`. A put writes to
+ * `incoming`, syncs the file to disk, and then renames it.
+ *
+ * `deleteIfOlder` must not delete a blob that another process puts again at the same time, but a file system cannot check
+ * the age of a file and delete it in one step. So the rename of a put, and the check and deletion of a sweep, run under
+ * one lock: the write lock of a SQLite file. The operating system releases the lock when a process dies.
  */
 export class FileBlobStore implements BlobStore {
   private readonly folder: string;
-  private readonly lock: SqliteConnection;
+  private readonly lock: DisposableFile;
   private readonly now: () => number;
   private closed = false;
 
-  private constructor(folder: string, lock: SqliteConnection, now: () => number) {
+  private constructor(folder: string, lock: DisposableFile, now: () => number) {
     this.folder = folder;
     this.lock = lock;
     this.now = now;
   }
 
-  /** Throws `CatalogError('unavailable')` where the folder cannot be used. */
-  static async open({ folder, now = Date.now }: FileBlobStoreOptions): Promise<FileBlobStore> {
-    await onDisk(() => mkdir(join(folder, INCOMING), { recursive: true, mode: FOLDER_MODE }));
-    const lock = await SqliteConnection.open(join(folder, 'lock.sqlite'), {
+  /** Throws `CatalogError('unavailable')` if the folder cannot be used. */
+  static async open({ folder, now = Date.now, onRecreated }: FileBlobStoreOptions): Promise<FileBlobStore> {
+    await runOnDisk(() => mkdir(join(folder, INCOMING), { recursive: true, mode: FOLDER_MODE }));
+    const lock = await DisposableFile.open(join(folder, 'lock.sqlite'), {
       synchronous: 'NORMAL',
       schema: 'CREATE TABLE only_its_lock_is_used (empty TEXT) STRICT',
       format: 1,
+      onRecreated,
     });
     const store = new FileBlobStore(folder, lock, now);
     await store.removeLeftOvers();
@@ -76,63 +82,63 @@ export class FileBlobStore implements BlobStore {
   async put(bytes: AsyncIterable<Uint8Array>): Promise<StoredBlob> {
     this.assertOpen();
     const incoming = join(this.folder, INCOMING, randomUUID());
-    const file = await onDisk(() => open(incoming, 'wx', FILE_MODE));
+    const file = await runOnDisk(() => open(incoming, 'wx', FILE_MODE));
     try {
       const blob = await receive(bytes, file).finally(() => file.close());
-      await this.moveIn(incoming, blob.hash);
+      await this.publish(incoming, blob.hash);
       return blob;
     } catch (error) {
-      // What cannot be removed now is left over, and removed later.
+      // If the removal fails, `removeLeftOvers` removes the file later.
       await rm(incoming, { force: true }).catch(() => undefined);
       throw error;
     }
   }
 
-  /** Visible from the rename on, and durable when the folder's entry is. */
-  private async moveIn(incoming: string, hash: BlobHash): Promise<void> {
+  /** Makes the blob visible by a rename, and durable by a sync of the folder's entries. */
+  private async publish(incoming: string, hash: BlobHash): Promise<void> {
     const path = this.pathOf(hash);
     const folder = join(path, '..');
-    await onDisk(async () => {
-      const made = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-      await this.locked(() => {
+    await runOnDisk(async () => {
+      const created = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+      await this.withLock(() => {
         const stored_at = this.now() / 1_000;
         utimesSync(incoming, stored_at, stored_at);
         renameSync(incoming, path);
       });
       await syncFolder(folder);
-      if (made !== undefined) await syncFolder(this.folder);
+      if (created !== undefined) await syncFolder(this.folder);
     });
   }
 
   async size(hash: BlobHash): Promise<number | undefined> {
     this.assertOpen();
     if (!isBlobHash(hash)) return undefined;
-    return (await onDiskIfThere(() => stat(this.pathOf(hash))))?.size;
+    return (await runIfExists(() => stat(this.pathOf(hash))))?.size;
   }
 
   async read(hash: BlobHash, range?: ByteRange): Promise<BlobReading | undefined> {
     this.assertOpen();
     if (!isBlobHash(hash)) return undefined;
-    // An open file stays whole, whoever deletes or replaces it meanwhile.
-    const file = await onDiskIfThere(() => open(this.pathOf(hash), 'r'));
+    // An open file stays readable to its end even if it is deleted or replaced meanwhile.
+    const file = await runIfExists(() => open(this.pathOf(hash), 'r'));
     if (!file) return undefined;
-    const { size } = await onDisk(() => file.stat());
+    const { size } = await runOnDisk(() => file.stat());
     return { size_bytes: size, bytes: new FileBytes(file, range ?? { first: 0, last: size - 1 }) };
   }
 
   async delete(hash: BlobHash): Promise<void> {
     this.assertOpen();
-    if (isBlobHash(hash)) await onDisk(() => rm(this.pathOf(hash), { force: true }));
+    if (isBlobHash(hash)) await runOnDisk(() => rm(this.pathOf(hash), { force: true }));
   }
 
   async deleteIfOlder(hash: BlobHash, before_ms: number): Promise<boolean> {
     this.assertOpen();
     if (!isBlobHash(hash)) return false;
     const path = this.pathOf(hash);
-    return onDisk(() =>
-      this.locked(() => {
-        const found = statSync(path, { throwIfNoEntry: false });
-        if (found === undefined || found.mtimeMs >= before_ms) return false;
+    return runOnDisk(() =>
+      this.withLock(() => {
+        const stats = statSync(path, { throwIfNoEntry: false });
+        if (stats === undefined || stats.mtimeMs >= before_ms) return false;
         rmSync(path, { force: true });
         return true;
       }),
@@ -141,11 +147,11 @@ export class FileBlobStore implements BlobStore {
 
   async *list(): AsyncIterable<StoredBlob & { readonly stored_at_ms: number }> {
     this.assertOpen();
-    for (const folder of await onDisk(() => readdir(this.folder))) {
+    for (const folder of await runOnDisk(() => readdir(this.folder))) {
       if (!/^[0-9a-f]{2}$/.test(folder)) continue;
-      for (const hash of (await onDiskIfThere(() => readdir(join(this.folder, folder)))) ?? []) {
-        const found = isBlobHash(hash) && (await onDiskIfThere(() => stat(this.pathOf(hash))));
-        if (found) yield { hash, size_bytes: found.size, stored_at_ms: Math.round(found.mtimeMs) };
+      for (const hash of (await runIfExists(() => readdir(join(this.folder, folder)))) ?? []) {
+        const stats = isBlobHash(hash) && (await runIfExists(() => stat(this.pathOf(hash))));
+        if (stats) yield { hash, size_bytes: stats.size, stored_at_ms: Math.round(stats.mtimeMs) };
       }
     }
   }
@@ -157,16 +163,17 @@ export class FileBlobStore implements BlobStore {
 
   private async removeLeftOvers(): Promise<void> {
     const incoming = join(this.folder, INCOMING);
-    for (const name of await onDisk(() => readdir(incoming))) {
+    for (const name of await runOnDisk(() => readdir(incoming))) {
       const path = join(incoming, name);
-      const found = await onDiskIfThere(() => stat(path));
-      // By the real clock, which is the one that stamps what is written.
-      if (found && found.mtimeMs < Date.now() - LEFT_OVER_MS) await onDisk(() => rm(path, { force: true }));
+      const stats = await runIfExists(() => stat(path));
+      // Compares with the system clock, because the file system sets the modification times of these files.
+      if (stats && stats.mtimeMs < Date.now() - LEFT_OVER_MS)
+        await runOnDisk(() => rm(path, { force: true }));
     }
   }
 
-  private locked<Result>(work: () => Result): Promise<Result> {
-    return this.lock.attempt(() => this.lock.transaction(work));
+  private withLock<Result>(work: () => Result): Promise<Result> {
+    return this.lock.attempt((connection) => connection.transaction(work));
   }
 
   private pathOf(hash: BlobHash): string {
@@ -178,35 +185,37 @@ export class FileBlobStore implements BlobStore {
   }
 }
 
-/** Writes and hashes at once; resolves when the bytes are on disk. What `bytes` throws is thrown on as it is. */
+/** Writes and hashes the bytes. Resolves when they are on disk. Rethrows what `bytes` throws. */
 async function receive(bytes: AsyncIterable<Uint8Array>, file: FileHandle): Promise<StoredBlob> {
   const hash = createHash('sha256');
   let size_bytes = 0;
   for await (const chunk of bytes) {
     hash.update(chunk);
     size_bytes += chunk.byteLength;
-    await onDisk(() => file.writeFile(chunk));
+    await runOnDisk(() => file.writeFile(chunk));
   }
-  await onDisk(() => file.sync());
+  await runOnDisk(() => file.sync());
   return { hash: hash.digest('hex'), size_bytes };
 }
 
-/** Puts the names in a folder on disk. */
+/** Syncs the entries of a folder to disk. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   await folder.sync().finally(() => folder.close());
 }
 
-/** What an open file holds, a chunk at a time. Closes the file at the end, and where it is returned before, also unread. */
+/**
+ * Reads an open file chunk by chunk. Closes it at its end, and also when the iteration stops earlier or never starts.
+ */
 class FileBytes implements AsyncIterableIterator<Uint8Array> {
   private readonly file: FileHandle;
   private readonly end: number;
-  private next_at: number;
+  private next_offset: number;
   private closed: Promise<void> | undefined;
 
   constructor(file: FileHandle, { first, last }: ByteRange) {
     this.file = file;
-    this.next_at = first;
+    this.next_offset = first;
     this.end = last + 1;
   }
 
@@ -215,13 +224,13 @@ class FileBytes implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
-    if (this.closed || this.next_at >= this.end) return this.return();
+    if (this.closed || this.next_offset >= this.end) return this.return();
     try {
-      const wanted = Math.min(CHUNK_BYTES, this.end - this.next_at);
-      const buffer = Buffer.allocUnsafe(wanted);
-      const { bytesRead } = await onDisk(() => this.file.read(buffer, 0, wanted, this.next_at));
-      if (bytesRead === 0) throw new Error('a blob is shorter than its size');
-      this.next_at += bytesRead;
+      const length = Math.min(CHUNK_BYTES, this.end - this.next_offset);
+      const buffer = Buffer.allocUnsafe(length);
+      const { bytesRead } = await runOnDisk(() => this.file.read(buffer, 0, length, this.next_offset));
+      if (bytesRead === 0) throw new Error('the blob file is shorter than its size');
+      this.next_offset += bytesRead;
       return { done: false, value: buffer.subarray(0, bytesRead) };
     } catch (error) {
       await this.return();
@@ -236,18 +245,18 @@ class FileBytes implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-/** Runs `work`; throws `CatalogError('unavailable')` where the disk fails. */
-async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs `work`. Throws `CatalogError('unavailable')` if the disk fails. */
+async function runOnDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw AWAY.has(codeOf(error)) ? new CatalogError('unavailable', { cause: error }) : error;
+    throw UNAVAILABLE_CODES.has(codeOf(error)) ? new CatalogError('unavailable', { cause: error }) : error;
   }
 }
 
-/** The same, and undefined where there is no such file. */
-function onDiskIfThere<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-  return onDisk(async () => {
+/** Like `runOnDisk`, but returns undefined if the file does not exist. */
+function runIfExists<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  return runOnDisk(async () => {
     try {
       return await work();
     } catch (error) {

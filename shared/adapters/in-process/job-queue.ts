@@ -1,35 +1,35 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backoff, pause } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
-import type { JobQueue, LaneJob } from '../../ports/job-queue';
+import type { JobQueue, PartitionJob } from '../../ports/job-queue';
 
 export interface InProcessJobQueueOptions {
-  /** Told of every failed attempt; `attempt` counts from 1. */
-  readonly onError?: (error: unknown, job: LaneJob, attempt: number) => void;
-  /** How long to wait after that many failed attempts; 50 ms doubling to 5 s by default. */
+  /** Called with every failed attempt. `attempt` counts from 1. */
+  readonly onError?: (error: unknown, job: PartitionJob, attempt: number) => void;
+  /** Returns how long to wait after `attempt` failed attempts. Default: 50 ms, doubled each time up to 5 s. */
   readonly backoffMs?: (attempt: number) => number;
 }
 
-type Handler = (job: LaneJob) => Promise<void>;
+type Handler = (job: PartitionJob) => Promise<void>;
 
-interface Lane {
-  /** The first is the running one where the lane runs. */
-  readonly jobs: LaneJob[];
-  running: boolean;
+interface Partition {
+  /** In order. If `is_running`, the first job is the running one. */
+  readonly jobs: PartitionJob[];
+  is_running: boolean;
 }
 
 interface Worker {
   readonly handler: Handler;
   readonly stopping: AbortController;
-  /** Of the lanes it works on. */
+  /** One promise for each partition that the worker runs. */
   readonly running: Set<Promise<void>>;
 }
 
-/** Lanes in memory. What waits is lost with the process, and when the last worker stops. */
+/** Keeps jobs in memory. Waiting jobs are lost when the process ends and when the last worker stops. */
 export class InProcessJobQueue implements JobQueue {
   private readonly onError: NonNullable<InProcessJobQueueOptions['onError']>;
   private readonly backoffMs: (attempt: number) => number;
-  private readonly lanes = new Map<number, Lane>();
+  private readonly partitions = new Map<number, Partition>();
   private readonly workers: Worker[] = [];
   private closed = false;
 
@@ -38,53 +38,53 @@ export class InProcessJobQueue implements JobQueue {
     this.backoffMs = options.backoffMs ?? backoff(50, 5_000);
   }
 
-  async enqueue(job: LaneJob): Promise<void> {
+  async enqueue(job: PartitionJob): Promise<void> {
     if (this.closed) throw new CatalogError('unavailable', { message: 'the job queue is closed' });
-    const lane = this.lanes.get(job.lane) ?? { jobs: [], running: false };
-    this.lanes.set(job.lane, lane);
-    lane.jobs.push(job);
-    this.start(lane);
+    const partition = this.partitions.get(job.partition) ?? { jobs: [], is_running: false };
+    this.partitions.set(job.partition, partition);
+    partition.jobs.push(job);
+    this.assignWorker(partition);
   }
 
-  async depth(lane: number): Promise<number> {
-    return this.lanes.get(lane)?.jobs.length ?? 0;
+  async depth(partition: number): Promise<number> {
+    return this.partitions.get(partition)?.jobs.length ?? 0;
   }
 
   async work(handler: Handler): Promise<{ stop(): Promise<void> }> {
     if (this.closed) throw new CatalogError('unavailable', { message: 'the job queue is closed' });
     const worker: Worker = { handler, stopping: new AbortController(), running: new Set() };
     this.workers.push(worker);
-    for (const lane of this.lanes.values()) this.start(lane);
+    for (const partition of this.partitions.values()) this.assignWorker(partition);
     return { stop: () => this.stop(worker) };
   }
 
-  /** Gives the lane to a worker, where it has something to do and nobody does it. */
-  private start(lane: Lane): void {
+  /** Assigns a worker to the partition if the partition has jobs and no worker runs it. */
+  private assignWorker(partition: Partition): void {
     const worker = this.workers.shift();
     if (!worker) return;
-    // The workers take turns.
+    // Moves the worker to the end of the list, so that all workers get partitions in turn.
     this.workers.push(worker);
-    if (lane.running || lane.jobs.length === 0) return;
-    lane.running = true;
-    const running = this.runLane(worker, lane).finally(() => {
+    if (partition.is_running || partition.jobs.length === 0) return;
+    partition.is_running = true;
+    const running = this.runPartition(worker, partition).finally(() => {
       worker.running.delete(running);
-      lane.running = false;
-      this.start(lane);
+      partition.is_running = false;
+      this.assignWorker(partition);
     });
     worker.running.add(running);
   }
 
-  private async runLane(worker: Worker, lane: Lane): Promise<void> {
-    while (lane.jobs.length > 0 && !worker.stopping.signal.aborted) {
-      // Handlers may settle without ever waiting: between two jobs other work of the process gets its turn.
+  private async runPartition(worker: Worker, partition: Partition): Promise<void> {
+    while (partition.jobs.length > 0 && !worker.stopping.signal.aborted) {
+      // A handler may settle without any I/O. Yielding between two jobs keeps the process responsive.
       await nextTurn();
-      const done = await this.runJob(worker, lane.jobs[0]!);
-      if (done) lane.jobs.shift();
+      const succeeded = await this.runJob(worker, partition.jobs[0]!);
+      if (succeeded) partition.jobs.shift();
     }
   }
 
-  /** Until the handler gets through; false where the worker stops before that. */
-  private async runJob({ handler, stopping }: Worker, job: LaneJob): Promise<boolean> {
+  /** Retries the handler until it succeeds. Returns false if the worker stops first. */
+  private async runJob({ handler, stopping }: Worker, job: PartitionJob): Promise<boolean> {
     for (let attempt = 1; !stopping.signal.aborted; attempt++) {
       try {
         await handler(job);
@@ -102,16 +102,16 @@ export class InProcessJobQueue implements JobQueue {
     if (index >= 0) this.workers.splice(index, 1);
     worker.stopping.abort();
     await Promise.all(worker.running);
-    if (this.workers.length === 0) this.dropWaiting();
+    if (this.workers.length === 0) this.dropJobs();
   }
 
-  private dropWaiting(): void {
-    for (const lane of this.lanes.values()) lane.jobs.length = 0;
+  private dropJobs(): void {
+    for (const partition of this.partitions.values()) partition.jobs.length = 0;
   }
 
   async close(): Promise<void> {
     this.closed = true;
     await Promise.all([...this.workers].map((worker) => this.stop(worker)));
-    this.dropWaiting();
+    this.dropJobs();
   }
 }

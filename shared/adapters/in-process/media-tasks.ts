@@ -4,96 +4,106 @@ import { CatalogError } from '../../kernel/errors';
 import {
   MEDIA_ATTEMPTS,
   type MediaTask,
-  type MediaTasks,
-  type MediaTasksOptions,
+  type MediaTaskQueue,
+  type MediaTaskQueueOptions,
 } from '../../ports/media-tasks';
+import { FairQueue } from './fair-queue';
 
-/** Where nobody works in this process, its tasks are left to whoever adds again what is still `processing`. */
-const HELD_MAX = 10_000;
+/**
+ * Limits the memory of a process without workers. A worker adds dropped tasks again later, because their media are still
+ * `processing`.
+ */
+const WAITING_MAX = 10_000;
 
 type Handler = (task: MediaTask) => Promise<void>;
 
-/** A task that waits for a worker, and how often it was tried. */
-interface Waiting {
+/** A task that waits for a worker. */
+interface WaitingTask {
   readonly task: MediaTask;
+  /** Failed attempts so far. */
   readonly attempts: number;
 }
 
 interface Worker {
   readonly handler: Handler;
-  readonly at_once: number;
+  readonly concurrency: number;
   readonly running: Set<Promise<void>>;
 }
 
 const keyOf = ({ environment, media_id }: MediaTask): string => `${environment}-${media_id}`;
+const storeOf = ({ environment, store_id }: MediaTask): string => `${environment}-${store_id}`;
 
-/** Tasks in memory, ten thousand at most: what waits is lost with the process. */
-export class InProcessMediaTasks implements MediaTasks {
-  private readonly onError: NonNullable<MediaTasksOptions['onError']>;
+/**
+ * Keeps at most 10,000 waiting tasks in memory, and shares the time fairly among their stores (`fair-queue.ts`). The
+ * tasks are lost when the process ends.
+ */
+export class InProcessMediaTaskQueue implements MediaTaskQueue {
+  private readonly onError: NonNullable<MediaTaskQueueOptions['onError']>;
   private readonly backoffMs: (attempt: number) => number;
-  private readonly waiting = new Map<string, Waiting>();
-  /** Between two attempts. */
-  private readonly resting = new Map<string, NodeJS.Timeout>();
+  private readonly waiting = new FairQueue<WaitingTask>(WAITING_MAX);
+  /** Timers of the tasks that wait for their next attempt. */
+  private readonly retry_timers = new Map<string, NodeJS.Timeout>();
   private readonly workers = new Set<Worker>();
   private closed = false;
 
-  constructor({ onError = () => {}, backoffMs = backoff(1_000, 60_000) }: MediaTasksOptions = {}) {
+  constructor({ onError = () => {}, backoffMs = backoff(1_000, 60_000) }: MediaTaskQueueOptions = {}) {
     this.onError = onError;
     this.backoffMs = backoffMs;
   }
 
   async add(task: MediaTask): Promise<void> {
     this.assertOpen();
-    if (this.waiting.has(keyOf(task)) || this.resting.has(keyOf(task))) return;
-    if (this.waiting.size >= HELD_MAX) return;
-    this.waiting.set(keyOf(task), { task, attempts: 0 });
-    this.start();
+    if (this.retry_timers.has(keyOf(task))) return;
+    this.waiting.add(storeOf(task), keyOf(task), { task, attempts: 0 });
+    this.assignTasks();
   }
 
-  async work(handler: Handler, at_once: number): Promise<{ stop(): Promise<void> }> {
+  async work(handler: Handler, concurrency: number): Promise<{ stop(): Promise<void> }> {
     this.assertOpen();
-    const worker: Worker = { handler, at_once, running: new Set() };
+    const worker: Worker = { handler, concurrency, running: new Set() };
     this.workers.add(worker);
-    this.start();
+    this.assignTasks();
     return { stop: () => this.stop(worker) };
   }
 
-  /** Gives what waits to workers that have a hand free. */
-  private start(): void {
-    for (const [key, next] of this.waiting) {
-      const worker = [...this.workers].find(({ running, at_once }) => running.size < at_once);
-      if (!worker) return;
-      this.waiting.delete(key);
+  /** Assigns waiting tasks to workers with free capacity. */
+  private assignTasks(): void {
+    for (;;) {
+      const worker = [...this.workers].find(({ running, concurrency }) => running.size < concurrency);
+      const next = worker && this.waiting.take();
+      if (!next) return;
+      const started_ms = performance.now();
       const running = this.run(worker, next).finally(() => {
+        this.waiting.end(storeOf(next.task), performance.now() - started_ms);
         worker.running.delete(running);
-        this.start();
+        this.assignTasks();
       });
       worker.running.add(running);
     }
   }
 
-  private async run({ handler }: Worker, { task, attempts }: Waiting): Promise<void> {
-    // Handlers may settle without ever waiting: between two tasks other work of the process gets its turn.
+  private async run({ handler }: Worker, { task, attempts }: WaitingTask): Promise<void> {
+    // A handler may settle without any I/O. Yielding between two tasks keeps the process responsive.
     await nextTurn();
     try {
       await handler(task);
     } catch (error) {
       const attempt = attempts + 1;
       this.onError(error, task, attempt);
-      if (attempt < MEDIA_ATTEMPTS) this.rest({ task, attempts: attempt });
+      if (attempt < MEDIA_ATTEMPTS) this.retryLater({ task, attempts: attempt });
     }
   }
 
-  private rest(next: Waiting): void {
+  private retryLater(next: WaitingTask): void {
     const key = keyOf(next.task);
-    // Added again while it ran: it waits already.
-    if (this.closed || this.waiting.has(key)) return;
+    // The task was added again while it ran.
+    if (this.closed || this.waiting.has(storeOf(next.task), key)) return;
     const timer = setTimeout(() => {
-      this.resting.delete(key);
-      this.waiting.set(key, next);
-      this.start();
+      this.retry_timers.delete(key);
+      this.waiting.add(storeOf(next.task), key, next);
+      this.assignTasks();
     }, this.backoffMs(next.attempts));
-    this.resting.set(key, timer);
+    this.retry_timers.set(key, timer);
   }
 
   private async stop(worker: Worker): Promise<void> {
@@ -104,8 +114,8 @@ export class InProcessMediaTasks implements MediaTasks {
   async close(): Promise<void> {
     this.closed = true;
     this.waiting.clear();
-    for (const timer of this.resting.values()) clearTimeout(timer);
-    this.resting.clear();
+    for (const timer of this.retry_timers.values()) clearTimeout(timer);
+    this.retry_timers.clear();
     await Promise.all([...this.workers].map((worker) => this.stop(worker)));
   }
 

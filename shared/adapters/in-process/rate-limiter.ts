@@ -4,7 +4,10 @@ import { type BucketState, takeToken } from '../token-bucket';
 
 const SUBJECTS_MAX = 100_000;
 
-/** The limits of one process on its own. The subject unseen for longest is forgotten when there are too many. */
+/**
+ * Counts the requests of this process only. If there are more than `subjects_max` subjects (100,000 by default), evicts
+ * the least recently used one.
+ */
 export class MemoryRateLimiter implements RateLimiter {
   private readonly states: LRUCache<string, BucketState>;
 

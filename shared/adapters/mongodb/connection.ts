@@ -20,7 +20,7 @@ import { endWritesWithTheirConnections } from './driver';
 
 endWritesWithTheirConnections();
 
-/** Within these a server that is gone, or silent, is told of; the driver's own deadlines lie below it. */
+/** Deadline of a call if the server is unavailable or does not answer. The driver's own timeouts below are shorter. */
 const DEADLINE_MS = 4_500;
 const SELECTION_MS = 2_000;
 const SOCKET_MS = 4_000;
@@ -28,26 +28,28 @@ const DUPLICATE_KEY = 11_000;
 const NAMESPACE_NOT_FOUND = 26;
 const MAX_TIME_EXPIRED = 50;
 /**
- * A server that is stepping down, shutting down, starting, or cannot get its writes acknowledged: HostUnreachable,
- * HostNotFound, WriteConcernFailed, NetworkTimeout, ShutdownInProgress, UnsatisfiableWriteConcern,
- * PrimarySteppedDown, NotYetInitialized, ExceededTimeLimit, SocketException, NotWritablePrimary,
- * InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary.
+ * Error codes of a server that steps down, shuts down, starts, or gets no acknowledgement of its writes:
+ * HostUnreachable, HostNotFound, WriteConcernFailed, NetworkTimeout, ShutdownInProgress, UnsatisfiableWriteConcern,
+ * PrimarySteppedDown, NotYetInitialized, ExceededTimeLimit, SocketException, NotWritablePrimary, InterruptedAtShutdown,
+ * InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary.
  */
-const AWAY = new Set([6, 7, 64, 89, 91, 94, 100, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436]);
-/** Where the URL names no database. */
+const UNAVAILABLE_CODES = new Set([
+  6, 7, 64, 89, 91, 94, 100, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436,
+]);
+/** Used if the URL contains no database. */
 const DEFAULT_DATABASE = 'catalog';
 
 export interface MongoConnectionOptions {
-  /** `mongodb://…` or `mongodb+srv://…`; its database, if any, gives the prefix of the realms' databases. */
+  /** `mongodb://…` or `mongodb+srv://…`. Its database is the prefix of the realms' databases; `catalog` by default. */
   readonly url: string;
   readonly realm: Realm;
-  /** Of an answer, 4.5 s by default. */
+  /** Deadline of a call; 4.5 s by default. */
   readonly deadline_ms?: number;
 }
 
 /**
- * One realm's database: `<database of the URL>_<realm>`. Needs no server to be there when it is made; each call
- * connects as needed. Writes are acknowledged by a majority, from its journals.
+ * Connects to one realm's database: `<database of the URL>_<realm>`. The constructor does not need the server; each
+ * call connects if needed. Writes wait until a majority of the servers has them in its journal.
  */
 export class MongoConnection {
   private readonly client: MongoClient;
@@ -64,15 +66,15 @@ export class MongoConnection {
       connectTimeoutMS: SELECTION_MS,
       waitQueueTimeoutMS: SELECTION_MS,
       socketTimeoutMS: SOCKET_MS,
-      // Not the usual 10 s: a server that came back is to be noticed within 2.
+      // Shorter than the default of 10 s, so that a server that is back is noticed within 2 s.
       heartbeatFrequencyMS: 1_000,
       useBigInt64: true,
       ignoreUndefined: true,
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: SOCKET_MS },
-      // A worker that read from a secondary would fold new events into old documents.
+      // A secondary may have outdated documents. If a worker read from it, it would fold new events into these.
       readPreference: 'primary',
     });
-    // The listener keeps a failure of a background connection from ending the process; calls report their own.
+    // Without a listener, an error of a background connection ends the process. Each call reports its own failure.
     this.client.on('error', () => {});
     this.database = this.client.db(`${databaseOf(options.url)}_${options.realm}`);
   }
@@ -84,52 +86,55 @@ export class MongoConnection {
     return this.database.collection<Stored>(name, { readPreference: read_preference });
   }
 
-  /** The database's collections, by name. */
+  /** Returns the names of the database's collections. */
   async collectionNames(): Promise<string[]> {
     const listed = await this.run(() => this.database.listCollections({}, { nameOnly: true }).toArray());
     return listed.map(({ name }) => name);
   }
 
-  /** Does nothing where there is none. */
+  /** Drops the collection. Does nothing if it does not exist. */
   async dropCollection(name: string): Promise<void> {
     await this.run(async () => {
       try {
         await this.database.dropCollection(name);
       } catch (error) {
-        if (!isMissing(error)) throw error;
+        if (!isCollectionMissing(error)) throw error;
       }
     });
   }
 
   /**
-   * Runs `work` within the deadline. Throws `CatalogError('unavailable')` where the server cannot be reached or
-   * stays silent, and `CatalogError('database_timeout')` where it says that it took too long; a write may then
-   * have landed or not.
+   * Runs `work` within the deadline. Throws `CatalogError('unavailable')` if the server cannot be reached or does not
+   * answer, and `CatalogError('database_timeout')` if it reports that it took too long. A write may then be stored or
+   * not.
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.closed)
       throw new CatalogError('unavailable', { message: 'the connection to MongoDB is closed' });
-    const late = (): never => {
+    const onTimeout = (): never => {
       throw new CatalogError('unavailable', { message: 'MongoDB does not answer' });
     };
     try {
-      return await withTimeout(this.connect().then(work), this.deadline_ms, late);
+      return await withTimeout(this.connect().then(work), this.deadline_ms, onTimeout);
     } catch (error) {
       throw toCatalogError(error);
     }
   }
 
-  /** Said aloud until it succeeds once: a client that connects as it goes stays broken when its first try fails. */
+  /**
+   * Connects unless an earlier call has connected. The driver could connect by itself at the first operation, but if
+   * that attempt failed, all later operations of the client would fail, too.
+   */
   private async connect(): Promise<void> {
     if (this.connected) return;
     try {
       await this.client.connect();
       this.connected = true;
     } catch (cause) {
-      // A name that does not resolve is no error of the driver's.
+      // A host name that cannot be resolved gives a DNS error, which is not a `MongoError`.
       throw cause instanceof MongoError
         ? cause
-        : new CatalogError('unavailable', { message: 'MongoDB is not found', cause });
+        : new CatalogError('unavailable', { message: 'the address of MongoDB cannot be resolved', cause });
     }
   }
 
@@ -145,18 +150,18 @@ function databaseOf(url: string): string {
   return path === undefined ? DEFAULT_DATABASE : decodeURIComponent(path);
 }
 
-/** What a caller may be told of a failure; anything else (a broken index, a mistake in a query) stays what it is. */
+/** Maps an error of the driver. Returns any other error (a wrong query, an invalid index) unchanged. */
 function toCatalogError(error: unknown): unknown {
   if (!(error instanceof MongoError)) return error;
-  if (isAway(error)) return new CatalogError('unavailable', { cause: error });
+  if (isUnavailable(error)) return new CatalogError('unavailable', { cause: error });
   if (error.code === MAX_TIME_EXPIRED) return new CatalogError('database_timeout', { cause: error });
   return error;
 }
 
-function isAway(error: MongoError): boolean {
-  // A bulk write that could not be sent hides why under a name of its own.
-  const hidden: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
-  if (hidden instanceof MongoError) return isAway(hidden);
+function isUnavailable(error: MongoError): boolean {
+  // If a bulk write cannot be sent, the driver wraps the connection error in a `MongoBulkWriteError`.
+  const wrapped: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
+  if (wrapped instanceof MongoError) return isUnavailable(wrapped);
   if (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
@@ -168,24 +173,24 @@ function isAway(error: MongoError): boolean {
   ) {
     return true;
   }
-  return typeof error.code === 'number' && AWAY.has(error.code);
+  return typeof error.code === 'number' && UNAVAILABLE_CODES.has(error.code);
 }
 
 export function isDuplicateKey(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
-/** The collection is not there. */
-function isMissing(error: unknown): boolean {
+/** Returns true if the collection does not exist. */
+function isCollectionMissing(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND;
 }
 
-/** The places in the batch of the writes that met a duplicate key; undefined where anything else went wrong too. */
-export function duplicatesIn(error: unknown): number[] | undefined {
+/** Returns the indexes of the writes that failed with a duplicate key. Returns undefined if there was another failure. */
+export function duplicateIndexes(error: unknown): number[] | undefined {
   if (!(error instanceof MongoBulkWriteError)) return undefined;
   const failed = [error.writeErrors].flat();
   const only_duplicates = failed.length > 0 && failed.every(({ code }) => code === DUPLICATE_KEY);
-  // Without this a write that a majority never acknowledged would pass for a lost race.
+  // If no majority acknowledged the writes, the caller must get an error instead of a lost race.
   const acknowledged = error.result?.getWriteConcernError() === undefined;
   return only_duplicates && acknowledged ? failed.map(({ index }) => index) : undefined;
 }

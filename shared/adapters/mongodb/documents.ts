@@ -18,50 +18,50 @@ import { assertKey, type StoredCollection, wordScope } from '../stored-collectio
 type Keys = Record<string, Key>;
 
 /**
- * A document as it is stored. The parts are JSON text: they come back exactly as they went in (BSON would replace
- * half surrogate pairs and refuse some field names), and what MongoDB searches and sorts by stands in `k`.
+ * A document as stored. The parts are JSON text, so that they are read exactly as they were written: BSON replaces lone
+ * surrogates and does not accept some field names. `k` contains the keys that MongoDB filters and sorts by.
  */
 export interface MongoDocument extends Document {
   readonly _id: string;
   readonly position: bigint;
   /** Absent in a tombstone. */
   readonly k?: Keys;
-  /** The keys as JSON, where one of them is no well-formed text. */
+  /** The keys as JSON. Present if one of them is not well-formed Unicode, which BSON does not store unchanged. */
   readonly exact_keys?: string;
-  /** The keys that are unique. */
+  /** The unique keys. If a document does not have the key, the value is `{ none: <id> }` (see `toStored`). */
   readonly u?: Readonly<Record<string, Key | { none: string }>>;
   readonly body?: string;
   readonly state?: string;
   readonly expansions?: string;
-  /** In collections that are searched; well-formed, so not as JSON: MongoDB looks them up. */
+  /** Search words. An array instead of JSON text, because MongoDB indexes its elements. */
   readonly words?: readonly string[];
 }
 
-/** A half of a surrogate pair, which UTF-8 has no bytes for. */
-const HALF_PAIR = /\p{Surrogate}/u;
+/** A lone surrogate, which UTF-8 cannot represent. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** A key's field, or the id's. Throws where the documents have none. */
-function field(collection: StoredCollection, key: string): string {
+/** Returns the field of a key or of the id. Throws if the documents do not have the key. */
+function fieldOf(collection: StoredCollection, key: string): string {
   assertKey(collection, key);
   return key === 'id' ? '_id' : `k.${key}`;
 }
 
 export function indexesOf(collection: StoredCollection): IndexDescription[] {
   const { indexes, unique = [], words } = collection.spec;
-  const named = (parts: readonly string[]): Map<string, 1 | -1> =>
+  const toIndexKey = (keys: readonly string[]): Map<string, 1 | -1> =>
     new Map(
-      parts.map((part) =>
-        part.startsWith('-') ? [field(collection, part.slice(1)), -1] : [field(collection, part), 1],
+      keys.map((key) =>
+        key.startsWith('-') ? [fieldOf(collection, key.slice(1)), -1] : [fieldOf(collection, key), 1],
       ),
     );
   return [
-    // Last the newest first, so that a page of what has one word is read in order.
+    // Ends with `created_at` descending, so that the index gives the documents with one word in order, newest first.
     ...(words
-      ? [{ key: new Map([...named(words.scope), ['words', 1], ['k.created_at', -1]]) } as const]
+      ? [{ key: new Map([...toIndexKey(words.scope), ['words', 1], ['k.created_at', -1]]) } as const]
       : []),
-    ...indexes.map((parts) => ({ key: named(parts) })),
+    ...indexes.map((keys) => ({ key: toIndexKey(keys) })),
     ...unique.flatMap((key) => [
-      { key: named([key]) },
+      { key: toIndexKey([key]) },
       { key: new Map([[`u.${key}`, 1 as const]]), unique: true },
     ]),
   ];
@@ -72,17 +72,20 @@ export function toStored(
   { id, position, document }: StoredDocument,
 ): MongoDocument {
   const { unique, words } = collection.spec;
-  const keys = document === null ? undefined : checkedKeys(collection, document.keys);
-  if (document?.words && !words) throw new Error(`${collection.name} is not searched by words`);
+  const keys = document === null ? undefined : checkKeys(collection, document.keys);
+  if (document?.words && !words) throw new Error(`collection ${collection.name} has no search words`);
   const stored: MongoDocument = { _id: id, position, ...(keys && document ? partsOf(keys, document) : {}) };
   if (!unique) return stored;
-  // A unique index counts what is absent as one value, so that two tombstones would clash: each has its own.
+  // In a unique index of MongoDB, missing values are equal, so two tombstones would conflict. To avoid this, each
+  // tombstone gets a different value.
   const values = unique.map((key): [string, Key | { none: string }] => [key, keys?.[key] ?? { none: id }]);
   return { ...stored, u: Object.fromEntries(values) };
 }
 
 function partsOf(keys: Keys, document: ViewDocument): Partial<MongoDocument> {
-  const well_formed = Object.values(keys).every((key) => typeof key !== 'string' || !HALF_PAIR.test(key));
+  const well_formed = Object.values(keys).every(
+    (key) => typeof key !== 'string' || !LONE_SURROGATE.test(key),
+  );
   return {
     k: keys,
     ...(well_formed ? {} : { exact_keys: JSON.stringify(keys) }),
@@ -93,30 +96,34 @@ function partsOf(keys: Keys, document: ViewDocument): Partial<MongoDocument> {
   };
 }
 
-/** Every declared key, null where the document has none. */
-function checkedKeys(collection: StoredCollection, given: ViewDocument['keys']): Keys {
-  for (const key of Object.keys(given)) field(collection, key);
+/**
+ * Returns all declared keys, with null for those that the document does not have. Throws if a key is unknown or has a
+ * value of another kind.
+ */
+function checkKeys(collection: StoredCollection, keys: ViewDocument['keys']): Keys {
+  for (const key of Object.keys(keys)) fieldOf(collection, key);
   const declared = Object.entries(collection.spec.keys);
   return Object.fromEntries(
     declared.map(([key, kind]) => {
-      const value = given[key] ?? null;
-      const fits =
+      const value = keys[key] ?? null;
+      const is_valid =
         value === null || (kind === 'text' ? typeof value === 'string' : Number.isSafeInteger(value));
-      if (!fits) throw new Error(`${collection.name}.${key} is a key of kind ${kind}, not ${typeof value}`);
+      if (!is_valid)
+        throw new Error(`key ${collection.name}.${key} is of kind ${kind}: it cannot be a ${typeof value}`);
       return [key, value];
     }),
   );
 }
 
-/** Fetches what `fromStored` reads of the parts asked for, and no more. */
+/** Returns the projection of the fields that `fromStored` reads for these parts. */
 export function projectionOf(parts: readonly DocumentPart[]): Document {
-  const asked = ALL_PARTS.filter((part) => parts.includes(part));
+  const stored_parts = ALL_PARTS.filter((part) => parts.includes(part));
   return Object.fromEntries(
-    ['position', 'k', 'exact_keys', 'body', ...asked].map((name) => [name, 1] as const),
+    ['position', 'k', 'exact_keys', 'body', ...stored_parts].map((name) => [name, 1] as const),
   );
 }
 
-/** `as_text`: the body is not taken apart before it is looked at. */
+/** Converts a stored document. With `as_text`, the body is parsed only when it is first accessed. */
 export function fromStored(
   { missing }: StoredCollection,
   stored: MongoDocument,
@@ -141,16 +148,17 @@ const parse = (json: string | undefined): JsonObject =>
 
 type Where = ViewQuery['where'];
 
-/** Finds live documents alone, tombstones never. */
+/** Returns the filter for `where`. It never matches tombstones. */
 export function filterOf(collection: StoredCollection, where: Where): Filter<MongoDocument> {
   const filter: Document = {};
   for (const [key, condition] of Object.entries(where)) {
     const term = termOf(condition);
-    if (term !== undefined) filter[field(collection, key)] = term;
+    if (term !== undefined) filter[fieldOf(collection, key)] = term;
   }
-  // A tombstone has no keys, which MongoDB takes for nulls: a question that nulls can answer has to leave it out.
-  const finds_tombstones = Object.keys(filter).every((name) => name === '_id' || findsNull(filter[name]));
-  return finds_tombstones ? { ...filter, body: { $exists: true } } : filter;
+  // A tombstone has no keys, and in MongoDB a missing field matches null. So if every condition matches null, this
+  // excludes tombstones explicitly.
+  const matches_tombstones = Object.keys(filter).every((name) => name === '_id' || matchesNull(filter[name]));
+  return matches_tombstones ? { ...filter, body: { $exists: true } } : filter;
 }
 
 function termOf(condition: KeyCondition): unknown {
@@ -162,34 +170,41 @@ function termOf(condition: KeyCondition): unknown {
   return { ...(gte === undefined ? {} : { $gte: gte }), ...(lte === undefined ? {} : { $lte: lte }) };
 }
 
-function findsNull(term: unknown): boolean {
+function matchesNull(term: unknown): boolean {
   if (term === null) return true;
-  const { $in: listed, $ne: other } = term as { $in?: unknown[]; $ne?: unknown };
-  return (other !== undefined && other !== null) || (listed?.includes(null) ?? false);
+  const { $in: values, $ne: other } = term as { $in?: unknown[]; $ne?: unknown };
+  return (other !== undefined && other !== null) || (values?.includes(null) ?? false);
 }
 
-/** For `sort`; MongoDB compares texts by their UTF-8 bytes and puts nulls first, as `compareByOrder` does. */
+/**
+ * Returns the argument of `sort`. Like `compareByOrder`, MongoDB compares texts by their UTF-8 bytes and puts nulls
+ * first.
+ */
 export function sortOf(collection: StoredCollection, order: SortOrder): [string, 1 | -1][] {
-  return order.map(([key, direction]) => [field(collection, key), direction === 'asc' ? 1 : -1]);
+  return order.map(([key, direction]) => [fieldOf(collection, key), direction === 'asc' ? 1 : -1]);
 }
 
-/** Live documents of the scope alone. Throws where the collection is not searched, or the scope is not named whole. */
+/**
+ * Returns the filter for a search scope. Throws if the collection has no words, or if a key of the scope is missing.
+ */
 export function scopeFilter(collection: StoredCollection, scope: WordScope): Filter<MongoDocument> {
-  const unnamed = wordScope(collection).find((key) => scope[key] === undefined);
-  if (unnamed !== undefined) throw new Error(`a search by words names ${unnamed}`);
+  const absent = wordScope(collection).find((key) => scope[key] === undefined);
+  if (absent !== undefined) throw new Error(`the scope of a word search is incomplete: ${absent} is missing`);
   return filterOf(collection, scope);
 }
 
-/** What has, for every term, one of its matches; with none, everything. */
+/**
+ * Returns the filter for documents that have, for every term, one of its matches. Without terms it matches everything.
+ */
 export function termsFilter(terms: WordTerms): Document {
   if (terms.length === 0) return {};
-  return { $and: terms.map((matches) => ({ words: { $in: matches.map(lookFor) } })) };
+  return { $and: terms.map((matches) => ({ words: { $in: matches.map(toPattern) } })) };
 }
 
-/** An anchored expression is a range of the index. */
-function lookFor({ word, prefix }: WordMatch): string | RegExp {
+/** Anchors the expression of a prefix at the start, because MongoDB then reads only a range of the index. */
+function toPattern({ word, prefix }: WordMatch): string | RegExp {
   return prefix ? new RegExp(`^${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`) : word;
 }
 
-export const fits = (words: readonly string[], { word, prefix }: WordMatch): boolean =>
-  prefix ? words.some((one) => one.startsWith(word)) : words.includes(word);
+export const matchesWord = (words: readonly string[], { word, prefix }: WordMatch): boolean =>
+  prefix ? words.some((candidate) => candidate.startsWith(word)) : words.includes(word);

@@ -1,27 +1,28 @@
 import { MongoNetworkError } from 'mongodb';
 
-/** The version that the patch below was written for and tested with; package.json asks for no other. */
+/** The version that the patch below was written for and tested with. package.json pins it. */
 const DRIVER_VERSION = '7.9.0';
 
-/** What the driver keeps to itself. */
+/** Internal members of the driver's connection. */
 interface DriverConnection {
   readonly error: Error | null;
   once(event: 'close', listener: () => void): void;
   off(event: 'close', listener: () => void): void;
-  writeCommand(...given: unknown[]): Promise<void>;
+  writeCommand(...parameters: unknown[]): Promise<void>;
 }
 
 let patched = false;
 
 /**
- * Ends every write of the driver with its connection, in this whole process. Left to itself, a write waits for `drain`
- * or `error` of its socket (since https://github.com/mongodb/node-mongodb-native/pull/4022), and a socket that was
- * destroyed meanwhile emits neither: the connection never comes back to the pool. Where it was the monitor's look at
- * the server, no other look follows, and the client never learns that the server is back. All connections cut at once
- * do it, for a call that fails asks the monitor to look at that very moment. No option helps: `timeoutMS` and `signal`
- * end calls, but not the monitor's.
+ * Patches the driver for this process: a write ends when its connection closes.
  *
- * Throws where the driver is not the one that this was written for.
+ * Since https://github.com/mongodb/node-mongodb-native/pull/4022 a write waits for the event `drain` or `error` of its
+ * socket. A socket that was destroyed in the meantime emits neither, so the write never ends, and its connection never
+ * returns to the pool. If it was a heartbeat of the server monitor, the monitor never sends another one, and the client
+ * never notices that the server is back. This happens when all connections are cut at once, because each failing call
+ * triggers a heartbeat at that moment. No option prevents it: `timeoutMS` and `signal` end calls, but not heartbeats.
+ *
+ * The patch rejects a write when its connection emits `close`. Throws if another version of the driver is installed.
  */
 export function endWritesWithTheirConnections(): void {
   if (patched) return;
@@ -32,11 +33,11 @@ export function endWritesWithTheirConnections(): void {
   const write = Connection?.prototype.writeCommand;
   if (version !== DRIVER_VERSION || typeof write !== 'function' || Connection?.CLOSE !== 'close')
     throw new Error(
-      `mongodb ${version} is installed, and the patch in shared/adapters/mongodb/driver.ts is for ${DRIVER_VERSION}: run npm ci`,
+      `mongodb ${version} is installed, but the patch in shared/adapters/mongodb/driver.ts needs ${DRIVER_VERSION}: run npm ci`,
     );
   Connection.prototype.writeCommand = async function writeUntilClosed(
     this: DriverConnection,
-    ...given
+    ...parameters
   ): Promise<void> {
     let onClose = (): void => {};
     const closed = new Promise<never>((_, reject) => {
@@ -44,7 +45,7 @@ export function endWritesWithTheirConnections(): void {
     });
     this.once('close', onClose);
     try {
-      await Promise.race([write.apply(this, given), closed]);
+      await Promise.race([write.apply(this, parameters), closed]);
     } finally {
       this.off('close', onClose);
     }

@@ -13,24 +13,24 @@ import type {
 } from '../../ports/blob-store';
 import { isDuplicateKey, MongoConnection } from './connection';
 
-/** A file that was begun, or taken off its blob, so long ago was left by a process that died. */
+/** If a file has been in `<area>.loose` for longer than this, the process that wrote it has died. */
 const LEFT_OVER_MS = 3_600_000;
 const RETRY_MS = 500;
-/** 255 KB, as every driver cuts. */
+/** 255 KB, the default chunk size of GridFS. */
 const CHUNK_BYTES = 261_120;
 
 export interface GridFsBlobStoreOptions {
-  /** As a view store's; the blobs are in the environment's database beside its documents. */
+  /** The same URL as for the view store. The blobs are stored in the environment's database, next to its documents. */
   readonly url: string;
   readonly environment: Environment;
   readonly area: BlobArea;
-  /** Unix milliseconds; for `stored_at`. */
+  /** Returns Unix milliseconds, for `stored_at`. */
   readonly now?: () => number;
-  /** Of an answer, 4.5 s by default. */
+  /** Deadline of a call; 4.5 s by default. */
   readonly deadline_ms?: number;
 }
 
-/** What is visible: the hash names the one file that holds its bytes. */
+/** Maps the hash of a blob to the file with its bytes. A blob is visible if it has such a document. */
 interface BlobDocument {
   readonly _id: BlobHash;
   readonly file: ObjectId;
@@ -38,77 +38,82 @@ interface BlobDocument {
   readonly stored_at_ms: number;
 }
 
-/** A file that perhaps no blob names; noted before there is anything to remove. */
-interface LooseDocument {
+/**
+ * A file that may have no blob. The document is stored before the file's first chunk. Stored in `<area>.loose`.
+ */
+interface UnreferencedFile {
   readonly _id: ObjectId;
+  /** Unix milliseconds. */
   readonly since_ms: number;
-  /** To be removed: whoever writes it still is not to finish. */
+  /** True if the file is being removed. A put that is still writing it must fail. */
   readonly given_up: boolean;
 }
 
 /**
- * Blobs of one area on GridFS: `<area>.files` and `<area>.chunks` hold bytes under ids of their own, `<area>.blobs`
- * says which hash is which file. The hash is known last, so a put writes a file and then the one document that makes
- * it visible; a delete removes that document, then the file. `<area>.loose` lists the files in between, so that what a
- * crash leaves is found without a search. Needs no server to be there when it is made.
+ * Stores the blobs of one area on GridFS. `<area>.files` and `<area>.chunks` contain the bytes under generated ids, and
+ * `<area>.blobs` maps each hash to its file. The hash is only known after the last byte, so a put writes a file and
+ * then the document that makes it visible. A delete removes that document and then the file. `<area>.loose` lists the
+ * files that may have no blob, so that the store finds the files that a crash left behind without reading all files. The
+ * constructor does not need the server.
  */
 export class GridFsBlobStore implements BlobStore {
   private readonly connection: MongoConnection;
   private readonly files: GridFsFiles;
   private readonly blobs: Collection<BlobDocument>;
-  private readonly loose: Collection<LooseDocument>;
+  private readonly unreferenced: Collection<UnreferencedFile>;
   private readonly now: () => number;
   private readonly closing = new AbortController();
   private prepared: Promise<void> | undefined;
-  /** Resolves when what processes that died had left is removed; never rejects. */
-  readonly tidied: Promise<void>;
+  /** Resolves when the files that dead processes left behind are removed. Never rejects. */
+  readonly left_overs_removed: Promise<void>;
 
   constructor({ environment, area, now = Date.now, ...options }: GridFsBlobStoreOptions) {
     this.connection = new MongoConnection({ ...options, realm: environment });
     this.files = new GridFsFiles(this.connection, area);
     this.blobs = this.connection.collection(`${area}.blobs`);
-    this.loose = this.connection.collection(`${area}.loose`);
+    this.unreferenced = this.connection.collection(`${area}.loose`);
     this.now = now;
-    this.tidied = this.tidyUntilDone();
+    this.left_overs_removed = this.removeLeftOversUntilSuccess();
   }
 
   async put(bytes: AsyncIterable<Uint8Array>): Promise<StoredBlob> {
     await this.prepare();
     const file = new ObjectId();
-    await this.noteLoose(file);
+    await this.recordUnreferenced(file);
     const blob = await this.receive(file, bytes);
-    // From here on the file may be named, also where an answer is lost: it is for `tidy` to find out.
-    await this.nameFile(blob, file);
-    await this.settle(file).catch(() => undefined);
+    // If this call fails, the file may have a blob or not. `removeLeftOvers` finds out later.
+    await this.publish(blob, file);
+    await this.removeUnlessReferenced(file).catch(() => undefined);
     return blob;
   }
 
   private async receive(file: ObjectId, bytes: AsyncIterable<Uint8Array>): Promise<StoredBlob> {
     try {
       const blob = await this.files.write(file, bytes);
-      const kept = await this.run(() =>
-        this.loose.updateOne({ _id: file, given_up: false }, { $set: { since_ms: this.now() } }),
+      const renewed = await this.run(() =>
+        this.unreferenced.updateOne({ _id: file, given_up: false }, { $set: { since_ms: this.now() } }),
       );
-      if (kept.matchedCount === 0)
-        throw new CatalogError('unavailable', { message: 'the bytes came too slowly' });
+      if (renewed.matchedCount === 0)
+        throw new CatalogError('unavailable', { message: 'the upload took too long: its file was removed' });
       return blob;
     } catch (error) {
-      await this.settle(file).catch(() => undefined);
+      await this.removeUnlessReferenced(file).catch(() => undefined);
       throw error;
     }
   }
 
-  /** Where the hash has a file already, that one's time moves on and the new one stays loose. */
-  private async nameFile({ hash, size_bytes }: StoredBlob, file: ObjectId): Promise<void> {
+  /** Makes the blob visible. If the hash already has a file, only updates its time; the new file has no blob then. */
+  private async publish({ hash, size_bytes }: StoredBlob, file: ObjectId): Promise<void> {
     for (;;) {
       const stored_at_ms = this.now();
-      const known = await this.run(() => this.blobs.updateOne({ _id: hash }, { $set: { stored_at_ms } }));
-      if (known.matchedCount === 1) return;
+      const updated = await this.run(() => this.blobs.updateOne({ _id: hash }, { $set: { stored_at_ms } }));
+      if (updated.matchedCount === 1) return;
       try {
         await this.run(() => this.blobs.insertOne({ _id: hash, file, size_bytes, stored_at_ms }));
         return;
       } catch (error) {
-        // Another put the same bytes meanwhile, and may have deleted them again since.
+        // Another put stored the same bytes in the meantime. Because a delete may have removed them again, this repeats
+        // the update.
         if (!isDuplicateKey(error)) throw error;
       }
     }
@@ -140,9 +145,9 @@ export class GridFsBlobStore implements BlobStore {
     { _id, file }: BlobDocument,
     guard: { stored_at_ms?: { $lt: number } },
   ): Promise<boolean> {
-    await this.noteLoose(file);
+    await this.recordUnreferenced(file);
     const { deletedCount } = await this.run(() => this.blobs.deleteOne({ _id, file, ...guard }));
-    await this.settle(file).catch(() => undefined);
+    await this.removeUnlessReferenced(file).catch(() => undefined);
     return deletedCount === 1;
   }
 
@@ -168,56 +173,59 @@ export class GridFsBlobStore implements BlobStore {
     return (await this.run(() => this.blobs.findOne({ _id: hash }))) ?? undefined;
   }
 
-  private async noteLoose(file: ObjectId): Promise<void> {
-    const note = { $set: { since_ms: this.now(), given_up: false } };
+  /** Records that the file may have no blob. */
+  private async recordUnreferenced(file: ObjectId): Promise<void> {
+    const update = { $set: { since_ms: this.now(), given_up: false } };
     await this.run(async () => {
       try {
-        await this.loose.updateOne({ _id: file }, note, { upsert: true });
+        await this.unreferenced.updateOne({ _id: file }, update, { upsert: true });
       } catch (error) {
-        // Two that delete the same blob at once: the other noted it.
+        // Another delete of the same blob has recorded it at the same time.
         if (!isDuplicateKey(error)) throw error;
       }
     });
   }
 
-  /** Removes the file unless a blob names it; in either case it is loose no more. */
-  private async settle(file: ObjectId): Promise<void> {
-    const named = await this.run(() => this.blobs.findOne({ file }, { projection: { _id: 1 } }));
-    if (!named) await this.files.remove(file);
-    await this.run(() => this.loose.deleteOne({ _id: file }));
+  /** Removes the file unless a blob refers to it. Then deletes its record in `loose`. */
+  private async removeUnlessReferenced(file: ObjectId): Promise<void> {
+    const blob = await this.run(() => this.blobs.findOne({ file }, { projection: { _id: 1 } }));
+    if (!blob) await this.files.remove(file);
+    await this.run(() => this.unreferenced.deleteOne({ _id: file }));
   }
 
-  /** Settles what was left over. Only what is given up first, so that nobody gives it a name while it is removed. */
-  private async tidy(): Promise<void> {
+  /** Removes the files that dead processes left behind. First marks each file, so that no put publishes it meanwhile. */
+  private async removeLeftOvers(): Promise<void> {
     const old = { since_ms: { $lt: this.now() - LEFT_OVER_MS } };
-    const left = await this.run(() => this.loose.find(old, { projection: { _id: 1 } }).toArray());
-    for (const { _id } of left) {
-      const mine = await this.run(() => this.loose.updateOne({ _id, ...old }, { $set: { given_up: true } }));
-      if (mine.matchedCount === 1) await this.settle(_id);
+    const left_over = await this.run(() => this.unreferenced.find(old, { projection: { _id: 1 } }).toArray());
+    for (const { _id } of left_over) {
+      const marked = await this.run(() =>
+        this.unreferenced.updateOne({ _id, ...old }, { $set: { given_up: true } }),
+      );
+      if (marked.matchedCount === 1) await this.removeUnlessReferenced(_id);
     }
   }
 
-  private async tidyUntilDone(): Promise<void> {
+  private async removeLeftOversUntilSuccess(): Promise<void> {
     while (!this.closing.signal.aborted) {
       try {
-        return await this.tidy();
+        return await this.removeLeftOvers();
       } catch {
-        // Every caller is told of the same failure by its own call.
+        // The failure is not reported here: each call of the store reports it to its caller.
         await pause(RETRY_MS, this.closing.signal, { ref: false });
       }
     }
   }
 
   private prepare(): Promise<void> {
-    this.prepared ??= this.makeIndexes();
+    this.prepared ??= this.createIndexes();
     this.prepared.catch(() => {
       this.prepared = undefined;
     });
     return this.prepared;
   }
 
-  private async makeIndexes(): Promise<void> {
-    await this.files.makeIndexes();
+  private async createIndexes(): Promise<void> {
+    await this.files.createIndexes();
     await this.run(() => this.blobs.createIndex({ file: 1 }));
   }
 
@@ -241,8 +249,8 @@ interface ChunkDocument {
 }
 
 /**
- * Files of one GridFS bucket, in the format that every driver and tool reads. Written and read here a chunk at a time,
- * each in a call with a deadline of its own; the driver's streams know no deadline and read 16 MB ahead.
+ * Reads and writes files of one GridFS bucket in the standard format. It reads and writes chunk by chunk, each in a
+ * call with a deadline of its own. The streams of the driver have no deadline and read 16 MB ahead.
  */
 class GridFsFiles {
   private readonly connection: MongoConnection;
@@ -255,11 +263,11 @@ class GridFsFiles {
     this.chunks = connection.collection(`${bucket}.chunks`);
   }
 
-  async makeIndexes(): Promise<void> {
+  async createIndexes(): Promise<void> {
     await this.connection.run(() => this.chunks.createIndex({ files_id: 1, n: 1 }, { unique: true }));
   }
 
-  /** Throws on what `bytes` throws; what was written until then is there to be removed. */
+  /** Writes the file. Rethrows errors of `bytes`; the caller must then remove the chunks that were written. */
   async write(id: ObjectId, bytes: AsyncIterable<Uint8Array>): Promise<StoredBlob> {
     const hash = createHash('sha256');
     const buffer = Buffer.alloc(CHUNK_BYTES);
@@ -271,14 +279,14 @@ class GridFsFiles {
       await this.connection.run(() => this.chunks.insertOne(chunk));
       filled = 0;
     };
-    for await (const given of bytes) {
-      hash.update(given);
-      size_bytes += given.byteLength;
-      for (let at = 0; at < given.byteLength; ) {
-        const part = given.subarray(at, at + CHUNK_BYTES - filled);
-        buffer.set(part, filled);
-        filled += part.byteLength;
-        at += part.byteLength;
+    for await (const piece of bytes) {
+      hash.update(piece);
+      size_bytes += piece.byteLength;
+      for (let offset = 0; offset < piece.byteLength; ) {
+        const slice = piece.subarray(offset, offset + CHUNK_BYTES - filled);
+        buffer.set(slice, filled);
+        filled += slice.byteLength;
+        offset += slice.byteLength;
         if (filled === CHUNK_BYTES) await flush();
       }
     }
@@ -289,14 +297,17 @@ class GridFsFiles {
     return blob;
   }
 
-  /** Holds nothing open between two chunks. Throws `CatalogError('unavailable')` where the file is removed meanwhile. */
+  /**
+   * Reads a range of the file. Keeps nothing open between two chunks. Throws `CatalogError('unavailable')` if the file
+   * is removed meanwhile.
+   */
   async *read(id: ObjectId, { first, last }: ByteRange): AsyncGenerator<Uint8Array> {
-    for (let at = first; at <= last; ) {
-      const n = Math.floor(at / CHUNK_BYTES);
+    for (let offset = first; offset <= last; ) {
+      const n = Math.floor(offset / CHUNK_BYTES);
       const start = n * CHUNK_BYTES;
       const data = await this.chunk(id, n);
-      yield data.subarray(at - start, last + 1 - start);
-      at = start + CHUNK_BYTES;
+      yield data.subarray(offset - start, last + 1 - start);
+      offset = start + CHUNK_BYTES;
     }
   }
 
@@ -304,11 +315,11 @@ class GridFsFiles {
     const found = await this.connection.run(() =>
       this.chunks.findOne({ files_id: id, n }, { projection: { data: 1 }, promoteBuffers: true }),
     );
-    if (!found) throw new CatalogError('unavailable', { message: 'a blob was deleted while it was read' });
+    if (!found) throw new CatalogError('unavailable', { message: 'the blob was deleted while it was read' });
     return found.data as Buffer;
   }
 
-  /** Also where it is there in part, or not at all. */
+  /** Removes the file, even if it is incomplete. Does nothing if it does not exist. */
   async remove(id: ObjectId): Promise<void> {
     await this.connection.run(() => this.files.deleteOne({ _id: id }));
     await this.connection.run(() => this.chunks.deleteMany({ files_id: id }));

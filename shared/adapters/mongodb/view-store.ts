@@ -1,6 +1,6 @@
 import type { Collection, Document, ReadPreferenceMode } from 'mongodb';
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
-import { LANE_COUNT } from '../../catalog/events/lanes';
+import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import { pause, withJitter, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
@@ -8,30 +8,33 @@ import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-sto
 import { declaredKeys, keysDiffer, type StoredKeys, storedCollection } from '../stored-collections';
 import { isDuplicateKey, MongoConnection, type MongoConnectionOptions } from './connection';
 import { indexesOf, type MongoDocument } from './documents';
-import { Lanes, lanesName } from './lanes';
+import { Partitions, partitionsName } from './partitions';
 import { documentsName, MongoViewVersion } from './view-version';
 
-/** How long `open` waits for a server, unless told, before it goes on without. */
+/** How long `open` waits for the server by default. */
 const OPENING_MS = 2_500;
 const RETRY_MS = 500;
 const CLOCK_SLACK_MS = 60_000;
-const LIST_TRIES_MAX = 20;
+const LIST_ATTEMPTS_MAX = 20;
 
 export interface MongoViewStoreOptions extends MongoConnectionOptions {
-  /** Of a store that is made now; one that exists keeps its own. */
-  readonly lane_count?: number;
+  /** Partition count of a new store. An existing store keeps its own. */
+  readonly partition_count?: number;
   /**
-   * Where documents are read from, `primary` by default. Anything else is for processes that only serve reads and
-   * may answer from a little before: a secondary can be behind the checkpoint that a reader waited for.
+   * Server to read documents from; `primary` by default. Use another value only in processes that only serve reads, and
+   * only if slightly outdated answers are acceptable: the documents of a secondary may be older than the checkpoint that
+   * a reader has waited for.
    */
   readonly read_preference?: ReadPreferenceMode;
-  /** How long `open` waits for a server that does not answer; 2.5 s by default. */
+  /** How long `open` waits for the server; 2.5 s by default. */
   readonly opening_ms?: number;
-  /** Unix milliseconds; for leases and `created_at`. */
+  /** Returns Unix milliseconds, for leases and `created_at`. */
   readonly now?: () => number;
 }
 
-/** A realm's documents in a MongoDB database of its own, on the plain subset that compatible servers have too. */
+/**
+ * Stores a realm's documents in a MongoDB database of its own. Uses only commands that compatible servers support, too.
+ */
 export class MongoViewStore implements ViewStore {
   /** Resolves when the server has been reached for the first time; never rejects. */
   readonly ready: Promise<void>;
@@ -41,23 +44,26 @@ export class MongoViewStore implements ViewStore {
   private readonly now: () => number;
   private readonly read_preference: ReadPreferenceMode;
   private readonly opened = new Map<number, MongoViewVersion>();
-  private readonly keys = new Map<number, StoredKeys>();
-  private lanes: number | undefined;
+  private readonly stored_keys = new Map<number, StoredKeys>();
+  private stored_partition_count: number | undefined;
   private readonly closing = new AbortController();
 
   private constructor(options: MongoViewStoreOptions) {
     this.connection = new MongoConnection(options);
     this.now = options.now ?? Date.now;
     this.read_preference = options.read_preference ?? 'primary';
-    this.list = new VersionList(this.connection, options.lane_count ?? LANE_COUNT);
+    this.list = new VersionList(this.connection, options.partition_count ?? PARTITION_COUNT);
     this.leases = new Leases(this.connection, this.now);
-    this.ready = this.untilDone(async () => {
+    this.ready = this.retryUntilSuccess(async () => {
       await this.read();
     });
-    void this.ready.then(() => this.untilDone(() => this.tidy()));
+    void this.ready.then(() => this.retryUntilSuccess(() => this.cleanUp()));
   }
 
-  /** Opens at once where the server answers, after `opening_ms` where it does not; it is then looked for further on. */
+  /**
+   * Waits at most `opening_ms` for the server. If it does not answer, the store opens anyway and keeps trying to
+   * connect.
+   */
   static async open(options: MongoViewStoreOptions): Promise<MongoViewStore> {
     const store = new MongoViewStore(options);
     await withTimeout(store.ready, options.opening_ms ?? OPENING_MS, () => undefined);
@@ -65,10 +71,10 @@ export class MongoViewStore implements ViewStore {
   }
 
   /** Throws `CatalogError('unavailable')` until the server has been reached for the first time. */
-  get lane_count(): number {
-    if (this.lanes === undefined)
-      throw new CatalogError('unavailable', { message: 'MongoDB was not reached yet' });
-    return this.lanes;
+  get partition_count(): number {
+    if (this.stored_partition_count === undefined)
+      throw new CatalogError('unavailable', { message: 'MongoDB has not been reached yet' });
+    return this.stored_partition_count;
   }
 
   async versions(): Promise<VersionInfo[]> {
@@ -84,23 +90,24 @@ export class MongoViewStore implements ViewStore {
   async createVersion(schema: number): Promise<VersionInfo> {
     for (;;) {
       const { next, lane_count } = await this.read();
-      // What the version holds is made before it is listed, so that a listed one is whole.
-      await this.make(next, lane_count);
+      // Creates the collections before the version is listed, so that every listed version is complete.
+      await this.createCollections(next, lane_count);
       const info = { version: next, status: 'building', schema, created_at: timestamp(this.now()) } as const;
-      let listed = false;
+      let is_listed = false;
       await this.list.change((before) => {
-        listed = before.next === next;
-        return listed
+        // If another process has created version `next` in the meantime, this process tries the next number.
+        is_listed = before.next === next;
+        return is_listed
           ? { next: next + 1, versions: [{ ...info, keys: declaredKeys }, ...before.versions] }
           : {};
       });
-      if (listed) return { ...info, keys_differ: false };
+      if (is_listed) return { ...info, keys_differ: false };
     }
   }
 
   async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
     await this.list.change((before) => {
-      if (listedIn(before, version).status === 'active') throw isActive(version);
+      if (findListed(before, version).status === 'active') throw activeVersionError(version);
       return {
         versions: before.versions.map((info) => (info.version === version ? { ...info, status } : info)),
       };
@@ -109,7 +116,7 @@ export class MongoViewStore implements ViewStore {
 
   async activate(version: number): Promise<void> {
     await this.list.change((before) => {
-      listedIn(before, version);
+      findListed(before, version);
       const statusOf = (info: ListedVersion): VersionStatus => {
         if (info.version === version) return 'active';
         return info.status === 'active' ? 'retired' : info.status;
@@ -120,23 +127,23 @@ export class MongoViewStore implements ViewStore {
 
   async drop(version: number): Promise<void> {
     await this.list.change((before) => {
-      const dropped = listedIn(before, version);
-      if (dropped.status === 'active') throw isActive(version);
+      const dropped = findListed(before, version);
+      if (dropped.status === 'active') throw activeVersionError(version);
       return { versions: before.versions.filter((info) => info !== dropped) };
     });
     this.opened.delete(version);
-    await this.sweep();
+    await this.dropOrphans();
   }
 
   async open(version: number): Promise<MongoViewVersion> {
     const { versions } = await this.read();
-    listedIn({ versions }, version);
+    findListed({ versions }, version);
     const opened = this.opened.get(version);
     if (opened) return opened;
     const keys = await this.keysOf(version, versions);
-    const fresh = new MongoViewVersion(this.connection, version, keys, this.read_preference);
-    this.opened.set(version, fresh);
-    return fresh;
+    const view_version = new MongoViewVersion(this.connection, version, keys, this.read_preference);
+    this.opened.set(version, view_version);
+    return view_version;
   }
 
   lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
@@ -154,39 +161,43 @@ export class MongoViewStore implements ViewStore {
 
   private async read(): Promise<VersionsDocument> {
     const found = await this.list.read();
-    this.lanes = found.lane_count;
+    this.stored_partition_count = found.lane_count;
     return found;
   }
 
   private async keysOf(version: number, versions: readonly ListedVersion[]): Promise<StoredKeys> {
-    const known = this.keys.get(version);
-    if (known) return known;
+    const cached = this.stored_keys.get(version);
+    if (cached) return cached;
     const listed = versions.find((info) => info.version === version);
     const keys = listed?.keys ?? (await this.sampleKeys(version));
-    this.keys.set(version, keys);
+    this.stored_keys.set(version, keys);
     return keys;
   }
 
-  /** Earlier releases did not list a version's keys. Its documents tell them; a collection without any has those declared. */
+  /**
+   * Reads the keys from sample documents, because earlier releases did not list the keys of a version. A collection
+   * without documents gets the declared keys.
+   */
   private async sampleKeys(version: number): Promise<StoredKeys> {
-    const sampled = COLLECTION_NAMES.map(async (name) => {
+    const samples = COLLECTION_NAMES.map(async (name) => {
       const declared = declaredKeys[name]!;
-      const found = await this.connection.run(() =>
+      const sample = await this.connection.run(() =>
         this.documents(name, version).findOne({ k: { $exists: true } }, { projection: { k: 1 } }),
       );
-      const names = Object.keys(found?.k ?? declared.keys);
+      const names = Object.keys(sample?.k ?? declared.keys);
       const keys = Object.fromEntries(names.map((key) => [key, declared.keys[key] ?? 'text']));
       return [name, { ...declared, keys }] as const;
     });
-    return Object.fromEntries(await Promise.all(sampled));
+    return Object.fromEntries(await Promise.all(samples));
   }
 
   private documents(name: CollectionName, version: number): Collection<MongoDocument> {
     return this.connection.collection(documentsName(name, version));
   }
 
-  private async make(version: number, lane_count: number): Promise<void> {
-    await new Lanes(this.connection, version).create(lane_count);
+  /** Creates the partitions and indexes that do not exist yet. */
+  private async createCollections(version: number, partition_count: number): Promise<void> {
+    await new Partitions(this.connection, version).create(partition_count);
     for (const name of COLLECTION_NAMES) {
       const indexes = indexesOf(storedCollection(name));
       if (indexes.length === 0) continue;
@@ -194,60 +205,64 @@ export class MongoViewStore implements ViewStore {
     }
   }
 
-  /** Makes indexes that an older release did not, which a server builds while it serves, and drops what was left over. */
-  private async tidy(): Promise<void> {
+  /**
+   * Creates the indexes that an earlier release did not declare, and drops the collections of dropped versions. MongoDB
+   * builds indexes in the background.
+   */
+  private async cleanUp(): Promise<void> {
     const { lane_count } = await this.read();
     for (const { version, keys_differ } of await this.versions())
-      if (!keys_differ) await this.make(version, lane_count);
-    await this.sweep();
+      if (!keys_differ) await this.createCollections(version, lane_count);
+    await this.dropOrphans();
   }
 
-  /** Drops the collections of versions that are listed no more, also those that an earlier call left half done. */
-  private async sweep(): Promise<void> {
+  /** Drops the collections of all versions that are no longer listed. Completes an earlier call that was interrupted. */
+  private async dropOrphans(): Promise<void> {
     const names = await this.connection.collectionNames();
     const { versions, next } = await this.read();
     const listed = new Set(versions.map(({ version }) => version));
-    // The number that comes next may be in the making.
-    const gone = Array.from({ length: next - 1 }, (_, index) => index + 1).filter((v) => !listed.has(v));
+    // Does not include version `next`, because another process may be creating it.
+    const dropped = Array.from({ length: next - 1 }, (_, index) => index + 1).filter((v) => !listed.has(v));
     const orphans = new Set(
-      gone.flatMap((v) => [lanesName(v), ...COLLECTION_NAMES.map((name) => documentsName(name, v))]),
+      dropped.flatMap((v) => [partitionsName(v), ...COLLECTION_NAMES.map((name) => documentsName(name, v))]),
     );
     for (const name of names.filter((name) => orphans.has(name))) await this.connection.dropCollection(name);
   }
 
-  /** Goes on until `work` succeeds or the store is closed. */
-  private async untilDone(work: () => Promise<void>): Promise<void> {
+  /** Retries `work` until it succeeds or the store is closed. */
+  private async retryUntilSuccess(work: () => Promise<void>): Promise<void> {
     while (!this.closing.signal.aborted) {
       try {
         return await work();
       } catch {
-        // Every caller is told of the same failure by its own call.
+        // The failure is not reported here: each call of the store reports it to its caller.
         await pause(RETRY_MS, this.closing.signal, { ref: false });
       }
     }
   }
 }
 
-function listedIn({ versions }: Pick<VersionsDocument, 'versions'>, version: number): ListedVersion {
+function findListed({ versions }: Pick<VersionsDocument, 'versions'>, version: number): ListedVersion {
   const found = versions.find((info) => info.version === version);
-  if (!found) throw new CatalogError('unavailable', { message: `there is no view version ${version}` });
+  if (!found) throw new CatalogError('unavailable', { message: `view version ${version} does not exist` });
   return found;
 }
 
-const isActive = (version: number): Error => new Error(`view version ${version} is the active one`);
+const activeVersionError = (version: number): Error => new Error(`view version ${version} is active`);
 
-const ID = 'versions';
+const LIST_ID = 'versions';
 
-/** Has no `keys` where an earlier release made it. */
+/** `keys` is missing if an earlier release created the version. */
 type ListedVersion = Omit<VersionInfo, 'keys_differ'> & { readonly keys?: StoredKeys };
 
-/** All that is said of a realm's versions, in one document: a change of any of it is one atomic step. */
+/** The list of a realm's versions in one document, so that each change is one atomic step. */
 interface VersionsDocument extends Document {
-  readonly _id: typeof ID;
-  /** Counts the changes: the compare of the compare-and-set. */
+  readonly _id: typeof LIST_ID;
+  /** Number of changes so far. The compare-and-set compares it. */
   readonly revision: number;
+  /** The partition count. "Lane" is the name of a partition in earlier releases. */
   readonly lane_count: number;
-  /** The number of the version that comes next; no number is given twice. */
+  /** The number of the next version. Numbers are never reused. */
   readonly next: number;
   /** Newest first. */
   readonly versions: readonly ListedVersion[];
@@ -257,53 +272,60 @@ type VersionsChange = Partial<Pick<VersionsDocument, 'next' | 'versions'>>;
 
 class VersionList {
   private readonly connection: MongoConnection;
-  private readonly lane_count: number;
+  private readonly partition_count: number;
   private readonly collection: Collection<VersionsDocument>;
 
-  /** `lane_count` is what a store made here gets. */
-  constructor(connection: MongoConnection, lane_count: number) {
+  /** `partition_count` is used if the list does not exist yet. */
+  constructor(connection: MongoConnection, partition_count: number) {
     this.connection = connection;
-    this.lane_count = lane_count;
+    this.partition_count = partition_count;
     this.collection = connection.collection('meta');
   }
 
-  /** The document as it is now; made where there is none. */
+  /** Reads the list. Creates it if it does not exist. */
   async read(): Promise<VersionsDocument> {
-    return this.connection.run(async () => (await this.collection.findOne({ _id: ID })) ?? this.create());
+    return this.connection.run(
+      async () => (await this.collection.findOne({ _id: LIST_ID })) ?? this.create(),
+    );
   }
 
-  /** Several processes may make it at once; the first one's counts. */
+  /** Creates the list, or returns the one that another process created at the same time. */
   private async create(): Promise<VersionsDocument> {
-    const fresh: VersionsDocument = {
-      _id: ID,
+    const initial: VersionsDocument = {
+      _id: LIST_ID,
       revision: 0,
-      lane_count: this.lane_count,
+      lane_count: this.partition_count,
       next: 1,
       versions: [],
     };
     try {
-      await this.collection.insertOne(fresh);
-      return fresh;
+      await this.collection.insertOne(initial);
+      return initial;
     } catch (error) {
-      const others = isDuplicateKey(error) ? await this.collection.findOne({ _id: ID }) : null;
-      if (others) return others;
+      const existing = isDuplicateKey(error) ? await this.collection.findOne({ _id: LIST_ID }) : null;
+      if (existing) return existing;
       throw error;
     }
   }
 
-  /** Applies `decide` to the newest state, again where another came first; it may throw to refuse. */
-  async change(decide: (before: VersionsDocument) => VersionsChange): Promise<void> {
-    for (let tries = 0; tries < LIST_TRIES_MAX; tries++) {
+  /**
+   * Applies the change that `changeOf` returns to the current list, by compare-and-set. Retries if another writer won. If
+   * `changeOf` throws, the list does not change.
+   */
+  async change(changeOf: (before: VersionsDocument) => VersionsChange): Promise<void> {
+    for (let attempt = 1; attempt <= LIST_ATTEMPTS_MAX; attempt++) {
       const before = await this.read();
-      const after = { ...before, ...decide(before), revision: before.revision + 1 };
+      const after = { ...before, ...changeOf(before), revision: before.revision + 1 };
       const { _id, ...replacement } = after;
       const result = await this.connection.run(() =>
         this.collection.replaceOne({ _id, revision: before.revision }, replacement),
       );
       if (result.matchedCount === 1) return;
-      await pause(withJitter(5 * (tries + 1)));
+      await pause(withJitter(5 * attempt));
     }
-    throw new CatalogError('lost_race', { message: 'the list of versions is changed too often' });
+    throw new CatalogError('lost_race', {
+      message: 'other processes keep changing the list of view versions',
+    });
   }
 }
 
@@ -315,9 +337,10 @@ interface LeaseDocument extends Document {
 }
 
 /**
- * Leases by compare-and-set. Time is that of the callers' clocks, for a plain server offers none to compare with:
- * a clock that is ahead by d takes over d too early. That does no harm, for every write compares before it sets,
- * but clocks that differ by more than a lease's time make two holders trade it to and fro.
+ * Stores leases and changes them by compare-and-set. Uses the clocks of the callers, because some compatible servers
+ * cannot compare with their own clock. If the clock of a caller is ahead, it takes over a lease too early. Two processes
+ * may then work at the same time, which is harmless, because every write of a document is a compare-and-set. If clocks
+ * differ by more than the time of a lease, two owners take the lease from each other again and again.
  */
 class Leases {
   private readonly connection: MongoConnection;
@@ -335,14 +358,15 @@ class Leases {
   async take(name: string, owner: string, ttl_ms: number): Promise<boolean> {
     const now_ms = this.now();
     const until_ms = now_ms + ttl_ms;
-    // A lease that ends later than anybody asked for was taken before the clock was set back.
-    const ended = [
+    // The second condition: a lease that ends later than any lease taken now could was taken before a clock was set back.
+    // It counts as expired.
+    const expired = [
       { until_ms: { $lte: now_ms } },
       { until_ms: { $gt: now_ms + 2 * ttl_ms + CLOCK_SLACK_MS } },
     ];
     return this.connection.run(async () => {
       const renewed = await this.collection.updateOne(
-        { _id: name, $or: [{ owner }, ...ended] },
+        { _id: name, $or: [{ owner }, ...expired] },
         { $set: { owner, until_ms } },
       );
       if (renewed.matchedCount === 1) return true;

@@ -4,12 +4,12 @@ import type { Position } from '../../catalog/events/envelope';
 import { Batcher } from '../../kernel/async';
 import {
   ALL_PARTS,
+  type CheckpointMove,
+  type DeadLetter,
   type DocumentPart,
   type DocumentWrite,
-  type KnownWordsQuery,
-  type LaneMove,
-  type LaneState,
-  type ParkedStream,
+  type MatchingWordsQuery,
+  type PartitionState,
   type ViewQuery,
   type ViewVersion,
   type WordCount,
@@ -19,24 +19,24 @@ import {
 } from '../../ports/view-store';
 import {
   keysDiffer,
-  notStored,
+  notStoredError,
   type StoredCollection,
   type StoredKeys,
   storedCollection,
 } from '../stored-collections';
-import { duplicatesIn, type MongoConnection } from './connection';
+import { duplicateIndexes, type MongoConnection } from './connection';
 import {
   filterOf,
-  fits,
   fromStored,
   type MongoDocument,
+  matchesWord,
   projectionOf,
   scopeFilter,
   sortOf,
   termsFilter,
   toStored,
 } from './documents';
-import { CheckpointWatch, Lanes } from './lanes';
+import { CheckpointWatch, Partitions } from './partitions';
 
 interface Get {
   readonly collection: CollectionName;
@@ -46,19 +46,19 @@ interface Get {
 
 type Outcome = 'applied' | 'lost_race';
 
-/** Within the first batch that a server gives. */
+/** The most documents that one query reads by id. */
 const GETS_MAX = 100;
 
-/** The collections `<name>_v<version>` and `lanes_v<version>` of a realm's database. */
+/** Stores one version of a realm's documents: the collections `<name>_v<version>` and `lanes_v<version>`. */
 export class MongoViewVersion implements ViewVersion {
   readonly version: number;
   private readonly connection: MongoConnection;
   private readonly read_preference: ReadPreferenceMode;
   private readonly stored: StoredKeys;
   private readonly collections = new Map<CollectionName, StoredCollection>();
-  private readonly lanes: Lanes;
+  private readonly partitions: Partitions;
   private readonly watch: CheckpointWatch;
-  private readonly gets = new Batcher((asked: readonly Get[]) => this.getTogether(asked), GETS_MAX);
+  private readonly gets = new Batcher((gets: readonly Get[]) => this.getAll(gets), GETS_MAX);
 
   constructor(
     connection: MongoConnection,
@@ -70,31 +70,32 @@ export class MongoViewVersion implements ViewVersion {
     this.version = version;
     this.stored = stored;
     this.read_preference = read_preference;
-    this.lanes = new Lanes(connection, version);
-    this.watch = new CheckpointWatch(() => this.lanes.checkpoints());
+    this.partitions = new Partitions(connection, version);
+    this.watch = new CheckpointWatch(() => this.partitions.checkpoints());
   }
 
   checkpoints(): Promise<Position[]> {
-    return this.lanes.checkpoints();
+    return this.partitions.checkpoints();
   }
 
-  checkpoint(lane: number): Promise<Position> {
-    return this.lanes.checkpoint(lane);
+  checkpoint(partition: number): Promise<Position> {
+    return this.partitions.checkpoint(partition);
   }
 
-  lane(lane: number): Promise<LaneState> {
-    return this.lanes.lane(lane);
+  partition(partition: number): Promise<PartitionState> {
+    return this.partitions.partition(partition);
   }
 
-  async moveOn(moves: readonly LaneMove[]): Promise<number[]> {
-    const there = await this.lanes.moveOn(moves);
-    for (const { lane, to } of moves) if (there.includes(lane)) this.watch.moved(lane, to);
-    return there;
+  async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
+    const moved = await this.partitions.advanceIdle(moves);
+    for (const { partition, to } of moves)
+      if (moved.includes(partition)) this.watch.reportMove(partition, to);
+    return moved;
   }
 
-  async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
-    if (timeout_ms <= 0) return (await this.lanes.checkpoint(lane)) >= position;
-    return this.watch.wait(lane, position, timeout_ms);
+  async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
+    if (timeout_ms <= 0) return (await this.partitions.checkpoint(partition)) >= position;
+    return this.watch.wait(partition, position, timeout_ms);
   }
 
   async get(
@@ -105,15 +106,15 @@ export class MongoViewVersion implements ViewVersion {
     return this.gets.load(`${collection} ${parts.join()}`, { collection, id, parts });
   }
 
-  /** All of one collection, with the same parts. */
-  private async getTogether(asked: readonly Get[]): Promise<(StoredDocument | undefined)[]> {
-    const [{ collection, parts }] = asked as [Get, ...Get[]];
-    const ids = asked.map(({ id }) => id);
+  /** Reads documents of one collection with the same parts in one query. */
+  private async getAll(gets: readonly Get[]): Promise<(StoredDocument | undefined)[]> {
+    const [{ collection, parts }] = gets as [Get, ...Get[]];
+    const ids = gets.map(({ id }) => id);
     const by_id = await this.byId(collection, [...new Set(ids)], parts);
     return ids.map((id) => by_id.get(id));
   }
 
-  /** In the order of `ids`; an id that is there twice is answered once. */
+  /** Returns documents in the order of `ids`. A repeated id gives one document. */
   async getMany(
     collection: CollectionName,
     ids: readonly string[],
@@ -137,7 +138,7 @@ export class MongoViewVersion implements ViewVersion {
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
     const filter = filterOf(this.collection(collection), query.where);
     const sort = sortOf(this.collection(collection), query.order);
-    // MongoDB takes a limit of 0 for none.
+    // MongoDB treats a limit of 0 as no limit.
     if (query.limit <= 0) return [];
     const { skip = 0, limit } = query;
     return this.list(collection, filter, query.parts ?? [], { sort, skip, limit });
@@ -152,19 +153,20 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   /**
-   * Tier by tier, each without what the one before it fits. MongoDB reads the documents that fit before it sorts
-   * them, but where one whole word is asked for, newest first.
+   * Reads the tiers of the search in order (`WordSearch`). A tier includes the matches of all earlier tiers, so it is
+   * enough to exclude the previous one. MongoDB reads all matching documents and then sorts them, with one exception: a
+   * search for one complete word, newest first, is read in order from an index.
    */
   async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
-    const within = this.filtersOf(collection, query);
+    const filters = this.filtersOf(collection, query);
     const found: StoredDocument[] = [];
     let { skip = 0 } = query;
     for (const [index, terms] of query.tiers.entries()) {
-      const before = query.tiers[index - 1];
-      // What fits everything leaves nothing to the tiers after it.
-      if (found.length >= query.limit || before?.length === 0) break;
+      const previous = query.tiers[index - 1];
+      // If the previous tier has no terms, it matched every document, so later tiers add nothing.
+      if (found.length >= query.limit || previous?.length === 0) break;
       const filter = {
-        $and: [...within, termsFilter(terms), ...(before ? [{ $nor: [termsFilter(before)] }] : [])],
+        $and: [...filters, termsFilter(terms), ...(previous ? [{ $nor: [termsFilter(previous)] }] : [])],
       };
       const page = await this.list(collection, filter, query.parts ?? [], {
         sort: sortOf(this.collection(collection), query.order),
@@ -172,6 +174,7 @@ export class MongoViewVersion implements ViewVersion {
         limit: query.limit - found.length,
       });
       found.push(...page);
+      // An empty page means that `skip` passes over this whole tier.
       if (page.length > 0) skip = 0;
       else if (skip > 0) skip -= Math.min(skip, await this.countIn(collection, filter));
     }
@@ -184,26 +187,29 @@ export class MongoViewVersion implements ViewVersion {
     });
   }
 
-  /** Each look finds one document, and with it at least one more of the words; so there are at most `limit` and one. */
-  async knownWords(
+  /**
+   * Reads one document at a time: any that contains one of the words or prefixes not found so far. Each read finds at
+   * least one more of them, so there are at most `matches.length` + 1 reads.
+   */
+  async matchingWords(
     collection: CollectionName,
-    { scope, matches, limit }: KnownWordsQuery,
+    { scope, matches, limit }: MatchingWordsQuery,
   ): Promise<WordMatch[]> {
-    const within = scopeFilter(this.collection(collection), scope);
-    const known = new Set<WordMatch>();
-    let unknown = matches;
-    while (unknown.length > 0) {
-      const filter = { $and: [within, termsFilter([unknown])] };
+    const in_scope = scopeFilter(this.collection(collection), scope);
+    const matched = new Set<WordMatch>();
+    let remaining = matches;
+    while (remaining.length > 0) {
+      const filter = { $and: [in_scope, termsFilter([remaining])] };
       const [found] = await this.list(collection, filter, ['words'], { limit: 1 });
       const words = found?.document?.words;
       if (!words) break;
-      for (const match of unknown) if (fits(words, match)) known.add(match);
-      // Behind the last one that can be answered nothing needs to be known.
-      const answered = matches.filter((match) => known.has(match)).slice(0, limit);
-      const enough = answered.length < limit ? matches.length : matches.indexOf(answered.at(-1)!);
-      unknown = matches.slice(0, enough).filter((match) => !known.has(match));
+      for (const match of remaining) if (matchesWord(words, match)) matched.add(match);
+      // If the result is full, matches after its last one cannot become part of it.
+      const result = matches.filter((match) => matched.has(match)).slice(0, limit);
+      const end = result.length < limit ? matches.length : matches.indexOf(result.at(-1)!);
+      remaining = matches.slice(0, end).filter((match) => !matched.has(match));
     }
-    return matches.filter((match) => known.has(match)).slice(0, limit);
+    return matches.filter((match) => matched.has(match)).slice(0, limit);
   }
 
   private filtersOf(collection: CollectionName, { scope, where }: Pick<WordSearch, 'scope' | 'where'>) {
@@ -216,36 +222,36 @@ export class MongoViewVersion implements ViewVersion {
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },
   ): Promise<StoredDocument[]> {
     const { where = {}, after_id, limit } = options;
-    const asked = Object.keys(where).length > 0 ? filterOf(this.collection(collection), where) : {};
-    const filter = after_id === undefined ? asked : { $and: [asked, { _id: { $gt: after_id } }] };
+    const condition = Object.keys(where).length > 0 ? filterOf(this.collection(collection), where) : {};
+    const filter = after_id === undefined ? condition : { $and: [condition, { _id: { $gt: after_id } }] };
     if (limit <= 0) return [];
     return this.list(collection, filter, ALL_PARTS, { sort: { _id: 1 }, limit });
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
     if (keysDiffer(this.stored))
-      throw new Error(`view version ${this.version} was made with other keys: rebuild it`);
+      throw new Error(`view version ${this.version} was created with other keys: rebuild it`);
     for (const phase of batch.phases) {
       const outcome = await this.writePhase(phase);
       if (outcome === 'lost_race') return outcome;
     }
-    if (!(await this.lanes.advance(batch))) return 'lost_race';
-    this.watch.moved(batch.lane, batch.to);
+    if (!(await this.partitions.advance(batch))) return 'lost_race';
+    this.watch.reportMove(batch.partition, batch.to);
     return 'applied';
   }
 
   /**
-   * Writes documents side by side, each under its own guard, and returns when all of them are durable or refused.
-   * `lost_race`: some document was not as expected, the others are written. Throws where a unique key is taken by
-   * another document, which no repetition heals.
+   * Writes the documents of a phase in parallel, each by compare-and-set. Resolves when every write is durable or rejected.
+   * Returns `lost_race` if a document was not at its expected position; the other documents are written anyway. Throws if
+   * another document has the same unique key, because a retry would fail again.
    */
   private async writePhase(phase: readonly DocumentWrite[]): Promise<Outcome> {
-    const written = await Promise.allSettled(
+    const results = await Promise.allSettled(
       [...byCollection(phase)].map(([name, writes]) => this.writeCollection(name, writes)),
     );
-    const failed = written.find((result) => result.status === 'rejected');
+    const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
-    return written.every((result) => result.status === 'fulfilled' && result.value === 'applied')
+    return results.every((result) => result.status === 'fulfilled' && result.value === 'applied')
       ? 'applied'
       : 'lost_race';
   }
@@ -253,30 +259,30 @@ export class MongoViewVersion implements ViewVersion {
   private async writeCollection(name: CollectionName, writes: readonly DocumentWrite[]): Promise<Outcome> {
     const collection = this.documents(name, 'primary');
     const operations = writes.map((write) => toOperation(this.collection(name), write));
-    const replaced = writes.filter(({ expected }) => expected !== null).length;
+    const replace_count = writes.filter(({ expected }) => expected !== null).length;
     return this.connection.run(async () => {
       try {
         const result = await collection.bulkWrite(operations, { ordered: false });
-        return result.matchedCount === replaced ? 'applied' : 'lost_race';
+        return result.matchedCount === replace_count ? 'applied' : 'lost_race';
       } catch (error) {
-        const duplicates = duplicatesIn(error);
+        const duplicates = duplicateIndexes(error);
         if (!duplicates) throw error;
-        const refused = duplicates.map((index) => writes[index]!);
-        if (await exist(collection, refused)) return 'lost_race';
+        const rejected_writes = duplicates.map((index) => writes[index]!);
+        if (await allExist(collection, rejected_writes)) return 'lost_race';
         throw error;
       }
     });
   }
 
-  parked(): Promise<ParkedStream[]> {
-    return this.lanes.parked();
+  deadLetters(): Promise<DeadLetter[]> {
+    return this.partitions.deadLetters();
   }
 
-  /** Throws `CatalogError('unavailable')` where the version was made without the collection. */
+  /** Throws `CatalogError('unavailable')` if the version was created without the collection. */
   private collection(name: CollectionName): StoredCollection {
-    const known = this.collections.get(name);
-    if (known) return known;
-    if (this.stored[name] === undefined) throw notStored(name);
+    const cached = this.collections.get(name);
+    if (cached) return cached;
+    if (this.stored[name] === undefined) throw notStoredError(name);
     const collection = storedCollection(name, this.stored);
     this.collections.set(name, collection);
     return collection;
@@ -296,7 +302,7 @@ export class MongoViewVersion implements ViewVersion {
     options: FindOptions = {},
   ): Promise<StoredDocument[]> {
     const stored = this.collection(collection);
-    // One batch where the answer fits a message: a page then costs one round trip.
+    // A cursor returns at most 101 documents in its first batch by default. A larger batch saves round trips.
     const batch_size = Math.max(options.limit ?? 0, 1_000);
     const found = await this.connection.run(() =>
       this.documents(collection)
@@ -332,15 +338,16 @@ function toOperation(
 }
 
 /**
- * Whether every refused write was an insert of a document that is there by now. If not, another document holds
- * its unique key. Servers word the error each in its own way, so the documents are asked, not the message.
+ * Returns true if every rejected write was an insert of a document that exists now: a lost race. Otherwise another
+ * document has the same unique key. The error message would show the difference, too, but servers that are compatible
+ * with MongoDB have other messages. So this function reads the documents.
  */
-async function exist(
+async function allExist(
   collection: Collection<MongoDocument>,
-  refused: readonly DocumentWrite[],
+  rejected_writes: readonly DocumentWrite[],
 ): Promise<boolean> {
-  if (refused.some(({ expected }) => expected !== null)) return false;
-  const ids = refused.map(({ id }) => id);
+  if (rejected_writes.some(({ expected }) => expected !== null)) return false;
+  const ids = rejected_writes.map(({ id }) => id);
   const found = await collection.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
   return found.length === new Set(ids).size;
 }

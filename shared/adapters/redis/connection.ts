@@ -3,65 +3,79 @@ import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 
 const CONNECT_MS = 2_000;
-/** How long a server may take to close its end; a process that ends waits for it. */
+/** How long `disconnect` waits until the server has closed the connection, too. It delays the end of the process. */
 const DISCONNECT_MS = 500;
-/** Not the usual 2 s and more: a server that came back is to be noticed at once. */
+/** Shorter than the default (up to 2 s), so that the client reconnects soon after the server is back. */
 const reconnectMs = backoff(50, 500);
 
-const shared = {
+const COMMON_OPTIONS = {
   connectTimeout: CONNECT_MS,
   disconnectTimeout: DISCONNECT_MS,
   retryStrategy: reconnectMs,
-  // A replica that was a primary a moment ago: the next connection finds the new one.
+  // READONLY: the server has just become a replica. A new connection resolves to the new primary.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
 
-/** A connection whose commands fail at once, or after `command_ms`, where the server is away or silent. */
-export function connectImpatient(url: string, command_ms: number): Redis {
-  return quiet(
+/**
+ * Opens a connection that fails fast: a command fails at once if the server is unavailable, and after `command_ms` if
+ * it does not answer. By default, ioredis queues commands while it reconnects, and sends unanswered commands again. A
+ * request would then wait for the server without a limit.
+ */
+export function connectFailFast(url: string, command_ms: number): Redis {
+  return ignoreErrorEvents(
     new Redis(url, {
-      ...shared,
+      ...COMMON_OPTIONS,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       commandTimeout: command_ms,
-      // A connection that died without a word is made anew.
+      // Replaces a connection that died without a TCP close (a cut network, a stopped machine).
       socketTimeout: command_ms * 2,
     }),
   );
 }
 
-/** A connection, and the copies that a library makes of it, whose commands wait for the server for as long as it takes. */
-export interface PatientConnection {
+/** A connection whose commands wait until the server is available, and the duplicates that BullMQ makes of it. */
+export interface BlockingConnection {
   readonly connection: Redis;
-  /** Ends them all, at once or with one last try to reach the server; what still waits fails. */
+  /**
+   * Closes the connection and its duplicates. Pending commands fail. A connection that is reconnecting makes one more
+   * attempt before it closes.
+   */
   end(): void;
 }
 
 /**
- * A connection that is silent for `silence_ms` while something is awaited of it is made anew; that has to be longer than
- * a copy may be told to block. It counts from the first word on, for which nobody else sets a limit.
+ * Opens a blocking connection. If the reply to a command does not arrive within `silence_ms`, the connection is replaced.
+ * So `silence_ms` must be longer than the longest blocking command. The limit also applies to the handshake, for which
+ * ioredis has no other timeout.
  */
-export function connectPatient(url: string, silence_ms: number): PatientConnection {
+export function connectBlocking(url: string, silence_ms: number): BlockingConnection {
   let ending = false;
-  const retryStrategy = (tries: number) => (ending ? null : reconnectMs(tries));
-  const options = { ...shared, retryStrategy, maxRetriesPerRequest: null, socketTimeout: silence_ms };
-  const connection = quiet(new Redis(url, options));
-  const all = [connection];
+  const retryStrategy = (attempts: number) => (ending ? null : reconnectMs(attempts));
+  const options = { ...COMMON_OPTIONS, retryStrategy, maxRetriesPerRequest: null, socketTimeout: silence_ms };
+  const connection = ignoreErrorEvents(new Redis(url, options));
+  const connections = [connection];
+  // BullMQ duplicates the connection for the blocking commands of each worker. The duplicates are recorded here so that
+  // `end` can close them in any state.
   connection.duplicate = (override) => {
-    const copy = Redis.prototype.duplicate.call(connection, override);
-    all.push(quiet(copy));
-    return copy as never;
+    const duplicate = Redis.prototype.duplicate.call(connection, override);
+    connections.push(ignoreErrorEvents(duplicate));
+    return duplicate as never;
   };
   const end = (): void => {
     ending = true;
-    for (const one of all) endOne(one);
+    for (const connection of connections) endConnection(connection);
   };
   return { connection, end };
 }
 
-/** A connection that is told to end between two tries stays there for ever, and those who wait for it do too. */
-function endOne(connection: Redis): void {
+/**
+ * Closes the connection. If `disconnect()` is called between two reconnection attempts, an ioredis connection remains in
+ * the state `reconnecting`: it never emits `end`, and pending commands never settle. So this function reconnects once
+ * and then disconnects.
+ */
+function endConnection(connection: Redis): void {
   if (connection.status === 'reconnecting') {
     connection.once('ready', () => connection.disconnect());
     connection.connect().catch(() => {});
@@ -71,30 +85,32 @@ function endOne(connection: Redis): void {
 }
 
 /**
- * Every command tells of its own failure; without a listener each lost connection would be printed besides. Many
- * lanes listen to one connection, which is no leak.
+ * Adds an `error` listener, because without one ioredis prints each lost connection to stderr. No failure is hidden:
+ * each command reports its own. Also removes the limit of listeners, because the queue of each partition adds some to
+ * the same connection.
  */
-function quiet(connection: Redis): Redis {
+function ignoreErrorEvents(connection: Redis): Redis {
   return connection.setMaxListeners(0).on('error', () => {});
 }
 
-/** Resolves when the connection can be used; throws `CatalogError('unavailable')` where that takes more than `wait_ms`. */
-export async function untilReady(connection: Redis, wait_ms: number): Promise<void> {
+/** Resolves when the connection is ready. Throws `CatalogError('unavailable')` if that takes longer than `wait_ms`. */
+export async function waitUntilReady(connection: Redis, wait_ms: number): Promise<void> {
   if (connection.status === 'ready') return;
-  let done = (): void => {};
+  let onReady = (): void => {};
   const ready = new Promise<void>((resolve) => {
-    done = resolve;
-    connection.on('ready', done);
+    onReady = resolve;
+    connection.on('ready', onReady);
   });
-  await withTimeout(ready, wait_ms, giveUp).finally(() => connection.off('ready', done));
+  await withTimeout(ready, wait_ms, throwUnavailable).finally(() => connection.off('ready', onReady));
 }
 
-/** For `withTimeout`: throws `CatalogError('unavailable')`. */
-export function giveUp(): never {
-  throw unavailable();
+/** Throws `CatalogError('unavailable')`. Used as the `onTimeout` of `withTimeout`. */
+export function throwUnavailable(): never {
+  throw toUnavailable();
 }
 
-export function unavailable(cause?: unknown): CatalogError {
+/** Returns `cause` itself if it is a `CatalogError`, otherwise `unavailable` caused by it. */
+export function toUnavailable(cause?: unknown): CatalogError {
   if (cause instanceof CatalogError) return cause;
   return new CatalogError('unavailable', { message: 'Redis does not answer', cause });
 }

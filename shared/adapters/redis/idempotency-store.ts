@@ -4,33 +4,37 @@ import type {
   Claim,
   Claimed,
   IdempotencyStore,
-  KeptAnswer,
   OperationKey,
+  StoredAnswer,
 } from '../../ports/idempotency-store';
-import { connectImpatient, unavailable, untilReady } from './connection';
+import { connectFailFast, toUnavailable, waitUntilReady } from './connection';
 
 const COMMAND_MS = 1_500;
 const OPENING_MS = 1_000;
-/** What has expired by the callers' clocks is unknown at once, and gone from Redis so much later. */
-const KEPT_LONGER_MS = 3_600_000;
+/**
+ * Redis deletes a record this long after `expires_at_ms`. Reason: the script decides by the caller's clock whether a
+ * record has expired. If that clock is behind the clock of Redis, the record must still exist.
+ */
+const EXTRA_TTL_MS = 3_600_000;
 
 /**
- * Claims an operation, or tells what became of it, in one step.
+ * Claims an operation, or returns its state, in one atomic step.
  *
  * KEYS: the operation. ARGV: fingerprint, holder, now, locked until, expires at (Unix milliseconds), how long Redis
- * keeps it (milliseconds). Gives `{outcome, …}` as shared/ports/idempotency-store.ts names it. An empty `holder`
- * holds nothing; `started_at_ms` outlives every lock.
+ * keeps the record (milliseconds). Returns `{outcome, …}` with the outcomes of `Claimed` in
+ * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. `started_at_ms` keeps its value
+ * when another holder resumes the operation.
  */
 const CLAIM = `
 local fingerprint, holder, now_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local known = redis.call('HMGET', KEYS[1],
+local stored = redis.call('HMGET', KEYS[1],
   'fingerprint', 'started_at_ms', 'holder', 'locked_until_ms', 'expires_at_ms', 'answer')
 local started_at_ms, outcome = ARGV[3], 'first'
-if known[1] and tonumber(known[5]) > now_ms then
-  if known[1] ~= fingerprint then return {'other_request', '', ''} end
-  if known[6] then return {'answered', known[6], ''} end
-  if known[3] ~= '' and tonumber(known[4]) > now_ms then return {'locked', known[4], ''} end
-  started_at_ms, outcome = known[2], 'resumed'
+if stored[1] and tonumber(stored[5]) > now_ms then
+  if stored[1] ~= fingerprint then return {'other_request', '', ''} end
+  if stored[6] then return {'answered', stored[6], ''} end
+  if stored[3] ~= '' and tonumber(stored[4]) > now_ms then return {'locked', stored[4], ''} end
+  started_at_ms, outcome = stored[2], 'resumed'
 else
   redis.call('DEL', KEYS[1])
 end
@@ -40,7 +44,10 @@ redis.call('PEXPIRE', KEYS[1], ARGV[6])
 return {'claimed', started_at_ms, outcome}
 `;
 
-/** Runs the command ARGV[2] with ARGV[3…] on the operation where ARGV[1] holds it, and else nothing. */
+/**
+ * Runs the command ARGV[2] with the arguments ARGV[3…] on the operation if ARGV[1] has its lock; otherwise does
+ * nothing.
+ */
 const IF_HELD = `
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
 redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))
@@ -50,7 +57,7 @@ return 1
 export interface RedisIdempotencyStoreOptions {
   /** `redis://…` or `rediss://…` */
   readonly url: string;
-  /** Of the keys in Redis, `catalog` by default. */
+  /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
 }
 
@@ -60,47 +67,47 @@ interface WithScripts {
 }
 
 /**
- * Operations in Redis, each a hash, each call one round trip. As durable as Redis is set to be: with
- * `appendfsync everysec` a crash of its machine may forget the last second's claims.
+ * Stores each operation as a Redis hash. Each call is one round trip. Durability depends on the configuration of Redis:
+ * with `appendfsync everysec`, a crash of its machine may lose the claims of the last second.
  */
 export class RedisIdempotencyStore implements IdempotencyStore {
   private readonly connection: Redis & WithScripts;
   private readonly prefix: string;
 
   private constructor({ url, prefix = 'catalog' }: RedisIdempotencyStoreOptions) {
-    const connection = connectImpatient(url, COMMAND_MS);
+    const connection = connectFailFast(url, COMMAND_MS);
     connection.defineCommand('claimOperation', { numberOfKeys: 1, lua: CLAIM });
     connection.defineCommand('ifHeld', { numberOfKeys: 1, lua: IF_HELD });
     this.connection = connection as Redis & WithScripts;
     this.prefix = prefix;
   }
 
-  /** Needs no server to be there; where there is none it opens after a second. */
+  /** Waits at most one second for the server. If it is unavailable, the store opens anyway and its calls fail. */
   static async open(options: RedisIdempotencyStoreOptions): Promise<RedisIdempotencyStore> {
     const store = new RedisIdempotencyStore(options);
-    await untilReady(store.connection, OPENING_MS).catch(() => undefined);
+    await waitUntilReady(store.connection, OPENING_MS).catch(() => undefined);
     return store;
   }
 
   async claim(key: OperationKey, claim: Claim): Promise<Claimed> {
     const { fingerprint, holder, now_ms, locked_until_ms, expires_at_ms } = claim;
-    const kept_ms = Math.ceil(expires_at_ms - now_ms) + KEPT_LONGER_MS;
-    const [outcome, first, second] = await this.ask(() =>
+    const redis_ttl_ms = Math.ceil(expires_at_ms - now_ms) + EXTRA_TTL_MS;
+    const [outcome, first, second] = await this.call(() =>
       this.connection.claimOperation(
-        this.nameOf(key),
+        this.redisKey(key),
         fingerprint,
         holder,
         now_ms,
         locked_until_ms,
         expires_at_ms,
-        kept_ms,
+        redis_ttl_ms,
       ),
     );
     switch (outcome) {
       case 'claimed':
         return { outcome, started_at_ms: Number(first), resumed: second === 'resumed' };
       case 'answered':
-        return { outcome, answer: JSON.parse(first) as KeptAnswer };
+        return { outcome, answer: JSON.parse(first) as StoredAnswer };
       case 'locked':
         return { outcome, locked_until_ms: Number(first) };
       default:
@@ -112,21 +119,26 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     await this.change(key, holder, 'HSET', 'locked_until_ms', locked_until_ms);
   }
 
-  async keep(key: OperationKey, holder: string, answer: KeptAnswer, expires_at_ms: number): Promise<void> {
-    const kept = ['answer', JSON.stringify(answer), 'expires_at_ms', expires_at_ms, 'holder', ''];
-    await this.change(key, holder, 'HSET', ...kept);
+  async storeAnswer(
+    key: OperationKey,
+    holder: string,
+    answer: StoredAnswer,
+    expires_at_ms: number,
+  ): Promise<void> {
+    const fields = ['answer', JSON.stringify(answer), 'expires_at_ms', expires_at_ms, 'holder', ''];
+    await this.change(key, holder, 'HSET', ...fields);
   }
 
   async release(key: OperationKey, holder: string): Promise<void> {
     await this.change(key, holder, 'HSET', 'holder', '');
   }
 
-  async forget(key: OperationKey, holder: string): Promise<void> {
+  async discard(key: OperationKey, holder: string): Promise<void> {
     await this.change(key, holder, 'DEL');
   }
 
   async check(): Promise<void> {
-    await this.ask(() => this.connection.ping());
+    await this.call(() => this.connection.ping());
   }
 
   async close(): Promise<void> {
@@ -139,21 +151,25 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     command: 'HSET' | 'DEL',
     ...changes: (string | number)[]
   ): Promise<void> {
-    await this.ask(() => this.connection.ifHeld(this.nameOf(key), holder, command, ...changes));
+    await this.call(() => this.connection.ifHeld(this.redisKey(key), holder, command, ...changes));
   }
 
-  /** The length keeps apart what would read alike. */
-  private nameOf({ api_key_id, idempotency_key }: OperationKey): string {
+  /**
+   * Contains the length of the API key id. Without it, two different pairs could give the same text if an id contains a
+   * colon.
+   */
+  private redisKey({ api_key_id, idempotency_key }: OperationKey): string {
     return `${this.prefix}:operation:${api_key_id.length}:${api_key_id}:${idempotency_key}`;
   }
 
-  private async ask<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  private async call<Reply>(command: () => Promise<Reply>): Promise<Reply> {
     try {
-      return await call();
+      return await command();
     } catch (error) {
+      // ioredis has no error class for `commandTimeout`.
       if (error instanceof Error && error.message === 'Command timed out')
         throw new CatalogError('database_timeout', { cause: error });
-      throw unavailable(error);
+      throw toUnavailable(error);
     }
   }
 }

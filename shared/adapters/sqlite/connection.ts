@@ -1,53 +1,82 @@
+import { accessSync, constants, statfsSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import Database from 'libsql';
 import { pause, withJitter } from '../../kernel/async';
 import { LRUCache } from '../../kernel/cache';
-import { CatalogError } from '../../kernel/errors';
+import { CatalogError, DamagedFileError } from '../../kernel/errors';
+import type { StoreHealth } from '../../ports/event-store';
 
 export type SqlInput = string | number | bigint | null;
 export type SqlValue = string | number | null;
-/** A row's columns in the order of its SELECT. */
+/** The columns of a row, in the order of the SELECT. */
 export type SqlRow = readonly SqlValue[];
-/** Parameters go in as one array: the driver takes a lone `null` for an object and fails on it. */
+/**
+ * Parameters are passed as one array. libsql treats a single `null` argument as an object of named parameters, and
+ * fails.
+ */
 type Statement = Database.Statement<[readonly SqlInput[]]>;
 
-/** How long a call may block the process on another's lock; past that it waits without blocking. */
+/** How long SQLite may block the process while it waits for a lock. After this time, `attempt` waits without blocking. */
 const BLOCKING_WAIT_MS = 10;
-const DEADLINE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 const RETRY_MS_MAX = 20;
 const CACHE_KB = 16_000;
-/** 16 MB of write-ahead log: pages that are written again and again reach the file once. */
-const CHECKPOINT_PAGES = 4_000;
+/**
+ * SQLite copies the write-ahead log (WAL) to the database file after this many pages (16 MB). If a page is written several
+ * times before that, SQLite copies it once.
+ */
+const WAL_PAGES_MAX = 4_000;
 const STATEMENTS_MAX = 256;
-/** How soon another process's commit is noticed. */
+/** What a probe writes. Larger than a usual append: if only one more page fits on the disk, a small probe succeeds while appends fail. */
+const PROBE_BYTES = 262_144;
+/** The least time between two probes. */
+const PROBE_EVERY_MS = 1_000;
+/** How often `ChangeSignal` checks for commits of other processes. */
 const POLL_MS = 25;
 
 export interface SqliteOptions {
-  /** FULL: a commit is on disk when it returns. NORMAL: a power cut may undo the newest ones, in order. */
+  /**
+   * FULL: a commit is on disk when it returns. NORMAL: a power failure may undo the latest commits, but cannot corrupt the
+   * file.
+   */
   readonly synchronous: 'FULL' | 'NORMAL';
-  /** Creates what the file holds; run once, in a transaction. */
+  /** The statements that create the tables. They run once, in a transaction. */
   readonly schema: string;
-  /** Of the schema, at least 1; a file of another format is refused, unless there is an upgrade from it. */
+  /** Version of the schema, at least 1. `open` rejects a file of another format, unless there is an upgrade from it. */
   readonly format: number;
-  /** What turns a file of that format into one of this. */
+  /** Statements that upgrade a file to this format, by the format of the file. */
   readonly upgrades?: Readonly<Record<number, string>>;
-  /** How long `attempt` goes on against another's lock; 5 s by default. */
-  readonly deadline_ms?: number;
+  /** How long `attempt` waits for locks of other connections; 5 s by default. */
+  readonly timeout_ms?: number;
+  /** What an operator does if the file is damaged, as a sentence. */
+  readonly remedy: string;
+  /** Called each time that the file turns out to be damaged. */
+  readonly onDamage?: OnDamage;
 }
 
+export type OnDamage = (error: DamagedFileError) => void;
+
 /**
- * One SQLite file in WAL mode. Calls are synchronous: nothing of this process can come between the statements of
- * a transaction. Any number of processes may open the same file, also at once for the first time.
+ * A SQLite file in WAL mode. Calls are synchronous, so no other code of this process runs between the statements of a
+ * transaction. Several processes may open the same file, and may create it at the same time.
  */
 export class SqliteConnection {
   readonly file: string;
   private readonly database: Database.Database;
   private readonly statements = new LRUCache<string, Statement>({ max: STATEMENTS_MAX });
-  private readonly deadline_ms: number;
+  private readonly options: SqliteOptions;
   private closed = false;
+  private was_damage_found = false;
+  /** Whether a call has failed since the last successful probe, in a way that suggests a full or read-only disk. */
+  private disk_failed = false;
+  /** The last probe, or the one that is running. Resolves to whether the file can be written. */
+  private probe: Promise<boolean> | undefined;
+  private probed_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(file: string, deadline_ms: number) {
+  private constructor(file: string, options: SqliteOptions) {
     this.file = file;
-    this.deadline_ms = deadline_ms;
+    this.options = options;
     try {
       this.database = new Database(file, { timeout: BLOCKING_WAIT_MS });
     } catch (cause) {
@@ -56,34 +85,40 @@ export class SqliteConnection {
   }
 
   /**
-   * Throws `CatalogError('unavailable')` where the file cannot be opened, a plain error where it is not ours. `isDamage`
-   * tells of the first whether the file itself is to blame.
+   * Throws `CatalogError('unavailable')` if the file cannot be opened, `DamagedFileError` if it is damaged, and a plain
+   * error if it has an unknown format.
    */
   static async open(file: string, options: SqliteOptions): Promise<SqliteConnection> {
-    const connection = new SqliteConnection(file, options.deadline_ms ?? DEADLINE_MS);
+    const connection = new SqliteConnection(file, options);
     try {
-      // Several processes that turn a new file to WAL at once get SQLITE_BUSY without the wait of the timeout.
+      // If several processes switch a new file to WAL at once, SQLite returns SQLITE_BUSY without waiting for the
+      // timeout.
       await connection.attempt(() => connection.all('PRAGMA journal_mode = WAL'));
-      await connection.attempt(() => connection.prepareFile(options));
+      await connection.attempt(() => connection.prepareFile());
     } catch (error) {
       connection.close();
-      if (!isDamage(error)) throw error;
-      throw new CatalogError('unavailable', { message: `${file} is damaged, or no database`, cause: error });
+      throw error;
     }
     return connection;
   }
 
-  private prepareFile({ synchronous, schema, format, upgrades = {} }: SqliteOptions): void {
+  /** Whether the file has turned out to be damaged since it was opened. */
+  get is_damaged(): boolean {
+    return this.was_damage_found;
+  }
+
+  private prepareFile(): void {
+    const { synchronous, schema, format, upgrades = {} } = this.options;
     this.database.exec(
-      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${WAL_PAGES_MAX}`,
     );
     if (this.format() === format) return;
     this.transaction(() => {
-      const found = this.format();
-      if (found === format) return;
-      const statements = found === 0 ? schema : upgrades[found];
+      const file_format = this.format();
+      if (file_format === format) return;
+      const statements = file_format === 0 ? schema : upgrades[file_format];
       if (statements === undefined)
-        throw new Error(`${this.file} has format ${found}; this version reads format ${format}`);
+        throw new Error(`${this.file} has format ${file_format}, but this release reads format ${format}`);
       this.database.exec(`${statements}; PRAGMA user_version = ${format}`);
     });
   }
@@ -92,17 +127,17 @@ export class SqliteConnection {
     return Number(this.value('PRAGMA user_version') ?? 0);
   }
 
-  /** All rows. Never a cursor: one that is not read to its end would hold back checkpoints for good. */
+  /** Returns all rows. There are no cursors, because a cursor that is not read to its end blocks checkpoints of the WAL. */
   all(sql: string, parameters: readonly SqlInput[] = []): SqlRow[] {
     return this.statement(sql).all(parameters) as SqlRow[];
   }
 
-  /** The only row of a statement that gives one at most. */
+  /** Returns the row of a statement that yields at most one. */
   first(sql: string, parameters: readonly SqlInput[] = []): SqlRow | undefined {
     return this.statement(sql).get(parameters) as SqlRow | undefined;
   }
 
-  /** The first column of the first row; undefined where there is no row. */
+  /** Returns the first column of the first row; undefined if there is no row. */
   value(sql: string, parameters: readonly SqlInput[] = []): SqlValue | undefined {
     return this.first(sql, parameters)?.[0];
   }
@@ -113,15 +148,15 @@ export class SqliteConnection {
 
   private statement(sql: string): Statement {
     if (this.closed) throw new CatalogError('unavailable', { message: `${this.file} is closed` });
-    const known = this.statements.get(sql);
-    if (known) return known;
+    const cached = this.statements.get(sql);
+    if (cached) return cached;
     const prepared = this.database.prepare<[readonly SqlInput[]]>(sql);
     const statement = prepared.reader ? prepared.raw() : prepared;
     this.statements.set(sql, statement);
     return statement;
   }
 
-  /** Runs `work` while no other connection writes; all of it lands or none. `work` throws to undo. */
+  /** Runs `work` in a write transaction. Rolls back if `work` throws. */
   transaction<Result>(work: () => Result): Result {
     this.run('BEGIN IMMEDIATE');
     try {
@@ -136,31 +171,83 @@ export class SqliteConnection {
 
   private rollBack(): void {
     try {
-      // Some failures, such as a full disk, have ended the transaction already.
+      // Some failures, such as a full disk, end the transaction themselves.
       if (this.database.inTransaction) this.run('ROLLBACK');
     } catch {
-      // The failure that led here is the one to tell of; the transaction ends with the connection at the latest.
+      // Ignored, because the caller gets the original failure. The transaction ends at the latest when the connection closes.
     }
   }
 
   /**
-   * Runs `work` again, without blocking the process in between, for as long as another connection's lock is in
-   * its way. Throws `CatalogError('database_timeout')` past the deadline, `CatalogError('unavailable')` where the
-   * file fails or is closed.
+   * Runs `work`, and retries it while another connection has a lock that it needs. Does not block the process between
+   * the attempts. Throws `CatalogError('database_timeout')` after the deadline, `DamagedFileError` if the file is
+   * damaged, and `CatalogError('unavailable')` if the file fails or is closed.
    */
-  async attempt<Result>(work: () => Result, limit_ms = this.deadline_ms): Promise<Result> {
-    const deadline_ms = Date.now() + limit_ms;
-    for (let pause_ms = 1; ; pause_ms = Math.min(pause_ms * 2, RETRY_MS_MAX)) {
-      try {
-        return work();
-      } catch (error) {
-        if (!isBusy(error) || Date.now() >= deadline_ms) throw toCatalogError(error);
-      }
-      await pause(withJitter(pause_ms));
+  async attempt<Result>(
+    work: () => Result,
+    limit_ms = this.options.timeout_ms ?? TIMEOUT_MS,
+  ): Promise<Result> {
+    try {
+      return await retryWhileBusy(work, limit_ms);
+    } catch (error) {
+      if (isDamage(error)) throw this.toDamagedFileError(error);
+      if (DISK_FAILURE.test(sqliteCode(error))) this.disk_failed = true;
+      throw toCatalogError(error);
     }
   }
 
-  /** Changes whenever another connection, of this or of any process, has committed. */
+  /**
+   * Returns whether the file can be used. Costs a system call or two while nothing suggests a full or read-only disk, so
+   * it may be called often. Otherwise it probes with real writes, at most once per second.
+   */
+  async health(): Promise<StoreHealth> {
+    if (this.was_damage_found) return 'damaged';
+    if (!this.disk_failed && hasRoom(dirname(this.file))) return 'ok';
+    if (!this.probe || performance.now() - this.probed_at_ms >= PROBE_EVERY_MS) {
+      this.probed_at_ms = performance.now();
+      this.probe = this.canWrite();
+    }
+    return (await this.probe) ? 'ok' : 'not_writable';
+  }
+
+  /**
+   * Writes and syncs a scratch file next to the database, then commits an unchanged page. A transaction that is rolled
+   * back would show nothing: SQLite writes to the disk when it commits.
+   */
+  private async canWrite(): Promise<boolean> {
+    try {
+      await writeScratchFile(`${this.file}.probe`);
+      await this.attempt(
+        () =>
+          this.transaction(() => {
+            // Reads the format in the transaction: another process may have upgraded the file.
+            this.database.exec(`PRAGMA user_version = ${this.format()}`);
+          }),
+        PROBE_EVERY_MS,
+      );
+      this.disk_failed = false;
+      return true;
+    } catch (error) {
+      // Another connection is writing, which shows that the file can be written.
+      return error instanceof CatalogError && error.condition === 'database_timeout';
+    }
+  }
+
+  private toDamagedFileError(cause: unknown): DamagedFileError {
+    const { remedy, onDamage } = this.options;
+    this.was_damage_found = true;
+    const error = new DamagedFileError(this.file, { problem: 'is damaged', remedy, cause });
+    onDamage?.(error);
+    return error;
+  }
+
+  /** Reads all pages. Throws an error that `isDamage` recognises if the file is damaged. Slow for a large file. */
+  checkPages(): void {
+    const found = this.value('PRAGMA quick_check(1)');
+    if (found !== 'ok') throw Object.assign(new Error(String(found)), { code: 'SQLITE_CORRUPT' });
+  }
+
+  /** Returns a number that changes whenever another connection, of this or another process, has committed. */
   dataVersion(): number {
     return Number(this.value('PRAGMA data_version'));
   }
@@ -168,10 +255,11 @@ export class SqliteConnection {
   close(): void {
     if (this.closed) return;
     try {
-      // The driver lets go of the file only when its statements are collected, so the log is emptied by hand.
+      // Empties the WAL. SQLite does that when the last connection closes, but libsql keeps the connection open until its
+      // statements are garbage-collected.
       this.all('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // Another process is at it; the next to open the file goes on from its write-ahead log.
+      // Another process uses the file. That is no problem: the next process that opens the file reads the WAL.
     }
     this.closed = true;
     this.statements.clear();
@@ -180,21 +268,21 @@ export class SqliteConnection {
 }
 
 /**
- * Calls its listeners when a file may have changed: at once after a commit of this process (`notify`), and within
- * 25 ms after one of any other. It polls only while somebody listens. A call may be for nothing; none is missed
- * where a listener was there before its owner last read.
+ * Calls its listeners when a file may have changed: at once after a commit of this process (`notify`), and within 25 ms
+ * after a commit of another process. Polls only while there are listeners. Sometimes calls the listeners although nothing
+ * has changed. A reader that adds its listener before it reads misses no change.
  */
 export class ChangeSignal {
   private readonly connection: SqliteConnection;
   private readonly listeners = new Set<() => void>();
   private timer: NodeJS.Timeout | undefined;
-  private seen: number | undefined;
+  private last_version: number | undefined;
 
   constructor(connection: SqliteConnection) {
     this.connection = connection;
   }
 
-  /** Returns a function that ends the listening. */
+  /** Adds a listener. Returns a function that removes it. */
   listen(listener: () => void): () => void {
     this.listeners.add(listener);
     if (this.listeners.size === 1) this.startPolling();
@@ -209,17 +297,19 @@ export class ChangeSignal {
   }
 
   private startPolling(): void {
-    this.seen = this.read();
+    this.last_version = this.readVersion();
     this.timer = setInterval(() => {
-      const now = this.read();
-      if (now !== undefined && now === this.seen) return;
-      this.seen = now;
+      const version = this.readVersion();
+      if (version !== undefined && version === this.last_version) return;
+      this.last_version = version;
       this.notify();
     }, POLL_MS);
   }
 
-  /** Undefined where the file cannot be read: the listeners are woken and meet the failure themselves. */
-  private read(): number | undefined {
+  /**
+   * Returns undefined if the file cannot be read. `ChangeSignal` then calls the listeners, and their reads fail, too.
+   */
+  private readVersion(): number | undefined {
     try {
       return this.connection.dataVersion();
     } catch {
@@ -228,29 +318,72 @@ export class ChangeSignal {
   }
 }
 
-/** Another connection holds a lock that this one needs: the same call may succeed a moment later. */
+/**
+ * Runs `work`, and retries it for `limit_ms` while another connection has a lock that it needs. Throws the errors of
+ * the driver.
+ */
+export async function retryWhileBusy<Result>(work: () => Result, limit_ms = TIMEOUT_MS): Promise<Result> {
+  const deadline_ms = Date.now() + limit_ms;
+  for (let pause_ms = 1; ; pause_ms = Math.min(pause_ms * 2, RETRY_MS_MAX)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || Date.now() >= deadline_ms) throw error;
+    }
+    await pause(withJitter(pause_ms));
+  }
+}
+
+/** Codes of a full or read-only disk, or of one that fails. */
+const DISK_FAILURE = /^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM)/;
+
+/** Returns false if the folder is on a read-only file system, or on one without room for a probe. Writes nothing. */
+function hasRoom(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize >= PROBE_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+async function writeScratchFile(path: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.writeFile(Buffer.alloc(PROBE_BYTES));
+    await file.sync();
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
+  }
+}
+
+/** Returns true if another connection has a lock that this connection needs. The same call may succeed later. */
 function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(sqliteCode(error));
 }
 
 /**
- * What a caller may be told of a failure: locks that were held too long are `database_timeout`, a disk or file that
- * fails is `unavailable`; anything else (a broken constraint, a mistake in a statement) stays what it is.
+ * Maps an error of SQLite: a lock that was not released in time is `database_timeout`, a failing disk or file is
+ * `unavailable`. Returns any other error (a violated constraint, a wrong statement) unchanged.
  */
 function toCatalogError(error: unknown): unknown {
   if (isBusy(error)) return new CatalogError('database_timeout', { cause: error });
-  if (/^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PERM)/.test(sqliteCode(error)))
+  if (/^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|NOMEM|PERM)/.test(sqliteCode(error)))
     return new CatalogError('unavailable', { cause: error });
   return error;
 }
 
-/** Bytes that are no database, or no longer one. Also of what `toCatalogError` made of it. */
+/**
+ * Returns true for an error of the driver that means: the file is not a SQLite database, is corrupt or truncated. A disk
+ * that fails to read (EIO) can also look like this, so `disposable-file.ts` confirms it before it moves a file.
+ */
 export function isDamage(error: unknown): boolean {
-  if (error instanceof CatalogError) return isDamage(error.cause);
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));
+  return /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(sqliteCode(error));
 }
 
-/** Such as `SQLITE_BUSY`; empty for what is no error of SQLite's. */
+/** Returns the code of a SQLite error, such as `SQLITE_BUSY`; empty for other errors. */
 export function sqliteCode(error: unknown): string {
   const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : '';

@@ -16,32 +16,42 @@ import {
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import { column, type Selection, TAG_LENGTH, type Table } from './tables';
 
-/** What a SELECT of these parts reads. Made once for what is asked for again and again. */
+/** Returns the columns and SQL that read these parts. Cached per table and parts. */
 export function selectionOf(table: Table, parts: readonly DocumentPart[] = []): Selection {
   const name = parts.join();
-  const known = table.selections.get(name);
-  if (known) return known;
-  const given = ALL_PARTS.filter((part) => parts.includes(part) && (part !== 'words' || table.spec.words));
-  const names = ['id', 'position', ...table.columns, 'exact_keys', 'body', ...given];
-  const place = (part: StoredPart): number => Math.max(0, names.indexOf(part));
-  const places = { state: place('state'), expansions: place('expansions'), words: place('words') };
+  const cached = table.selections.get(name);
+  if (cached) return cached;
+  const stored_parts = ALL_PARTS.filter(
+    (part) => parts.includes(part) && (part !== 'words' || table.spec.words),
+  );
+  const names = ['id', 'position', ...table.columns, 'exact_keys', 'body', ...stored_parts];
+  const indexOf = (part: StoredPart): number => Math.max(0, names.indexOf(part));
+  const column_indexes = {
+    state: indexOf('state'),
+    expansions: indexOf('expansions'),
+    words: indexOf('words'),
+  };
   const columns = names.map((column) => `d.${column}`).join(', ');
-  const selection = { columns, places, by_id: `SELECT ${columns} FROM ${table.name} AS d WHERE d.id = ?` };
+  const selection = {
+    columns,
+    column_indexes,
+    by_id: `SELECT ${columns} FROM ${table.name} AS d WHERE d.id = ?`,
+  };
   table.selections.set(name, selection);
   return selection;
 }
 
-/** Reads rows of a selection of `parts`. Throws, with the document's name, where one is damaged. */
+/** Converts rows of a selection of `parts` to documents. Throws an error with the document's id if one is damaged. */
 export function toDocuments(
   table: Table,
   parts: readonly DocumentPart[],
   rows: readonly SqlRow[],
 ): StoredDocument[] {
-  const { places } = selectionOf(table, parts);
+  const { column_indexes } = selectionOf(table, parts);
   const as_text = parts.includes('json');
   return rows.map((row) => {
     try {
-      return readDocument(table, places, as_text, row);
+      return readDocument(table, column_indexes, as_text, row);
     } catch (cause) {
       throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
     }
@@ -50,7 +60,7 @@ export function toDocuments(
 
 function readDocument(
   table: Table,
-  places: Selection['places'],
+  column_indexes: Selection['column_indexes'],
   as_text: boolean,
   row: SqlRow,
 ): StoredDocument {
@@ -59,7 +69,8 @@ function readDocument(
   const body = row[first + 1]!;
   const document = { id: String(row[0]), position: BigInt(row[1]!) };
   if (body === null) return { ...document, document: null };
-  const part = (name: StoredPart): SqlValue => (places[name] === 0 ? null : row[places[name]]!);
+  const part = (name: StoredPart): SqlValue =>
+    column_indexes[name] === 0 ? null : row[column_indexes[name]]!;
   const words = part('words');
   const common = {
     keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
@@ -69,8 +80,8 @@ function readDocument(
   for (const key of table.missing) common.keys[key] = null;
   if (as_text && words === null)
     return { ...document, document: new TextDocument(common, new JsonText(String(body))) };
-  const searched = words === null ? {} : { words: words === '' ? [] : String(words).split(' ') };
-  return { ...document, document: { ...common, body: parse(body), ...searched } };
+  const search_words = words === null ? {} : { words: words === '' ? [] : String(words).split(' ') };
+  return { ...document, document: { ...common, body: parse(body), ...search_words } };
 }
 
 function keysOf(table: Table, row: SqlRow): Record<string, Key> {
@@ -83,7 +94,7 @@ const parsePart = (json: SqlValue): JsonObject => (json === null ? {} : parse(js
 
 const parse = (json: SqlValue): JsonObject => JSON.parse(String(json)) as JsonObject;
 
-/** SQL promises no order of a join's rows, so a page is put in order here; as a rule it is already. */
+/** Sorts a page. SQL guarantees no order for the rows of a join, although they usually come sorted. */
 export function inOrder(documents: StoredDocument[], order: SortOrder): StoredDocument[] {
   const sortable = documents.map((stored) => ({
     stored,
@@ -93,25 +104,26 @@ export function inOrder(documents: StoredDocument[], order: SortOrder): StoredDo
   return sortable.sort((a, b) => compareByOrder(order, a, b)).map(({ stored }) => stored);
 }
 
-/** A document's values by column, all but its id. */
+/** The values of a document by column, without its id. */
 type ColumnValues = Readonly<Record<string, SqlValue>>;
 
 function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   if (document === null) {
-    const nothing = [...table.columns, 'exact_keys', 'body', 'state', 'expansions'];
-    const searched = table.spec.words ? ['words_scope', 'words'] : [];
-    return Object.fromEntries([...nothing, ...searched].map((name) => [name, null]));
+    const columns = [...table.columns, 'exact_keys', 'body', 'state', 'expansions'];
+    const word_columns = table.spec.words ? ['words_scope', 'words'] : [];
+    return Object.fromEntries([...columns, ...word_columns].map((name) => [name, null]));
   }
-  if (document.words && !table.spec.words) throw new Error(`${table.name} is not searched by words`);
+  if (document.words && !table.spec.words) throw new Error(`collection ${table.name} has no search words`);
+  // Throws for a key that the table does not have.
   for (const key in document.keys) if (!Object.hasOwn(table.spec.keys, key)) column(table, key);
   const keys: Record<string, Key> = {};
   const values: Record<string, SqlValue> = {};
   let exact = true;
   for (const [index, key] of table.keys.entries()) {
-    const value = checkedKey(table, key, document.keys[key] ?? null);
+    const value = checkKey(table, key, document.keys[key] ?? null);
     keys[key] = value;
     values[table.columns[index]!] = value;
-    exact &&= survivesColumn(value);
+    exact &&= isExactInColumn(value);
   }
   values.exact_keys = exact ? null : JSON.stringify(keys);
   values.body = JSON.stringify(document.body);
@@ -120,31 +132,35 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   return table.spec.words ? Object.assign(values, wordColumns(table.spec.words.scope, document)) : values;
 }
 
-/** Letters and digits in lower case and the marks: what the index's tokenizer takes for one token, as it is. */
+/**
+ * Lower-case ASCII letters, digits, `:`, `=` and all non-ASCII characters: the tokenizer of the index keeps them
+ * together as one token.
+ */
 const WORD = /^[a-z0-9:=\u0080-\u{10ffff}]+$/u;
 
-/** A store's documents are all of a few scopes. */
+/** Tags by scope. Documents of a store have only a few different scopes. */
 const tags = new LRUCache<string, string>({ max: 10_000 });
 
 /**
- * Stands before each word in the index, a hash of the word's scope: a search walks the words of its own store and
- * visibility, however many other stores there are.
+ * Returns the tag of a scope: a hash that is put before each word in the index. A search then reads only the words of
+ * its own store and visibility, however many other stores exist.
  */
 export function tagOf(values: readonly Key[]): string {
   const name = JSON.stringify(values);
-  const known = tags.get(name);
-  if (known !== undefined) return known;
+  const cached = tags.get(name);
+  if (cached !== undefined) return cached;
   const tag = hash('sha256', name, 'hex').slice(0, TAG_LENGTH);
   tags.set(name, tag);
   return tag;
 }
 
-export function checkedWord(word: string): string {
+/** Returns the word. Throws if it is not a single token of the index. */
+export function checkWord(word: string): string {
   if (WORD.test(word)) return word;
-  throw new Error('a word is letters and digits in lower case');
+  throw new Error('a word is invalid: expected lower-case letters and digits');
 }
 
-/** The columns `words_scope` and `words` of a document of a searched collection. */
+/** Returns the columns `words_scope` and `words`. */
 function wordColumns(
   scope: readonly string[],
   { keys, words }: Pick<ViewDocument, 'keys' | 'words'>,
@@ -152,28 +168,33 @@ function wordColumns(
   if (!words) return { words_scope: null, words: null };
   return {
     words_scope: tagOf(scope.map((key) => keys[key] ?? null)),
-    words: words.map(checkedWord).join(' '),
+    words: words.map(checkWord).join(' '),
   };
 }
 
-function checkedKey(table: Table, key: string, value: Key): Key {
-  const fits =
+function checkKey(table: Table, key: string, value: Key): Key {
+  const is_valid =
     value === null ||
     (table.spec.keys[key] === 'text' ? typeof value === 'string' : Number.isSafeInteger(value));
-  if (fits) return value;
-  throw new Error(`${table.name}.${key} is a key of kind ${table.spec.keys[key]}, not ${typeof value}`);
+  if (is_valid) return value;
+  throw new Error(
+    `key ${table.name}.${key} is of kind ${table.spec.keys[key]}: it cannot be a ${typeof value}`,
+  );
 }
 
-const LOST_IN_COLUMN = /[\0\p{Surrogate}]/u;
+const CHANGED_BY_COLUMN = /[\0\p{Surrogate}]/u;
 
-/** A text column comes back cut at a NUL and with half surrogate pairs replaced; JSON escapes both. */
-function survivesColumn(value: Key): boolean {
-  return typeof value !== 'string' || !LOST_IN_COLUMN.test(value);
+/**
+ * Returns false for a text that a column does not return unchanged: SQLite cuts a text at a NUL and replaces lone
+ * surrogates. If there is such a text, the keys are also stored as JSON, which escapes both.
+ */
+function isExactInColumn(value: Key): boolean {
+  return typeof value !== 'string' || !CHANGED_BY_COLUMN.test(value);
 }
 
 /**
- * Writes one document under its guard; false where it was not at the expected position. Within a transaction.
- * `indexed`: the table's indexes are there, and it pays to leave them alone.
+ * Writes one document if it is at the expected position; otherwise returns false. Must run in a transaction. `indexed`
+ * is true if all indexes of the table exist; then this function avoids updates of the indexes.
  */
 export function writeDocument(
   connection: SqliteConnection,
@@ -184,11 +205,16 @@ export function writeDocument(
   const values = toColumns(table, write.document);
   if (write.expected === null) return insert(connection, table, write, values);
   if (!indexed) return assign(connection, table, write, values, []);
-  // Most updates leave the indexed keys as they are. SQLite rewrites every index entry whose column is assigned,
-  // changed or not, so the update that assigns none of them is tried first.
-  const others = Object.fromEntries(Object.entries(values).filter(([name]) => !table.indexed.includes(name)));
-  const same = table.indexed.map((name) => [name, values[name]!] as const);
-  return assign(connection, table, write, others, same) || assign(connection, table, write, values, []);
+  // SQLite rewrites the index entry of every assigned column, even if the value does not change. Most updates do not
+  // change indexed keys, so an update that assigns none of them is tried first.
+  const unindexed = Object.fromEntries(
+    Object.entries(values).filter(([name]) => !table.indexed.includes(name)),
+  );
+  const indexed_values = table.indexed.map((name) => [name, values[name]!] as const);
+  return (
+    assign(connection, table, write, unindexed, indexed_values) ||
+    assign(connection, table, write, values, [])
+  );
 }
 
 function insert(
@@ -203,20 +229,26 @@ function insert(
   return connection.run(sql, [write.id, write.position, ...Object.values(values)]).changes === 1;
 }
 
-/** Assigns the values where the document is at the expected position and has the values of `same` already. */
+/** Assigns the values if the document is at the expected position and already has the values in `unchanged`. */
 function assign(
   connection: SqliteConnection,
   table: Table,
   write: DocumentWrite,
   values: ColumnValues,
-  same: readonly (readonly [string, SqlValue])[],
+  unchanged: readonly (readonly [string, SqlValue])[],
 ): boolean {
   const assignments = Object.keys(values).map((name) => `${name} = ?`);
-  const guards = same.map(([name]) => ` AND ${name} IS ?`);
+  const guards = unchanged.map(([name]) => ` AND ${name} IS ?`);
   const sql = `UPDATE ${table.name} SET position = ?, ${assignments.join(', ')}
     WHERE id = ? AND position = ?${guards.join('')}`;
-  const kept = same.map(([, value]) => value);
-  const parameters = [write.position, ...Object.values(values), write.id, write.expected, ...kept];
+  const unchanged_values = unchanged.map(([, value]) => value);
+  const parameters = [
+    write.position,
+    ...Object.values(values),
+    write.id,
+    write.expected,
+    ...unchanged_values,
+  ];
   return connection.run(sql, parameters).changes === 1;
 }
 
@@ -226,29 +258,29 @@ export interface Query {
 }
 
 export interface RowCondition extends Query {
-  /** It names a few rows, which are looked up one by one. */
-  readonly by_row?: true;
+  /** True if the condition lists a few row ids, which SQLite should look up one by one. */
+  readonly has_row_ids?: true;
 }
 
-/** How many arms of an `in` are read side by side in index order, rather than sorted. */
-const ARMS_MAX = 8;
-const ANYTHING: RowCondition = { sql: '', parameters: [] };
+/** The most SELECTs of a UNION ALL whose rows SQLite merges in index order. If there were more, it would sort the page. */
+const SELECTS_MAX = 8;
+const NO_CONDITION: RowCondition = { sql: '', parameters: [] };
 
 type Where = ViewQuery['where'];
 
 /**
- * A page of documents. The inner select walks index entries alone, so that skipping reads no document; a condition
- * such as `visibility in (public, private)` becomes one arm per value, merged in the order of the index.
- * `besides` is one more condition on the row.
+ * Builds the query of a page. The inner SELECT reads index entries only, so that skipping reads no documents. A
+ * condition such as `visibility in (public, private)` becomes one SELECT per value; SQLite merges them in index order.
+ * `extra` is an additional condition on the row.
  */
-export function pageQuery(table: Table, query: ViewQuery, besides: RowCondition = ANYTHING): Query {
+export function pageQuery(table: Table, query: ViewQuery, extra: RowCondition = NO_CONDITION): Query {
   const values = Object.values(query.where);
-  if (besides !== ANYTHING || values.length === 0 || !values.every(isValue))
-    return buildPageQuery(table, query, besides);
+  if (extra !== NO_CONDITION || values.length === 0 || !values.every(isValue))
+    return buildPageQuery(table, query, extra);
   const name = [Object.keys(query.where), query.order, query.parts ?? []].join(' ');
   let sql = table.page_sql.get(name);
   if (sql === undefined) {
-    sql = buildPageQuery(table, query, besides).sql;
+    sql = buildPageQuery(table, query, extra).sql;
     table.page_sql.set(name, sql);
   }
   return { sql, parameters: [...values, query.limit, query.skip ?? 0] };
@@ -257,69 +289,74 @@ export function pageQuery(table: Table, query: ViewQuery, besides: RowCondition 
 const isValue = (condition: KeyCondition): condition is Exclude<Key, null> =>
   condition !== null && typeof condition !== 'object';
 
-function buildPageQuery(table: Table, query: ViewQuery, besides: RowCondition): Query {
+function buildPageQuery(table: Table, query: ViewQuery, extra: RowCondition): Query {
   const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
-  const arms = armsOf(query.where).map((where) => {
-    const condition = both(conditionSql(table, where), besides);
-    const columns = ['rowid AS found', ...order.map(({ name }) => name)];
+  const selects = splitConditions(query.where).map((where) => {
+    const condition = joinConditions(conditionSql(table, where), extra);
+    const columns = ['rowid AS row_id', ...order.map(({ name }) => name)];
     return {
       ...condition,
-      sql: `SELECT ${columns.join(', ')} FROM ${from(table, besides)} WHERE ${condition.sql}`,
+      sql: `SELECT ${columns.join(', ')} FROM ${fromClause(table, extra)} WHERE ${condition.sql}`,
     };
   });
   const terms = order.map(({ direction }, index) => `${index + 2} ${direction.toUpperCase()}`);
-  const sorted = `${arms.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY ${terms.join(', ')}`;
+  const sorted = `${selects.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY ${terms.join(', ')}`;
   return {
     sql: `SELECT ${selectionOf(table, query.parts).columns}
-      FROM (${sorted} LIMIT ? OFFSET ?) AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.found`,
-    parameters: [...arms.flatMap(({ parameters }) => parameters), query.limit, query.skip ?? 0],
+      FROM (${sorted} LIMIT ? OFFSET ?) AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.row_id`,
+    parameters: [...selects.flatMap(({ parameters }) => parameters), query.limit, query.skip ?? 0],
   };
 }
 
-export function countQuery(table: Table, where: Where, besides: RowCondition = ANYTHING): Query {
-  const { sql, parameters } = both(conditionSql(table, where), besides);
-  return { sql: `SELECT count(*) FROM ${from(table, besides)} WHERE ${sql}`, parameters };
+/** Builds the query that counts the documents. `extra` is an additional condition on the row. */
+export function countQuery(table: Table, where: Where, extra: RowCondition = NO_CONDITION): Query {
+  const { sql, parameters } = joinConditions(conditionSql(table, where), extra);
+  return { sql: `SELECT count(*) FROM ${fromClause(table, extra)} WHERE ${sql}`, parameters };
 }
 
-/** What SQLite would not choose by itself: it takes any list of rows for a long one. */
-const from = ({ name }: Table, { by_row }: RowCondition): string => (by_row ? `${name} NOT INDEXED` : name);
+/**
+ * Adds NOT INDEXED if the condition lists a few row ids. Without NOT INDEXED, SQLite assumes that the list is long, and
+ * reads an index instead of looking up the row ids.
+ */
+const fromClause = ({ name }: Table, { has_row_ids }: RowCondition): string =>
+  has_row_ids ? `${name} NOT INDEXED` : name;
 
-function both(one: Query, other: Query): Query {
-  if (other === ANYTHING) return one;
-  return { sql: `${one.sql} AND ${other.sql}`, parameters: [...one.parameters, ...other.parameters] };
+function joinConditions(first: Query, second: Query): Query {
+  if (second === NO_CONDITION) return first;
+  return { sql: `${first.sql} AND ${second.sql}`, parameters: [...first.parameters, ...second.parameters] };
 }
 
-/** Documents by id; tombstones too where nothing is asked of the keys. */
+/** Builds the query that reads documents in id order. Without a `where`, it includes tombstones. */
 export function scanQuery(
   table: Table,
   options: { where?: Where; after_id?: string; limit: number },
   parts: readonly DocumentPart[],
 ): Query {
   const where = options.where ?? {};
-  const everything = Object.keys(where).length === 0;
-  const condition = everything ? { sql: '1', parameters: [] } : conditionSql(table, where);
+  const unfiltered = Object.keys(where).length === 0;
+  const condition = unfiltered ? { sql: '1', parameters: [] } : conditionSql(table, where);
   return {
     sql: `SELECT ${selectionOf(table, parts).columns}
-      FROM (SELECT rowid AS found, id FROM ${table.name} WHERE id > ? AND ${condition.sql} ORDER BY id LIMIT ?) AS page
-      CROSS JOIN ${table.name} AS d ON d.rowid = page.found`,
+      FROM (SELECT rowid AS row_id, id FROM ${table.name} WHERE id > ? AND ${condition.sql} ORDER BY id LIMIT ?) AS page
+      CROSS JOIN ${table.name} AS d ON d.rowid = page.row_id`,
     parameters: [options.after_id ?? '', ...condition.parameters, options.limit],
   };
 }
 
-/** True where no document can match, such as an `in` of nothing. */
+/** Returns true if no document can match, because a condition is an empty `in`. */
 export function matchesNothing(where: Where): boolean {
   return Object.values(where).some((condition) => inList(condition)?.length === 0);
 }
 
-/** The same question with every short `in` taken apart; the answers are disjoint. */
-function armsOf(where: Where): Where[] {
-  let arms: Record<string, KeyCondition>[] = [{ ...where }];
+/** Splits each short `in` into one condition per value. No document matches two of the results. */
+function splitConditions(where: Where): Where[] {
+  let conditions: Record<string, KeyCondition>[] = [{ ...where }];
   for (const [key, condition] of Object.entries(where)) {
     const values = inList(condition);
-    if (!values || arms.length * values.length > ARMS_MAX) continue;
-    arms = arms.flatMap((arm) => values.map((value) => ({ ...arm, [key]: value })));
+    if (!values || conditions.length * values.length > SELECTS_MAX) continue;
+    conditions = conditions.flatMap((earlier) => values.map((value) => ({ ...earlier, [key]: value })));
   }
-  return arms;
+  return conditions;
 }
 
 function inList(condition: KeyCondition): readonly Key[] | undefined {
@@ -329,18 +366,18 @@ function inList(condition: KeyCondition): readonly Key[] | undefined {
 
 function conditionSql(table: Table, where: Where): Query {
   const terms = Object.entries(where).flatMap(([key, condition]) => keyTerms(column(table, key), condition));
-  // A tombstone has no keys: only a question that nulls can answer has to leave it out by name.
-  if (terms.every((term) => term.finds_null)) terms.push({ sql: 'body IS NOT NULL', parameters: [] });
+  // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
+  if (terms.every((term) => term.matches_null)) terms.push({ sql: 'body IS NOT NULL', parameters: [] });
   return {
     sql: terms.map(({ sql }) => sql).join(' AND '),
     parameters: terms.flatMap(({ parameters }) => parameters),
   };
 }
 
-type Term = Query & { readonly finds_null?: boolean };
+type Term = Query & { readonly matches_null?: boolean };
 
 function keyTerms(name: string, condition: KeyCondition): Term[] {
-  if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], finds_null: true }];
+  if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
   if ('in' in condition) return [inTerm(name, condition.in)];
   if ('not' in condition) return [notTerm(name, condition.not)];
@@ -352,13 +389,13 @@ function keyTerms(name: string, condition: KeyCondition): Term[] {
 
 function notTerm(name: string, value: Key): Term {
   if (value === null) return { sql: `${name} IS NOT NULL`, parameters: [] };
-  return { sql: `${name} IS NOT ?`, parameters: [value], finds_null: true };
+  return { sql: `${name} IS NOT ?`, parameters: [value], matches_null: true };
 }
 
-/** A list of any length as one parameter, so that its length does not make another statement. */
+/** Passes the list as one JSON parameter, so that lists of any length share one prepared statement. */
 function inTerm(name: string, values: readonly Key[]): Term {
-  const listed = `${name} IN (SELECT value FROM json_each(?))`;
+  const in_list = `${name} IN (SELECT value FROM json_each(?))`;
   const parameters = [JSON.stringify(values.filter((value) => value !== null))];
-  if (!values.includes(null)) return { sql: listed, parameters };
-  return { sql: `(${listed} OR ${name} IS NULL)`, parameters, finds_null: true };
+  if (!values.includes(null)) return { sql: in_list, parameters };
+  return { sql: `(${in_list} OR ${name} IS NULL)`, parameters, matches_null: true };
 }

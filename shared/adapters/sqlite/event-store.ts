@@ -2,11 +2,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
 import { withTimeout } from '../../kernel/async';
-import { CatalogError } from '../../kernel/errors';
-import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../ports/event-store';
-import { ChangeSignal, type SqlInput, SqliteConnection, type SqlRow, sqliteCode } from './connection';
+import { CatalogError, isOutage } from '../../kernel/errors';
+import {
+  type AppendResult,
+  type EventStore,
+  type LogBatch,
+  NO_STREAM,
+  type StoreHealth,
+} from '../../ports/event-store';
+import {
+  ChangeSignal,
+  type OnDamage,
+  type SqlInput,
+  SqliteConnection,
+  type SqlRow,
+  sqliteCode,
+} from './connection';
 
-/** AUTOINCREMENT: a position is never given twice, also where events were wiped. */
+/** AUTOINCREMENT: SQLite never reuses a position, even if events were deleted. */
 const SCHEMA = `
   CREATE TABLE events (
     position INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -22,20 +35,24 @@ const SCHEMA = `
 
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';
 const BATCH_SIZE = 256;
-/** The most events of one transaction, so that a flood of appends does not hold the process up for long. */
+/** The most events per transaction, because a transaction blocks the process. */
 const GROUP_EVENTS_MAX = 1_000;
-/** How long a subscription rests after the file failed, before it reads again. */
+/** How long a subscription waits after a failed read before it reads again. */
 const FAILURE_PAUSE_MS = 500;
-/** Rows have no time of their own beside what their metadata tells. */
+/** Time of an event whose metadata has none: rows have no time column. */
 const NO_TIME = new Date(0).toISOString();
 
 export interface SqliteEventStoreOptions {
   readonly file: string;
-  /** How long an append goes on against other processes' locks; 5 s by default. */
-  readonly deadline_ms?: number;
+  /** How long an append waits for locks of other processes; 5 s by default. */
+  readonly timeout_ms?: number;
+  /** Called each time that the file turns out to be damaged. */
+  readonly onDamage?: OnDamage;
 }
 
-/** One realm's log in one SQLite file. Appending the id of an event that stands elsewhere in the log is an error. */
+/**
+ * Stores one realm's log in one SQLite file. Appending an event id that the log already contains elsewhere is an error.
+ */
 export class SqliteEventStore implements EventStore {
   private readonly connection: SqliteConnection;
   private readonly changes: ChangeSignal;
@@ -49,7 +66,8 @@ export class SqliteEventStore implements EventStore {
   }
 
   static async open({ file, ...limits }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
-    const options = { synchronous: 'FULL', schema: SCHEMA, format: 1, ...limits } as const;
+    const remedy = 'Restore it from a back-up (docs/operations.md#damaged-files).';
+    const options = { synchronous: 'FULL', schema: SCHEMA, format: 1, remedy, ...limits } as const;
     return new SqliteEventStore(await SqliteConnection.open(file, options));
   }
 
@@ -58,7 +76,7 @@ export class SqliteEventStore implements EventStore {
     expected_revision: number,
     events: readonly EncodedEvent[],
   ): Promise<AppendResult> {
-    if (events.length === 0) throw new Error(`an append of no events to ${stream}`);
+    if (events.length === 0) throw new Error(`cannot append to ${stream}: there are no events`);
     if (this.closing.signal.aborted)
       throw new CatalogError('unavailable', { message: 'the event store is closed' });
     return this.queue.append(stream, expected_revision, events);
@@ -89,7 +107,7 @@ export class SqliteEventStore implements EventStore {
   }
 
   private async readBatch(after: Position, size: number): Promise<LogBatch> {
-    // One more than is given tells whether the log goes on.
+    // Reads one more row than requested, to find out whether the log continues.
     const sql = `SELECT ${COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ?`;
     const rows = await this.connection.attempt(() => this.connection.all(sql, [after, size + 1]));
     const events = rows.slice(0, size).map(toRecordedEvent);
@@ -103,7 +121,11 @@ export class SqliteEventStore implements EventStore {
     return BigInt(last ?? 0);
   }
 
-  /** What was appended is committed first; subscriptions end. */
+  health(): Promise<StoreHealth> {
+    return this.connection.health();
+  }
+
+  /** Commits pending appends, ends subscriptions, and closes the file. */
   async close(): Promise<void> {
     this.closing.abort();
     await this.queue.drain();
@@ -113,16 +135,16 @@ export class SqliteEventStore implements EventStore {
 
 function toRecordedEvent(row: SqlRow): RecordedEvent {
   const [position, stream, revision, id, type, schema_version, data, metadata] = row;
-  const kept = {
+  const stored = {
     ...{ position: BigInt(position!), stream: stream as StreamName, revision: Number(revision) },
     ...{ id: String(id), type: String(type), schema_version: Number(schema_version) },
-    ...{ data: jsonOrNothing(data), metadata: jsonOrNothing(metadata) },
+    ...{ data: jsonOrUndefined(data), metadata: jsonOrUndefined(metadata) },
   };
-  return recordedEvent(kept, NO_TIME);
+  return recordedEvent(stored, NO_TIME);
 }
 
-/** Undefined where the row is damaged. */
-function jsonOrNothing(text: SqlRow[number] | undefined): unknown {
+/** Returns undefined if the text is damaged. */
+function jsonOrUndefined(text: SqlRow[number] | undefined): unknown {
   try {
     return JSON.parse(String(text));
   } catch {
@@ -140,12 +162,12 @@ interface PendingAppend {
   readonly reject: (error: unknown) => void;
 }
 
-/** What one append of a group came to, before the group is on disk. */
+/** The outcome of one append of a group. The caller gets it after the group is on disk. */
 type Outcome = { readonly result: AppendResult } | { readonly error: unknown };
 
 /**
- * Group commit: the appends that arrive in one turn of the event loop share one transaction and one fsync. Each of
- * them is all or nothing on its own, and none is answered before the group is on disk.
+ * Commits appends in groups: the appends of one turn of the event loop share one transaction and one fsync. Each append
+ * is all or nothing on its own. None resolves before the group is on disk.
  */
 class AppendQueue {
   private readonly connection: SqliteConnection;
@@ -177,7 +199,7 @@ class AppendQueue {
     });
   }
 
-  /** Resolves when everything that was appended so far is answered. */
+  /** Resolves when all appends so far are settled. */
   async drain(): Promise<void> {
     await this.flushing;
   }
@@ -196,7 +218,7 @@ class AppendQueue {
         for (const append of group) append.reject(error);
       }
     } while (this.waiting.length > 0);
-    // In the same step as the last look: an append from here on starts a flush of its own.
+    // Between the loop condition and this line there is no await. So no append can be added that nobody flushes.
     this.flushing = undefined;
   }
 
@@ -210,23 +232,23 @@ class AppendQueue {
   }
 
   private commit(group: readonly PendingAppend[]): Outcome[] {
-    return this.connection.transaction(() => group.map((append) => this.attemptOne(append)));
+    return this.connection.transaction(() => group.map((append) => this.appendOne(append)));
   }
 
-  /** One append inside the group's transaction: a failure of its own undoes it alone. */
-  private attemptOne(append: PendingAppend): Outcome {
+  /** Runs one append in the transaction of its group. A violated constraint rolls back this append only. */
+  private appendOne(append: PendingAppend): Outcome {
     const actual = this.lastRevision(append.stream);
-    if (actual !== append.expected_revision) return { result: this.earlierAnswer(append, actual) };
-    this.connection.run('SAVEPOINT one_append');
+    if (actual !== append.expected_revision) return { result: this.earlierResult(append, actual) };
+    this.connection.run('SAVEPOINT append_savepoint');
     try {
       const position = this.insert(append);
-      this.connection.run('RELEASE one_append');
+      this.connection.run('RELEASE append_savepoint');
       const revision = append.expected_revision + append.rows.length;
       return { result: { outcome: 'appended', revision, position } };
     } catch (error) {
       if (!sqliteCode(error).startsWith('SQLITE_CONSTRAINT')) throw error;
-      this.connection.run('ROLLBACK TO one_append');
-      this.connection.run('RELEASE one_append');
+      this.connection.run('ROLLBACK TO append_savepoint');
+      this.connection.run('RELEASE append_savepoint');
       return { error };
     }
   }
@@ -236,8 +258,8 @@ class AppendQueue {
     return last === undefined || last === null ? NO_STREAM : Number(last);
   }
 
-  /** The first answer where these very events stand right after the expected revision, else a lost race. */
-  private earlierAnswer({ stream, expected_revision, ids }: PendingAppend, actual: number): AppendResult {
+  /** Returns the result of an earlier append of the same events at the same revision; otherwise `wrong_revision`. */
+  private earlierResult({ stream, expected_revision, ids }: PendingAppend, actual: number): AppendResult {
     const stored = this.connection.all(
       'SELECT id, position FROM events WHERE stream = ? AND revision > ? AND revision <= ? ORDER BY revision',
       [stream, expected_revision, expected_revision + ids.length],
@@ -266,36 +288,36 @@ function settle(append: PendingAppend, outcome: Outcome): void {
   else append.reject(outcome.error);
 }
 
-/** Follows a log for ever: reads while there is something, then rests until it changes. Any of `signals` ends it. */
+/** Yields batches until one of `signals` aborts. At the head of the log, waits until the file changes. */
 async function* follow(log: {
   readonly after: Position;
   readonly signals: readonly AbortSignal[];
   readonly changes: ChangeSignal;
   readonly read: (after: Position) => Promise<LogBatch>;
 }): AsyncGenerator<LogBatch, void, undefined> {
-  const rest = new Rest(log.changes, log.signals);
+  const waiter = new ChangeWaiter(log.changes, log.signals);
   try {
     let { after } = log;
-    let told_caught_up = false;
-    while (!rest.ended) {
-      // Before the read: a change after that is not slept through.
-      rest.begin();
+    let reported_caught_up = false;
+    while (!waiter.ended) {
+      // Reset before the read, so that a change after the read wakes the next wait.
+      waiter.reset();
       const batch = await readUnlessFailing(log.read, after);
-      if (!batch) await rest.untilChange(FAILURE_PAUSE_MS);
-      if (!batch || rest.ended) continue;
-      if (batch.events.length > 0 || !told_caught_up) yield batch;
+      if (!batch) await waiter.wait(FAILURE_PAUSE_MS);
+      if (!batch || waiter.ended) continue;
+      if (batch.events.length > 0 || !reported_caught_up) yield batch;
       after = batch.position;
-      told_caught_up = batch.caught_up;
-      // Reads settle without waiting: between two of them other work of the process gets its turn.
-      if (batch.caught_up) await rest.untilChange();
+      reported_caught_up = batch.caught_up;
+      // Reads are synchronous. Yielding between them keeps the process responsive.
+      if (batch.caught_up) await waiter.wait();
       else await nextTurn();
     }
   } finally {
-    rest.stop();
+    waiter.stop();
   }
 }
 
-/** Undefined where the file fails, so that a subscription outlives an outage. */
+/** Returns undefined if the file fails, so that a subscription survives an outage. Throws if the file is damaged. */
 async function readUnlessFailing(
   read: (after: Position) => Promise<LogBatch>,
   after: Position,
@@ -303,13 +325,13 @@ async function readUnlessFailing(
   try {
     return await read(after);
   } catch (error) {
-    if (error instanceof CatalogError) return undefined;
+    if (isOutage(error)) return undefined;
     throw error;
   }
 }
 
-/** What a subscription does at the log's end. Its end wakes it as a change does. */
-class Rest {
+/** Waits for a change of the file or an abort of one of the signals. */
+class ChangeWaiter {
   private woken = false;
   private wake: () => void = () => {};
   private readonly signals: readonly AbortSignal[];
@@ -317,37 +339,37 @@ class Rest {
 
   constructor(changes: ChangeSignal, signals: readonly AbortSignal[]) {
     this.signals = signals;
-    this.stopListening = changes.listen(this.ring);
-    for (const signal of signals) signal.addEventListener('abort', this.ring);
+    this.stopListening = changes.listen(this.onChange);
+    for (const signal of signals) signal.addEventListener('abort', this.onChange);
   }
 
   get ended(): boolean {
     return this.signals.some((signal) => signal.aborted);
   }
 
-  private readonly ring = (): void => {
+  private readonly onChange = (): void => {
     this.woken = true;
     this.wake();
-    // Also where whoever follows has left without a word: nothing of an ended subscription keeps running.
+    // Stops here too, because an iterator that is never resumed does not run its `finally`.
     if (this.ended) this.stop();
   };
 
-  begin(): void {
+  reset(): void {
     this.woken = false;
   }
 
-  /** Until a ring since `begin`, or `at_most_ms`. */
-  async untilChange(at_most_ms?: number): Promise<void> {
+  /** Waits for a change since `reset`, at most `timeout_ms`. */
+  async wait(timeout_ms?: number): Promise<void> {
     if (this.woken || this.ended) return;
     const change = new Promise<void>((resolve) => {
       this.wake = resolve;
     });
-    if (at_most_ms === undefined) await change;
-    else await withTimeout(change, at_most_ms, () => undefined);
+    if (timeout_ms === undefined) await change;
+    else await withTimeout(change, timeout_ms, () => undefined);
   }
 
   stop(): void {
-    for (const signal of this.signals) signal.removeEventListener('abort', this.ring);
+    for (const signal of this.signals) signal.removeEventListener('abort', this.onChange);
     this.stopListening();
   }
 }

@@ -2,12 +2,13 @@ import type {
   Claim,
   Claimed,
   IdempotencyStore,
-  KeptAnswer,
   OperationKey,
+  StoredAnswer,
 } from '../../ports/idempotency-store';
-import { SqliteConnection, type SqlRow } from './connection';
+import type { SqliteConnection, SqlRow } from './connection';
+import { DisposableFile, type OnRecreated } from './disposable-file';
 
-/** `holder` is null while nobody runs the operation, `answer` (JSON) until it has ended. */
+/** `holder` is null while no request runs the operation. `answer` (JSON) is null until the operation has ended. */
 const SCHEMA = `
   CREATE TABLE operations (
     api_key_id TEXT NOT NULL,
@@ -26,116 +27,134 @@ const FORMAT = 1;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
 
-const THIS = 'api_key_id = ? AND idempotency_key = ?';
-const HELD = `${THIS} AND holder = ?`;
+const BY_KEY = 'api_key_id = ? AND idempotency_key = ?';
+const HELD = `${BY_KEY} AND holder = ?`;
 
-/** Operations in a SQLite file, exact across all processes that have it open. */
+export interface SqliteIdempotencyOptions {
+  readonly file: string;
+  /** Called after a damaged file was replaced by an empty one: requests from before count as new ones. */
+  readonly onRecreated?: OnRecreated;
+}
+
+/** Stores operations in a SQLite file. Exact across all processes that have it open. */
 export class SqliteIdempotencyStore implements IdempotencyStore {
-  private readonly connection: SqliteConnection;
+  private readonly operations: DisposableFile;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(connection: SqliteConnection) {
-    this.connection = connection;
+  private constructor(operations: DisposableFile) {
+    this.operations = operations;
   }
 
-  static async open({ file }: { file: string }): Promise<SqliteIdempotencyStore> {
-    // FULL: were a claim lost to a power cut and its write kept, the repetition would write a second time.
-    const options = { synchronous: 'FULL', schema: SCHEMA, format: FORMAT } as const;
-    return new SqliteIdempotencyStore(await SqliteConnection.open(file, options));
+  static async open({ file, onRecreated }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
+    // FULL: if a power failure undid a claim but not its write, a repeated request would write a second time.
+    const options = { synchronous: 'FULL', schema: SCHEMA, format: FORMAT, onRecreated } as const;
+    return new SqliteIdempotencyStore(await DisposableFile.open(file, options));
   }
 
   async claim(key: OperationKey, claim: Claim): Promise<Claimed> {
-    return this.connection.attempt(() => {
-      // What is answered already, the most frequent repetition, takes no lock of the file.
-      const seen = this.read(key, claim);
-      if (seen && seen.outcome !== 'claimed') return seen;
-      return this.connection.transaction(() => {
-        const known = this.read(key, claim);
-        if (known && known.outcome !== 'claimed') return known;
-        const claimed = known ?? { outcome: 'claimed', started_at_ms: claim.now_ms, resumed: false };
-        this.write(key, claim, claimed.started_at_ms);
-        this.sweep(claim.now_ms);
+    return this.operations.attempt((connection) => {
+      // For most repeated requests there is a stored answer. This read finds it without the write lock of a transaction.
+      const before = read(connection, key, claim);
+      if (before && before.outcome !== 'claimed') return before;
+      return connection.transaction(() => {
+        const current = read(connection, key, claim);
+        if (current && current.outcome !== 'claimed') return current;
+        const claimed = current ?? { outcome: 'claimed', started_at_ms: claim.now_ms, resumed: false };
+        write(connection, key, claim, claimed.started_at_ms);
+        this.sweep(connection, claim.now_ms);
         return claimed;
       });
     });
   }
 
-  /** What is known of the operation; undefined where nothing is, or nothing that still counts. */
-  private read(
-    { api_key_id, idempotency_key }: OperationKey,
-    { fingerprint, now_ms }: Claim,
-  ): Claimed | undefined {
-    const [row] = this.connection.all(
-      `SELECT fingerprint, started_at_ms, holder, locked_until_ms, answer FROM operations WHERE ${THIS} AND expires_at_ms > ?`,
-      [api_key_id, idempotency_key, now_ms],
-    );
-    return row && stateOf(row, fingerprint, now_ms);
-  }
-
-  private write({ api_key_id, idempotency_key }: OperationKey, claim: Claim, started_at_ms: number): void {
-    const { fingerprint, holder, locked_until_ms, expires_at_ms } = claim;
-    this.connection.run(
-      `INSERT OR REPLACE INTO operations
-        (api_key_id, idempotency_key, fingerprint, started_at_ms, holder, locked_until_ms, expires_at_ms, answer)
-        VALUES (?, ?, ?, ?, ?, ?, ?, NULL)`,
-      [api_key_id, idempotency_key, fingerprint, started_at_ms, holder, locked_until_ms, expires_at_ms],
-    );
-  }
-
   async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<void> {
-    await this.update(`SET locked_until_ms = ? WHERE ${HELD}`, [locked_until_ms, ...held(key, holder)]);
+    await this.update(`SET locked_until_ms = ? WHERE ${HELD}`, [locked_until_ms, ...heldBy(key, holder)]);
   }
 
-  async keep(key: OperationKey, holder: string, answer: KeptAnswer, expires_at_ms: number): Promise<void> {
-    const kept = [JSON.stringify(answer), expires_at_ms];
+  async storeAnswer(
+    key: OperationKey,
+    holder: string,
+    answer: StoredAnswer,
+    expires_at_ms: number,
+  ): Promise<void> {
     await this.update(`SET answer = ?, expires_at_ms = ?, holder = NULL WHERE ${HELD}`, [
-      ...kept,
-      ...held(key, holder),
+      JSON.stringify(answer),
+      expires_at_ms,
+      ...heldBy(key, holder),
     ]);
   }
 
   async release(key: OperationKey, holder: string): Promise<void> {
-    await this.update(`SET holder = NULL WHERE ${HELD}`, held(key, holder));
+    await this.update(`SET holder = NULL WHERE ${HELD}`, heldBy(key, holder));
   }
 
-  async forget(key: OperationKey, holder: string): Promise<void> {
-    await this.connection.attempt(() =>
-      this.connection.run(`DELETE FROM operations WHERE ${HELD}`, held(key, holder)),
+  async discard(key: OperationKey, holder: string): Promise<void> {
+    await this.operations.attempt((connection) =>
+      connection.run(`DELETE FROM operations WHERE ${HELD}`, heldBy(key, holder)),
     );
   }
 
   private async update(change: string, parameters: readonly (string | number)[]): Promise<void> {
-    await this.connection.attempt(() => this.connection.run(`UPDATE operations ${change}`, parameters));
+    await this.operations.attempt((connection) => connection.run(`UPDATE operations ${change}`, parameters));
   }
 
-  private sweep(now_ms: number): void {
+  /** Deletes some expired rows, at most every 10 s. */
+  private sweep(connection: SqliteConnection, now_ms: number): void {
     if (Math.abs(now_ms - this.swept_at_ms) < SWEEP_EVERY_MS) return;
     this.swept_at_ms = now_ms;
-    this.connection.run(
+    connection.run(
       'DELETE FROM operations WHERE rowid IN (SELECT rowid FROM operations WHERE expires_at_ms <= ? LIMIT ?)',
       [now_ms, SWEEP_ROWS],
     );
   }
 
   async check(): Promise<void> {
-    await this.connection.attempt(() => this.connection.value('SELECT 1 FROM operations LIMIT 1'));
+    await this.operations.attempt((connection) => connection.value('SELECT 1 FROM operations LIMIT 1'));
   }
 
   async close(): Promise<void> {
-    this.connection.close();
+    this.operations.close();
   }
 }
 
+/** Returns the state of the operation; undefined if there is none or it has expired. */
+function read(
+  connection: SqliteConnection,
+  { api_key_id, idempotency_key }: OperationKey,
+  { fingerprint, now_ms }: Claim,
+): Claimed | undefined {
+  const [row] = connection.all(
+    `SELECT fingerprint, started_at_ms, holder, locked_until_ms, answer FROM operations WHERE ${BY_KEY} AND expires_at_ms > ?`,
+    [api_key_id, idempotency_key, now_ms],
+  );
+  return row && stateOf(row, fingerprint, now_ms);
+}
+
+function write(
+  connection: SqliteConnection,
+  { api_key_id, idempotency_key }: OperationKey,
+  claim: Claim,
+  started_at_ms: number,
+): void {
+  const { fingerprint, holder, locked_until_ms, expires_at_ms } = claim;
+  connection.run(
+    `INSERT OR REPLACE INTO operations
+      (api_key_id, idempotency_key, fingerprint, started_at_ms, holder, locked_until_ms, expires_at_ms, answer)
+      VALUES (?, ?, ?, ?, ?, ?, ?, NULL)`,
+    [api_key_id, idempotency_key, fingerprint, started_at_ms, holder, locked_until_ms, expires_at_ms],
+  );
+}
+
 function stateOf(row: SqlRow, fingerprint: string, now_ms: number): Claimed {
-  const [asked, started_at_ms, holder, locked_until_ms, answer] = row;
-  if (asked !== fingerprint) return { outcome: 'other_request' };
-  if (typeof answer === 'string') return { outcome: 'answered', answer: JSON.parse(answer) as KeptAnswer };
+  const [stored_fingerprint, started_at_ms, holder, locked_until_ms, answer] = row;
+  if (stored_fingerprint !== fingerprint) return { outcome: 'other_request' };
+  if (typeof answer === 'string') return { outcome: 'answered', answer: JSON.parse(answer) as StoredAnswer };
   if (holder !== null && Number(locked_until_ms) > now_ms)
     return { outcome: 'locked', locked_until_ms: Number(locked_until_ms) };
   return { outcome: 'claimed', started_at_ms: Number(started_at_ms), resumed: true };
 }
 
-const held = ({ api_key_id, idempotency_key }: OperationKey, holder: string): string[] => [
+const heldBy = ({ api_key_id, idempotency_key }: OperationKey, holder: string): string[] => [
   api_key_id,
   idempotency_key,
   holder,

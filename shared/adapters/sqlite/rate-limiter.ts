@@ -1,10 +1,10 @@
-import { rmSync } from 'node:fs';
 import { Batcher } from '../../kernel/async';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, idleFromMs, takeToken } from '../token-bucket';
-import { isDamage, SqliteConnection } from './connection';
+import type { SqliteConnection } from './connection';
+import { DisposableFile, type OnRecreated } from './disposable-file';
 
-/** `idle_from_ms`: from then on the row says no more than no row. */
+/** From `idle_from_ms` (Unix milliseconds) on, the row has the same effect as no row, so it can be deleted. */
 const SCHEMA = `
   CREATE TABLE buckets (
     subject TEXT PRIMARY KEY,
@@ -17,88 +17,96 @@ const SCHEMA = `
   CREATE INDEX buckets_idle ON buckets (idle_from_ms)`;
 
 const FORMAT = 1;
-/** A request waits this long for another process's lock, and is then limited by its own process alone. */
+/** How long a request waits for locks of other processes. After this time, the caller uses the limiter of its process. */
 const DEADLINE_MS = 100;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
 
-/** Token buckets in a SQLite file, exact across all processes that have it open. */
+export interface SqliteRateLimiterOptions {
+  readonly file: string;
+  /** Called after a damaged file was replaced by an empty one: all limits start full. */
+  readonly onRecreated?: OnRecreated;
+}
+
+/** Stores token buckets in a SQLite file. Exact across all processes that have it open. */
 export class SqliteRateLimiter implements RateLimiter {
-  private readonly connection: SqliteConnection;
-  private readonly takes = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
+  private readonly buckets: DisposableFile;
+  private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(connection: SqliteConnection) {
-    this.connection = connection;
+  private constructor(buckets: DisposableFile) {
+    this.buckets = buckets;
   }
 
-  static async open({ file }: { file: string }): Promise<SqliteRateLimiter> {
-    // NORMAL: a power cut may forget the newest counts, which does no harm, but never leaves a file that is broken.
+  static async open({ file, onRecreated }: SqliteRateLimiterOptions): Promise<SqliteRateLimiter> {
+    // NORMAL: a power failure may undo the latest counts, which is harmless, and never corrupts the file.
     const options = {
       synchronous: 'NORMAL',
       schema: SCHEMA,
       format: FORMAT,
+      onRecreated,
     } as const;
-    try {
-      return new SqliteRateLimiter(await SqliteConnection.open(file, options));
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      // Counts are all there is in it: nobody should be without a shop for them.
-      for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
-      return new SqliteRateLimiter(await SqliteConnection.open(file, options));
-    }
+    return new SqliteRateLimiter(await DisposableFile.open(file, options));
   }
 
   take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
-    return this.takes.load('', { subject, tier, now_ms });
+    return this.batcher.load('', { subject, tier, now_ms });
   }
 
-  /** Those that asked in one turn of the event loop share a transaction, each with what the one before has left. */
+  /** Takes tokens for all requests of one turn of the event loop in one transaction, one after the other. */
   private async takeTogether(takes: readonly Take[]): Promise<Verdict[]> {
-    const turn = (): Verdict[] => this.takeAll(takes);
-    return this.connection.attempt(() => this.connection.transaction(turn), DEADLINE_MS);
+    return this.buckets.attempt(
+      (connection) => connection.transaction(() => this.takeAll(connection, takes)),
+      DEADLINE_MS,
+    );
   }
 
-  private takeAll(takes: readonly Take[]): Verdict[] {
+  private takeAll(connection: SqliteConnection, takes: readonly Take[]): Verdict[] {
     const changed = new Map<string, { state: BucketState; tier: Tier }>();
     const verdicts = takes.map(({ subject, tier, now_ms }) => {
-      const before = changed.get(subject)?.state ?? this.read(subject);
+      const before = changed.get(subject)?.state ?? read(connection, subject);
       const { state, verdict } = takeToken(before, tier, now_ms);
       if (state !== before) changed.set(subject, { state, tier });
       return verdict;
     });
-    for (const [subject, { state, tier }] of changed) this.write(subject, state, idleFromMs(state, tier));
-    this.sweep(takes.at(-1)!.now_ms);
+    for (const [subject, { state, tier }] of changed)
+      write(connection, subject, state, idleFromMs(state, tier));
+    this.sweep(connection, takes.at(-1)!.now_ms);
     return verdicts;
   }
 
-  private read(subject: string): BucketState | undefined {
-    const sql = 'SELECT tokens, at_ms, day, day_count FROM buckets WHERE subject = ?';
-    const [row] = this.connection.all(sql, [subject]);
-    if (!row) return undefined;
-    const [tokens, at_ms, day, day_count] = row.map(Number) as [number, number, number, number];
-    return { tokens, at_ms, day, day_count };
-  }
-
-  private write(subject: string, state: BucketState, idle_from_ms: number): void {
-    const values = [state.tokens, state.at_ms, state.day, state.day_count, Math.ceil(idle_from_ms)];
-    this.connection.run(
-      'INSERT OR REPLACE INTO buckets (subject, tokens, at_ms, day, day_count, idle_from_ms) VALUES (?, ?, ?, ?, ?, ?)',
-      [subject, ...values],
-    );
-  }
-
-  /** Forgets some of those who have not asked for so long that they start anew anyway. */
-  private sweep(now_ms: number): void {
+  /** Deletes some rows whose `idle_from_ms` has passed, at most every 10 s. */
+  private sweep(connection: SqliteConnection, now_ms: number): void {
     if (Math.abs(now_ms - this.swept_at_ms) < SWEEP_EVERY_MS) return;
     this.swept_at_ms = now_ms;
-    this.connection.run(
+    connection.run(
       'DELETE FROM buckets WHERE subject IN (SELECT subject FROM buckets WHERE idle_from_ms < ? LIMIT ?)',
       [now_ms, SWEEP_ROWS],
     );
   }
 
   async close(): Promise<void> {
-    this.connection.close();
+    this.buckets.close();
   }
+}
+
+function read(connection: SqliteConnection, subject: string): BucketState | undefined {
+  const sql = 'SELECT tokens, at_ms, day, day_count FROM buckets WHERE subject = ?';
+  const [row] = connection.all(sql, [subject]);
+  if (!row) return undefined;
+  const [tokens, at_ms, day, day_count] = row.map(Number) as [number, number, number, number];
+  return { tokens, at_ms, day, day_count };
+}
+
+function write(
+  connection: SqliteConnection,
+  subject: string,
+  state: BucketState,
+  idle_from_ms: number,
+): void {
+  const values = [state.tokens, state.at_ms, state.day, state.day_count, Math.ceil(idle_from_ms)];
+  connection.run(
+    'INSERT OR REPLACE INTO buckets (subject, tokens, at_ms, day, day_count, idle_from_ms) VALUES (?, ?, ?, ?, ?, ?)',
+    [subject, ...values],
+  );
 }

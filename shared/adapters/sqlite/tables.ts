@@ -6,33 +6,36 @@ import { assertKey, type StoredCollection, type StoredKeys, storedCollection } f
 import type { SqliteConnection } from './connection';
 
 /**
- * A collection's table: `id, position, key_<key>…, exact_keys, body, state, expansions`, and `words_scope, words`
- * where it is searched; a tombstone has but the first two.
+ * The table of a collection. Its columns are `id, position, key_<key>…, exact_keys, body, state, expansions`, and also
+ * `words_scope, words` if the collection has search words. In a tombstone all columns except the first two are null.
  */
 export interface Table extends StoredCollection {
   readonly keys: readonly string[];
-  /** Of the keys, in their order. */
+  /** The columns of the keys, in the same order. */
   readonly columns: readonly string[];
-  /** Columns of keys that some index holds: an update that assigns none of them leaves all indexes alone. */
+  /** The key columns that are in an index. An update that assigns none of them changes no index. */
   readonly indexed: readonly string[];
-  /** By the parts that were asked for. */
+  /** Cached selections, by the requested parts. */
   readonly selections: Map<string, Selection>;
-  /** The SQL of pages by plain values, which does not depend on them: storefronts ask for few others. */
+  /**
+   * Cached SQL of pages whose conditions are all equalities. The SQL does not depend on the values, which are
+   * parameters.
+   */
   readonly page_sql: LRUCache<string, string>;
 }
 
-/** What a SELECT reads of a table. */
+/** The SQL that reads some parts of a table's documents. */
 export interface Selection {
   readonly columns: string;
-  /** Where each part stands among the columns; 0 where it was not asked for or is not there. */
-  readonly places: Readonly<Record<StoredPart, number>>;
+  /** The index of each part in a row; 0 if it was not requested or the table does not have it. */
+  readonly column_indexes: Readonly<Record<StoredPart, number>>;
   /** The statement that reads one document by its id. */
   readonly by_id: string;
 }
 
 export type Tables = Readonly<Partial<Record<CollectionName, Table>>>;
 
-/** The tables of a version whose documents are stored with these keys, by default as they are declared. */
+/** Returns the tables of a version whose documents are stored with these keys; by default the declared ones. */
 export function tablesOf(stored?: StoredKeys): Tables {
   const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, toTable(storedCollection(name, stored))]));
@@ -41,8 +44,8 @@ export function tablesOf(stored?: StoredKeys): Tables {
 function toTable(collection: StoredCollection): Table {
   const { indexes, unique = [] } = collection.spec;
   const keys = Object.keys(collection.spec.keys);
-  const parts = [...indexes, unique].flat().map(toPart);
-  const indexed = keys.filter((key) => parts.some((part) => part.key === key)).map(keyColumn);
+  const index_keys = new Set([...indexes, unique].flat().map((text) => toIndexKey(text).key));
+  const indexed = keys.filter((key) => index_keys.has(key)).map(keyColumn);
   const columns = keys.map(keyColumn);
   return {
     ...collection,
@@ -54,22 +57,22 @@ function toTable(collection: StoredCollection): Table {
   };
 }
 
-function toPart(part: string): { key: string; direction: 'ASC' | 'DESC' } {
-  return part.startsWith('-') ? { key: part.slice(1), direction: 'DESC' } : { key: part, direction: 'ASC' };
+function toIndexKey(text: string): { key: string; direction: 'ASC' | 'DESC' } {
+  return text.startsWith('-') ? { key: text.slice(1), direction: 'DESC' } : { key: text, direction: 'ASC' };
 }
 
 const KEY_COLUMN = 'key_';
 
-/** Keys have a name space of their own: one of them may be called `position`. */
+/** The prefix avoids a conflict with other columns, because a key may be called `position`, too. */
 const keyColumn = (key: string): string => `${KEY_COLUMN}${key}`;
 
-/** A key's column, or the id's. Throws where the table has none. */
+/** Returns the column of a key or of the id. Throws if the table does not have the key. */
 export function column(table: Table, key: string): string {
   assertKey(table, key);
   return key === 'id' ? 'id' : keyColumn(key);
 }
 
-/** Reads back from a file how its documents are stored. */
+/** Reads the keys that the documents of a file are stored with from its table definitions. */
 export function readStoredKeys(connection: Pick<SqliteConnection, 'all'>): StoredKeys {
   const stored: Record<string, { keys: Record<string, 'text' | 'integer'>; words: boolean }> = {};
   const rows = connection.all(
@@ -87,7 +90,7 @@ export function readStoredKeys(connection: Pick<SqliteConnection, 'all'>): Store
   return stored;
 }
 
-/** Creates the tables of these collections. Keys stand first, so that a filter need not read past them. */
+/** Returns the DDL of the tables. Key columns come before the large columns, so that a filter does not read those. */
 function tablesSchema(tables: readonly Table[]): string {
   return tables.map(toDdl).join(';\n');
 }
@@ -101,64 +104,64 @@ function toDdl({ name, spec }: Table): string {
 interface Index {
   readonly name: string;
   readonly table: Table;
-  /** The first of the keys that it is sorted by. */
-  readonly first: string;
+  readonly first_key: string;
   readonly ddl: string;
 }
 
 export function indexesOf(table: Table): Index[] {
   const { indexes, unique = [] } = table.spec;
   return [
-    ...indexes.map((parts, index): Index => {
-      const columns = parts.map(toPart).map(({ key, direction }) => `${column(table, key)} ${direction}`);
+    ...indexes.map((keys, index): Index => {
+      const columns = keys.map(toIndexKey).map(({ key, direction }) => `${column(table, key)} ${direction}`);
       const name = `${table.name}_${index}`;
       const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
-      return { name, table, first: toPart(parts[0]!).key, ddl };
+      return { name, table, first_key: toIndexKey(keys[0]!).key, ddl };
     }),
     ...unique.map((key): Index => {
       const name = `${table.name}_${key}`;
       const ddl = `CREATE UNIQUE INDEX IF NOT EXISTS ${name} ON ${table.name} (${column(table, key)})`;
-      return { name, table, first: key, ddl };
+      return { name, table, first_key: key, ddl };
     }),
   ];
 }
 
 /*
- * To put a publication into a dozen indexes one at a time takes longer than to fold it, and a sort of all of them at
- * the end a moment. So a version that is being made has but what its making asks for; the rest comes before it is read.
+ * Inserting a publication into a dozen indexes takes longer than folding its events. Building the indexes at the end
+ * sorts all rows at once, which is much faster. So a version that is being built has only the indexes that the build
+ * needs; the others are created before the version is read.
  */
 
-/** The large collections; of the others, all is indexed from the start. */
-const LATE: ReadonlySet<CollectionName> = new Set(['publications', 'reviews']);
-/** By this a listing's publications are found that its change concerns, or that move up in it. */
-const PARENT = 'listing_id';
+/** The large collections, whose indexes are created late. The others have all indexes from the start. */
+const INDEXED_LATE: ReadonlySet<CollectionName> = new Set(['publications', 'reviews']);
+/** When a listing changes, the build reads the publications of this listing by this key. */
+const PARENT_KEY = 'listing_id';
 
 const isEarly = (index: Index): boolean =>
-  !LATE.has(index.table.name) ||
-  index.name === indexesOf(index.table).find(({ first }) => first === PARENT)?.name;
+  !INDEXED_LATE.has(index.table.name) ||
+  index.name === indexesOf(index.table).find(({ first_key }) => first_key === PARENT_KEY)?.name;
 
-/** What a version begins with: these tables, and the indexes that its making asks for. */
+/** Returns the DDL of a new version: the tables, and the indexes that the build needs. */
 export function earlySchema(tables: readonly Table[]): string {
   const early = tables.flatMap(indexesOf).filter(isEarly);
   return `${tablesSchema(tables)};\n${early.map(({ ddl }) => ddl).join(';\n')}`;
 }
 
-/** One index, or what finds a table's documents by words. */
+/** One index, or the full-text index of a table. */
 interface IndexStep {
-  /** Of what is there in the end, among the file's tables and indexes. */
+  /** The name that the table or index has in `sqlite_master`. */
   readonly name: string;
   readonly statements: readonly string[];
 }
 
 function lateSteps(tables: Tables): IndexStep[] {
   const all = Object.values(tables);
-  const searched = all.filter(({ spec }) => spec.words !== undefined).map(({ name }) => name);
+  const with_words = all.filter(({ spec }) => spec.words !== undefined).map(({ name }) => name);
   return [
     ...all
       .flatMap(indexesOf)
       .filter((index) => !isEarly(index))
       .map(({ name, ddl }) => ({ name, statements: [ddl] })),
-    ...searched.map((name) => ({
+    ...with_words.map((name) => ({
       name: wordsTable(name),
       statements: [
         ...wordsSchema(name),
@@ -168,13 +171,13 @@ function lateSteps(tables: Tables): IndexStep[] {
   ];
 }
 
-/** Whether the file has all indexes that reads ask for. */
+/** Returns true if the file has all indexes. */
 export function isIndexed(connection: SqliteConnection, tables: Tables): boolean {
   const names = new Set(connection.all('SELECT name FROM sqlite_master').map(([name]) => name));
   return lateSteps(tables).every(({ name }) => names.has(name));
 }
 
-/** Makes what is missing, each index in a transaction of its own; others of the process get their turn in between. */
+/** Creates the missing indexes, each in a transaction of its own. Yields after each one to keep the process responsive. */
 export async function addIndexes(connection: SqliteConnection, tables: Tables): Promise<void> {
   for (const { name, statements } of lateSteps(tables)) {
     await connection.attempt(() =>
@@ -187,15 +190,16 @@ export async function addIndexes(connection: SqliteConnection, tables: Tables): 
   }
 }
 
-/** Hexadecimal digits of a tag, which stands before each word in the index. */
+/** Length of a tag in hexadecimal digits. Each word in the index begins with a tag (`tagOf`). */
 export const TAG_LENGTH = 20;
 
 export const wordsTable = (table: string): string => `${table}_words`;
 
 /**
- * The index of a searched table: FTS5 over a view of it, kept by triggers in the writing statement itself, so that
- * documents and index cannot differ. It stores no text and no positions. Rows are never deleted, so the row ids that
- * it refers to run without gaps and survive a VACUUM.
+ * Returns the statements that create the full-text index of a table: an FTS5 table over a view of it. Triggers update
+ * the index in the statement that writes a document, so that documents and index cannot differ. The index stores no text
+ * and no positions of words. A VACUUM does not change the row ids, because rows are never deleted and so the row ids have
+ * no gaps.
  */
 function wordsSchema(table: string): string[] {
   const index = wordsTable(table);
@@ -218,7 +222,9 @@ function wordsSchema(table: string): string[] {
   ];
 }
 
-/** Makes a table that was not searched before one that is: nothing is found until its documents are written again. */
+/**
+ * Returns the statements that add search words to a table. A search finds only documents that are written afterwards.
+ */
 export function searchableSchema(table: string): string {
   return `
     ALTER TABLE ${table} ADD COLUMN words_scope TEXT;

@@ -1,13 +1,16 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { LANE_COUNT } from '../../catalog/events/lanes';
-import { CatalogError } from '../../kernel/errors';
+import { PARTITION_COUNT } from '../../catalog/events/partitions';
+import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
-import { SqliteConnection } from './connection';
-import { SqliteViewVersion } from './view-version';
+import { isDamage, type OnDamage, retryWhileBusy, type SqliteConnection } from './connection';
+import { DisposableFile, type OnRecreated } from './disposable-file';
+import { SqliteViewVersion, VERSION_REMEDY } from './view-version';
 
-/** A version's number is never given twice, so that a reader cannot take a new version for the one it knew. */
+/**
+ * AUTOINCREMENT: a version number is never reused, so that a reader cannot confuse a new version with a dropped one.
+ */
 const SCHEMA = `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
   CREATE TABLE versions (
@@ -22,101 +25,105 @@ const FORMAT = 1;
 const CLOCK_SLACK_MS = 60_000;
 
 export interface SqliteViewStoreOptions {
-  /** Holds `views.sqlite` and one `views-v<N>.sqlite` per version. */
+  /** Contains `views.sqlite` and one `views-v<N>.sqlite` per version. */
   readonly folder: string;
-  /** Counts only when the store is first opened. */
-  readonly lane_count?: number;
-  /** Unix milliseconds: the clock of leases and of `created_at`. */
+  /** Partition count of a new store. An existing store keeps its own. */
+  readonly partition_count?: number;
+  /** Returns Unix milliseconds, for leases and `created_at`. */
   readonly now?: () => number;
+  /** Called each time that a file of a version, or the open list of versions, turns out to be damaged. */
+  readonly onDamage?: OnDamage;
+  /** Called after a damaged list of versions was replaced by an empty one: the documents are made again from the log. */
+  readonly onRecreated?: OnRecreated;
 }
 
 type VersionRow = Omit<VersionInfo, 'keys_differ'>;
 
-/** One realm's view store: a file that knows the versions, and a file per version. */
+/** Stores one realm's views: one file lists the versions, and each version has a file of its own. */
 export class SqliteViewStore implements ViewStore {
   readonly ready = Promise.resolve();
-  readonly lane_count: number;
-  private readonly connection: SqliteConnection;
+  readonly partition_count: number;
+  private readonly list: DisposableFile;
   private readonly files: VersionFiles;
+  private readonly onDamage: OnDamage | undefined;
   private readonly now: () => number;
   private readonly opened = new Map<number, Promise<SqliteViewVersion>>();
-  /** Of versions that were looked into; a version's keys never change. */
+  /** Cached per version, because the keys of a version never change. */
   private readonly keys_differ = new Map<number, boolean>();
 
   private constructor(
-    connection: SqliteConnection,
+    list: DisposableFile,
     files: VersionFiles,
-    lane_count: number,
-    now: () => number,
+    partition_count: number,
+    { now = Date.now, onDamage }: SqliteViewStoreOptions,
   ) {
-    this.connection = connection;
+    this.list = list;
     this.files = files;
-    this.lane_count = lane_count;
+    this.partition_count = partition_count;
     this.now = now;
+    this.onDamage = onDamage;
   }
 
-  static async open({
-    folder,
-    lane_count = LANE_COUNT,
-    now = Date.now,
-  }: SqliteViewStoreOptions): Promise<SqliteViewStore> {
-    const schema = `${SCHEMA}; INSERT INTO settings (name, value) VALUES ('lane_count', ${lane_count})`;
-    // FULL: after a power cut a flip must not be undone whose old version is deleted already.
-    const connection = await SqliteConnection.open(join(folder, 'views.sqlite'), {
+  static async open(options: SqliteViewStoreOptions): Promise<SqliteViewStore> {
+    const { folder, partition_count = PARTITION_COUNT, onDamage, onRecreated } = options;
+    const files = new VersionFiles(folder);
+    let store: SqliteViewStore | undefined;
+    const list = await DisposableFile.open(join(folder, 'views.sqlite'), {
+      // FULL: a power failure must not undo a flip after the old version's file was deleted.
       synchronous: 'FULL',
-      schema,
+      get schema() {
+        // Numbers continue after those of all files, so that a list that is created again does not reuse a number.
+        const numbers = `INSERT INTO sqlite_sequence (name, seq) VALUES ('versions', ${Math.max(0, ...files.list())})`;
+        return `${SCHEMA}; ${numbers}; INSERT INTO settings (name, value) VALUES ('lane_count', ${partition_count})`;
+      },
       format: FORMAT,
+      // A running service could not create the first version of an empty list.
+      only_at_open: true,
+      onDamage,
+      onRecreated,
+      onReopened: () => store?.closeVersions(),
     });
-    const kept = await connection.attempt(() =>
+    // "Lane" is the name of a partition in earlier releases.
+    const stored_count = await list.attempt((connection) =>
       connection.value("SELECT value FROM settings WHERE name = 'lane_count'"),
     );
-    const store = new SqliteViewStore(connection, new VersionFiles(folder), Number(kept), now);
-    await connection.attempt(() => store.removeOrphans());
+    store = new SqliteViewStore(list, files, Number(stored_count), options);
+    await list.attempt((connection) => removeOrphans(connection, files));
     return store;
   }
 
   async versions(): Promise<VersionInfo[]> {
-    const rows = await this.connection.attempt(() => this.readVersions());
+    const rows = await this.list.attempt(readVersions);
     return Promise.all(
       rows.map(async (row) => ({
         ...row,
-        keys_differ: this.keys_differ.get(row.version) ?? (await this.lookAtKeys(row)),
+        keys_differ: this.keys_differ.get(row.version) ?? (await this.readKeysDiffer(row)),
       })),
     );
   }
 
-  /** False where it cannot be told: there is no file yet, or it is damaged, of which `open` tells. */
-  private async lookAtKeys({ version, status }: VersionRow): Promise<boolean> {
+  /** Returns false if the file does not exist yet or is damaged. `open` reports the damage. */
+  private async readKeysDiffer({ version, status }: VersionRow): Promise<boolean> {
     try {
       const file = this.files.pathOf(version);
-      const seen = await this.connection.attempt(() => SqliteViewVersion.keysDiffer(file));
-      if (seen === undefined && status === 'building') return false;
-      const differ = seen ?? (await this.open(version)).keys_differ;
+      if (!this.files.exists(version)) return false;
+      const stored_differ = await retryWhileBusy(() => SqliteViewVersion.keysDiffer(file));
+      if (stored_differ === undefined && status === 'building') return false;
+      const differ = stored_differ ?? (await this.open(version)).keys_differ;
       this.keys_differ.set(version, differ);
       return differ;
     } catch (error) {
-      if (error instanceof CatalogError && error.condition === 'unavailable') return false;
+      if (isDamage(error) || (error instanceof CatalogError && error.condition === 'unavailable'))
+        return false;
       throw error;
     }
   }
 
-  private readVersions(): VersionRow[] {
-    const rows = this.connection.all(
-      'SELECT version, status, schema, created_at FROM versions ORDER BY version DESC',
-    );
-    return rows.map(([version, status, schema, created_at]) => ({
-      version: Number(version),
-      status: status as VersionStatus,
-      schema: Number(schema),
-      created_at: String(created_at),
-    }));
-  }
-
   async createVersion(schema: number): Promise<VersionInfo> {
     const info = { status: 'building', schema, created_at: timestamp(this.now()) } as const;
-    const version = await this.connection.attempt(() =>
+    const version = await this.list.attempt((connection) =>
       Number(
-        this.connection.run('INSERT INTO versions (status, schema, created_at) VALUES (?, ?, ?)', [
+        connection.run('INSERT INTO versions (status, schema, created_at) VALUES (?, ?, ?)', [
           info.status,
           info.schema,
           info.created_at,
@@ -129,58 +136,52 @@ export class SqliteViewStore implements ViewStore {
 
   async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
     if (status !== 'building') await (await this.open(version)).index();
-    await this.connection.attempt(() =>
-      this.connection.transaction(() => {
-        if (this.statusOf(version) === 'active') throw new Error(`view version ${version} is the active one`);
-        this.connection.run('UPDATE versions SET status = ? WHERE version = ?', [status, version]);
+    await this.list.attempt((connection) =>
+      connection.transaction(() => {
+        if (statusOf(connection, version) === 'active') throw new Error(`view version ${version} is active`);
+        connection.run('UPDATE versions SET status = ? WHERE version = ?', [status, version]);
       }),
     );
   }
 
   async activate(version: number): Promise<void> {
     await (await this.open(version)).index();
-    await this.connection.attempt(() =>
-      this.connection.transaction(() => {
-        this.statusOf(version);
-        this.connection.run("UPDATE versions SET status = 'retired' WHERE status = 'active'");
-        this.connection.run("UPDATE versions SET status = 'active' WHERE version = ?", [version]);
+    await this.list.attempt((connection) =>
+      connection.transaction(() => {
+        statusOf(connection, version);
+        connection.run("UPDATE versions SET status = 'retired' WHERE status = 'active'");
+        connection.run("UPDATE versions SET status = 'active' WHERE version = ?", [version]);
       }),
     );
   }
 
   async drop(version: number): Promise<void> {
-    await this.connection.attempt(() =>
-      this.connection.transaction(() => {
-        if (this.statusOf(version) === 'active') throw new Error(`view version ${version} is the active one`);
-        this.connection.run('DELETE FROM versions WHERE version = ?', [version]);
+    await this.list.attempt((connection) =>
+      connection.transaction(() => {
+        if (statusOf(connection, version) === 'active') throw new Error(`view version ${version} is active`);
+        connection.run('DELETE FROM versions WHERE version = ?', [version]);
       }),
     );
-    await this.letGo(version);
+    await this.closeVersion(version);
     this.files.remove(version);
   }
 
-  /** Closes what this process has open of a version that is gone. */
-  private async letGo(version: number): Promise<void> {
+  /** Closes this process's connection to a dropped version. */
+  private async closeVersion(version: number): Promise<void> {
     const opened = this.opened.get(version);
     this.opened.delete(version);
     (await opened)?.close();
   }
 
-  private statusOf(version: number): VersionStatus {
-    const found = this.readVersions().find((info) => info.version === version);
-    if (!found) throw unknownVersion(version);
-    return found.status;
-  }
-
   async open(version: number): Promise<SqliteViewVersion> {
-    const rows = await this.connection.attempt(() => this.readVersions());
+    const rows = await this.list.attempt(readVersions);
     const found = rows.find((row) => row.version === version);
     if (!found) {
-      await this.letGo(version);
+      await this.closeVersion(version);
       throw unknownVersion(version);
     }
-    const known = this.opened.get(version);
-    if (known) return known;
+    const opened = this.opened.get(version);
+    if (opened) return opened;
     const opening = this.openFile(found);
     this.opened.set(version, opening);
     opening.catch(() => this.opened.delete(version));
@@ -188,15 +189,19 @@ export class SqliteViewStore implements ViewStore {
   }
 
   private async openFile({ version, status }: VersionRow): Promise<SqliteViewVersion> {
-    // Only a version that is being built has lost nothing with its file: its maker may have died before it was there.
-    if (status !== 'building' && !this.files.exists(version))
-      throw new CatalogError('unavailable', { message: `the file of view version ${version} is gone` });
-    const opened = await SqliteViewVersion.open(version, this.files.pathOf(version), this.lane_count);
+    // A version that is being built may have no file yet, because its creator died before it created the file.
+    const file = this.files.pathOf(version);
+    if (status !== 'building' && !this.files.exists(version)) {
+      const error = new DamagedFileError(file, { problem: 'is missing', remedy: VERSION_REMEDY });
+      this.onDamage?.(error);
+      throw error;
+    }
+    const opened = await SqliteViewVersion.open(version, file, this.partition_count, this.onDamage);
     try {
-      await this.connection.attempt(() => this.statusOf(version));
+      await this.list.attempt((connection) => statusOf(connection, version));
       return opened;
     } catch (error) {
-      // Dropped by another process in between: the file may have come back empty.
+      // Another process has dropped the version meanwhile, so `open` may have created an empty file.
       opened.close();
       this.files.remove(version);
       throw error;
@@ -208,22 +213,23 @@ export class SqliteViewStore implements ViewStore {
     return (await this.freeDeadLease(name)) && this.takeLease(name, owner, ttl_ms);
   }
 
-  /** All who share a file are on one machine: nobody need wait for the lease of a process that is gone. */
+  /** Releases the lease of a process that no longer runs. All processes that share a file run on one machine. */
   private async freeDeadLease(name: string): Promise<boolean> {
-    const held = await this.connection.attempt(() =>
-      this.connection.value('SELECT owner FROM leases WHERE name = ?', [name]),
+    const owner = await this.list.attempt((connection) =>
+      connection.value('SELECT owner FROM leases WHERE name = ?', [name]),
     );
-    const pid = /^pid:(\d+):/.exec(String(held))?.[1];
+    const pid = /^pid:(\d+):/.exec(String(owner))?.[1];
     if (pid === undefined || isAlive(Number(pid))) return false;
-    await this.release(name, String(held));
+    await this.release(name, String(owner));
     return true;
   }
 
   private async takeLease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
     const now_ms = this.now();
-    // A lease that ends later than anybody asked for was taken before the clock was set back.
-    const taken = await this.connection.attempt(() =>
-      this.connection.run(
+    // The last condition: if the clock was set back, an old lease may end very late. No lease that is taken now ends that
+    // late, so the lease counts as expired.
+    const taken = await this.list.attempt((connection) =>
+      connection.run(
         `INSERT INTO leases (name, owner, expires_at_ms) VALUES (?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at_ms = excluded.expires_at_ms
          WHERE owner = excluded.owner OR expires_at_ms <= ? OR expires_at_ms > ?`,
@@ -234,32 +240,56 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async release(name: string, owner: string): Promise<void> {
-    await this.connection.attempt(() =>
-      this.connection.run('DELETE FROM leases WHERE name = ? AND owner = ?', [name, owner]),
+    await this.list.attempt((connection) =>
+      connection.run('DELETE FROM leases WHERE name = ? AND owner = ?', [name, owner]),
     );
   }
 
   async close(): Promise<void> {
-    const opened = await Promise.allSettled(this.opened.values());
-    this.opened.clear();
-    for (const version of opened) if (version.status === 'fulfilled') version.value.close();
-    this.connection.close();
+    await this.closeVersions();
+    this.list.close();
   }
 
-  /** Files whose version was dropped by a process that died before it deleted them. */
-  private removeOrphans(): void {
-    // Files first: a version's row is always there before its file is.
-    const found = this.files.list();
-    const known = new Set(this.readVersions().map(({ version }) => version));
-    for (const version of found) if (!known.has(version)) this.files.remove(version);
+  private async closeVersions(): Promise<void> {
+    const opening = [...this.opened.values()];
+    this.opened.clear();
+    for (const version of await Promise.allSettled(opening))
+      if (version.status === 'fulfilled') version.value.close();
   }
+}
+
+function readVersions(connection: SqliteConnection): VersionRow[] {
+  const rows = connection.all(
+    'SELECT version, status, schema, created_at FROM versions ORDER BY version DESC',
+  );
+  return rows.map(([version, status, schema, created_at]) => ({
+    version: Number(version),
+    status: status as VersionStatus,
+    schema: Number(schema),
+    created_at: String(created_at),
+  }));
+}
+
+/** Throws if there is no such version. */
+function statusOf(connection: SqliteConnection, version: number): VersionStatus {
+  const found = readVersions(connection).find((info) => info.version === version);
+  if (!found) throw unknownVersion(version);
+  return found.status;
+}
+
+/** Removes files of dropped versions that a process left behind when it died. */
+function removeOrphans(connection: SqliteConnection, files: VersionFiles): void {
+  // Lists the files before the rows: a version's row is inserted before its file is created.
+  const versions_with_files = files.list();
+  const listed = new Set(readVersions(connection).map(({ version }) => version));
+  for (const version of versions_with_files) if (!listed.has(version)) files.remove(version);
 }
 
 function unknownVersion(version: number): CatalogError {
-  return new CatalogError('unavailable', { message: `there is no view version ${version}` });
+  return new CatalogError('unavailable', { message: `view version ${version} does not exist` });
 }
 
-/** The files of a realm's view versions: `views-v<N>.sqlite` and what SQLite keeps beside it. */
+/** The files of a realm's view versions: `views-v<N>.sqlite` and its `-wal` and `-shm` files. */
 class VersionFiles {
   private readonly folder: string;
 
@@ -279,27 +309,27 @@ class VersionFiles {
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.pathOf(version) + suffix, { force: true });
   }
 
-  /** The versions of which there is some file. */
+  /** Returns the versions that have any file. */
   list(): number[] {
     const numbers = readdirSync(this.folder).map((name) => /^views-v(\d+)\.sqlite/.exec(name)?.[1]);
     return [...new Set(numbers.filter((number) => number !== undefined).map(Number))];
   }
 }
 
-/** Whether a process of this machine still runs. */
+/** Returns true if the process still runs on this machine. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it is there, and another user's.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
   return !hasEnded(pid);
 }
 
 /**
- * A process that ended can still be signalled until whoever started it has asked for its end, which some never do.
- * Linux tells by its state, the letter behind its name; elsewhere it counts as alive.
+ * Returns true if the process is a zombie: it has ended, but its parent has not waited for it, so `kill(pid, 0)` still
+ * succeeds. On Linux, reads the state letter after the process name. On other systems the process counts as running.
  */
 function hasEnded(pid: number): boolean {
   try {

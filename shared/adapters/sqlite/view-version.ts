@@ -2,13 +2,14 @@ import Database from 'libsql';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import type { SortOrder } from '../../catalog/sorting';
+import type { StoreHealth } from '../../ports/event-store';
 import {
   ALL_PARTS,
+  type CheckpointMove,
+  type DeadLetter,
   type DocumentPart,
-  type KnownWordsQuery,
-  type LaneMove,
-  type LaneState,
-  type ParkedStream,
+  type MatchingWordsQuery,
+  type PartitionState,
   type ViewQuery,
   type ViewVersion,
   type WordCount,
@@ -16,8 +17,8 @@ import {
   type WordSearch,
   type WriteBatch,
 } from '../../ports/view-store';
-import { keysDiffer, notStored } from '../stored-collections';
-import { ChangeSignal, SqliteConnection, type SqlRow } from './connection';
+import { keysDiffer, notStoredError } from '../stored-collections';
+import { ChangeSignal, type OnDamage, SqliteConnection, type SqlRow } from './connection';
 import {
   countQuery,
   inOrder,
@@ -39,10 +40,14 @@ import {
   type Tables,
   tablesOf,
 } from './tables';
-import { countFitting, knownMatches, searchPage } from './words';
+import { countMatching, matchingWords, searchPage } from './words';
 
 const declared = Object.values(tablesOf());
 
+/**
+ * Column `lane` is the partition, and table `parked` is the dead-letter list. The names are those of earlier releases,
+ * so that an older process on the same data folder can still read and write them.
+ */
 const SCHEMA = `
   CREATE TABLE checkpoints (lane INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
   CREATE TABLE parked (
@@ -55,31 +60,33 @@ const SCHEMA = `
   ) STRICT;
   ${earlySchema(declared)}`;
 
-/** Of the tables here; what stands in the documents is versioned by whoever projects them. */
+/** Format of the tables. The content of the documents has its own version: `schema` of `VersionInfo`. */
 const FORMAT = 3;
 /**
- * Format 1 could not be searched, format 2 had no media. Their documents go on being read until they are made anew.
+ * Format 1 had no search words, and format 2 had no media. Their documents stay readable until the views are rebuilt.
  */
 const SEARCHED = declared.filter(({ spec }) => spec.words).map(({ name }) => name);
 const MEDIA = earlySchema(declared.filter(({ name }) => name === 'media' || name === 'media_uses'));
 const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
-const PARKED = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
+const DEAD_LETTER_COLUMNS = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
+/** What an operator does about a damaged version, whether it is active, retired or being built. */
+export const VERSION_REMEDY = 'Run "catalog projections rebuild", then "catalog projections drop".';
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
 
-/** Undoes a batch whose documents or checkpoint were not as expected. */
+/** Rolls back a batch whose documents or checkpoint were not at the expected position. */
 class LostRace extends Error {}
 
-/** One version of a realm's documents, in a file of its own. */
+/** Stores one version of a realm's documents in a file of its own. */
 export class SqliteViewVersion implements ViewVersion {
   readonly version: number;
-  /** Its documents are stored with other keys than are declared now: it is read with those it has, and not written to. */
+  /** True if the documents are stored with other keys than the declared ones. The version is then read-only. */
   readonly keys_differ: boolean;
   private readonly connection: SqliteConnection;
   private readonly tables: Tables;
   private readonly changes: ChangeSignal;
   private readonly waiters: CheckpointWaiters;
-  /** Whether all indexes are there: a version that is being made has a few. */
+  /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
 
   private constructor(version: number, connection: SqliteConnection) {
@@ -93,18 +100,30 @@ export class SqliteViewVersion implements ViewVersion {
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
   }
 
-  static async open(version: number, file: string, lane_count: number): Promise<SqliteViewVersion> {
-    const lanes = Array.from({ length: lane_count }, (_, lane) => `(${lane}, 0)`);
-    const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${lanes.join(', ')}`;
-    // A power cut may undo the newest batches, documents and checkpoint alike: the log gives them again.
+  static async open(
+    version: number,
+    file: string,
+    partition_count: number,
+    onDamage?: OnDamage,
+  ): Promise<SqliteViewVersion> {
+    const partitions = Array.from({ length: partition_count }, (_, partition) => `(${partition}, 0)`);
+    const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${partitions.join(', ')}`;
+    // NORMAL: a power failure may undo the latest batches, but always documents and checkpoint together. Their events
+    // are then projected again.
     const options = { synchronous: 'NORMAL', schema, format: FORMAT, upgrades: UPGRADES } as const;
-    const connection = await SqliteConnection.open(file, options);
-    return connection.attempt(() => new SqliteViewVersion(version, connection));
+    const damage = { remedy: VERSION_REMEDY, ...(onDamage && { onDamage }) };
+    const connection = await SqliteConnection.open(file, { ...options, ...damage });
+    try {
+      return await connection.attempt(() => new SqliteViewVersion(version, connection));
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
   }
 
   /**
-   * Whether the documents in `file` are stored with other keys than are declared. Undefined where it holds none yet, or
-   * is of a format that `open` brings up to date first. Throws what the driver throws.
+   * Returns whether the documents in `file` are stored with other keys than the declared ones. Returns undefined if the
+   * file has no tables yet, or has an older format that `open` upgrades. Throws the errors of the driver.
    */
   static keysDiffer(file: string): boolean | undefined {
     const database = new Database(file, { readonly: true });
@@ -116,7 +135,7 @@ export class SqliteViewVersion implements ViewVersion {
     }
   }
 
-  /** Makes ready for reads what was made without most indexes; nothing to do for a version that has them. */
+  /** Creates the indexes that a rebuild leaves out. Does nothing if they exist. */
   async index(): Promise<void> {
     if (this.indexed) return;
     await addIndexes(this.connection, this.tables);
@@ -132,35 +151,37 @@ export class SqliteViewVersion implements ViewVersion {
     return rows.map(([position]) => BigInt(position!));
   }
 
-  async checkpoint(lane: number): Promise<Position> {
+  async checkpoint(partition: number): Promise<Position> {
     const sql = 'SELECT position FROM checkpoints WHERE lane = ?';
-    return BigInt((await this.connection.attempt(() => this.connection.value(sql, [lane]))) ?? START);
+    return BigInt((await this.connection.attempt(() => this.connection.value(sql, [partition]))) ?? START);
   }
 
-  /** One statement, so that no other process' batch comes in between. */
-  async lane(lane: number): Promise<LaneState> {
-    const sql = `SELECT c.position, ${PARKED.map((column) => `p.${column}`).join(', ')}
+  /** Uses one statement, so that the checkpoint and the dead letters are of the same moment. */
+  async partition(partition: number): Promise<PartitionState> {
+    const sql = `SELECT c.position, ${DEAD_LETTER_COLUMNS.map((column) => `p.${column}`).join(', ')}
       FROM checkpoints AS c LEFT JOIN parked AS p ON p.lane = c.lane WHERE c.lane = ? ORDER BY p.position`;
-    const rows = await this.connection.attempt(() => this.connection.all(sql, [lane]));
-    const parked = rows.filter((row) => row[1] !== null).map((row) => toParked(row.slice(1)));
-    return { checkpoint: BigInt(rows[0]?.[0] ?? START), parked };
+    const rows = await this.connection.attempt(() => this.connection.all(sql, [partition]));
+    const dead_letters = rows.filter((row) => row[1] !== null).map((row) => toDeadLetter(row.slice(1)));
+    return { checkpoint: BigInt(rows[0]?.[0] ?? START), dead_letters };
   }
 
-  async moveOn(moves: readonly LaneMove[]): Promise<number[]> {
+  async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
     const sql = 'UPDATE checkpoints SET position = ? WHERE lane = ? AND position >= ? AND position < ?';
-    const reached = await this.connection.attempt(() =>
+    const checkpoints = await this.connection.attempt(() =>
       this.connection.transaction(() => {
-        for (const { lane, from, to } of moves) this.connection.run(sql, [to, lane, from, to]);
+        for (const { partition, from, to } of moves) this.connection.run(sql, [to, partition, from, to]);
         return this.readCheckpoints();
       }),
     );
     this.changes.notify();
-    return moves.filter(({ lane, to }) => reached[lane]! >= to).map(({ lane }) => lane);
+    return moves
+      .filter(({ partition, to }) => checkpoints[partition]! >= to)
+      .map(({ partition }) => partition);
   }
 
-  async waitFor(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
-    if ((await this.checkpoint(lane)) >= position) return true;
-    return timeout_ms > 0 && this.waiters.wait(lane, position, timeout_ms);
+  async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
+    if ((await this.checkpoint(partition)) >= position) return true;
+    return timeout_ms > 0 && this.waiters.wait(partition, position, timeout_ms);
   }
 
   async get(
@@ -181,12 +202,12 @@ export class SqliteViewVersion implements ViewVersion {
   ): Promise<StoredDocument[]> {
     const table = this.table(collection);
     const sql = `SELECT ${selectionOf(table, parts).columns}
-      FROM json_each(?) AS asked CROSS JOIN ${table.name} AS d ON d.id = asked.value`;
+      FROM json_each(?) AS requested CROSS JOIN ${table.name} AS d ON d.id = requested.value`;
     const distinct = [...new Set(ids)];
     const documents: StoredDocument[] = [];
     for (let start = 0; start < distinct.length; start += IDS_PER_STATEMENT) {
-      const some = JSON.stringify(distinct.slice(start, start + IDS_PER_STATEMENT));
-      documents.push(...(await this.read(table, parts, { sql, parameters: [some] })));
+      const chunk = JSON.stringify(distinct.slice(start, start + IDS_PER_STATEMENT));
+      documents.push(...(await this.read(table, parts, { sql, parameters: [chunk] })));
     }
     return documents;
   }
@@ -210,12 +231,12 @@ export class SqliteViewVersion implements ViewVersion {
 
   async countWords(collection: CollectionName, query: WordCount): Promise<number> {
     await this.index();
-    return this.connection.attempt(() => countFitting(this.connection, this.table(collection), query));
+    return this.connection.attempt(() => countMatching(this.connection, this.table(collection), query));
   }
 
-  async knownWords(collection: CollectionName, query: KnownWordsQuery): Promise<WordMatch[]> {
+  async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {
     await this.index();
-    return this.connection.attempt(() => knownMatches(this.connection, this.table(collection), query));
+    return this.connection.attempt(() => matchingWords(this.connection, this.table(collection), query));
   }
 
   async scan(
@@ -226,10 +247,10 @@ export class SqliteViewVersion implements ViewVersion {
     return inOrder(await this.read(table, ALL_PARTS, scanQuery(table, options, ALL_PARTS)), BY_ID);
   }
 
-  /** Throws `CatalogError('unavailable')` where the version was made without the collection. */
+  /** Throws `CatalogError('unavailable')` if the version was created without the collection. */
   private table(collection: CollectionName): Table {
     const table = this.tables[collection];
-    if (!table) throw notStored(collection);
+    if (!table) throw notStoredError(collection);
     return table;
   }
 
@@ -244,7 +265,7 @@ export class SqliteViewVersion implements ViewVersion {
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
     if (this.keys_differ)
-      throw new Error(`view version ${this.version} was made with other keys: rebuild it`);
+      throw new Error(`view version ${this.version} was created with other keys: rebuild it`);
     try {
       await this.connection.attempt(() => this.connection.transaction(() => this.write(batch)));
     } catch (error) {
@@ -255,59 +276,71 @@ export class SqliteViewVersion implements ViewVersion {
     return 'applied';
   }
 
-  /** Phases need no care here: all of a transaction is durable at once. */
-  private write({ lane, from, to, phases, park = [], unpark = [] }: WriteBatch): void {
+  /** Writes all phases in one transaction, so their order does not matter here. */
+  private write({
+    partition,
+    from,
+    to,
+    phases,
+    add_dead_letters = [],
+    remove_dead_letters = [],
+  }: WriteBatch): void {
     const moved = this.connection.run('UPDATE checkpoints SET position = ? WHERE lane = ? AND position = ?', [
       to,
-      lane,
+      partition,
       from,
     ]);
     if (moved.changes === 0) throw new LostRace();
     for (const write of phases.flat())
       if (!writeDocument(this.connection, this.table(write.collection), write, this.indexed))
         throw new LostRace();
-    // In this order, so that a stream which got on a little can be parked again further on.
-    for (const stream of unpark) this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
-    for (const parked of park) this.park(parked);
+    // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
+    for (const stream of remove_dead_letters)
+      this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
+    for (const dead_letter of add_dead_letters) this.addDeadLetter(dead_letter);
   }
 
-  private park({ stream, lane, revision, position, reason, parked_at }: ParkedStream): void {
+  private addDeadLetter({ stream, partition, revision, position, reason, failed_at }: DeadLetter): void {
     this.connection.run(
       'INSERT OR REPLACE INTO parked (stream, lane, revision, position, reason, parked_at) VALUES (?, ?, ?, ?, ?, ?)',
-      [stream, lane, revision, position, reason, parked_at],
+      [stream, partition, revision, position, reason, failed_at],
     );
   }
 
-  async parked(): Promise<ParkedStream[]> {
-    const sql = `SELECT ${PARKED.join(', ')} FROM parked ORDER BY position`;
-    return (await this.connection.attempt(() => this.connection.all(sql))).map(toParked);
+  async deadLetters(): Promise<DeadLetter[]> {
+    const sql = `SELECT ${DEAD_LETTER_COLUMNS.join(', ')} FROM parked ORDER BY position`;
+    return (await this.connection.attempt(() => this.connection.all(sql))).map(toDeadLetter);
   }
 
-  /** Waits under way answer false. */
+  health(): Promise<StoreHealth> {
+    return this.connection.health();
+  }
+
+  /** Closes the file. Pending waits resolve false. */
   close(): void {
     this.waiters.close();
     this.connection.close();
   }
 }
 
-function toParked([stream, lane, revision, position, reason, parked_at]: SqlRow): ParkedStream {
+function toDeadLetter([stream, partition, revision, position, reason, failed_at]: SqlRow): DeadLetter {
   return {
     stream: stream as StreamName,
-    lane: Number(lane),
+    partition: Number(partition),
     revision: Number(revision),
     position: BigInt(position!),
     reason: String(reason),
-    parked_at: String(parked_at),
+    failed_at: String(failed_at),
   };
 }
 
 interface Waiter {
-  readonly lane: number;
+  readonly partition: number;
   readonly position: Position;
   readonly settle: (reached: boolean) => void;
 }
 
-/** Those who wait for a lane to reach a position; however many, the checkpoints are read once per change. */
+/** Waits for checkpoints. Reads the checkpoints once per change, for all waiters together. */
 class CheckpointWaiters {
   private readonly changes: ChangeSignal;
   private readonly readCheckpoints: () => Position[];
@@ -319,12 +352,12 @@ class CheckpointWaiters {
     this.readCheckpoints = readCheckpoints;
   }
 
-  /** True as soon as the lane is there, false after `timeout_ms` or where the waiting is closed. */
-  wait(lane: number, position: Position, timeout_ms: number): Promise<boolean> {
+  /** Resolves true when the partition reaches the position, and false after `timeout_ms` or on `close`. */
+  wait(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => waiter.settle(false), timeout_ms);
       const waiter: Waiter = {
-        lane,
+        partition,
         position,
         settle: (reached) => {
           clearTimeout(timer);
@@ -333,20 +366,22 @@ class CheckpointWaiters {
         },
       };
       this.waiters.add(waiter);
-      this.stopListening ??= this.changes.listen(() => this.look());
-      // The lane may have got there between the caller's own look and the listening.
-      this.look();
+      this.stopListening ??= this.changes.listen(() => this.check());
+      // The partition may have reached the position after the caller's own check and before the listener was added.
+      this.check();
     });
   }
 
-  private look(): void {
-    let reached: Position[];
+  private check(): void {
+    let checkpoints: Position[];
     try {
-      reached = this.readCheckpoints();
+      checkpoints = this.readCheckpoints();
     } catch {
-      return; // The file cannot be read at the moment; the waiters' time goes on.
+      // The file cannot be read at the moment. The next change calls this method again, until the waiters time out.
+      return;
     }
-    for (const waiter of [...this.waiters]) if (reached[waiter.lane]! >= waiter.position) waiter.settle(true);
+    for (const waiter of [...this.waiters])
+      if (checkpoints[waiter.partition]! >= waiter.position) waiter.settle(true);
   }
 
   private remove(waiter: Waiter): void {

@@ -1,6 +1,6 @@
 import type { Key, StoredDocument } from '../../catalog/documents';
 import type {
-  KnownWordsQuery,
+  MatchingWordsQuery,
   ViewQuery,
   WordCount,
   WordMatch,
@@ -11,7 +11,7 @@ import type {
 import { wordScope } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import {
-  checkedWord,
+  checkWord,
   countQuery,
   inOrder,
   matchesNothing,
@@ -23,77 +23,79 @@ import {
 import { type Table, wordsTable } from './tables';
 
 /**
- * Up to so many rows are looked up one by one and sorted. Of more, a set of row ids is made, and the index that has
- * the order is walked until the page is full: where much fits, the walk is short.
+ * The most matching rows that SQLite looks up one by one and sorts. If more rows match, SQLite builds a set of their row
+ * ids and reads the index that has the requested order until the page is full. Because many rows match, the page is full
+ * soon.
  */
 const LOOKUPS_MAX = 500;
 
-/** The rows that fit a tier and not the one before it. */
+/** The rows that match `terms` and do not match `except`, the terms of the tier before. */
 interface Step {
   readonly table: Table;
   readonly tags: readonly string[];
   readonly terms: WordTerms;
-  readonly but?: WordTerms;
+  readonly except?: WordTerms;
 }
 
-/** A page across the tiers. Runs without a pause, so that within a process it is of one moment. */
+/** Reads a page of the sequence of all tiers. Runs synchronously, so that this process writes nothing between two reads. */
 export function searchPage(connection: SqliteConnection, table: Table, query: WordSearch): StoredDocument[] {
   const tags = scopeTags(table, query.scope);
   if (query.limit <= 0 || tags.length === 0 || matchesNothing(query.where)) return [];
   const found: StoredDocument[] = [];
   let skip = query.skip ?? 0;
   for (const [index, terms] of query.tiers.entries()) {
-    const but = query.tiers[index - 1];
-    const step = { table, tags, terms, ...(but && { but }) };
+    const except = query.tiers[index - 1];
+    const step = { table, tags, terms, ...(except && { except }) };
     const page = readStep(connection, step, { ...query, skip, limit: query.limit - found.length });
     found.push(...page);
     if (found.length === query.limit) break;
-    // A page that is not full ends its step; one that is empty may have been skipped over, wholly or in part.
+    // The page is not full, so this step has no more rows. If the step gave no rows, `skip` covers all of its rows.
     if (page.length > 0) skip = 0;
     else if (skip > 0) skip -= countStep(connection, step, query);
   }
   return found;
 }
 
-/** How many rows fit the terms. */
-export function countFitting(connection: SqliteConnection, table: Table, query: WordCount): number {
+/** Counts the rows that match the terms. */
+export function countMatching(connection: SqliteConnection, table: Table, query: WordCount): number {
   const tags = scopeTags(table, query.scope);
   if (tags.length === 0 || matchesNothing(query.where)) return 0;
   return countStep(connection, { table, tags, terms: query.terms }, query);
 }
 
-/** One look into the index for each. */
-export function knownMatches(
+/** Returns the matches that occur in the scope, with one index lookup per match. */
+export function matchingWords(
   connection: SqliteConnection,
   table: Table,
-  query: KnownWordsQuery,
+  query: MatchingWordsQuery,
 ): WordMatch[] {
   const tags = scopeTags(table, query.scope);
   if (tags.length === 0) return [];
   const index = wordsTable(table.name);
   const expressions = query.matches.map((match) => matchExpression(tags, [[match]]));
-  const sql = `SELECT asked.key FROM json_each(?) AS asked
-    WHERE EXISTS (SELECT 1 FROM ${index} WHERE ${index} MATCH asked.value) LIMIT ?`;
+  const sql = `SELECT requested.key FROM json_each(?) AS requested
+    WHERE EXISTS (SELECT 1 FROM ${index} WHERE ${index} MATCH requested.value) LIMIT ?`;
   const rows = connection.all(sql, [JSON.stringify(expressions), query.limit]);
   return rows.map(([key]) => query.matches[Number(key)]!);
 }
 
-/** A tag for each combination of the scope's values. */
+/** Returns a tag for each combination of the values in the scope. */
 function scopeTags(table: Table, scope: WordScope): string[] {
   let combinations: Key[][] = [[]];
   for (const key of wordScope(table)) {
     const condition = scope[key];
-    if (condition === undefined) throw new Error(`a search by words names ${key}`);
+    if (condition === undefined)
+      throw new Error(`the scope of a word search is incomplete: ${key} is missing`);
     const values = typeof condition === 'object' ? [...new Set(condition.in)] : [condition];
-    combinations = combinations.flatMap((before) => values.map((value) => [...before, value]));
+    combinations = combinations.flatMap((combination) => values.map((value) => [...combination, value]));
   }
   return combinations.map(tagOf);
 }
 
 function readStep(connection: SqliteConnection, step: Step, query: ViewQuery): StoredDocument[] {
-  const fitting = fittingRows(connection, step);
-  if (!fitting) return [];
-  const { sql, parameters } = pageQuery(step.table, query, fitting);
+  const matching = matchingRows(connection, step);
+  if (!matching) return [];
+  const { sql, parameters } = pageQuery(step.table, query, matching);
   const rows = connection.all(sql, parameters);
   return inOrder(toDocuments(step.table, query.parts ?? [], rows), query.order);
 }
@@ -103,35 +105,35 @@ function countStep(
   step: Step,
   { scope, where }: Pick<WordSearch, 'scope' | 'where'>,
 ): number {
-  // The index alone knows, where nothing is asked but what each word of it stands for.
-  const within_scope = Object.keys(where).every(
+  // If `where` repeats only the scope, which the tags already contain, the index alone gives the count.
+  const is_scope_only = Object.keys(where).every(
     (key) => Object.hasOwn(scope, key) && where[key] === scope[key],
   );
-  if (within_scope && step.terms.length > 0)
+  if (is_scope_only && step.terms.length > 0)
     return Number(connection.value(`SELECT count(*) FROM (${rowsOf(step)})`, [expressionOf(step)]));
-  const fitting = fittingRows(connection, step);
-  if (!fitting) return 0;
-  const { sql, parameters } = countQuery(step.table, where, fitting);
+  const matching = matchingRows(connection, step);
+  if (!matching) return 0;
+  const { sql, parameters } = countQuery(step.table, where, matching);
   return Number(connection.value(sql, parameters));
 }
 
-/** The condition that a row fits the step, undefined where none does. */
-function fittingRows(connection: SqliteConnection, step: Step): RowCondition | undefined {
-  const { table, tags, terms, but } = step;
-  if (terms.length > 0) return listedRows(connection, step);
-  if (!but) return { sql: '1', parameters: [] };
-  if (but.length === 0) return undefined;
-  return { sql: `+rowid NOT IN (${rowsOf({ table })})`, parameters: [matchExpression(tags, but)] };
+/** Returns the condition that a row belongs to the step; undefined if no row does. */
+function matchingRows(connection: SqliteConnection, step: Step): RowCondition | undefined {
+  const { table, tags, terms, except } = step;
+  if (terms.length > 0) return rowsOfTerms(connection, step);
+  if (!except) return { sql: '1', parameters: [] };
+  if (except.length === 0) return undefined;
+  return { sql: `+rowid NOT IN (${rowsOf({ table })})`, parameters: [matchExpression(tags, except)] };
 }
 
-/** The plus keeps a large set from being what the walk is led by. */
-function listedRows(connection: SqliteConnection, step: Step): RowCondition | undefined {
-  const some = connection.all(`${rowsOf(step)} LIMIT ?`, [expressionOf(step), LOOKUPS_MAX + 1]);
-  if (some.length === 0) return undefined;
-  if (some.length > LOOKUPS_MAX)
+/** Because of the plus in `+rowid`, SQLite reads the ordered index and checks each row, instead of reading the large set. */
+function rowsOfTerms(connection: SqliteConnection, step: Step): RowCondition | undefined {
+  const rows = connection.all(`${rowsOf(step)} LIMIT ?`, [expressionOf(step), LOOKUPS_MAX + 1]);
+  if (rows.length === 0) return undefined;
+  if (rows.length > LOOKUPS_MAX)
     return { sql: `+rowid IN (${rowsOf(step)})`, parameters: [expressionOf(step)] };
-  const listed = JSON.stringify(some.map(([row]) => row));
-  return { sql: 'rowid IN (SELECT value FROM json_each(?))', parameters: [listed], by_row: true };
+  const row_ids = JSON.stringify(rows.map(([row_id]) => row_id));
+  return { sql: 'rowid IN (SELECT value FROM json_each(?))', parameters: [row_ids], has_row_ids: true };
 }
 
 function rowsOf({ table }: Pick<Step, 'table'>): string {
@@ -139,12 +141,12 @@ function rowsOf({ table }: Pick<Step, 'table'>): string {
   return `SELECT rowid FROM ${index} WHERE ${index} MATCH ?`;
 }
 
-const expressionOf = ({ tags, terms, but }: Step): string => matchExpression(tags, terms, but);
+const expressionOf = ({ tags, terms, except }: Step): string => matchExpression(tags, terms, except);
 
-/** An FTS5 expression for terms that fit, and none of the terms `but`. At least one term is needed. */
-function matchExpression(tags: readonly string[], terms: WordTerms, but?: WordTerms): string {
+/** Returns the FTS5 expression that matches `terms` and not `except`. Needs at least one term. */
+function matchExpression(tags: readonly string[], terms: WordTerms, except?: WordTerms): string {
   const expression = allOf(tags, terms);
-  return but ? `(${expression}) NOT (${allOf(tags, but)})` : expression;
+  return except ? `(${expression}) NOT (${allOf(tags, except)})` : expression;
 }
 
 function allOf(tags: readonly string[], terms: WordTerms): string {
@@ -152,11 +154,11 @@ function allOf(tags: readonly string[], terms: WordTerms): string {
 }
 
 function anyOf(tags: readonly string[], matches: readonly WordMatch[]): string {
-  // No word is empty and none without words is indexed, so a tag alone fits nothing.
+  // Without matches, no document must be found. A tag alone finds none, because the index has no empty words.
   if (matches.length === 0) return `"${tags[0]}"`;
   return matches.flatMap((match) => tags.map((tag) => matchOne(tag, match))).join(' OR ');
 }
 
 function matchOne(tag: string, { word, prefix }: WordMatch): string {
-  return `"${tag}${checkedWord(word)}"${prefix ? ' *' : ''}`;
+  return `"${tag}${checkWord(word)}"${prefix ? ' *' : ''}`;
 }

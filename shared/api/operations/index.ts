@@ -4,7 +4,7 @@ import { service } from './service';
 import { tokens } from './tokens';
 import { writes } from './writes';
 
-/** The whole interface, whichever process answers it. */
+/** All operations of the interface. A process may serve only some of them. */
 export const operations: readonly Operation[] = [
   ...Object.values(tokens),
   ...Object.values(reads),
@@ -12,7 +12,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(service),
 ];
 
-/** Every path of the interface with its methods, whichever service answers it. A 405's `Allow` is made from it. */
+/** The methods of every path of the interface, for the `Allow` header of a 405. */
 export const methodsOfPaths: Readonly<Record<string, readonly Method[]>> = methodsByPath();
 
 function methodsByPath(): Record<string, Method[]> {

@@ -15,7 +15,7 @@ import {
   exampleStore,
 } from '../responses/examples';
 import type { ApiOperation, Tag } from './operation';
-import { ALWAYS, AUTHENTICATION, PARAMETERS } from './operation';
+import { AUTHENTICATION_CONDITIONS, GENERAL_CONDITIONS, PARAMETER_CONDITIONS } from './operation';
 
 interface Read<Id extends string, Path extends string, Query extends z.ZodType, Answer extends z.ZodType> {
   readonly id: Id;
@@ -27,8 +27,8 @@ interface Read<Id extends string, Path extends string, Query extends z.ZodType, 
   readonly query: Query;
   readonly answer: Answer;
   readonly example: z.output<Answer>;
-  /** What it says where the resource of its path is not there. */
-  readonly missing?: Condition;
+  /** Condition if the resource that the path names does not exist. */
+  readonly not_found?: Condition;
 }
 
 function read<
@@ -37,7 +37,7 @@ function read<
   Query extends z.ZodType,
   Answer extends z.ZodType,
 >(options: Read<Id, Path, Query, Answer>) {
-  const { answer, example, missing, ...rest } = options;
+  const { answer, example, not_found, ...rest } = options;
   return {
     ...rest,
     answer,
@@ -45,18 +45,18 @@ function read<
     security: 'bearer',
     successes: {
       200: {
-        description: 'Found.',
+        description: 'The resource or page was found.',
         headers: ['ETag'],
         content: { 'application/json': { schema: answer, example } },
       },
-      304: { description: 'Unchanged: `If-None-Match` names this very answer.', headers: ['ETag'] },
+      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
     },
     conditions: [
-      ...AUTHENTICATION,
-      ...PARAMETERS,
+      ...AUTHENTICATION_CONDITIONS,
+      ...PARAMETER_CONDITIONS,
       'store_not_found',
-      ...(missing === undefined ? [] : [missing]),
-      ...ALWAYS,
+      ...(not_found === undefined ? [] : [not_found]),
+      ...GENERAL_CONDITIONS,
     ],
   } as const satisfies ApiOperation & { answer: Answer };
 }
@@ -66,19 +66,20 @@ const mediaRecord = read({
   path: '/api/media/:id',
   tag: 'Media',
   permission: 'read:media',
-  summary: 'A media',
-  description: 'With `Accept: image/*` it gives the bytes of the picture; while there are none, 404.',
+  summary: 'Retrieve a media file',
+  description:
+    'Returns the record of an uploaded picture. With `Accept: image/*`, returns the image file, or 404 until it has been generated.',
   query: readSchema,
   answer: answers.MediaAnswer,
   example: { code: 200, status: 'OK', data: exampleMedia },
-  missing: 'media_not_found',
+  not_found: 'media_not_found',
 });
-const { 200: found, 304: unchanged } = mediaRecord.successes;
-const part = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
+const { 200: record_response, 304: not_modified_response } = mediaRecord.successes;
+const range_headers = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 
 const ok = { code: 200, status: 'OK' } as const;
 const page = <Item, Meta>(item: Item, meta: Meta) => ({ ...ok, data: [item], meta });
-const one = <Data>(data: Data) => ({ ...ok, data });
+const envelope = <Data>(data: Data) => ({ ...ok, data });
 
 const publications = { tag: 'Publications', permission: 'read:publications' } as const;
 const publicationPage = { answer: answers.PublicationPage, example: page(examplePublication, exampleMeta) };
@@ -89,26 +90,27 @@ const listingPage = {
   example: page(exampleListing, exampleMeta),
 };
 
-/** Every read of the interface (spec, "Read endpoints"). */
+/** Every read of the interface (docs/interface.md#read-endpoints). */
 export const reads = {
   getStore: read({
     id: 'getStore',
     path: '/api/store',
     tag: 'Stores',
     permission: 'read:stores',
-    summary: 'A store',
+    summary: 'Retrieve a store',
+    description: "Returns the store of `store_id`, or the first of the token's stores.",
     query: readSchema,
     answer: answers.StoreAnswer,
-    example: one(exampleStore),
+    example: envelope(exampleStore),
   }),
   searchStore: read({
     ...publications,
     ...publicationPage,
     id: 'searchStore',
     path: '/api/store/search',
-    summary: "Search a store's publications",
+    summary: 'Search the publications of a store',
     description:
-      'Best first, without regard to case and accents; one typo is forgiven where nothing is found.',
+      'Returns publications that contain every word of `q`, best match first. Case and accents are ignored. If nothing matches, the search allows one typing error.',
     query: searchSchema,
   }),
   listStoreListings: read({
@@ -116,15 +118,16 @@ export const reads = {
     ...listingPage,
     id: 'listStoreListings',
     path: '/api/store-listings',
-    summary: "A store's listings",
+    summary: 'List the listings of a store',
+    description: 'Newest first by default.',
   }),
   listPaymentMethods: read({
     id: 'listPaymentMethods',
     path: '/api/payment-methods',
     tag: 'Stores',
     permission: 'read:payment_methods',
-    summary: "A store's payment methods",
-    description: "In the merchant's order, by `position`.",
+    summary: 'List the payment methods of a store',
+    description: 'Sorted by `position`, the order that the merchant has set.',
     query: listSchema,
     answer: answers.PaymentMethodPage,
     example: page(examplePaymentMethod, exampleMeta),
@@ -134,87 +137,91 @@ export const reads = {
     ...listingPage,
     id: 'listListings',
     path: '/api/listings',
-    summary: 'Listings',
-    description: 'The same list as `/api/store-listings`.',
+    summary: 'List listings',
+    description: 'Returns the same list as `/api/store-listings`.',
   }),
   getListing: read({
     ...listings,
     id: 'getListing',
     path: '/api/listing/:id',
-    summary: 'A listing',
+    summary: 'Retrieve a listing',
     query: readSchema,
     answer: answers.ListingAnswer,
-    example: one(exampleListing),
-    missing: 'listing_not_found',
+    example: envelope(exampleListing),
+    not_found: 'listing_not_found',
   }),
   listListingPublications: read({
     tag: 'Listings',
     permission: 'read:publications',
     id: 'listListingPublications',
     path: '/api/listing/:id/publications',
-    summary: "A listing's publications",
-    description: 'One sequence, featured ones first, of which `page` and `limit` cut a part.',
+    summary: 'List the publications of a listing',
+    description:
+      'Featured publications come first. `page` and `limit` apply to the whole sequence of featured and other publications.',
     query: listSchema,
     answer: answers.ListingPublicationsAnswer,
-    example: one(exampleListingPublications),
-    missing: 'listing_not_found',
+    example: envelope(exampleListingPublications),
+    not_found: 'listing_not_found',
   }),
   listPublications: read({
     ...publications,
     ...publicationPage,
     id: 'listPublications',
     path: '/api/publications',
-    summary: 'Publications',
+    summary: 'List publications',
+    description: "Returns the store's publications, newest first by default. Filters can be combined.",
     query: publicationsSchema,
   }),
   getPublication: read({
     ...publications,
     id: 'getPublication',
     path: '/api/publication/:id',
-    summary: 'A publication',
-    description: 'Asked for with a public key it counts as one view.',
+    summary: 'Retrieve a publication',
+    description: 'A request with a public key counts as one view.',
     query: readSchema,
     answer: answers.PublicationAnswer,
-    example: one({ ...examplePublication, listing: exampleListing }),
-    missing: 'publication_not_found',
+    example: envelope({ ...examplePublication, listing: exampleListing }),
+    not_found: 'publication_not_found',
   }),
   listRelatedPublications: read({
     ...publications,
     ...publicationPage,
     id: 'listRelatedPublications',
     path: '/api/publication/:id/related',
-    summary: 'Related publications',
-    description: 'All others of the store, nearest first: same listing, then shared words, then the newest.',
+    summary: 'List related publications',
+    description:
+      'Returns all other publications of the store. Those of the same listing come first, then those that share more words, then the newest.',
     query: listSchema,
-    missing: 'publication_not_found',
+    not_found: 'publication_not_found',
   }),
   listReviews: read({
     tag: 'Publications',
     permission: 'read:reviews',
     id: 'listReviews',
     path: '/api/publication/:id/reviews',
-    summary: "A publication's reviews",
-    description: 'Newest first; `meta.summary` covers all of them.',
+    summary: 'List the reviews of a publication',
+    description:
+      'Newest first. `meta.summary` covers all reviews of the publication, not only those of the page.',
     query: listSchema,
     answer: answers.ReviewPage,
     example: page(exampleReview, exampleReviewsMeta),
-    missing: 'publication_not_found',
+    not_found: 'publication_not_found',
   }),
   getMedia: {
     ...mediaRecord,
     request_headers: ['Accept', 'Range', 'If-Range'],
     successes: {
       200: {
-        ...found,
+        ...record_response,
         headers: ['ETag', 'Accept-Ranges'],
-        content: { ...found.content, 'image/*': {} },
+        content: { ...record_response.content, 'image/*': {} },
       },
       206: {
-        description: 'The part of the bytes that was asked for.',
-        headers: part,
+        description: 'The requested range of the image file.',
+        headers: range_headers,
         content: { 'image/*': {} },
       },
-      304: { ...unchanged, headers: ['ETag', 'Accept-Ranges'] },
+      304: { ...not_modified_response, headers: ['ETag', 'Accept-Ranges'] },
     },
     conditions: [...mediaRecord.conditions, 'range_unsatisfiable'],
   } as const satisfies ApiOperation,

@@ -2,46 +2,46 @@ import { answers } from '../components';
 import { notReadySchema } from '../responses/service';
 import type { Operation } from './operation';
 
-const open = { method: 'GET', tag: 'Service', security: 'none', conditions: ['internal'] } as const;
+const common = { method: 'GET', tag: 'Service', security: 'none', conditions: ['internal'] } as const;
 const ok = { code: 200, status: 'OK' } as const;
 
-/** What operators and the curious ask; none of it needs a token (decisions §9). */
+/** Health checks, metrics, documentation and pictures. They need no token (docs/interface.md#health-and-metrics). */
 export const service = {
   getLiveness: {
-    ...open,
+    ...common,
     id: 'getLiveness',
     path: '/health/live',
-    summary: 'Whether the process answers',
+    summary: 'Check that the process responds',
     successes: {
       200: {
-        description: 'It does.',
+        description: 'The process responds.',
         headers: ['ETag'],
         content: {
           'application/json': { schema: answers.LiveAnswer, example: { ...ok, data: { live: true } } },
         },
       },
-      304: { description: 'Unchanged.', headers: ['ETag'] },
+      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
     },
   },
   getReadiness: {
-    ...open,
+    ...common,
     id: 'getReadiness',
     path: '/health/ready',
-    summary: 'Whether the service can serve',
-    description: 'With the state of each part that it stands on.',
+    summary: 'Check that the service can serve requests',
+    description: 'Returns the state of each dependency.',
     successes: {
       200: {
-        description: 'It can.',
+        description: 'The service can serve requests.',
         headers: ['ETag'],
         content: {
           'application/json': { schema: answers.ReadyAnswer, example: { ...ok, data: { ready: true } } },
         },
       },
-      304: { description: 'Unchanged.', headers: ['ETag'] },
+      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
     },
     failures: {
       503: {
-        description: 'It cannot, with the same details.',
+        description: 'The service cannot serve requests. `error.details` has the state of each dependency.',
         headers: ['Retry-After'],
         content: {
           'application/json': {
@@ -60,49 +60,60 @@ export const service = {
     },
   },
   getPicture: {
-    ...open,
+    ...common,
     id: 'getPicture',
     tag: 'Media',
     path: '/media/:environment/:file',
-    summary: 'A picture',
-    description: "What a media's `url`s lead to. It never changes, so it may be kept for ever.",
+    summary: 'Retrieve a picture',
+    description:
+      'Serves the image files that the `url` fields of a media point to. The content of a URL never changes and can be cached indefinitely.',
     request_headers: ['Range', 'If-Range'],
     conditions: ['path_not_found', 'range_unsatisfiable', 'unavailable', 'database_timeout', 'internal'],
     successes: {
-      200: { description: 'Its bytes.', headers: ['ETag', 'Accept-Ranges'], content: { 'image/*': {} } },
+      200: { description: 'The image file.', headers: ['ETag', 'Accept-Ranges'], content: { 'image/*': {} } },
       206: {
-        description: 'The part that was asked for.',
+        description: 'The requested range of the image file.',
         headers: ['ETag', 'Accept-Ranges', 'Content-Range'],
         content: { 'image/*': {} },
       },
-      304: { description: 'Unchanged.', headers: ['ETag', 'Accept-Ranges'] },
+      304: {
+        description: 'Not modified: `If-None-Match` names the current ETag.',
+        headers: ['ETag', 'Accept-Ranges'],
+      },
     },
   },
   getMetrics: {
-    ...open,
+    ...common,
     id: 'getMetrics',
     path: '/metrics',
-    summary: 'Metrics for Prometheus',
-    successes: { 200: { description: 'The text format of Prometheus.', content: { 'text/plain': {} } } },
+    summary: 'Retrieve metrics',
+    successes: {
+      200: { description: 'Metrics in the Prometheus text format.', content: { 'text/plain': {} } },
+    },
   },
   getDocument: {
-    ...open,
+    ...common,
     id: 'getDocument',
     path: '/openapi.json',
-    summary: 'This document',
+    summary: 'Retrieve this document',
     successes: {
-      200: { description: 'OpenAPI 3.1.', headers: ['ETag'], content: { 'application/json': {} } },
-      304: { description: 'Unchanged.', headers: ['ETag'] },
+      200: {
+        description: 'The OpenAPI 3.1 document.',
+        headers: ['ETag'],
+        content: { 'application/json': {} },
+      },
+      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
     },
   },
   getDocs: {
-    ...open,
+    ...common,
     id: 'getDocs',
     path: '/docs',
-    summary: 'This document, to be read and tried in a browser',
+    summary: 'Browse this document',
+    description: 'Shows this document in Swagger UI, where you can send requests.',
     successes: {
-      200: { description: 'A page.', headers: ['ETag'], content: { 'text/html': {} } },
-      304: { description: 'Unchanged.', headers: ['ETag'] },
+      200: { description: 'An HTML page.', headers: ['ETag'], content: { 'text/html': {} } },
+      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
     },
   },
 } as const satisfies Record<string, Operation>;

@@ -5,9 +5,9 @@ import { answers } from '../components';
 import { noBody, tokenBody } from '../requests/tokens';
 import { exampleIds, exampleToken } from '../responses/examples';
 import type { Operation } from './operation';
-import { ALWAYS, BODY } from './operation';
+import { BODY_CONDITIONS, GENERAL_CONDITIONS } from './operation';
 
-interface Exchange<Path extends string, Body extends z.ZodType, Answer extends z.ZodType> {
+interface TokenOperation<Path extends string, Body extends z.ZodType, Answer extends z.ZodType> {
   readonly id: string;
   readonly path: Path;
   readonly summary: string;
@@ -15,15 +15,18 @@ interface Exchange<Path extends string, Body extends z.ZodType, Answer extends z
   readonly security: 'api_key' | 'bearer';
   readonly schema: Body;
   readonly sample: z.input<Body>;
+  /** Description of the 200. */
+  readonly success: string;
   readonly answer: Answer;
   readonly example: z.output<Answer>;
-  readonly refusals: readonly Condition[];
+  /** The conditions of the credential. */
+  readonly own_conditions: readonly Condition[];
 }
 
-function exchange<const Path extends string, Body extends z.ZodType, Answer extends z.ZodType>(
-  options: Exchange<Path, Body, Answer>,
+function tokenOperation<const Path extends string, Body extends z.ZodType, Answer extends z.ZodType>(
+  options: TokenOperation<Path, Body, Answer>,
 ) {
-  const { answer, example, sample, refusals, ...rest } = options;
+  const { answer, example, sample, success, own_conditions, ...rest } = options;
   return {
     ...rest,
     answer,
@@ -31,16 +34,17 @@ function exchange<const Path extends string, Body extends z.ZodType, Answer exte
     tag: 'Tokens',
     body: { required: false, content: { 'application/json': { schema: rest.schema, example: sample } } },
     successes: {
-      200: { description: 'Granted.', content: { 'application/json': { schema: answer, example } } },
+      200: { description: success, content: { 'application/json': { schema: answer, example } } },
     },
-    conditions: [...refusals, ...BODY, 'field_invalid', ...ALWAYS],
+    conditions: [...own_conditions, ...BODY_CONDITIONS, 'field_invalid', ...GENERAL_CONDITIONS],
   } as const satisfies Operation & { schema: Body; answer: Answer };
 }
 
-const BAD_TOKEN: readonly Condition[] = [
+const TOKEN_CONDITIONS: readonly Condition[] = [
   ...(['unauthenticated', 'token_invalid', 'token_expired', 'key_revoked', 'key_invalid'] as const),
 ];
 const token = {
+  success: 'The token was issued.',
   answer: answers.TokenAnswer,
   example: {
     ...({ code: 200, status: 'OK' } as const),
@@ -48,33 +52,37 @@ const token = {
   },
 };
 
-/** Every endpoint of `/auth` (spec, "Authentication endpoints"). */
+/** Every endpoint of `/auth` (docs/interface.md#token-endpoints). */
 export const tokens = {
-  issueToken: exchange({
+  issueToken: tokenOperation({
     ...token,
     id: 'issueToken',
     path: '/auth/token',
-    summary: 'Exchange an API key for a token',
+    summary: 'Issue a token',
+    description: 'Exchanges an API key for a bearer token.',
     security: 'api_key',
     schema: tokenBody,
     sample: { ttl_minutes: 15 },
-    refusals: ['unauthenticated', 'key_revoked', 'key_invalid'],
+    own_conditions: ['unauthenticated', 'key_revoked', 'key_invalid'],
   }),
-  refreshToken: exchange({
+  refreshToken: tokenOperation({
     ...token,
     id: 'refreshToken',
     path: '/auth/refresh',
-    summary: 'Exchange a token for a new one',
-    description: 'Of the same lifetime. An expired token cannot be refreshed.',
+    summary: 'Refresh a token',
+    description:
+      'Exchanges a token for a new one with the same lifetime. An expired token cannot be refreshed.',
     security: 'bearer',
     schema: noBody,
     sample: {},
-    refusals: BAD_TOKEN,
+    own_conditions: TOKEN_CONDITIONS,
   }),
-  validateToken: exchange({
+  validateToken: tokenOperation({
     id: 'validateToken',
     path: '/auth/validate',
-    summary: 'Say what a token allows',
+    summary: 'Validate a token',
+    description: 'Returns the key, stores, permissions and expiry of a token.',
+    success: 'The token is valid.',
     security: 'bearer',
     schema: noBody,
     sample: {},
@@ -92,6 +100,6 @@ export const tokens = {
         expires_at: '2026-01-31T12:15:00.000Z',
       },
     },
-    refusals: BAD_TOKEN,
+    own_conditions: TOKEN_CONDITIONS,
   }),
 };

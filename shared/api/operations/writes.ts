@@ -13,7 +13,14 @@ import {
 } from '../requests/writes';
 import { exampleIds, exampleListing, exampleMedia, examplePublication } from '../responses/examples';
 import type { ApiOperation, Tag } from './operation';
-import { ALWAYS, AUTHENTICATION, BODY, FIELDS, PARAMETERS, WRITING } from './operation';
+import {
+  AUTHENTICATION_CONDITIONS,
+  BODY_CONDITIONS,
+  FIELD_CONDITIONS,
+  GENERAL_CONDITIONS,
+  PARAMETER_CONDITIONS,
+  WRITE_CONDITIONS,
+} from './operation';
 
 interface Write<Path extends string, Answer extends z.ZodType> {
   readonly id: string;
@@ -26,19 +33,25 @@ interface Write<Path extends string, Answer extends z.ZodType> {
   readonly example: z.output<Answer>;
 }
 
-interface WithBody<Path extends string, Answer extends z.ZodType, Body extends z.ZodType>
+interface WriteWithBody<Path extends string, Answer extends z.ZodType, Body extends z.ZodType>
   extends Write<Path, Answer> {
   readonly schema: Body;
   readonly sample: z.input<Body>;
 }
 
 const common = { security: 'bearer', query: writeQuerySchema } as const;
-const always = [...AUTHENTICATION, ...PARAMETERS, ...BODY, ...WRITING, ...ALWAYS] as const;
+const COMMON_CONDITIONS = [
+  ...AUTHENTICATION_CONDITIONS,
+  ...PARAMETER_CONDITIONS,
+  ...BODY_CONDITIONS,
+  ...WRITE_CONDITIONS,
+  ...GENERAL_CONDITIONS,
+] as const;
 const json = (schema: z.ZodType, example: unknown) => ({ 'application/json': { schema, example } });
-const written = ['X-Catalog-Position', 'Idempotent-Replayed', 'Preference-Applied'] as const;
+const WRITE_HEADERS = ['X-Catalog-Position', 'Idempotent-Replayed', 'Preference-Applied'] as const;
 
 function create<const Path extends string, Answer extends z.ZodType, Body extends z.ZodType>(
-  options: WithBody<Path, Answer, Body>,
+  options: WriteWithBody<Path, Answer, Body>,
 ) {
   const { answer, example, schema, sample, ...rest } = options;
   return {
@@ -47,54 +60,59 @@ function create<const Path extends string, Answer extends z.ZodType, Body extend
     body: { required: true, content: json(schema, sample) },
     successes: {
       201: {
-        description: 'Made: the whole resource.',
-        headers: ['Location', 'ETag', ...written],
+        description: 'The new resource.',
+        headers: ['Location', 'ETag', ...WRITE_HEADERS],
         content: json(answer, example),
       },
     },
-    conditions: [...always, ...FIELDS],
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS],
   } as const satisfies ApiOperation & { schema: Body; answer: Answer };
 }
 
 function update<const Path extends string, Answer extends z.ZodType, Body extends z.ZodType>(
-  options: WithBody<Path, Answer, Body> & { readonly missing: Condition },
+  options: WriteWithBody<Path, Answer, Body> & { readonly not_found: Condition },
 ) {
-  const { answer, example, schema, sample, missing, ...rest } = options;
+  const { answer, example, schema, sample, not_found, ...rest } = options;
   return {
     ...{ ...rest, ...common, schema, answer },
     method: 'PATCH',
     body: { required: true, content: json(schema, sample) },
     successes: {
       200: {
-        description: 'Changed: the whole resource.',
-        headers: ['ETag', ...written],
+        description: 'The changed resource.',
+        headers: ['ETag', ...WRITE_HEADERS],
         content: json(answer, example),
       },
     },
-    conditions: [...always, ...FIELDS, missing, 'precondition_failed'],
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, not_found, 'precondition_failed'],
   } as const satisfies ApiOperation & { schema: Body; answer: Answer };
 }
 
 function remove<const Path extends string, Answer extends z.ZodType>(
-  options: Write<Path, Answer> & { readonly missing: Condition },
+  options: Write<Path, Answer> & { readonly not_found: Condition },
 ) {
-  const { answer, example, missing, ...rest } = options;
+  const { answer, example, not_found, ...rest } = options;
   return {
     ...{ ...rest, ...common, answer },
     method: 'DELETE',
-    successes: { 200: { description: 'Gone.', headers: written, content: json(answer, example) } },
-    conditions: [...always, missing, 'precondition_failed'],
+    successes: {
+      200: {
+        description: 'The resource was deleted.',
+        headers: WRITE_HEADERS,
+        content: json(answer, example),
+      },
+    },
+    conditions: [...COMMON_CONDITIONS, not_found, 'precondition_failed'],
   } as const satisfies ApiOperation & { answer: Answer };
 }
 
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
 const media = { tag: 'Media', permission: 'write:media' } as const;
-const { stats: _counted, ...patchedListing } = exampleListing;
 const { url: _url, placeholder: _placeholder, ...uploaded } = exampleMedia;
 const processingMedia = { ...uploaded, status: 'processing', variants: [] } as const;
 
-/** Every write of the interface (spec, "Write endpoints"). */
+/** Every write of the interface (docs/interface.md#write-endpoints). */
 export const writes = {
   createListing: create({
     ...listing,
@@ -110,23 +128,23 @@ export const writes = {
     ...listing,
     id: 'updateListing',
     path: '/api/listing/:id',
-    summary: 'Change a listing',
-    description: 'Any subset of the fields; null clears an optional one. Answers without `stats`.',
+    summary: 'Update a listing',
+    description: 'Changes the fields in the body and keeps all others. Null clears an optional field.',
     schema: listingPatchBody,
     sample: { default_sort_mode: 'price_asc' },
     answer: answers.ListingAnswer,
-    example: { code: 200, status: 'OK', data: patchedListing },
-    missing: 'listing_not_found',
+    example: { code: 200, status: 'OK', data: exampleListing },
+    not_found: 'listing_not_found',
   }),
   deleteListing: remove({
     ...listing,
     id: 'deleteListing',
     path: '/api/listing/:id',
     summary: 'Delete a listing',
-    description: 'Its publications stay, without a listing.',
+    description: 'Publications of the listing are not deleted; they no longer belong to a listing.',
     answer: answers.DeletedListingAnswer,
     example: { code: 200, status: 'OK', data: { id: exampleIds.listing, object: 'listing', deleted: true } },
-    missing: 'listing_not_found',
+    not_found: 'listing_not_found',
   }),
   createPublication: create({
     ...publication,
@@ -148,13 +166,13 @@ export const writes = {
     ...publication,
     id: 'updatePublication',
     path: '/api/publication/:id',
-    summary: 'Change a publication',
-    description: 'Any subset of the fields; null clears an optional one.',
+    summary: 'Update a publication',
+    description: 'Changes the fields in the body and keeps all others. Null clears an optional field.',
     schema: publicationPatchBody,
     sample: { price_amount: 3600, quantity_available: 60 },
     answer: answers.PublicationAnswer,
     example: { code: 200, status: 'OK', data: examplePublication },
-    missing: 'publication_not_found',
+    not_found: 'publication_not_found',
   }),
   deletePublication: remove({
     ...publication,
@@ -166,7 +184,7 @@ export const writes = {
       ...{ code: 200, status: 'OK' },
       data: { id: exampleIds.publication, object: 'publication', deleted: true },
     },
-    missing: 'publication_not_found',
+    not_found: 'publication_not_found',
   }),
   uploadMedia: {
     ...{ ...media, ...common, answer: answers.NewMediaAnswer },
@@ -174,7 +192,7 @@ export const writes = {
     path: '/api/media',
     summary: 'Upload a picture',
     description:
-      'Answered as soon as the file is kept, with `status: processing`; a moment later it is `ready`, or `failed`.',
+      'Stores the file and responds with `status: processing`. When the service has generated the pictures, the status becomes `ready`, or `failed` if it cannot decode the file.',
     query: uploadQuerySchema,
     field_permissions: { publication_id: 'write:publications', listing_id: 'write:listings' },
     method: 'POST',
@@ -187,24 +205,24 @@ export const writes = {
     },
     successes: {
       201: {
-        description: 'Taken in: the whole record.',
-        headers: ['Location', 'ETag', ...written],
+        description: 'The new media record.',
+        headers: ['Location', 'ETag', ...WRITE_HEADERS],
         content: json(answers.NewMediaAnswer, {
           ...{ code: 201, status: 'OK' },
           data: processingMedia,
         }),
       },
     },
-    conditions: [...always, ...FIELDS, 'unsupported_image'],
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'unsupported_image'],
   } as const satisfies ApiOperation,
   deleteMedia: remove({
     ...media,
     id: 'deleteMedia',
     path: '/api/media/:id',
-    summary: 'Delete a media',
-    description: 'It is taken off everything that shows it.',
+    summary: 'Delete a media file',
+    description: 'Also removes the file from all publications and listings that show it.',
     answer: answers.DeletedMediaAnswer,
     example: { code: 200, status: 'OK', data: { id: exampleIds.media, object: 'media', deleted: true } },
-    missing: 'media_not_found',
+    not_found: 'media_not_found',
   }),
 };

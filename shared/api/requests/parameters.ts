@@ -1,42 +1,46 @@
 import { z } from 'zod';
 
 /**
- * Kinds of query parameters. Values arrive as strings; `.meta` says what they stand for, which is what the OpenAPI
- * document tells, as a transformation cannot be read off its code.
+ * Types of query parameters. Values arrive as strings. The OpenAPI document takes the type of the parsed value from
+ * `.meta`, because a schema cannot be derived from a transformation.
+ *
+ * Each `error` describes the expected value and completes the sentence "Invalid <name>: expected …".
  */
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 50;
-/** Above it, numbers are no longer told apart. */
 const PAGE_MAX = Number.MAX_SAFE_INTEGER;
 
-/** Digits alone: `1.0`, `+1`, `1e3` and the empty text are refused, not guessed at. */
-function wholeNumber(max: number, fallback: number, constraint: string) {
+/** Accepts digits only. Rejects `1.0`, `+1`, `1e3` and an empty value. */
+function wholeNumber(max: number, default_value: number, expected: string) {
   return z
     .string()
     .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= 1 && Number(text) <= max, {
-      error: constraint,
+      error: expected,
     })
     .transform(Number)
-    .prefault(String(fallback))
+    .prefault(String(default_value))
     .meta({ type: 'integer', minimum: 1, maximum: max });
 }
 
-/** `page` and `limit` (spec, "Query parameters"); beyond the maximum is refused, not clamped. */
+/** `page` and `limit` (docs/interface.md#pagination). Values above the maximum are rejected, not reduced. */
 export const paginationSchema = z.object({
-  page: wholeNumber(PAGE_MAX, 1, 'an integer of at least 1').describe(
-    'The page, from 1. Beyond the last it is empty.',
+  page: wholeNumber(PAGE_MAX, 1, `an integer from 1 to ${PAGE_MAX}`).describe(
+    'Page number, starting at 1. A page after the last one is empty.',
   ),
   limit: wholeNumber(LIMIT_MAX, LIMIT_DEFAULT, `an integer from 1 to ${LIMIT_MAX}`).describe(
-    'Items per page.',
+    'Number of items per page.',
   ),
 });
 
 export type Pagination = z.infer<typeof paginationSchema>;
 
-const lists = new WeakSet<z.core.$ZodType>();
+const comma_lists = new WeakSet<z.core.$ZodType>();
 
-/** A parameter that is a comma-separated list or repeated, each value once; `[]` where it is left out or empty. */
+/**
+ * Accepts a comma-separated list of allowed values, or a repeated parameter. Removes duplicates. Parses a missing or
+ * empty parameter as `[]`.
+ */
 export function commaList<const Value extends string>(
   allowed: readonly Value[],
   description?: string,
@@ -45,33 +49,42 @@ export function commaList<const Value extends string>(
   const schema = z
     .string()
     .prefault('')
-    .transform((text) => (text.trim() === '' ? [] : text.split(',').map((part) => part.trim())))
-    .refine((parts) => parts.every(isAllowed), { error: `a comma-separated list of: ${allowed.join(', ')}` })
-    .transform((parts) => [...new Set(parts.filter(isAllowed))])
+    .transform((text) => (text.trim() === '' ? [] : text.split(',').map((value) => value.trim())))
+    .refine((values) => values.every(isAllowed), {
+      error: `a comma-separated list of: ${allowed.join(', ')}`,
+    })
+    .transform((values) => [...new Set(values.filter(isAllowed))])
     .meta({
-      ...{ type: 'array', items: { type: 'string', enum: [...allowed] }, uniqueItems: true },
+      type: 'array',
+      items: { type: 'string', enum: [...allowed] },
       ...(description === undefined ? {} : { description }),
     });
-  lists.add(schema);
+  comma_lists.add(schema);
   return schema;
 }
 
-/** Whether it is a `commaList`, under what is wrapped around it. */
+/** Whether a schema is a `commaList`, possibly inside wrappers such as `.optional()`. */
 export function isCommaList(parameter: z.core.$ZodType): boolean {
-  if (lists.has(parameter)) return true;
+  if (comma_lists.has(parameter)) return true;
   if (parameter instanceof z.ZodPipe) return isCommaList(parameter.in);
   const { def } = parameter._zod;
   return 'innerType' in def && isCommaList(def.innerType as z.core.$ZodType);
 }
 
-/** Returns the fields of an object schema, under what `.refine` and `.transform` wrap around it. */
+/**
+ * Returns the fields of an object schema, possibly inside `.refine` and `.transform`. Throws if it is not an object
+ * schema.
+ */
 export function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
   if (schema instanceof z.ZodObject) return schema.shape;
   if (schema instanceof z.ZodPipe) return shapeOf(schema.in as z.ZodType);
-  throw new TypeError('a query is checked by an object schema');
+  throw new TypeError('expected an object schema');
 }
 
-/** A query parameter that is an id, in lower case; a fault of it is `invalid_uuid` (decisions §1). */
+/**
+ * Accepts a UUID and converts it to lower case. An invalid value is reported as `invalid_uuid`
+ * (docs/interface.md#ids-and-timestamps).
+ */
 export const queryId = z
   .string()
   .toLowerCase()
@@ -81,15 +94,26 @@ export const queryId = z
   })
   .meta({ format: 'uuid' });
 
+/**
+ * Accepts `true` and `false`. Parses a missing parameter as undefined. `meta` replaces what zod would write about the
+ * text in the OpenAPI document; `undefined` removes a property.
+ */
 export const flag = z
   .enum(['true', 'false'])
   .transform((text) => text === 'true')
   .meta({ type: 'boolean', enum: undefined })
   .optional();
 
+/** The largest number of 15 digits. */
+const PRICE_BOUND_MAX = 999_999_999_999_999;
+
+/**
+ * A price bound in hundredths of the major unit, also for currencies without a minor unit (docs/interface.md#money).
+ * `meta`: as in `flag`.
+ */
 export const priceBound = z
   .string()
-  .regex(/^\d{1,15}$/, 'a whole number of hundredths, 0 or more')
+  .regex(/^\d{1,15}$/, `a whole number of hundredths, from 0 to ${PRICE_BOUND_MAX}`)
   .transform(Number)
-  .meta({ type: 'integer', minimum: 0, pattern: undefined })
+  .meta({ type: 'integer', minimum: 0, maximum: PRICE_BOUND_MAX, pattern: undefined })
   .optional();

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 
-/** The bodies of `/auth/*` (spec, "Authentication endpoints"). */
+// Bodies of `/auth/*` (docs/interface.md#token-endpoints).
 
 const TTL_MINUTES_DEFAULT = 15;
 const TTL_MINUTES_MAX = 60;
-const ttl = `an integer from 1 to ${TTL_MINUTES_MAX}`;
+const TTL_ERROR = `an integer from 1 to ${TTL_MINUTES_MAX}`;
 
 export const tokenBody = z.strictObject({
   ttl_minutes: z
-    .int(ttl)
-    .min(1, ttl)
-    .max(TTL_MINUTES_MAX, ttl)
+    .int(TTL_ERROR)
+    .min(1, TTL_ERROR)
+    .max(TTL_MINUTES_MAX, TTL_ERROR)
     .default(TTL_MINUTES_DEFAULT)
-    .describe('How long the token lives.'),
+    .describe('Lifetime of the token in minutes.'),
 });
 
-/** Refusing fields tells a client that its `ttl_minutes` has no effect here. */
+/** Rejects all fields, so that a client notices that `ttl_minutes` has no effect here. */
 export const noBody = z.strictObject({});

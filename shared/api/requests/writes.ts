@@ -5,65 +5,67 @@ import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { queryId } from './parameters';
 
-/**
- * The bodies of the writes (decisions §6). Null clears; where a resource always has a value, null is refused like a
- * missing one. A new resource's `store_id` null is as good as none; a PATCH may send it back, never change it.
- */
+// Bodies of the writes (docs/interface.md#writes). Null clears an optional field and is rejected for a required one.
+// A POST treats `store_id: null` as unset. A PATCH may repeat the `store_id` of the resource but not change it.
 
-/** The file of an upload, in bytes (spec, "Other limits"). */
+/** Maximum size of an uploaded file (docs/interface.md#uploads). */
 export const UPLOAD_BYTES_MAX = 10_485_760;
 export const ALT_MAX = 500;
 
-/** The query parameters of a write. */
+/** Query parameters of every write. */
 export const writeQuerySchema = z.object({
   store_id: queryId
     .optional()
-    .describe('The store that the resource is in or goes to; without it any, or the first, of the token.'),
+    .describe(
+      "Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them.",
+    ),
 });
 
-const storeOfNew = { store_id: idField.nullish() };
-const storeOfPatch = { store_id: idField.optional() };
+const newStoreId = { store_id: idField.nullish() };
+const patchStoreId = { store_id: idField.optional() };
 
 /** `POST /api/publication`. */
-export const newPublicationBody = z.strictObject({ ...newShape(publicationFields), ...storeOfNew });
+export const newPublicationBody = z.strictObject({ ...newShape(publicationFields), ...newStoreId });
 
-/** `PATCH /api/publication/:id`: any subset. */
-export const publicationPatchBody = z.strictObject({ ...patchShape(publicationFields), ...storeOfPatch });
+/** `PATCH /api/publication/:id`. All fields are optional. */
+export const publicationPatchBody = z.strictObject({ ...patchShape(publicationFields), ...patchStoreId });
 
 /** `POST /api/listing`. */
-export const newListingBody = z.strictObject({ ...newShape(listingFields), ...storeOfNew });
+export const newListingBody = z.strictObject({ ...newShape(listingFields), ...newStoreId });
 
-/** `PATCH /api/listing/:id`: any subset. */
-export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), ...storeOfPatch });
+/** `PATCH /api/listing/:id`. All fields are optional. */
+export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), ...patchStoreId });
 
-const alt = lineField(ALT_MAX).describe('What the picture shows, for who cannot see it.');
-const PUT_ON = 'to whose media it is added, as the last';
+const alt = lineField(ALT_MAX).describe('Alternative text for people who cannot see the picture.');
+const PUBLICATION = 'Publication to attach the picture to. It becomes the last of its media.';
+const LISTING = 'Listing to attach the picture to. It becomes the last of its media.';
 
-/** `POST /api/media`: with the bytes alone its fields are query parameters; they are also where a form leaves them out. */
+/** `POST /api/media`: the fields as query parameters. A form may use them, too; its own fields have priority. */
 export const uploadQuerySchema = writeQuerySchema.extend({
   alt: alt.optional(),
-  publication_id: queryId.optional().describe(`A publication ${PUT_ON}.`),
-  listing_id: queryId.optional().describe(`A listing ${PUT_ON}.`),
+  publication_id: queryId.optional().describe(PUBLICATION),
+  listing_id: queryId.optional().describe(LISTING),
 });
 
 const uploadFields = {
   alt: alt.optional(),
-  publication_id: idField.optional().describe(`A publication ${PUT_ON}.`),
-  listing_id: idField.optional().describe(`A listing ${PUT_ON}.`),
+  publication_id: idField.optional().describe(PUBLICATION),
+  listing_id: idField.optional().describe(LISTING),
   store_id: idField.optional(),
 };
 
-/** The form as it is sent; a field that is empty counts as left out. */
+/** `POST /api/media`: the form that a client sends. An empty field counts as missing. */
 export const uploadForm = z.strictObject({
   file: z.string().meta({
     format: 'binary',
-    description: 'JPEG, PNG, WebP, GIF or AVIF by its bytes; at most 10,485,760 of them and 50 megapixels.',
+    description:
+      'JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes and 50 megapixels. The service detects the type from the content.',
   }),
   ...uploadFields,
 });
 
-/** The same, with what stands for the bytes once they are kept. */
-export const keptUpload = z.strictObject({
+/** The form after the service has stored the file: hash and size replace the bytes. */
+export const storedUpload = z.strictObject({
   file: z.object({ hash: z.string(), size_bytes: z.int() }),
   ...uploadFields,
 });

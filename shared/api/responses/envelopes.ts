@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** The wrappers of every JSON answer (spec, "Response envelope", "Paginated envelope"). */
+// Envelopes of all JSON responses (docs/interface.md#responses).
 
-/** `{code, status: "OK", data}`. */
+/** Returns the schema of `{code, status: "OK", data}`. */
 export function envelopeOf<Code extends 200 | 201 | 202, Data extends z.ZodType>(code: Code, data: Data) {
   return z.strictObject({ code: z.literal(code), status: z.literal('OK'), data });
 }
@@ -13,21 +13,21 @@ const limit = z.int().min(1).max(50);
 
 export const pageMetaSchema = z.strictObject({
   page,
-  take: limit.describe('The limit that was used.'),
-  item_count: count.describe('All items that match.'),
+  take: limit.describe('Value of `limit` that was used.'),
+  item_count: count.describe('Number of items on all pages.'),
   pagination: z.strictObject({ page, total_pages: count, total_items: count, limit }),
 });
 
-/** All reviews of the publication, whatever the page (decisions §5). */
+/** Summary of all reviews of the publication, independent of the page (docs/interface.md#reviews). */
 const reviewSummarySchema = z.strictObject({
-  average: z.number().min(0).max(5).describe('With two decimals; 0 where there is no review.'),
+  average: z.number().min(0).max(5).describe('Average rating with two decimals; 0 if there are no reviews.'),
   count,
   distribution: z.strictObject({ '1': count, '2': count, '3': count, '4': count, '5': count }),
 });
 
 export const reviewsMetaSchema = pageMetaSchema.extend({ summary: reviewSummarySchema });
 
-/** `{code, status: "OK", data: […], meta}`. */
+/** Returns the schema of `{code, status: "OK", data: […], meta}`. */
 export function pageOf<Item extends z.ZodType, Meta extends z.ZodType>(item: Item, meta: Meta) {
   return z.strictObject({ code: z.literal(200), status: z.literal('OK'), data: z.array(item), meta });
 }

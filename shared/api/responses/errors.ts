@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { FAULTS_MAX } from '../../kernel/errors';
 
-/** Every `error.code` that is sent (spec, "Codes by status"); which condition gives which: `error-catalogue.ts`. */
+/** All values of `error.code` (docs/interface.md#errors). `error-catalogue.ts` maps conditions to them. */
 export const errorCodeSchema = z.enum([
   'UNAUTHORIZED',
   'TOKEN_INVALID',
@@ -41,31 +42,36 @@ const httpStatus = z.int().min(400).max(599);
 
 export const faultSchema = z.strictObject({
   field: z.string(),
-  constraint: z.string().describe('What it should have been.'),
+  constraint: z.string().describe('The rule that the value breaks.'),
   code: errorCodeSchema,
 });
 
-/** The structured body of everything but `/auth/*` (spec, "Structured error body"). */
+/** Structured error body of all areas except `/auth/*` (docs/interface.md#errors). */
 export const errorSchema = z.strictObject({
   code: httpStatus,
   status: z.literal('error'),
-  message: z.string().optional().describe('On 400 alone.'),
+  message: z.string().optional().describe('Present only on 400.'),
   error: z.strictObject({
     code: errorCodeSchema,
-    message: z.string().describe('For people.'),
+    message: z.string().describe('Explanation for people. The text may change.'),
     details: z
       .strictObject({
         field: z.string(),
         constraint: z.string(),
-        errors: z.array(faultSchema).min(1),
+        errors: z.array(faultSchema).min(1).max(FAULTS_MAX),
       })
       .optional()
-      .describe('Where a field or parameter is at fault: the first fault, and all of them.'),
-    tier: z.enum(['public_key', 'secret_key']).optional().describe('On 429 alone.'),
+      .describe(
+        'Present if a field or parameter is invalid: the first fault, and all faults in `errors`, at most 50.',
+      ),
+    tier: z
+      .enum(['public_key', 'secret_key'])
+      .optional()
+      .describe('Present only on 429: the key type whose limit was exceeded.'),
   }),
 });
 
-/** The plain body of `/auth/*` (decisions §4). */
+/** Plain error body of `/auth/*` (docs/interface.md#errors). */
 export const authErrorSchema = z.strictObject({
   code: httpStatus,
   status: z.literal('error'),

@@ -12,7 +12,7 @@ import type {
   Store,
 } from './resources';
 
-/** One shop that all examples of the OpenAPI document are taken from. A test holds them to the schemas. */
+// Examples of the OpenAPI document, all of one store. A test checks them against the schemas.
 
 export const exampleIds = {
   store: '0195d4a2-8a00-7c1e-9f31-5b0c7a6e1d01',

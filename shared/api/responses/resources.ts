@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { answerShape } from '../../catalog/fields';
-import { LISTING_SHOWN, listingFields } from '../../catalog/listing/fields';
+import { LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
 import {
@@ -12,29 +12,27 @@ import {
   variantNameSchema,
 } from '../../catalog/vocabulary';
 
-/**
- * The resources as answers show them (spec, "Resources and their fields"). Objects are strict: a field that is not
- * named here is never sent. An optional field that is not set is left out, never null. What `expand` adds is in an
- * `extend` of its own: TypeScript cannot infer schemas that refer to each other from an object literal with a spread.
- */
+// Resources in responses (docs/interface.md#resources). Objects are strict: other fields are never sent. An optional
+// field without a value is absent, never null. Fields that `expand` adds are in a separate `extend`, because
+// TypeScript cannot infer schemas that refer to each other from an object literal with a spread.
 
 const id = z
   .string()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
-  .meta({ format: 'uuid', description: 'A UUIDv7 in lower case.' });
-const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601, UTC, with milliseconds.');
+  .meta({ format: 'uuid', description: 'UUIDv7 in lower case.' });
+const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601 timestamp in UTC with milliseconds.');
 const count = z.int().min(0);
-/** Absolute, or a path of this service. */
+/** An absolute URL, or a path of this service. */
 const address = z.string().min(1);
 
-/** What `expand` adds: at most 20 in `data`, the first ones of the read that `url` names. */
+/** Returns the schema of an expanded collection: the first items, at most 20, of the list at `url`. */
 function collectionOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('collection'),
     data: z.array(item).max(20),
     total_count: count,
-    has_more: z.boolean().describe('Whether there are more than `data` holds.'),
-    url: z.string().describe('The read that goes on with the same items in the same order.'),
+    has_more: z.boolean().describe('Whether the list at `url` has more items than `data`.'),
+    url: z.string().describe('Path of the complete list, in the same order.'),
   });
 }
 
@@ -53,13 +51,15 @@ export const mediaSchema = z.strictObject({
   object: z.literal('media'),
   status: mediaStatusSchema,
   mime_type: imageTypeSchema,
-  size_bytes: count.describe('Of the upload, as are the type and the sizes in pixels, after orientation.'),
+  size_bytes: count.describe(
+    'Size of the uploaded file. Width and height are those of the upload, after rotation.',
+  ),
   width: z.int().min(1),
   height: z.int().min(1),
   alt: z.string().optional(),
-  url: address.optional().describe('The whole picture, without metadata; when it is `ready`.'),
+  url: address.optional().describe('Full-size picture without metadata. Present if the status is `ready`.'),
   variants: z.array(mediaVariantSchema),
-  placeholder: z.string().optional().describe('A tiny picture as a data URI.'),
+  placeholder: z.string().optional().describe('Tiny preview as a data URI.'),
   created_at: timestamp,
   updated_at: timestamp,
 });
@@ -77,9 +77,11 @@ export const publicationSchema = z
   })
   .extend({
     get listing() {
-      return listingSchema.optional().describe('With `expand=listing`, where it has one that may be shown.');
+      return listingSchema
+        .optional()
+        .describe('Present with `expand=listing` if the publication has a listing that is visible.');
     },
-    media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+    media: mediaCollectionSchema.optional().describe('Present with `expand=media`.'),
   });
 
 export const publicationCollectionSchema = collectionOf(publicationSchema);
@@ -88,7 +90,7 @@ export const listingSchema = z
   .strictObject({
     id,
     object: z.literal('listing'),
-    ...answerShape(listingFields, LISTING_SHOWN),
+    ...answerShape(listingFields, LISTING_RESPONSE_NAMES),
     created_at: timestamp,
     updated_at: timestamp,
     stats: z.strictObject({ media_count: count, publication_count: count }).optional(),
@@ -97,9 +99,9 @@ export const listingSchema = z
     get publications() {
       return publicationCollectionSchema
         .optional()
-        .describe('With `expand=publication`, featured ones first.');
+        .describe('Present with `expand=publication`. Featured publications come first.');
     },
-    media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+    media: mediaCollectionSchema.optional().describe('Present with `expand=media`.'),
   });
 
 export const listingCollectionSchema = collectionOf(listingSchema);
@@ -113,8 +115,8 @@ export const storeSchema = z.strictObject({
   created_at: timestamp,
   updated_at: timestamp,
   stats: z.strictObject({ listing_count: count }).optional(),
-  listings: listingCollectionSchema.optional().describe('With `expand=listing`.'),
-  media: mediaCollectionSchema.optional().describe('With `expand=media`.'),
+  listings: listingCollectionSchema.optional().describe('Present with `expand=listing`.'),
+  media: mediaCollectionSchema.optional().describe('Present with `expand=media`.'),
 });
 
 export const paymentMethodSchema = z.strictObject({
@@ -156,7 +158,7 @@ export const deletedMediaSchema = z.strictObject({
   deleted: z.literal(true),
 });
 
-/** `GET /api/listing/:id/publications` (spec, "Listing publications result"). */
+/** `GET /api/listing/:id/publications` (docs/interface.md#listing-publications). */
 export const listingPublicationsSchema = z.strictObject({
   featured: z.array(publicationSchema),
   others: z.array(publicationSchema),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { keyTypeSchema, permissionSchema } from '../../catalog/vocabulary';
 
-/** The answers of `/auth/*` and `/health/*`. */
+// Responses of `/auth/*` and `/health/*`.
 
 export const tokenSchema = z.strictObject({
   token: z.string(),
   token_type: z.literal('Bearer'),
-  expires_in: z.int().min(1).describe('Seconds.'),
+  expires_in: z.int().min(1).describe('Lifetime of the token in seconds.'),
 });
 
 export const validationSchema = z.strictObject({
@@ -19,7 +19,7 @@ export const validationSchema = z.strictObject({
   expires_at: z.iso.datetime({ precision: 3 }),
 });
 
-/** What is asked, and so what is told, depends on what the service stands on: it is for people and monitors. */
+/** State of each dependency. Its fields depend on the configured servers, so the schema is open. */
 const details = z.record(z.string(), z.unknown());
 
 export const liveSchema = z.strictObject({ live: z.literal(true) });

@@ -13,7 +13,7 @@ export const accountEvents = [
 
 export type AccountEvent = EventOf<typeof accountEvents>;
 
-/** What an account's events add up to. */
+/** An account: the state that its events fold to. */
 export interface Account {
   readonly id: AccountId;
   readonly name: string;
@@ -26,21 +26,27 @@ export type AccountState =
   | { readonly tag: 'absent' }
   | { readonly tag: 'present'; readonly account: Account };
 
-/** Pure and total. `at` is the event's `occurred_at`. */
+/** Applies one event to the state. Pure and total: it never throws. */
 export function evolveAccount(
   state: AccountState,
   event: AccountEvent,
   id: AccountId,
-  at: string,
+  occurred_at: string,
 ): AccountState {
   if (event.type === 'AccountCreated') {
-    const account = { id, name: event.data.name, status: 'active', created_at: at, updated_at: at } as const;
+    const account = {
+      id,
+      name: event.data.name,
+      status: 'active',
+      created_at: occurred_at,
+      updated_at: occurred_at,
+    } as const;
     return { tag: 'present', account };
   }
   if (state.tag !== 'present') return state;
   const changed = (status: Account['status']): AccountState => ({
     tag: 'present',
-    account: { ...state.account, status, updated_at: at },
+    account: { ...state.account, status, updated_at: occurred_at },
   });
   switch (event.type) {
     case 'AccountSuspended':
@@ -64,13 +70,14 @@ export type AccountCommand =
   | { readonly type: 'SuspendAccount' }
   | { readonly type: 'ReinstateAccount' };
 
+/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
 export function decideAccount(state: AccountState, command: AccountCommand): Decision<AccountEvent> {
   switch (command.type) {
     case 'CreateAccount':
       if (state.tag === 'absent') return accept({ type: 'AccountCreated', data: { name: command.name } });
       return state.account.name === command.name
         ? accept()
-        : reject('lost_race', 'an account with this id exists already');
+        : reject('lost_race', 'An account with this id already exists');
     case 'SuspendAccount':
       if (state.tag === 'absent') return unknown();
       return state.account.status === 'suspended' ? accept() : accept({ type: 'AccountSuspended', data: {} });
@@ -82,4 +89,4 @@ export function decideAccount(state: AccountState, command: AccountCommand): Dec
   }
 }
 
-const unknown = (): Decision<never> => reject('field_invalid', 'no such account');
+const unknown = (): Decision<never> => reject('field_invalid', 'There is no such account');

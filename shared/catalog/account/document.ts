@@ -9,7 +9,7 @@ export type AccountKeys = KeysOf<typeof keys> & { readonly status: Account['stat
 
 export interface AccountDocumentState {
   readonly account: Account;
-  /** Of the newest event that is part of this. */
+  /** Revision of the last event of its own stream that is in this document. */
   readonly revision: number;
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { AccountId, ApiKeyId, StoreId } from '../../kernel/ids';
-import { sameValue } from '../../kernel/same-value';
+import { isSameValue } from '../../kernel/same-value';
 import type { Aggregate } from '../events/aggregate';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
@@ -18,26 +18,26 @@ export const apiKeyEvents = [
       environment: environmentSchema,
       stores: z.array(z.string()),
       permissions: z.array(permissionSchema),
-      /** SHA-256 of the whole key, hex; the key itself is kept nowhere (decisions §2). */
+      /** SHA-256 of the full key, in hex. The key itself is not stored (docs/interface.md#api-keys). */
       key_hash: z.string(),
       expires_at: z.string().nullable(),
     }),
   ),
-  /** Rotation: the old key works until then. */
+  /** Set by a rotation: the old key works until this time. */
   defineEvent('ApiKeyExpirySet', z.object({ expires_at: z.string() })),
   defineEvent('ApiKeyRevoked', z.object({})),
-  /** At most one per key and interval, so that use costs no write per request. */
+  /** Appended at most once per key and `USE_INTERVAL_MS`, so that using a key does not cost a write per request. */
   defineEvent('ApiKeyUsed', z.object({})),
 ] as const;
 
 export type ApiKeyEvent = EventOf<typeof apiKeyEvents>;
 export type ApiKeyFields = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
 
-/** What an API key's events add up to. */
+/** An API key: the state that its events fold to. */
 export interface ApiKey extends Omit<ApiKeyFields, 'account_id' | 'stores'> {
   readonly id: ApiKeyId;
   readonly account_id: AccountId;
-  /** The first is meant where a request names none (decisions §2). */
+  /** A request that names no store uses the first one (docs/interface.md#stores-and-environments). */
   readonly stores: readonly StoreId[];
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
@@ -46,14 +46,19 @@ export interface ApiKey extends Omit<ApiKeyFields, 'account_id' | 'stores'> {
 
 export type ApiKeyState = { readonly tag: 'absent' } | { readonly tag: 'present'; readonly key: ApiKey };
 
-/** Pure and total. `at` is the event's `occurred_at`. */
-export function evolveApiKey(state: ApiKeyState, event: ApiKeyEvent, id: ApiKeyId, at: string): ApiKeyState {
+/** Applies one event to the state. Pure and total: it never throws. */
+export function evolveApiKey(
+  state: ApiKeyState,
+  event: ApiKeyEvent,
+  id: ApiKeyId,
+  occurred_at: string,
+): ApiKeyState {
   if (event.type === 'ApiKeyCreated') {
     const { account_id, stores, ...rest } = event.data;
     const granted = { account_id: account_id as AccountId, stores: stores as StoreId[] };
     return {
       tag: 'present',
-      key: { ...rest, ...granted, id, revoked_at: null, last_used_at: null, created_at: at },
+      key: { ...rest, ...granted, id, revoked_at: null, last_used_at: null, created_at: occurred_at },
     };
   }
   if (state.tag !== 'present') return state;
@@ -65,9 +70,9 @@ export function evolveApiKey(state: ApiKeyState, event: ApiKeyEvent, id: ApiKeyI
     case 'ApiKeyExpirySet':
       return changed({ expires_at: event.data.expires_at });
     case 'ApiKeyRevoked':
-      return changed({ revoked_at: state.key.revoked_at ?? at });
+      return changed({ revoked_at: state.key.revoked_at ?? occurred_at });
     case 'ApiKeyUsed':
-      return changed({ last_used_at: at });
+      return changed({ last_used_at: occurred_at });
     default:
       return assertNever(event, 'API key event');
   }
@@ -80,32 +85,33 @@ export const apiKeyAggregate: Aggregate<ApiKeyState, ApiKeyEvent, ApiKeyId> = {
   owner: (state) => (state.tag === 'absent' ? undefined : { account_id: state.key.account_id }),
 };
 
-/** A key's use is written down at most every five minutes: enough to find keys that nobody uses, and no load. */
+/** Shortest time between two recorded uses of a key. Precise enough to find unused keys, at a negligible load. */
 export const USE_INTERVAL_MS = 5 * 60_000;
 
 export type ApiKeyCommand =
   | { readonly type: 'CreateApiKey'; readonly fields: ApiKeyFields }
-  /** Brings the end nearer; never puts it off. */
+  /** Sets an earlier expiry. Never postpones it. */
   | { readonly type: 'ExpireApiKey'; readonly expires_at: string }
   | { readonly type: 'RevokeApiKey' }
   | { readonly type: 'RecordApiKeyUse'; readonly used_at_ms: number };
 
+/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
 export function decideApiKey(state: ApiKeyState, command: ApiKeyCommand): Decision<ApiKeyEvent> {
   if (command.type === 'CreateApiKey') return create(state, command.fields);
-  if (state.tag === 'absent') return reject('key_invalid', 'no such API key');
+  if (state.tag === 'absent') return reject('key_invalid', 'There is no such API key');
   const { key } = state;
   switch (command.type) {
     case 'ExpireApiKey': {
       const { expires_at } = command;
-      const ends_before = key.expires_at !== null && key.expires_at <= expires_at;
-      return ends_before ? accept() : accept({ type: 'ApiKeyExpirySet', data: { expires_at } });
+      const expires_earlier = key.expires_at !== null && key.expires_at <= expires_at;
+      return expires_earlier ? accept() : accept({ type: 'ApiKeyExpirySet', data: { expires_at } });
     }
     case 'RevokeApiKey':
       return key.revoked_at === null ? accept({ type: 'ApiKeyRevoked', data: {} }) : accept();
     case 'RecordApiKeyUse': {
       const last_ms = key.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(key.last_used_at);
-      const due = command.used_at_ms - last_ms >= USE_INTERVAL_MS;
-      return due ? accept({ type: 'ApiKeyUsed', data: {} }) : accept();
+      const is_due = command.used_at_ms - last_ms >= USE_INTERVAL_MS;
+      return is_due ? accept({ type: 'ApiKeyUsed', data: {} }) : accept();
     }
     default:
       return assertNever(command, 'API key command');
@@ -114,11 +120,11 @@ export function decideApiKey(state: ApiKeyState, command: ApiKeyCommand): Decisi
 
 function create(state: ApiKeyState, fields: ApiKeyFields): Decision<ApiKeyEvent> {
   if (state.tag === 'absent') return accept({ type: 'ApiKeyCreated', data: fields });
-  const repeated = sameValue({ ...state.key, ...fields }, state.key);
-  return repeated ? accept() : reject('lost_race', 'an API key with this id exists already');
+  const is_repeat = isSameValue({ ...state.key, ...fields }, state.key);
+  return is_repeat ? accept() : reject('lost_race', 'An API key with this id already exists');
 }
 
-/** What is kept of a key, and what it is found by: SHA-256 of the whole, hex. */
+/** Returns the SHA-256 of the full key, in hex: the form in which keys are stored and looked up. */
 export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }

@@ -12,9 +12,9 @@ export const apiKeyCollection: CollectionSpec<typeof keys> = {
 export type ApiKeyKeys = KeysOf<typeof keys>;
 
 export interface ApiKeyDocumentState {
-  /** Of the newest event that is part of this. */
+  /** Revision of the last event of its own stream that is in this document. */
   readonly revision: number;
 }
 
-/** The body is the key as its events add up to. */
+/** The body is the state that the key's events fold to. No response contains it. */
 export type ApiKeyDocument = Document<ApiKeyKeys, ApiKeyDocumentState, Nothing, ApiKey>;

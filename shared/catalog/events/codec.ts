@@ -29,28 +29,31 @@ const eventDefinitions: readonly EventDefinition[] = [
 
 const byType = new Map(eventDefinitions.map((definition) => [definition.type, definition]));
 
-/** A stored event that this code cannot read: unknown, too new, or not of its schema. Never skipped in silence. */
+/**
+ * An event that this code cannot read or write: its type is unknown, its version is too new, or its data does not match
+ * its schema. Such an event is never skipped silently.
+ */
 class UnreadableEventError extends Error {
   override readonly name = 'UnreadableEventError';
 }
 
-/** Checks the event against its schema and gives its stored form; throws `UnreadableEventError` where it does not fit. */
+/** Validates the event and returns its stored form. Throws `UnreadableEventError` if it does not match its schema. */
 export function encodeEvent(event: DomainEvent): Pick<EncodedEvent, 'type' | 'schema_version' | 'data'> {
   const definition = byType.get(event.type);
   if (!definition) throw new UnreadableEventError(`no definition of event ${event.type}`);
   const parsed = definition.schema.safeParse(event.data);
   if (!parsed.success)
-    throw new UnreadableEventError(`${event.type} does not fit its schema: ${parsed.error.message}`);
+    throw new UnreadableEventError(`${event.type} does not match its schema: ${parsed.error.message}`);
   return { type: event.type, schema_version: definition.version, data: parsed.data as JsonObject };
 }
 
-/** Upcasts to the newest version and checks; throws `UnreadableEventError`. */
+/** Upcasts a stored event to the newest version and validates it. Throws `UnreadableEventError`. */
 export function decodeEvent(stored: Pick<RecordedEvent, 'type' | 'schema_version' | 'data'>): DomainEvent {
   const definition = byType.get(stored.type);
   if (!definition) throw new UnreadableEventError(`unknown event type ${stored.type}`);
   if (stored.schema_version > definition.version)
     throw new UnreadableEventError(
-      `${stored.type} has version ${stored.schema_version}, newer than this code`,
+      `${stored.type} has version ${stored.schema_version}; this release reads up to version ${definition.version}`,
     );
   let data = stored.data;
   for (let version = stored.schema_version; version < definition.version; version++) {
@@ -60,6 +63,6 @@ export function decodeEvent(stored: Pick<RecordedEvent, 'type' | 'schema_version
   }
   const parsed = definition.schema.safeParse(data);
   if (!parsed.success)
-    throw new UnreadableEventError(`${stored.type} does not fit its schema: ${parsed.error.message}`);
+    throw new UnreadableEventError(`${stored.type} does not match its schema: ${parsed.error.message}`);
   return { type: stored.type, data: parsed.data } as DomainEvent;
 }

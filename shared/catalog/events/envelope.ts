@@ -3,11 +3,11 @@ import type { Realm } from '../realm';
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };
 
-/** A place in a realm's log; grows with every event. `0n` is before the first. */
+/** Position in a realm's log. Grows with every event and may have gaps. `0n` is before the first event. */
 export type Position = bigint;
 export const START: Position = 0n;
 
-/** `live.publication-<id>`: realm, category, id. */
+/** Name of a stream: realm, category and id, such as `live.publication-<id>`. */
 export type StreamName = string & { readonly __stream: unique symbol };
 
 export type Category = 'account' | 'api_key' | 'store' | 'listing' | 'publication' | 'review' | 'media';
@@ -16,7 +16,7 @@ export function streamName(realm: Realm, category: Category, id: string): Stream
   return `${realm}.${category}-${id}` as StreamName;
 }
 
-/** The parts of a stream's name; undefined where it is none of ours. */
+/** Returns the parts of a stream's name, or undefined if it is not a stream of this service. */
 export function parseStreamName(
   stream: string,
 ): { realm: Realm; category: Category; id: string } | undefined {
@@ -24,11 +24,11 @@ export function parseStreamName(
   return parts ? { realm: parts[1] as Realm, category: parts[2] as Category, id: parts[3]! } : undefined;
 }
 
-/** Who did it and why; travels with every event. */
+/** Who caused an event, and how. Stored with every event. */
 export interface EventMetadata {
-  /** ISO 8601 UTC with milliseconds: the time that `created_at` and `updated_at` show (decisions §1). */
+  /** ISO 8601 UTC with milliseconds. Shown as `created_at` and `updated_at` (docs/interface.md#ids-and-timestamps). */
   readonly occurred_at: string;
-  /** Chooses the lane: the store's id, or the account's id in `control`. */
+  /** Determines the partition: the id of the store, or of the account in `control`. */
   readonly partition_key: string;
   readonly source: 'api' | 'cli' | 'import' | 'system';
   readonly account_id?: string;
@@ -36,11 +36,11 @@ export interface EventMetadata {
   readonly api_key_id?: string;
   readonly request_id?: string;
   readonly idempotency_key?: string;
-  /** Of a write that may be asked for again: by it the write is found in the log. Another one per use of a key. */
+  /** Id of an idempotent write. If the request is repeated, the write is found in the log by this id. */
   readonly operation_id?: string;
 }
 
-/** An event as the codec encoded it, ready to be appended. `id` is a UUID: appending it again is no second event. */
+/** An encoded event, ready to be appended. `id` is a UUID; appending the same id again adds no second event. */
 export interface EncodedEvent {
   readonly id: string;
   readonly type: string;
@@ -49,16 +49,16 @@ export interface EncodedEvent {
   readonly metadata: EventMetadata;
 }
 
-/** An event as the log gives it back. `revision` counts from 0 within its stream. */
+/** An event as read from the log. `revision` counts from 0 within its stream. */
 export interface RecordedEvent extends EncodedEvent {
   readonly position: Position;
   readonly stream: StreamName;
   readonly revision: number;
 }
 
-/** An event as a store kept it. What stands in `data` and `metadata` another hand may have written. */
-export interface KeptEvent extends Omit<RecordedEvent, 'data' | 'metadata'> {
-  /** `undefined`: damaged. */
+/** An event as a store returns it, before validation. `data` and `metadata` may be damaged. */
+export interface StoredEvent extends Omit<RecordedEvent, 'data' | 'metadata'> {
+  /** `undefined` if it cannot be parsed. */
   readonly data: unknown;
   readonly metadata: unknown;
 }
@@ -66,21 +66,26 @@ export interface KeptEvent extends Omit<RecordedEvent, 'data' | 'metadata'> {
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * The event to be given on. One whose data is no object, or whose metadata tells neither lane nor time, is given as an
- * event that no code knows: its own stream is parked by it and the log goes on, where throwing would stop every stream's
- * projection. Where the metadata is damaged nothing tells the lane, and any does. `kept_at`: ISO 8601, of such an event.
+ * Validates a stored event. Returns a damaged event with an unknown type, so that its stream moves to the dead-letter
+ * list. Throwing here would stop the projection of every stream.
+ *
+ * If the metadata is damaged, the partition key is unknown. Any partition can then move the stream to the dead-letter
+ * list, so the stream name serves as the partition key, and `stored_at` (ISO 8601) as the event's time.
  */
-export function recordedEvent(kept: KeptEvent, kept_at: string): RecordedEvent {
-  const { position, stream, revision, id, type, schema_version, data, metadata } = kept;
-  const place = { position, stream, revision, id, type, schema_version };
-  const told = isMetadata(metadata);
-  if (told && isObject(data) && isVersion(kept.schema_version)) return { ...place, data, metadata };
+export function recordedEvent(stored: StoredEvent, stored_at: string): RecordedEvent {
+  const { position, stream, revision, id, type, schema_version, data, metadata } = stored;
+  const envelope = { position, stream, revision, id, type, schema_version };
+  const has_valid_metadata = isMetadata(metadata);
+  if (has_valid_metadata && isObject(data) && isVersion(schema_version))
+    return { ...envelope, data, metadata };
   return {
-    ...place,
-    type: `unreadable ${place.type}`,
+    ...envelope,
+    type: `unreadable ${type}`,
     schema_version: 1,
     data: {},
-    metadata: told ? metadata : { occurred_at: kept_at, partition_key: place.stream, source: 'system' },
+    metadata: has_valid_metadata
+      ? metadata
+      : { occurred_at: stored_at, partition_key: stream, source: 'system' },
   };
 }
 

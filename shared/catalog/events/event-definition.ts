@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { JsonObject } from './envelope';
 
-/** One event type as stored: its newest schema, and how older stored versions become the newest. */
+/** One event type: its newest schema, and the upcasters from older stored versions. */
 export interface EventDefinition<Type extends string = string, Schema extends z.ZodType = z.ZodType> {
   readonly type: Type;
   readonly version: number;
@@ -18,7 +18,7 @@ export function defineEvent<Type extends string, Schema extends z.ZodType>(
   return { type, schema, version: options.version ?? 1, upcasters: options.upcasters ?? {} };
 }
 
-/** The tagged union of a list of definitions: `{type, data}`. */
+/** The tagged union `{type, data}` of a list of definitions. */
 export type EventOf<Definitions extends readonly EventDefinition[]> = {
   [Index in keyof Definitions]: Definitions[Index] extends EventDefinition<infer Type, infer Schema>
     ? { readonly type: Type; readonly data: z.infer<Schema> }

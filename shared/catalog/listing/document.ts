@@ -37,29 +37,35 @@ export type ListingBody = JsonObject & {
 };
 
 /**
- * `listing` is null in a shell: publications were put into it, the listing itself did not come (its stream may be
- * parked). A shell has no keys and an empty body, so no read finds it.
+ * The part of a listing's document that the projection needs for the next event.
+ *
+ * A listing's document is created as a placeholder if an event puts a publication into the listing before the first
+ * event of the listing's own stream is projected, for example because that stream is on the dead-letter list. In a
+ * placeholder, `listing` is null, all keys are null and the body is empty, so no read returns it.
  */
 export interface ListingDocumentState {
   readonly listing: Listing | null;
-  /** Over the publications in it. */
+  /** Counts of the publications in the listing. */
   readonly facets: Facets;
-  /** Of the newest event of the listing's own stream that is part of this. */
+  /** Revision of the last event of the listing's own stream that is in this document. */
   readonly revision: number;
 }
 
 export interface ListingExpansions {
   readonly publications: Entries;
-  /** Those of its media that exist, all of them, in its order. */
+  /** All media of the listing that exist, in the order of its `media_ids`. */
   readonly media: readonly MediaEmbed[];
 }
 
 export type ListingDocument = Document<ListingKeys, ListingDocumentState, ListingExpansions, ListingBody>;
 
-/** The listing as shown inside its publications: without `stats`, so that a count changes one document only. */
+/**
+ * The copy of a listing in its publications' documents. It has no `stats`, so that a changed count updates one document
+ * only.
+ */
 export interface ListingEmbed {
   readonly id: string;
-  /** `Listing.version`: an embed gives way only to a newer one of the same listing. */
+  /** `Listing.version`. The projection replaces a copy only with a newer version. */
   readonly version: number;
   readonly visibility: Visibility;
   readonly body: JsonObject;

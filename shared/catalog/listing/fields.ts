@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { field, shownNames } from '../fields';
+import { field, responseNames } from '../fields';
 import { lineField, mediaIdsField, textField } from '../input-rules';
 import { sortModeSchema, visibilitySchema } from '../vocabulary';
 
 export const LISTING_MEDIA_MAX = 20;
 
-/** The events that carry changes of the fields, in the order in which one write appends them. */
+/** The events that carry changes of the fields, in the order in which a write appends them. */
 export const LISTING_CHANGES = [
   'ListingDescribed',
   'ListingVisibilityChanged',
@@ -13,25 +13,33 @@ export const LISTING_CHANGES = [
   'ListingMediaArranged',
 ] as const;
 
-/** What can be written of a listing, in the order of events (spec, "Listing"; decisions §6). */
+/** The writable fields of a listing, in the order of event data (docs/interface.md#writes). */
 export const listingFields = {
-  name: field(z.string(), { event: 'ListingDescribed', input: lineField(120), example: 'Coffee' }),
+  name: field(z.string(), {
+    event: 'ListingDescribed',
+    input: lineField(120),
+    doc: "The listing's name, shown to customers.",
+    example: 'Coffee',
+  }),
   description: field(z.string().nullable(), {
     event: 'ListingDescribed',
     input: textField(5_000).nullable(),
     initial: null,
+    doc: 'A description of the listing, in plain text.',
     example: 'Roasted on Tuesdays.',
   }),
   visibility: field(visibilitySchema, {
     event: 'ListingVisibilityChanged',
     input: visibilitySchema,
     initial: 'public',
+    doc: 'Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for it.',
     example: 'public',
   }),
   default_sort_mode: field(sortModeSchema, {
     event: 'ListingSortModeChanged',
     input: sortModeSchema,
     initial: 'created_at_desc',
+    doc: "The order of the listing's publications if a request does not specify one. Featured publications always come first.",
     example: 'price_asc',
   }),
   media_ids: field(z.array(z.string()), {
@@ -39,9 +47,9 @@ export const listingFields = {
     input: mediaIdsField(LISTING_MEDIA_MAX),
     initial: [],
     answer: false,
-    doc: `Ids of media, in the order in which they are shown; at most ${LISTING_MEDIA_MAX}.`,
+    doc: `The ids of the listing's media, in display order. Maximum ${LISTING_MEDIA_MAX}. Null removes all media.`,
   }),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 
-/** In the order of answers, which have `visibility` before `description`. */
-export const LISTING_SHOWN = shownNames(listingFields, ['name', 'visibility']);
+/** Field names in the order of responses, in which `visibility` comes before `description`. */
+export const LISTING_RESPONSE_NAMES = responseNames(listingFields, ['name', 'visibility']);

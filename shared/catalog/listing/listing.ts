@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { ListingId, MediaId, StoreId } from '../../kernel/ids';
-import { sameValue } from '../../kernel/same-value';
+import { isSameValue } from '../../kernel/same-value';
 import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
@@ -16,7 +16,7 @@ import {
   resourceOf,
   storedShape,
 } from '../fields';
-import { LISTING_CHANGES, LISTING_SHOWN, listingFields } from './fields';
+import { LISTING_CHANGES, LISTING_RESPONSE_NAMES, listingFields } from './fields';
 
 const fieldEvents = changeEvents(listingFields, LISTING_CHANGES);
 
@@ -29,12 +29,12 @@ export const listingEvents = [
 export type ListingEvent = EventOf<typeof listingEvents>;
 export type ListingFields = Extract<ListingEvent, { type: 'ListingCreated' }>['data'];
 
-/** What a listing's events add up to. */
+/** A listing: the state that its events fold to. */
 export interface Listing extends Omit<ListingFields, 'store_id' | 'media_ids'> {
   readonly id: ListingId;
   readonly store_id: StoreId;
   readonly media_ids: readonly MediaId[];
-  /** Counts what was written: the part of the ETag that `If-Match` compares. */
+  /** Number of events so far. `If-Match` compares it with the version in the ETag. */
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -45,12 +45,12 @@ export type ListingState =
   | { readonly tag: 'present'; readonly listing: Listing }
   | { readonly tag: 'deleted'; readonly store_id: StoreId };
 
-/** Pure and total. `at` is the event's `occurred_at`. */
+/** Applies one event to the state. Pure and total: it never throws. */
 export function evolveListing(
   state: ListingState,
   event: ListingEvent,
   id: ListingId,
-  at: string,
+  occurred_at: string,
 ): ListingState {
   if (event.type === 'ListingCreated') {
     const { store_id, media_ids, ...rest } = event.data;
@@ -60,8 +60,8 @@ export function evolveListing(
       store_id: store_id as StoreId,
       media_ids: media_ids as MediaId[],
       version: 1,
-      created_at: at,
-      updated_at: at,
+      created_at: occurred_at,
+      updated_at: occurred_at,
     };
     return { tag: 'present', listing };
   }
@@ -70,7 +70,7 @@ export function evolveListing(
   if (event.type === 'ListingDeleted') return { tag: 'deleted', store_id: before.store_id };
   const { data } = event satisfies EventOf<typeof fieldEvents>;
   const changed = data as Partial<Listing>;
-  const listing = { ...before, ...changed, version: before.version + 1, updated_at: at };
+  const listing = { ...before, ...changed, version: before.version + 1, updated_at: occurred_at };
   return { tag: 'present', listing };
 }
 
@@ -84,26 +84,27 @@ export const listingAggregate: Aggregate<ListingState, ListingEvent, ListingId> 
       : { store_id: state.tag === 'present' ? state.listing.store_id : state.store_id },
 };
 
-/** Any subset of the fields; one that is not given stays as it is. */
+/** Values of some fields. A field that is missing stays unchanged. */
 export type ListingChanges = Changes<typeof listingFields>;
-/** What a new listing needs at least. */
+/** Values for a new listing: the required fields, and any others. */
 export type ListingInput = Input<typeof listingFields>;
 
 export type ListingCommand =
   | { readonly type: 'CreateListing'; readonly store_id: string; readonly input: ListingInput }
-  /** Creates what is not there and patches what is: a row of an import. */
+  /** Creates the listing if it does not exist, otherwise patches it. An import sends one per row. */
   | { readonly type: 'PutListing'; readonly store_id: string; readonly input: ListingInput }
   | { readonly type: 'UpdateListing'; readonly changes: ListingChanges }
   | { readonly type: 'DeleteListing' };
 
+/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
 export function decideListing(state: ListingState, command: ListingCommand): Decision<ListingEvent> {
   if (state.tag === 'deleted') return reject('listing_not_found');
   switch (command.type) {
     case 'CreateListing': {
       const data = newListing(command.store_id, command.input);
       if (state.tag === 'absent') return accept({ type: 'ListingCreated', data });
-      const repeated = sameValue({ ...state.listing, ...data }, state.listing);
-      return repeated ? accept() : reject('lost_race', 'a listing with this id exists already');
+      const is_repeat = isSameValue({ ...state.listing, ...data }, state.listing);
+      return is_repeat ? accept() : reject('lost_race', 'A listing with this id already exists');
     }
     case 'PutListing': {
       const data = newListing(command.store_id, command.input);
@@ -128,7 +129,7 @@ function newListing(store_id: string, input: ListingInput): ListingFields {
   return dataOfNew<ListingFields>({ store_id }, INITIAL, input);
 }
 
-/** The resource without `stats`: how many publications a listing has is known to the documents alone. */
+/** Returns the resource without `stats`. Only documents contain the number of publications. */
 export function listingResource(listing: Listing): JsonObject {
-  return resourceOf('listing', LISTING_SHOWN, listing);
+  return resourceOf('listing', LISTING_RESPONSE_NAMES, listing);
 }

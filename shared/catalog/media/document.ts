@@ -20,13 +20,13 @@ export function mediaKeys({ store_id, progress, created_at, version }: Media): M
 
 export interface MediaDocumentState {
   readonly media: Media;
-  /** Of the newest event that is part of this. */
+  /** Revision of the last event of its own stream that is in this document. */
   readonly revision: number;
 }
 
 export type MediaDocument = Document<MediaKeys, MediaDocumentState, Nothing>;
 
-/** A media as shown inside what refers to it: gives way only to a newer version of itself. */
+/** The copy of a media in the documents that refer to it. The projection replaces it only with a newer version. */
 export interface MediaEmbed {
   readonly id: string;
   readonly version: number;

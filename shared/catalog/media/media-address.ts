@@ -1,7 +1,7 @@
 import type { Environment } from '../realm';
 import type { ImageType } from '../vocabulary';
 
-/** What each type's files end in. */
+/** The file extension of each type. */
 const EXTENSIONS: Readonly<Record<ImageType, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -10,7 +10,7 @@ const EXTENSIONS: Readonly<Record<ImageType, string>> = {
   'image/avif': 'avif',
 };
 
-/** Where anybody may load the bytes: the path names them by their hash, so it never shows anything else. */
+/** Returns the public path of a picture. It contains the hash of the bytes, so the content of a path never changes. */
 export function pictureAddress(
   environment: Environment,
   { hash, mime_type }: { readonly hash: string; readonly mime_type: ImageType },
@@ -18,8 +18,8 @@ export function pictureAddress(
   return `/media/${environment}/${hash}.${EXTENSIONS[mime_type]}`;
 }
 
-/** The type that a file of this name has; undefined where it is no picture's. */
+/** Returns the type of a file with this extension, undefined if it is not one of a picture. */
 export function typeOfExtension(extension: string): ImageType | undefined {
-  const found = Object.entries(EXTENSIONS).find(([, known]) => known === extension);
-  return found?.[0] as ImageType | undefined;
+  const entry = Object.entries(EXTENSIONS).find(([, candidate]) => candidate === extension);
+  return entry?.[0] as ImageType | undefined;
 }

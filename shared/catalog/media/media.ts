@@ -10,7 +10,7 @@ import type { Environment } from '../realm';
 import { imageTypeSchema, variantNameSchema } from '../vocabulary';
 import { pictureAddress } from './media-address';
 
-/** Bytes in the blob store; `width` and `height` in pixels as shown, after orientation. */
+/** A file in the blob store. `width` and `height` are in pixels, after applying the orientation. */
 const image = {
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   mime_type: imageTypeSchema,
@@ -21,7 +21,7 @@ const image = {
 
 export const mediaEvents = [
   defineEvent('MediaUploaded', z.object({ store_id: z.string(), ...image, alt: z.string().nullable() })),
-  /** `picture` is the upload as anybody may load it: without metadata, upright, of the same type. */
+  /** `picture` is the public version of the upload: same type, without metadata, orientation applied. */
   defineEvent(
     'MediaProcessed',
     z.object({
@@ -40,18 +40,18 @@ export type MediaUpload = DataOf<'MediaUploaded'>;
 export type MediaPictures = DataOf<'MediaProcessed'>;
 export type MediaFailure = DataOf<'MediaFailed'>['reason'];
 
-/** What became of an upload; its pictures are there when it is `ready`. */
+/** The progress of an upload. Its pictures exist once it is `ready`. */
 export type MediaProgress =
   | { readonly status: 'processing' }
   | { readonly status: 'ready'; readonly pictures: MediaPictures }
   | { readonly status: 'failed'; readonly reason: MediaFailure };
 
-/** What a media's events add up to. `hash`, type and sizes are the upload's. */
+/** A media: the state that its events fold to. `hash`, type and sizes are those of the upload. */
 export interface Media extends Omit<MediaUpload, 'store_id'> {
   readonly id: MediaId;
   readonly store_id: StoreId;
   readonly progress: MediaProgress;
-  /** Counts what was written: the part of the ETag that `If-Match` compares. */
+  /** Number of events so far. `If-Match` compares it with the version in the ETag. */
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -62,8 +62,13 @@ export type MediaState =
   | { readonly tag: 'present'; readonly media: Media }
   | { readonly tag: 'deleted'; readonly store_id: StoreId };
 
-/** Pure and total. `at` is the event's `occurred_at`. */
-export function evolveMedia(state: MediaState, event: MediaEvent, id: MediaId, at: string): MediaState {
+/** Applies one event to the state. Pure and total: it never throws. */
+export function evolveMedia(
+  state: MediaState,
+  event: MediaEvent,
+  id: MediaId,
+  occurred_at: string,
+): MediaState {
   if (event.type === 'MediaUploaded') {
     const media: Media = {
       ...event.data,
@@ -71,21 +76,21 @@ export function evolveMedia(state: MediaState, event: MediaEvent, id: MediaId, a
       store_id: event.data.store_id as StoreId,
       progress: { status: 'processing' },
       version: 1,
-      created_at: at,
-      updated_at: at,
+      created_at: occurred_at,
+      updated_at: occurred_at,
     };
     return { tag: 'present', media };
   }
   if (state.tag !== 'present') return state;
-  const came = (progress: MediaProgress): MediaState => ({
+  const progressed = (progress: MediaProgress): MediaState => ({
     tag: 'present',
-    media: { ...state.media, progress, version: state.media.version + 1, updated_at: at },
+    media: { ...state.media, progress, version: state.media.version + 1, updated_at: occurred_at },
   });
   switch (event.type) {
     case 'MediaProcessed':
-      return came({ status: 'ready', pictures: event.data });
+      return progressed({ status: 'ready', pictures: event.data });
     case 'MediaFailed':
-      return came({ status: 'failed', reason: event.data.reason });
+      return progressed({ status: 'failed', reason: event.data.reason });
     case 'MediaDeleted':
       return { tag: 'deleted', store_id: state.media.store_id };
     default:
@@ -105,21 +110,22 @@ export const mediaAggregate: Aggregate<MediaState, MediaEvent, MediaId> = {
 
 export type MediaCommand =
   | { readonly type: 'UploadMedia'; readonly upload: MediaUpload }
-  /** What was made of an upload that is gone, or was made already, is let go. */
+  /** Ignored if the media is deleted or already has a result. */
   | { readonly type: 'RecordPictures'; readonly pictures: MediaPictures }
   | { readonly type: 'RecordFailure'; readonly reason: MediaFailure }
   | { readonly type: 'DeleteMedia' };
 
+/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
 export function decideMedia(state: MediaState, command: MediaCommand): Decision<MediaEvent> {
-  const processing = state.tag === 'present' && state.media.progress.status === 'processing';
+  const is_processing = state.tag === 'present' && state.media.progress.status === 'processing';
   switch (command.type) {
     case 'UploadMedia':
       if (state.tag === 'absent') return accept({ type: 'MediaUploaded', data: command.upload });
-      return reject('lost_race', 'a media with this id exists already');
+      return reject('lost_race', 'A media with this id already exists');
     case 'RecordPictures':
-      return processing ? accept({ type: 'MediaProcessed', data: command.pictures }) : accept();
+      return is_processing ? accept({ type: 'MediaProcessed', data: command.pictures }) : accept();
     case 'RecordFailure':
-      return processing ? accept({ type: 'MediaFailed', data: { reason: command.reason } }) : accept();
+      return is_processing ? accept({ type: 'MediaFailed', data: { reason: command.reason } }) : accept();
     case 'DeleteMedia':
       if (state.tag !== 'present') return reject('media_not_found');
       return accept({ type: 'MediaDeleted', data: {} });
@@ -128,7 +134,7 @@ export function decideMedia(state: MediaState, command: MediaCommand): Decision<
   }
 }
 
-/** Type and sizes are the upload's; what can be loaded is there when it is `ready`. */
+/** Returns the resource. Type and sizes are those of the upload. It has URLs only if the media is `ready`. */
 export function mediaResource(media: Media, environment: Environment): JsonObject {
   const { progress } = media;
   const pictures = progress.status === 'ready' ? progress.pictures : null;

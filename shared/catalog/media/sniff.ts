@@ -1,11 +1,12 @@
 import type { ImageType } from '../vocabulary';
 
-/** As many of a file's first bytes as are looked at. */
+/** Number of bytes at the start of a file that decide its format. */
 export const SNIFF_BYTES = 64;
 
 /**
- * The format by a file's first bytes (as many as `SNIFF_BYTES`, or all where there are fewer), never by its name or by
- * what the client says of it. Undefined for everything that is not taken: SVG, TIFF, HEIC, PDF, HTML.
+ * Returns the format of a file from its first `SNIFF_BYTES` bytes (or all, if it is shorter). Ignores the file name and
+ * the declared type, because a client can set them to anything. Returns undefined for formats that uploads do not
+ * support, such as SVG, TIFF, HEIC, PDF and HTML.
  */
 export function sniffImage(head: Uint8Array): ImageType | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, SNIFF_BYTES));
@@ -20,10 +21,13 @@ export function sniffImage(head: Uint8Array): ImageType | undefined {
 
 const isAvif = (brand: string): boolean => brand === 'avif' || brand === 'avis';
 
-/** The brands of an ISO base media file (ISO/IEC 14496-12 §4.3): the major one, a version, then the compatible ones. */
+/**
+ * Returns the brands of an ISO base media file (ISO/IEC 14496-12 §4.3): the major brand, then, after a version number,
+ * the compatible ones.
+ */
 function brandsOf(bytes: Buffer, text: string): string[] {
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);
   const brands = [text.slice(8, 12)];
-  for (let at = 16; at + 4 <= end; at += 4) brands.push(text.slice(at, at + 4));
+  for (let start = 16; start + 4 <= end; start += 4) brands.push(text.slice(start, start + 4));
   return brands;
 }

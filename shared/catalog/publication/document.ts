@@ -8,7 +8,7 @@ import type { Publication } from './publication';
 
 const keys = {
   store_id: 'text',
-  /** Null where it is in none, or in one that is deleted. */
+  /** Null if the publication is in no listing, or if the listing was deleted. */
   listing_id: 'text',
   visibility: 'text',
   featured_rank: 'integer',
@@ -25,7 +25,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   keys,
   words: { scope: ['store_id', 'visibility'] },
   indexes: [
-    // The last two let a search that filters by them walk by date without looking at documents.
+    // With `price_up` and `listing_id`, a search that filters by them is answered from the index alone, newest first.
     ['store_id', 'visibility', 'created_at', 'id', 'price_up', 'listing_id'],
     ['store_id', 'visibility', 'price_up', 'id'],
     ['store_id', 'visibility', 'price_down', 'id'],
@@ -41,15 +41,17 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   ],
 };
 
-/** `featured_rank` of what is not featured: after every `featured_position` (1–10,000). */
+/** The `featured_rank` of a publication that is not featured. It sorts after every `featured_position` (1–10,000). */
 export const NOT_FEATURED = 1_000_000;
-/** `price_up` and `price_down` of an inactive price: last in both directions (decisions §1). */
+/**
+ * `price_up` and `price_down` of an inactive price, which sorts last in both directions (docs/interface.md#sorting).
+ */
 export const INACTIVE_PRICE_UP = 1_000_000_000_000;
 export const INACTIVE_PRICE_DOWN = -1;
 
 export type PublicationKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
-/** `listing_id`: of the listing that the publication is in. */
+/** Returns the keys. `listing_id` is null if the publication is in no listing that exists. */
 export function publicationKeys(publication: Publication, listing_id: string | null): PublicationKeys {
   const { price_active, price_amount, quantity_available } = publication;
   return {
@@ -72,29 +74,32 @@ export type PublicationBody = JsonObject & {
   readonly stats: { readonly media_count: number; readonly view_count: number };
 };
 
-/** For the summary of reviews (decisions §5). */
+/** The counts from which the summary of reviews is computed (docs/interface.md#reviews). */
 export interface ReviewCounts {
   readonly count: number;
   readonly sum: number;
-  /** By rating, `"1"` to `"5"`. */
+  /** Number of reviews by rating, `"1"` to `"5"`. Ratings without reviews are missing. */
   readonly distribution: Readonly<Record<string, number>>;
 }
 
 /**
- * `publication` is null in a shell: reviews came, the publication itself did not (its stream may be parked). A
- * shell has no keys and an empty body, so no read finds it.
+ * The part of a publication's document that the projection needs for the next event.
+ *
+ * A publication's document is created as a placeholder if a review is projected before the first event of the
+ * publication's own stream, for example because that stream is on the dead-letter list. In a placeholder, `publication`
+ * is null, all keys are null and the body is empty, so no read returns it.
  */
 export interface PublicationDocumentState {
   readonly publication: Publication | null;
   readonly reviews: ReviewCounts;
-  /** Of the newest event of the publication's own stream that is part of this. */
+  /** Revision of the last event of the publication's own stream that is in this document. */
   readonly revision: number;
 }
 
 export interface PublicationExpansions {
-  /** Null where it has none, or none that exists. */
+  /** Null if the publication is in no listing that exists. */
   readonly listing: ListingEmbed | null;
-  /** Those of its media that exist, all of them, in its order. */
+  /** All media of the publication that exist, in the order of its `media_ids`. */
   readonly media: readonly MediaEmbed[];
 }
 

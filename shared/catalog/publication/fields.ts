@@ -6,7 +6,7 @@ import { visibilitySchema } from '../vocabulary';
 export const HTML_MAX = 50_000;
 export const PUBLICATION_MEDIA_MAX = 50;
 
-/** The events that carry changes of the fields, in the order in which one write appends them. */
+/** The events that carry changes of the fields, in the order in which a write appends them. */
 export const PUBLICATION_CHANGES = [
   'PublicationDescribed',
   'PublicationPriced',
@@ -17,11 +17,12 @@ export const PUBLICATION_CHANGES = [
   'PublicationMediaArranged',
 ] as const;
 
-/** What can be written of a publication, in the order of events and answers (spec, "Publication"; decisions §6). */
+/** The writable fields of a publication, in the order of event data and responses (docs/interface.md#writes). */
 export const publicationFields = {
   title: field(z.string(), {
     event: 'PublicationDescribed',
     input: lineField(200),
+    doc: "The product's title, shown to customers.",
     example: 'Chanchamayo coffee, 250 g',
   }),
   description: field(z.string(), {
@@ -30,58 +31,62 @@ export const publicationFields = {
       .nullable()
       .transform((text) => text ?? ''),
     initial: '',
+    doc: 'A description of the product, in plain text.',
     example: 'Round, with notes of cane sugar and orange.',
   }),
   description_html: field(z.string().nullable(), {
     event: 'PublicationDescribed',
     input: textField(HTML_MAX).nullable(),
     initial: null,
-    doc: 'Kept as a safe subset of what is sent, as it may be put into a page: scripts, styles and foreign addresses are taken out.',
+    doc: 'A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`.',
   }),
   visibility: field(visibilitySchema, {
     event: 'PublicationVisibilityChanged',
     input: visibilitySchema,
     initial: 'public',
+    doc: 'Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it.',
     example: 'public',
   }),
   price_currency: field(z.string(), {
     event: 'PublicationPriced',
     input: currencyField,
     answer: z.string().regex(/^[A-Z]{3}$/),
-    doc: 'An ISO 4217 code in upper case.',
+    doc: 'Three-letter ISO 4217 currency code, in upper case.',
     example: 'PEN',
   }),
   price_amount: field(z.int().min(0), {
     event: 'PublicationPriced',
     input: amountField,
     answer: amountField,
-    doc: 'In hundredths: divided by 100 it is the price in the major unit.',
+    doc: 'The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00.',
     example: 3400,
   }),
   price_active: field(z.boolean(), {
     event: 'PublicationPriced',
     input: z.boolean(),
     initial: true,
-    doc: '`false`: the price is not to be shown or used for ordering.',
+    doc: 'Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price.',
     example: true,
   }),
   free_shipping: field(z.boolean().nullable(), {
     event: 'PublicationDescribed',
     input: z.boolean().nullable(),
     initial: null,
+    doc: 'Whether shipping is free. Omitted if unknown.',
     example: false,
   }),
   quantity_available: field(z.int().min(0).nullable(), {
     event: 'PublicationStocked',
     input: z.int().min(0).nullable(),
     initial: null,
-    doc: 'Units left; not given where stock is not tracked.',
+    doc: 'Number of units in stock. Omitted if stock is not tracked.',
     example: 80,
   }),
   featured_position: field(z.int().min(1).nullable(), {
     event: 'PublicationFeatured',
     input: z.int().min(1).max(10_000).nullable(),
     initial: null,
+    doc: 'Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured.',
     example: 1,
   }),
   listing_id: field(z.string().nullable(), {
@@ -89,12 +94,13 @@ export const publicationFields = {
     input: idField.nullable(),
     initial: null,
     answer: false,
+    doc: 'The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing.',
   }),
   media_ids: field(z.array(z.string()), {
     event: 'PublicationMediaArranged',
     input: mediaIdsField(PUBLICATION_MEDIA_MAX),
     initial: [],
     answer: false,
-    doc: `Ids of media, in the order in which they are shown; at most ${PUBLICATION_MEDIA_MAX}.`,
+    doc: `The ids of the publication's media, in display order. Maximum ${PUBLICATION_MEDIA_MAX}. Null removes all media.`,
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../kernel/ids';
-import { sameValue } from '../../kernel/same-value';
+import { isSameValue } from '../../kernel/same-value';
 import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
@@ -14,7 +14,7 @@ import {
   type Input,
   initialValues,
   resourceOf,
-  shownNames,
+  responseNames,
   storedShape,
 } from '../fields';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
@@ -24,7 +24,10 @@ const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 export const publicationEvents = [
   defineEvent('PublicationCreated', z.object({ store_id: z.string(), ...storedShape(publicationFields) })),
   ...fieldEvents,
-  /** Views are buffered: one event per publication and interval, never one per view (decisions §5). */
+  /**
+   * Views are counted in memory first: one event per publication and interval, not one per view
+   * (docs/interface.md#views).
+   */
   defineEvent('PublicationViewed', z.object({ count: z.int().min(1) })),
   defineEvent('PublicationDeleted', z.object({})),
 ] as const;
@@ -32,14 +35,14 @@ export const publicationEvents = [
 export type PublicationEvent = EventOf<typeof publicationEvents>;
 export type PublicationFields = Extract<PublicationEvent, { type: 'PublicationCreated' }>['data'];
 
-/** What a publication's events add up to. `listing_id` is what was said last, even if that listing is gone since. */
+/** A publication: the state that its events fold to. `listing_id` may name a listing that was deleted since. */
 export interface Publication extends Omit<PublicationFields, 'store_id' | 'listing_id' | 'media_ids'> {
   readonly id: PublicationId;
   readonly store_id: StoreId;
   readonly listing_id: ListingId | null;
   readonly media_ids: readonly MediaId[];
   readonly view_count: number;
-  /** Counts what was written, views excepted: the part of the ETag that `If-Match` compares. */
+  /** Number of events so far, except views. `If-Match` compares it with the version in the ETag. */
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -50,15 +53,15 @@ export type PublicationState =
   | { readonly tag: 'present'; readonly publication: Publication }
   | { readonly tag: 'deleted'; readonly store_id: StoreId };
 
-/** Pure and total. `at` is the event's `occurred_at`. */
+/** Applies one event to the state. Pure and total: it never throws. */
 export function evolvePublication(
   state: PublicationState,
   event: PublicationEvent,
   id: PublicationId,
-  at: string,
+  occurred_at: string,
 ): PublicationState {
   if (event.type === 'PublicationCreated') {
-    // `id` comes first: V8 takes twenty times as long to extend an object literal that begins with a spread.
+    // `id` comes first, because V8 takes twenty times as long for an object literal that begins with a spread.
     const { data } = event;
     const publication: Publication = {
       id,
@@ -68,8 +71,8 @@ export function evolvePublication(
       media_ids: data.media_ids as MediaId[],
       view_count: 0,
       version: 1,
-      created_at: at,
-      updated_at: at,
+      created_at: occurred_at,
+      updated_at: occurred_at,
     };
     return { tag: 'present', publication };
   }
@@ -83,7 +86,7 @@ export function evolvePublication(
     default: {
       const { data } = event satisfies EventOf<typeof fieldEvents>;
       const changed = data as Partial<Publication>;
-      const publication = { ...before, ...changed, version: before.version + 1, updated_at: at };
+      const publication = { ...before, ...changed, version: before.version + 1, updated_at: occurred_at };
       return { tag: 'present', publication };
     }
   }
@@ -99,20 +102,21 @@ export const publicationAggregate: Aggregate<PublicationState, PublicationEvent,
       : { store_id: state.tag === 'present' ? state.publication.store_id : state.store_id },
 };
 
-/** Any subset of the fields; one that is not given stays as it is. */
+/** Values of some fields. A field that is missing stays unchanged. */
 export type PublicationChanges = Changes<typeof publicationFields>;
-/** What a new publication needs at least. */
+/** Values for a new publication: the required fields, and any others. */
 export type PublicationInput = Input<typeof publicationFields>;
 
 export type PublicationCommand =
   | { readonly type: 'CreatePublication'; readonly store_id: string; readonly input: PublicationInput }
-  /** Creates what is not there and patches what is: a row of an import. */
+  /** Creates the publication if it does not exist, otherwise patches it. An import sends one per row. */
   | { readonly type: 'PutPublication'; readonly store_id: string; readonly input: PublicationInput }
   | { readonly type: 'UpdatePublication'; readonly changes: PublicationChanges }
   | { readonly type: 'DeletePublication' }
-  /** What was counted of a publication that is gone meanwhile is let go. */
+  /** Ignored if the publication was deleted in the meantime. */
   | { readonly type: 'RecordViews'; readonly count: number };
 
+/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
 export function decidePublication(
   state: PublicationState,
   command: PublicationCommand,
@@ -126,8 +130,8 @@ export function decidePublication(
     case 'CreatePublication': {
       const data = newPublication(command.store_id, command.input);
       if (state.tag === 'absent') return accept({ type: 'PublicationCreated', data });
-      const repeated = sameValue({ ...state.publication, ...data }, state.publication);
-      return repeated ? accept() : reject('lost_race', 'a publication with this id exists already');
+      const is_repeat = isSameValue({ ...state.publication, ...data }, state.publication);
+      return is_repeat ? accept() : reject('lost_race', 'A publication with this id already exists');
     }
     case 'PutPublication': {
       const data = newPublication(command.store_id, command.input);
@@ -152,11 +156,11 @@ function newPublication(store_id: string, input: PublicationInput): PublicationF
   return dataOfNew<PublicationFields>({ store_id }, INITIAL, input);
 }
 
-const SHOWN = shownNames(publicationFields);
+const RESPONSE_NAMES = responseNames(publicationFields);
 
-/** The resource as answers show it. `media_count` says how many of its media exist. */
+/** Returns the resource. `media_count` is the number of its media that exist. */
 export function publicationResource(publication: Publication, media_count: number): JsonObject {
-  const resource = resourceOf('publication', SHOWN, publication);
+  const resource = resourceOf('publication', RESPONSE_NAMES, publication);
   resource.stats = { media_count, view_count: publication.view_count };
   return resource;
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
 
-/** A review is written once: its stream holds one event. */
+/** A review never changes: its stream has exactly one event. */
 export const reviewEvents = [
   defineEvent(
     'ReviewPosted',
@@ -41,7 +41,10 @@ export const reviewAggregate: Aggregate<ReviewState, ReviewEvent, ReviewId> = {
 
 export type ReviewCommand = { readonly type: 'PostReview'; readonly review: ReviewFields };
 
-/** A review is written once; its id follows from its content, so that a second posting is the same review. */
+/**
+ * Returns `ReviewPosted` for a new review and no event for an existing one. The id of a review is derived from its
+ * content, so posting it again addresses the same stream.
+ */
 export function decideReview(state: ReviewState, command: ReviewCommand): Decision<ReviewEvent> {
   switch (command.type) {
     case 'PostReview':

@@ -1,25 +1,28 @@
 import { foldText } from '../../kernel/text';
 
 /**
- * The words that a document is searched by (decisions §5, "Search"): folded, no stems, no stop words. Stored with the
- * documents, so that what is a word here is a storage format.
+ * Tokenises publications and queries (docs/interface.md#search). Tokens are folded (lower case, without accents); there
+ * is no stemming and there are no stop words. Documents store their terms, so a change here needs a rebuild.
  *
- * A word of the title stands there twice, as itself and behind `TITLE`; the title as a whole stands behind `WHOLE`.
- * Every view store then finds all of it in one plain index of words.
+ * A document has three kinds of terms: each word of its texts, each word of the title again with the prefix `TITLE`,
+ * and the full title with the prefix `FULL`. One inverted index over the terms is then enough for every kind of match,
+ * in every view store. "Words" are these terms in the API of the view stores.
  */
 const TITLE = ':';
-const WHOLE = '=';
+const FULL = '=';
 
-/** Nobody types more; what is longer is cut on both sides. */
+/** Longer tokens are truncated, in documents and in queries alike. In code points. */
 const WORD_LENGTH_MAX = 40;
 
+/** Returns the term for a word of the title. */
 export const titleWord = (word: string): string => TITLE + word;
-export const wholeTitle = (words: readonly string[]): string => WHOLE + words.join(WHOLE);
-/** What the whole of a longer title begins with. */
-export const titleBeginning = (words: readonly string[]): string => wholeTitle(words) + WHOLE;
-/** Whether it is a word as it stands in the text. */
-export const isPlainWord = (word: string): boolean => !word.startsWith(TITLE) && !word.startsWith(WHOLE);
-/** Those of the title among a document's words, as they stand in the text. */
+/** Returns the term for a title that consists of exactly these words. */
+export const fullTitle = (words: readonly string[]): string => FULL + words.join(FULL);
+/** Returns the prefix of the `fullTitle` term of every longer title that begins with these words. */
+export const titlePrefix = (words: readonly string[]): string => fullTitle(words) + FULL;
+/** Returns whether the term is a plain word, without `TITLE` or `FULL`. */
+export const isPlainWord = (word: string): boolean => !word.startsWith(TITLE) && !word.startsWith(FULL);
+/** Returns the words of the title, given all terms of a document. */
 export const titleWordsOf = (words: readonly string[]): string[] =>
   words.filter((word) => word.startsWith(TITLE)).map((word) => word.slice(TITLE.length));
 
@@ -29,24 +32,31 @@ export interface SearchedText {
   readonly description_html: string | null;
 }
 
-/** All words of a publication, each once, in the text's order: the title's, then the description's. */
+/** Returns the search terms of a publication, without duplicates, in text order: title first, then description. */
 export function publicationWords({ title, description, description_html }: SearchedText): string[] {
   const in_title = [...new Set(indexedWords(title))];
   const plain = [...in_title, ...indexedWords(description), ...indexedWords(textOf(description_html ?? ''))];
-  const whole = queryWords(title);
-  return [...(whole.length > 0 ? [wholeTitle(whole)] : []), ...in_title.map(titleWord), ...new Set(plain)];
+  const title_tokens = distinctQueryTokens(title);
+  return [
+    ...(title_tokens.length > 0 ? [fullTitle(title_tokens)] : []),
+    ...in_title.map(titleWord),
+    ...new Set(plain),
+  ];
 }
 
-/** The words of what somebody types, in its order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */
-export function typedWords(text: string): string[] {
+/** Splits a query into tokens, in order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */
+export function queryTokens(text: string): string[] {
   const parts = compounds(text).flatMap((compound) => compound.split(HYPHEN));
-  return parts.flatMap((part) => unspaced(part.replace(APOSTROPHES, ''), false)).map(cut);
+  return parts.flatMap((part) => splitUnspaced(part.replace(APOSTROPHES, ''), false)).map(truncate);
 }
 
-/** The same, each once. */
-export const queryWords = (text: string): string[] => [...new Set(typedWords(text))];
+/** Splits a query into tokens, without duplicates. */
+export const distinctQueryTokens = (text: string): string[] => [...new Set(queryTokens(text))];
 
-/** As many words as a query may mean by it: `T-shirt` is found as `t shirt` and `tshirt`, `men’s` as `men` and `mens`. */
+/**
+ * Splits a text into terms, with every form in which a query may contain a compound: `T-shirt` gives `t`, `shirt` and
+ * `tshirt`, `men’s` gives `men`, `s` and `mens`.
+ */
 function indexedWords(text: string): string[] {
   const forms = new Set<string>();
   for (const compound of new Set(compounds(text)))
@@ -54,8 +64,8 @@ function indexedWords(text: string): string[] {
     else forms.add(compound);
   const words: string[] = [];
   for (const form of forms)
-    if (MAYBE_UNSPACED.test(form)) words.push(...unspaced(form, true).map(cut));
-    else if (form !== '') words.push(cut(form));
+    if (MAYBE_UNSPACED.test(form)) words.push(...splitUnspaced(form, true).map(truncate));
+    else if (form !== '') words.push(truncate(form));
   return words;
 }
 
@@ -73,7 +83,7 @@ const JOINT = /['’ʼ‐-]/;
 
 const compounds = (text: string): string[] => foldWords(text).match(COMPOUND) ?? [];
 
-/** Letters that no accent makes, as who has no such key types them. */
+/** Letters that Unicode does not decompose into a base letter and an accent, with what people type instead. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ...{ ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', æ: 'ae', œ: 'oe', ħ: 'h', ı: 'i', ŋ: 'n', ς: 'σ' },
 };
@@ -85,11 +95,17 @@ function foldWords(text: string): string {
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
 
-/** All of them lie beyond the letters of Europe and the Near East, which is told faster. */
+/**
+ * A fast check: all scripts of `UNSPACED` are in this range, and Latin, Greek, Cyrillic, Hebrew and Arabic letters are
+ * not.
+ */
 const MAYBE_UNSPACED = /[\u0e00-\uffff]/;
 
-/** Scripts without spaces between words are searched by pairs of letters; `indexed` adds each letter alone. */
-function unspaced(word: string, indexed: boolean): string[] {
+/**
+ * Splits runs of a script without spaces between words into pairs of letters (bigrams). `indexed` also returns each
+ * letter alone, so that a query of a single letter matches.
+ */
+function splitUnspaced(word: string, indexed: boolean): string[] {
   if (!MAYBE_UNSPACED.test(word)) return word === '' ? [] : [word];
   const spaced = word.split(UNSPACED).filter((part) => part !== '');
   const runs = (word.match(UNSPACED) ?? []).map((run) => [...run]);
@@ -100,13 +116,13 @@ function pairs(letters: readonly string[]): string[] {
   return letters.slice(1).map((letter, index) => letters[index]! + letter);
 }
 
-const cut = (word: string): string =>
+const truncate = (word: string): string =>
   word.length <= WORD_LENGTH_MAX ? word : [...word].slice(0, WORD_LENGTH_MAX).join('');
 
 const INLINE_TAG =
   /<\/?(?:a|abbr|b|bdi|bdo|cite|code|del|em|i|ins|kbd|mark|q|s|small|span|strong|sub|sup|u|wbr)(?:\s[^>]*)?>/gi;
 
-/** What a sanitised description says: a tag within a line does not end a word, any other does. */
+/** Returns the text of sanitised HTML. An inline tag does not end a word, any other tag does. */
 function textOf(html: string): string {
   return html
     .replace(INLINE_TAG, '')

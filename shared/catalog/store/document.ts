@@ -24,24 +24,30 @@ export type StoreBody = JsonObject & {
 };
 
 /**
- * `store` is null in a shell: listings or publications came, the store itself did not (its stream may be parked).
- * A shell has no keys and an empty body, so no read finds it.
+ * The part of a store's document that the projection needs for the next event.
+ *
+ * A store's document is created as a placeholder if an event of a listing, publication or media of the store is
+ * projected before the first event of the store's own stream, for example because that stream is on the dead-letter
+ * list. In a placeholder, `store` is null, all keys are null and the body is empty, so no read returns it.
  */
 export interface StoreDocumentState {
   readonly store: Store | null;
   readonly account_id: string | null;
-  /** Over all of the store's publications, in whatever listing or none. */
+  /** Counts of all publications of the store, in a listing or not. */
   readonly facets: Facets;
+  /** Number of listings, by visibility. */
   readonly listings: Readonly<Record<Visibility, number>>;
+  /** Number of media. */
   readonly media: number;
+  /** Number of payment methods. */
   readonly payment_methods: number;
-  /** Of the newest event of the store's own stream that is part of this. */
+  /** Revision of the last event of the store's own stream that is in this document. */
   readonly revision: number;
 }
 
 export interface StoreExpansions {
   readonly listings: Entries;
-  /** The newest `EXPANDED_MAX`. */
+  /** The newest media, at most `EXPANDED_MAX`. */
   readonly media: readonly Entry[];
 }
 

@@ -6,13 +6,19 @@ const hours = { day: z.string(), hours: z.string() };
 const contact = { address: z.string(), phone: z.string(), email: z.string() };
 const policies = { shipping: z.string(), returns: z.string(), satisfaction: z.string() };
 
-/** What can be written of a store (spec, "Store"), in the spec's own spelling. The limits are those of listings. */
+/** The writable fields of a store (docs/interface.md#store). Name and description have the limits of listings. */
 export const storeFields = {
-  name: field(z.string(), { event: 'StoreDescribed', input: lineField(120), example: 'Coffee & Clay' }),
+  name: field(z.string(), {
+    event: 'StoreDescribed',
+    input: lineField(120),
+    doc: "The store's name, shown to customers.",
+    example: 'Coffee & Clay',
+  }),
   description: field(z.string().nullable(), {
     event: 'StoreDescribed',
     input: textField(5_000).nullable(),
     initial: null,
+    doc: 'A description of the store, in plain text.',
     example: 'Beans from small growers, and the cups to go with them.',
   }),
   businessHours: field(z.array(z.object(hours)).nullable(), {
@@ -23,6 +29,7 @@ export const storeFields = {
       .nullable(),
     answer: z.array(z.strictObject(hours)),
     initial: null,
+    doc: 'Opening hours. `day` and `hours` are free text, for example "Monday to Friday" and "9:00–18:00".',
     example: [{ day: 'Monday to Friday', hours: '9:00–18:00' }],
   }),
   contact: field(z.object(contact).partial().nullable(), {
@@ -36,6 +43,7 @@ export const storeFields = {
       .nullable(),
     answer: z.strictObject(contact).partial(),
     initial: null,
+    doc: "The store's contact details.",
     example: { email: 'hello@example.com', phone: '+51 1 555 0100' },
   }),
   policies: field(z.object(policies).partial().nullable(), {
@@ -46,11 +54,13 @@ export const storeFields = {
       .nullable(),
     answer: z.strictObject(policies).partial(),
     initial: null,
+    doc: "The store's shipping, returns and satisfaction policies, in plain text.",
     example: { returns: 'Within 30 days.' },
   }),
   ruc: field(z.string().nullable(), {
     event: 'StoreDescribed',
     input: lineField(20).nullable(),
     initial: null,
+    doc: 'The taxpayer number of the business (RUC).',
   }),
 } satisfies Record<string, { readonly event: 'StoreDescribed' }>;

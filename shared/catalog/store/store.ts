@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { AccountId, StoreId } from '../../kernel/ids';
-import { patched, sameValue } from '../../kernel/same-value';
+import { isSameValue, withChanges } from '../../kernel/same-value';
 import type { Aggregate } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
@@ -14,7 +14,7 @@ import {
   type Input,
   initialValues,
   resourceOf,
-  shownNames,
+  responseNames,
   storedShape,
   withoutNulls,
 } from '../fields';
@@ -52,7 +52,7 @@ export type StoreEvent = EventOf<typeof storeEvents>;
 type StoreData = Extract<StoreEvent, { type: 'StoreCreated' }>['data'];
 export type PaymentMethodFields = z.infer<typeof paymentMethodSchema>;
 
-/** What a store's events add up to. */
+/** A store: the state that its events fold to. */
 export interface Store extends Omit<StoreData, 'account_id'> {
   readonly id: StoreId;
   readonly account_id: AccountId;
@@ -64,28 +64,41 @@ export interface Store extends Omit<StoreData, 'account_id'> {
 
 export type StoreState = { readonly tag: 'absent' } | { readonly tag: 'present'; readonly store: Store };
 
-/** Pure and total. `at` is the event's `occurred_at`. */
-export function evolveStore(state: StoreState, event: StoreEvent, id: StoreId, at: string): StoreState {
+/** Applies one event to the state. Pure and total: it never throws. */
+export function evolveStore(
+  state: StoreState,
+  event: StoreEvent,
+  id: StoreId,
+  occurred_at: string,
+): StoreState {
   if (event.type === 'StoreCreated') {
     const account_id = event.data.account_id as AccountId;
-    const blank = { id, status: 'active', payment_methods: [], created_at: at, updated_at: at } as const;
-    return { tag: 'present', store: { ...event.data, ...blank, account_id } };
+    const initial = {
+      id,
+      status: 'active',
+      payment_methods: [],
+      created_at: occurred_at,
+      updated_at: occurred_at,
+    } as const;
+    return { tag: 'present', store: { ...event.data, ...initial, account_id } };
   }
   if (state.tag !== 'present') return state;
   const methods = state.store.payment_methods;
   const changed = (fields: Partial<Store>): StoreState => ({
     tag: 'present',
-    store: { ...state.store, ...fields, updated_at: at },
+    store: { ...state.store, ...fields, updated_at: occurred_at },
   });
   switch (event.type) {
     case 'StoreDescribed':
     case 'StoreStatusChanged':
       return changed(event.data);
     case 'PaymentMethodAdded':
-      return changed({ payment_methods: [...methods, { ...event.data, created_at: at }] });
+      return changed({ payment_methods: [...methods, { ...event.data, created_at: occurred_at }] });
     case 'PaymentMethodRemoved': {
-      const gone = event.data.payment_method_id;
-      return changed({ payment_methods: methods.filter((method) => method.payment_method_id !== gone) });
+      const removed_id = event.data.payment_method_id;
+      return changed({
+        payment_methods: methods.filter((method) => method.payment_method_id !== removed_id),
+      });
     }
     default:
       return assertNever(event, 'store event');
@@ -100,7 +113,7 @@ export const storeAggregate: Aggregate<StoreState, StoreEvent, StoreId> = {
     state.tag === 'absent' ? undefined : { store_id: state.store.id, account_id: state.store.account_id },
 };
 
-/** Any subset of the fields; one that is not given stays as it is. */
+/** Values of some fields. A field that is missing stays unchanged. */
 export type StoreChanges = Changes<typeof storeFields>;
 
 export type StoreInput = Input<typeof storeFields> & {
@@ -108,7 +121,7 @@ export type StoreInput = Input<typeof storeFields> & {
   readonly environment: Environment;
 };
 
-/** Without `position`: after the last. */
+/** A payment method without `position` comes after the last one. */
 export type PaymentMethodInput = Omit<PaymentMethodFields, 'position'> & {
   readonly position?: number | undefined;
 };
@@ -120,6 +133,7 @@ export type StoreCommand =
   | { readonly type: 'AddPaymentMethod'; readonly method: PaymentMethodInput }
   | { readonly type: 'RemovePaymentMethod'; readonly payment_method_id: string };
 
+/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
 export function decideStore(state: StoreState, command: StoreCommand): Decision<StoreEvent> {
   if (command.type === 'CreateStore') return create(state, command.input);
   if (state.tag === 'absent') return reject('store_not_found');
@@ -135,8 +149,8 @@ export function decideStore(state: StoreState, command: StoreCommand): Decision<
       return addPaymentMethod(store, command.method);
     case 'RemovePaymentMethod': {
       const { payment_method_id } = command;
-      const known = store.payment_methods.some((method) => method.payment_method_id === payment_method_id);
-      return known ? accept({ type: 'PaymentMethodRemoved', data: { payment_method_id } }) : accept();
+      const exists = store.payment_methods.some((method) => method.payment_method_id === payment_method_id);
+      return exists ? accept({ type: 'PaymentMethodRemoved', data: { payment_method_id } }) : accept();
     }
     default:
       return assertNever(command, 'store command');
@@ -149,26 +163,30 @@ function create(state: StoreState, input: StoreInput): Decision<StoreEvent> {
   const { account_id, environment } = input;
   const data = dataOfNew<StoreData>({ account_id, environment }, INITIAL, input);
   if (state.tag === 'absent') return accept({ type: 'StoreCreated', data });
-  const repeated = sameValue({ ...state.store, ...data }, state.store);
-  return repeated ? accept() : reject('lost_race', 'a store with this id exists already');
+  const is_repeat = isSameValue({ ...state.store, ...data }, state.store);
+  return is_repeat ? accept() : reject('lost_race', 'A store with this id already exists');
 }
 
 function addPaymentMethod(store: Store, method: PaymentMethodInput): Decision<StoreEvent> {
-  const known = store.payment_methods.find((other) => other.payment_method_id === method.payment_method_id);
-  if (known) {
-    const repeated = sameValue(patched(known, method), known);
-    return repeated ? accept() : reject('field_invalid', 'a payment method with this id exists already');
+  const existing = store.payment_methods.find(
+    (other) => other.payment_method_id === method.payment_method_id,
+  );
+  if (existing) {
+    const is_repeat = isSameValue(withChanges(existing, method), existing);
+    return is_repeat ? accept() : reject('field_invalid', 'A payment method with this id already exists');
   }
   const last = Math.max(0, ...store.payment_methods.map((other) => other.position));
   return accept({ type: 'PaymentMethodAdded', data: { ...method, position: method.position ?? last + 1 } });
 }
 
-/** `status`, which has events of its own, is shown after `name`. */
-const SHOWN = shownNames(storeFields).toSpliced(1, 0, 'status');
+/**
+ * Field names in the order of responses. `status` comes second; it is not in `storeFields`, because commands set it.
+ */
+const RESPONSE_NAMES = responseNames(storeFields).toSpliced(1, 0, 'status');
 
-/** The resource without `stats`, which are known to the documents alone. */
+/** Returns the resource without `stats`. Only documents contain the number of listings. */
 export function storeResource(store: Store): JsonObject {
-  return resourceOf('store', SHOWN, store);
+  return resourceOf('store', RESPONSE_NAMES, store);
 }
 
 export function paymentMethodResource(method: PaymentMethodFields): JsonObject {

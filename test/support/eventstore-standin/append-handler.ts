@@ -6,10 +6,10 @@ import { empty, streamNameOf, toProposal } from './messages';
 import type { Expected, Proposal, WriteOutcome } from './records';
 import { accessDenied, invalidArgument, streamDeleted, timedOut, tooLarge } from './rpc-errors';
 
-/** The server's default. */
+/** Default of the server. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
 
-/** As the server counts: a type's characters take two bytes. */
+/** Counts as the server does: a character of a type takes two bytes. */
 export function isTooLarge(proposals: readonly Proposal[]): boolean {
   const bytes = proposals.reduce(
     (sum, { type, data, metadata }) => sum + data.length + metadata.length + 2 * type.length,
@@ -20,7 +20,7 @@ export function isTooLarge(proposals: readonly Proposal[]): boolean {
 
 type AppendCall = ServerReadableStream<AppendReq, AppendResp>;
 
-/** Streams.Append: a header, then one message per event, then one answer. */
+/** Streams.Append: receives a header and one message per event, and sends one response. */
 export function appendHandler(database: Database, gate: CallGate) {
   return (call: AppendCall, answer: sendUnaryData<AppendResp>): void => {
     gate.append_calls.alone++;
@@ -38,7 +38,7 @@ interface AppendRequest {
   readonly proposals: readonly Proposal[];
 }
 
-/** Undefined where the call broke off: then nothing is stored. */
+/** Returns undefined if the call was cancelled. Nothing is stored then. */
 async function receive(call: AppendCall, gate: CallGate): Promise<AppendRequest | undefined> {
   let header: AppendReq.Options | undefined;
   const proposals: Proposal[] = [];
@@ -100,7 +100,7 @@ function refusal(expected: Expected, current: bigint | undefined): AppendResp.Wr
   return wrong;
 }
 
-/** The four ways to say what the stream should be like; the server refuses a call that says none. */
+/** Returns the expected revision, which has four forms. The server refuses a call without one. */
 export function expectedOf(options: {
   hasRevision(): boolean;
   getRevision(): string;

@@ -15,7 +15,7 @@ import { Any } from 'google-protobuf/google/protobuf/any_pb';
 import { Empty } from 'google-protobuf/google/protobuf/empty_pb';
 import type { Expected } from './records';
 
-/** The answers to appends that share a call, but for their correlation ids. */
+/** Responses to appends that share a call. The caller adds the correlation id. */
 export function accepted(
   stream: string,
   { revision, position }: { revision: bigint; position: bigint },
@@ -29,7 +29,7 @@ export function accepted(
   return new BatchAppendResp().setStreamIdentifier(identifier(stream)).setSuccess(success);
 }
 
-/** Each as a code, a name and details, of which clients read the details. */
+/** Refusals, each with a code, a name and details. Clients read the details. */
 export const refused = {
   wrongRevision(stream: string, expected: Expected, current: bigint | undefined): BatchAppendResp {
     const wrong = new WrongExpectedVersion();
@@ -53,7 +53,7 @@ export const refused = {
   timedOut: () => refusal(Code.DEADLINE_EXCEEDED, 'Timeout', new Timeout()),
   badRequest: (message: string) =>
     refusal(Code.INVALID_ARGUMENT, 'BadRequest', new BadRequest().setMessage(message)),
-  /** The server says this one in words alone. */
+  /** The server sends this one as a message without details. */
   notReady(): BatchAppendResp {
     const details = new Any();
     details.pack(new Empty().serializeBinary(), 'google.protobuf.Empty');

@@ -10,7 +10,7 @@ import { invalidArgument, unimplemented } from './rpc-errors';
 
 type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
 
-/** Streams.BatchAppend: many appends over one call, each known by its correlation id and answered when it is stored. */
+/** Streams.BatchAppend: many appends over one call. Each has a correlation id and is answered when it is stored. */
 export function batchAppendHandler(database: Database, gate: CallGate) {
   return (call: Call): void => {
     call.on('error', () => {});
@@ -20,7 +20,7 @@ export function batchAppendHandler(database: Database, gate: CallGate) {
   };
 }
 
-/** An append of which the last message has not come. */
+/** An append whose last message has not arrived yet. */
 interface Batch {
   readonly stream: string;
   readonly expected: Expected;
@@ -34,7 +34,7 @@ class BatchAppendCall {
   private readonly open = new Map<string, Batch>();
   private unanswered = 0;
   private half_closed = false;
-  /** No more is read or answered. */
+  /** Whether the call no longer reads or answers. */
   private over = false;
 
   constructor(database: Database, gate: CallGate, call: Call) {
@@ -47,7 +47,7 @@ class BatchAppendCall {
     this.gate.append_calls.shared_open++;
     this.call.once('close', () => this.gate.append_calls.shared_open--);
     this.call.on('data', (request: BatchAppendReq) => {
-      // A call met by a silence never recovers.
+      // A call that was open during a silence never recovers.
       this.over ||= this.gate.faults.current.silent;
       if (!this.over) this.receive(request);
     });
@@ -57,18 +57,18 @@ class BatchAppendCall {
     });
   }
 
-  /** What is wrong with an append is told to that one; the call goes on. */
+  /** An invalid append is refused alone; the call continues. */
   private receive(request: BatchAppendReq): void {
     try {
-      const batch = this.gather(request);
+      const batch = this.addToBatch(request);
       if (batch) this.perform(request, batch);
     } catch (error) {
       this.answer(request, refused.badRequest((error as Error).message));
     }
   }
 
-  /** The whole append, with its last message. */
-  private gather(request: BatchAppendReq): Batch | undefined {
+  /** Returns the complete append once its last message has arrived. */
+  private addToBatch(request: BatchAppendReq): Batch | undefined {
     const id = correlationOf(request);
     const options = request.getOptions();
     if (options) {

@@ -2,14 +2,14 @@ import type { ServerErrorResponse, ServiceError } from '@grpc/grpc-js';
 import type { Faults } from './faults';
 import { notLeader, notReady } from './rpc-errors';
 
-/** What every kind of call has. */
+/** The part that all kinds of call have in common. */
 interface AnyCall {
   getPeer(): string;
 }
 
-/** Every call passes here first: faults that concern all of them happen here. */
+/** Every call passes this gate first, which applies the faults that concern all kinds of call. */
 export class CallGate {
-  /** Calls that appended: by one each, or shared, and how many of the shared ones have not ended. */
+  /** Number of append calls: with one append each, shared by many appends, and shared ones that are still open. */
   readonly append_calls = { alone: 0, shared: 0, shared_open: 0 };
   readonly faults: Faults;
   private readonly connections: { cutPeer(peer: string): void };
@@ -25,7 +25,7 @@ export class CallGate {
     this.address = address;
   }
 
-  /** Runs `work` unless a fault answers, or leaves the call without an answer. */
+  /** Runs `work` unless a fault refuses the call or leaves it unanswered. */
   enter(refuse: (error: ServerErrorResponse) => void, work: () => void): void {
     if (this.faults.current.silent) return;
     if (this.faults.take('not_leader')) refuse(this.notLeader());
@@ -33,13 +33,13 @@ export class CallGate {
     else work();
   }
 
-  /** Names this server as the leader: the client comes back. */
+  /** Returns an error that names this server as the leader, so that the client connects again. */
   notLeader(): ServiceError {
     const { host, port } = this.address();
     return notLeader(host, port);
   }
 
-  /** Cuts the connection that the call came by, and with it all its other calls. */
+  /** Cuts the connection of the call, and with it all other calls on that connection. */
   cut(call: AnyCall): void {
     this.connections.cutPeer(call.getPeer());
   }

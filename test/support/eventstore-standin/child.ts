@@ -2,12 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { within } from '../wait-for';
 
-/** The stand-in as a process of its own, to be killed, stopped and started again on the same log. */
+/** The stand-in as a separate process, which can be killed, stopped and started again on the same log. */
 export class StandInProcess {
   private readonly folder: string;
   private child: ChildProcess | undefined;
-  /** Kept over restarts. */
+  /** Stays the same after a restart. */
   private port = 0;
 
   constructor(folder: string) {
@@ -24,7 +25,8 @@ export class StandInProcess {
     const options = ['--data', this.folder, '--port', String(this.port)];
     const child = spawn(process.execPath, [script, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.child = child;
-    const [line] = (await once(createInterface(child.stdout!), 'line')) as [string];
+    const listening = once(createInterface(child.stdout!), 'line') as Promise<[string]>;
+    const [line] = await within(listening, 'the stand-in to listen');
     this.port = Number(/:(\d+)\?/.exec(line)?.[1]);
   }
 
@@ -32,12 +34,12 @@ export class StandInProcess {
     this.child?.kill(signal);
   }
 
-  /** Resolves when it is gone. */
+  /** Resolves when the process has exited. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const { child } = this;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
     child.kill(signal);
-    await gone;
+    await within(gone, `the stand-in to exit after ${signal}`);
   }
 }

@@ -1,7 +1,7 @@
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { listenOn, listenOnOwnPort } from '../own-port';
 
-/** The sockets that clients came by, so that one can be cut as a failing network would. */
+/** The sockets of clients, so that a test can cut one as a network failure would. */
 export class Connections {
   private readonly sockets = new Set<Socket>();
   private readonly listener: NetServer;
@@ -15,14 +15,14 @@ export class Connections {
     });
   }
 
-  /** The port listened on; one of its own for 0. */
+  /** Listens on the port, or on a free one if it is 0. Returns the port. */
   async listen(host: string, port: number): Promise<number> {
     if (port === 0) return listenOnOwnPort(this.listener, host);
     await listenOn(this.listener, port, host);
     return port;
   }
 
-  /** `host:port` of the client's end. */
+  /** Cuts the connection of the client at `host:port`. */
   cutPeer(peer: string): void {
     const port = Number(peer.slice(peer.lastIndexOf(':') + 1));
     for (const socket of this.sockets) if (socket.remotePort === port) socket.destroy();

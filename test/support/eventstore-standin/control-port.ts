@@ -3,9 +3,9 @@ import type { FaultPlan } from './faults';
 import type { EventStoreStandIn } from './standin';
 
 /**
- * The stand-in's faults for tests in other processes:
- * `POST /faults` with some of a FaultPlan, `DELETE /faults`, `POST /subscriptions/end`, `POST /connections/cut`,
- * `POST /noise` with `{stream, count}`, `GET /events?prefix=`.
+ * HTTP interface to the stand-in's faults, for tests in other processes: `POST /faults` with parts of a FaultPlan,
+ * `DELETE /faults`, `POST /subscriptions/end`, `POST /connections/cut`, `POST /noise` with `{stream, count}`, `GET
+ * /events?prefix=`.
  */
 export function openControlPort(standIn: EventStoreStandIn, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {

@@ -1,9 +1,9 @@
-import { waitFor } from '../wait-for';
+import { WAIT_MS_MAX, waitFor, within } from '../wait-for';
 import type { EventStoreStandIn } from './standin';
 
 /**
- * Runs `work`, and cuts all connections each time that so many more events have been stored: after progress, not after
- * time, so that a slow machine gets on between two cuts.
+ * Runs `work` and cuts all connections each time that `events_between` more events have been stored. It counts events
+ * instead of time, so that a slow machine makes progress between two cuts.
  */
 export async function whileConnectionsAreCut(
   server: EventStoreStandIn,
@@ -21,5 +21,5 @@ export async function whileConnectionsAreCut(
       server.cutConnections();
     }
   })();
-  await Promise.all([working, cutting]);
+  await within(Promise.all([working, cutting]), 'the work while connections are cut', 2 * WAIT_MS_MAX);
 }

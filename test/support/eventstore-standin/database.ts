@@ -12,13 +12,13 @@ import {
 import { StreamState } from './stream-state';
 import { metadataEvent, tombstoneEvent, truncateBeforeOf } from './system-events';
 
-/** No position is 0: a real log begins with records that are no events. */
+/** The first position. A real log begins with internal records, so no event has position 0. */
 const FIRST_POSITION = 211n;
 const RECORD_OVERHEAD = 87;
 
-/** All streams in one log, on disk before anybody sees them. One process at a time. */
+/** All streams in one log. Events are on disk before readers see them. For one process at a time. */
 export class Database {
-  /** In order; positions grow by the size of what was written. */
+  /** All visible events in order. Positions grow by the size of each event. */
   readonly all: StoredEvent[] = [];
   private readonly file: LogFile;
   private readonly streams = new Map<string, StreamState>();
@@ -41,7 +41,7 @@ export class Database {
     return database;
   }
 
-  /** At least one event. Resolves when the events are durable and visible. */
+  /** Appends one or more events. Resolves when they are durable and visible. */
   async append(name: string, expected: Expected, proposals: readonly Proposal[]): Promise<WriteOutcome> {
     const stream = this.stream(name);
     const verdict = stream.check(expected, proposals, (id) => this.byId.get(id)?.stream === name);
@@ -56,7 +56,7 @@ export class Database {
     return { result: 'written', revision: last.revision, position: last.position };
   }
 
-  /** `hard` leaves a tombstone: the name can never be used again. */
+  /** Deletes a stream. `hard` leaves a tombstone, after which the name can never be used again. */
   async delete(name: string, expected: Expected, hard: boolean): Promise<WriteOutcome> {
     const stream = this.stream(name);
     const verdict = stream.check(expected, [], () => false);
@@ -74,7 +74,7 @@ export class Database {
     return stream;
   }
 
-  /** The index in `all` of the first event at or after the position. */
+  /** Returns the index in `all` of the first event at or after the position. */
   indexAt(position: bigint): number {
     let low = 0;
     let high = this.all.length;
@@ -86,7 +86,7 @@ export class Database {
     return low;
   }
 
-  /** Calls `watcher` with every event as it becomes visible; the answer ends that. */
+  /** Calls `watcher` with every event that becomes visible. Returns a function that stops it. */
   watch(watcher: (event: StoredEvent) => void): () => void {
     this.watchers.add(watcher);
     return () => this.watchers.delete(watcher);
@@ -128,7 +128,7 @@ export class Database {
     this.publish(events);
   }
 
-  /** From here on the events count for expected revisions and repeats. */
+  /** Makes the events count for expected revisions and for the detection of repeats. */
   private stage(events: readonly StoredEvent[]): void {
     for (const event of events) {
       this.byId.set(event.id, event);

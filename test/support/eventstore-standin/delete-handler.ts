@@ -11,7 +11,7 @@ import type { Database } from './database';
 import { streamNameOf } from './messages';
 import { streamDeleted, wrongRevision } from './rpc-errors';
 
-/** Streams.Delete: the stream reads as absent and may be begun again. */
+/** Streams.Delete: the stream then reads as absent and can be started again. */
 export function deleteHandler(database: Database, gate: CallGate) {
   return (call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>): void => {
     gate.enter(answer, () => {
@@ -24,7 +24,7 @@ export function deleteHandler(database: Database, gate: CallGate) {
   };
 }
 
-/** Streams.Tombstone: the name is gone for good. */
+/** Streams.Tombstone: the name can never be used again. */
 export function tombstoneHandler(database: Database, gate: CallGate) {
   return (call: ServerUnaryCall<TombstoneReq, TombstoneResp>, answer: sendUnaryData<TombstoneResp>): void => {
     gate.enter(answer, () => {

@@ -1,32 +1,35 @@
-/** What goes wrong on demand. Counters count down with each time it happened. */
+/** Faults on demand. A counter decreases each time its fault happens. */
 export interface FaultPlan {
-  /** Calls are taken and never answered, subscriptions fall dumb; a call met by it never recovers. */
+  /**
+   * Calls are accepted and never answered, and subscriptions deliver nothing. A call that was open at that time never
+   * recovers.
+   */
   silent: boolean;
-  /** Only subscriptions fall dumb, for good; all else is answered. */
+  /** Subscriptions deliver nothing any more. Everything else is answered. */
   dumb_subscriptions: boolean;
-  /** Calls answered by the address of another leader (this server's own). */
+  /** Calls refused with the address of another leader, which is this server's own. */
   not_leader: number;
-  /** Calls answered by "Server Is Not Ready". */
+  /** Calls refused with "Server Is Not Ready". */
   not_ready: number;
-  /** Appends that are stored, and whose connection is cut instead of an answer. */
+  /** Appends that are stored and whose connection is then cut instead of a response. */
   lost_acks: number;
-  /** Appends whose connection is cut when the first event came in: nothing is stored. */
+  /** Appends whose connection is cut after their first event. Nothing is stored. */
   cut_appends: number;
-  /** Appends answered by "Operation timed out", stored all the same. */
+  /** Appends that are stored but answered with "Operation timed out". */
   timed_out_appends: number;
-  /** Appends answered without their position, as where the server cannot read back what it knows to be there. */
+  /** Appends answered without their position, as a server does that cannot read the event back. */
   unplaced_answers: number;
-  /** Appends answered by "Access Denied". */
+  /** Appends refused with "Access Denied". */
   denied_appends: number;
-  /** Appends over a shared call at which the server ends that call, without an error and without storing them. */
+  /** Appends at which the server ends their shared call, without an error and without storing them. */
   ended_batch_calls: number;
-  /** An append with an event of this type ends its call with an error, shared or not. */
+  /** Event type whose append ends its call with an error, shared or not. */
   poison_type: string;
-  /** Shared calls for appends are not known, as by a server before 21.10. */
+  /** Whether shared append calls are unknown, as on a server before 21.10. */
   no_batch_appends: boolean;
-  /** Appends over a shared call are stored, and answered when this is over. */
+  /** Whether appends over a shared call are stored but not answered until this is false again. */
   held_batch_answers: boolean;
-  /** Reads and subscriptions whose connection is cut after some of their events. */
+  /** Reads and subscriptions whose connection is cut after `cut_reads_after_events` events. */
   cut_reads: number;
   cut_reads_after_events: number;
 }
@@ -61,7 +64,7 @@ export class Faults {
     return this.plan;
   }
 
-  /** What is not named stays as it is. */
+  /** Changes the named faults only. */
   set(change: Partial<FaultPlan>): void {
     for (const name of Object.keys(change)) if (!(name in NONE)) throw new Error(`no fault called ${name}`);
     this.plan = { ...this.plan, ...change };
@@ -72,12 +75,12 @@ export class Faults {
     this.set(NONE);
   }
 
-  /** Resolves when answers over a shared call are not held back. */
+  /** Resolves when responses over a shared call are not held back. */
   async batchAnswersAllowed(): Promise<void> {
     if (this.plan.held_batch_answers) await new Promise<void>((resolve) => this.held.push(resolve));
   }
 
-  /** Whether it happens this time. */
+  /** Returns whether the fault happens now, and counts it. */
   take(name: FaultCounter): boolean {
     if (this.plan[name] === 0) return false;
     this.plan[name]--;

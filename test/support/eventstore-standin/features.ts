@@ -11,7 +11,7 @@ const FEATURES: Record<string, readonly string[]> = {
   BatchAppend: ['deadline_duration'],
 };
 
-/** ServerFeatures.GetSupportedMethods: names in lower case, as the server gives them. */
+/** ServerFeatures.GetSupportedMethods: returns names in lower case, as the server does. */
 export function featuresHandler(gate: CallGate) {
   return (_call: ServerUnaryCall<Empty, SupportedMethods>, answer: sendUnaryData<SupportedMethods>): void => {
     gate.enter(answer, () => {
@@ -34,7 +34,7 @@ export function featuresHandler(gate: CallGate) {
   };
 }
 
-/** Gossip.Read: a cluster of one, the leader. */
+/** Gossip.Read: returns a cluster of one member, the leader. */
 export function gossipHandler(gate: CallGate, address: () => { host: string; port: number }) {
   return (_call: ServerUnaryCall<Empty, ClusterInfo>, answer: sendUnaryData<ClusterInfo>): void => {
     if (gate.faults.current.silent) return;

@@ -2,16 +2,16 @@ import type { ReadReq } from '@eventstore/db-client/generated/streams_pb';
 import type { StoredEvent } from './records';
 import { invalidArgument } from './rpc-errors';
 
-/** Events that the server looks at between two checkpoints, for each unit of the checkpoint interval. */
+/** Number of events that the server examines between two checkpoints, per unit of the checkpoint interval. */
 export const SEARCH_WINDOW = 32;
 
 export interface EventFilter {
   readonly allows: (event: StoredEvent) => boolean;
-  /** Events considered, matching or not, from one checkpoint to the next. */
+  /** Number of examined events, matching or not, between two checkpoints. */
   readonly checkpoint_every: number;
 }
 
-/** Throws where the filter is not one the server takes. */
+/** Throws if the server would refuse the filter. */
 export function toFilter(options: ReadReq.Options): EventFilter | undefined {
   const filter = options.getFilter();
   if (!filter) {

@@ -1,15 +1,15 @@
 import { type Position, type RecordedEvent, START } from '../../../shared/catalog/events/envelope';
 import type { EventStore, LogBatch } from '../../../shared/ports/event-store';
-import { waitFor } from '../wait-for';
+import { waitFor, within } from '../wait-for';
 
 export interface FollowerOptions {
   readonly after?: Position;
   readonly batch_size?: number;
-  /** Between two batches, as a consumer that has work to do. */
+  /** Called between two batches, as a consumer's work. */
   readonly handle?: (batch: LogBatch) => Promise<void> | void;
 }
 
-/** Follows a log in the background and checks that it goes forward. */
+/** Follows a log in the background and checks that positions only increase. */
 export class Follower {
   readonly events: RecordedEvent[] = [];
   position: Position;
@@ -24,17 +24,17 @@ export class Follower {
   }
 
   async until(count: number): Promise<void> {
-    await waitFor(() => this.events.length >= count, { what: `${count} events` });
+    await waitFor(() => this.events.length >= count, { what: `a follower to receive ${count} events` });
   }
 
   async untilCaughtUp(): Promise<void> {
     await waitFor(() => this.caught_up, { what: 'the end of the log' });
   }
 
-  /** Throws what the subscription threw. */
+  /** Ends the subscription. Rejects with its error, if it had one. */
   async end(): Promise<void> {
     this.ending.abort();
-    await this.done;
+    await within(this.done, 'the subscription to end after its abort');
   }
 
   private async follow(store: EventStore, { batch_size, handle }: FollowerOptions): Promise<void> {

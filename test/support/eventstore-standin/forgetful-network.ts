@@ -1,14 +1,14 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * A way to a server that can forget the connections it carries: nothing is passed on any more, and neither end is
- * told. New connections are carried as ever.
+ * A TCP proxy that can forget its connections: it forwards nothing more on them and tells neither end. New
+ * connections work as usual.
  */
 export class ForgetfulNetwork {
   private readonly pairs = new Set<readonly [Socket, Socket]>();
   private readonly server: Server;
   port = 0;
-  /** Connections that were made, those that ended since among them. */
+  /** Number of connections made so far, including those that have ended. */
   carried = 0;
 
   constructor(target: { host: string; port: number }) {

@@ -7,7 +7,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** An append-only file of lines. A line that was half written when the process died is cut off at the next start. */
+/** An append-only file of lines. A line that was half written when the process died is removed at the next start. */
 export class LogFile {
   private readonly handle: FileHandle;
   private readonly queue: Waiting[] = [];
@@ -26,7 +26,7 @@ export class LogFile {
     return { file: new LogFile(await open(path, 'a')), lines };
   }
 
-  /** Resolves, in the order of the calls, once the line is on the disk. Those that wait together share one sync. */
+  /** Resolves in the order of the calls, once the line is on disk. Appends that wait together share one sync. */
   append(line: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.queue.push({ line, resolve, reject });

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { openControlPort } from './control-port';
 import { EventStoreStandIn } from './standin';
 
-/** `node main.js --data DIR [--port 2113] [--host 127.0.0.1] [--control PORT]`; says on stdout when it listens. */
+/** `node main.js --data DIR [--port 2113] [--host 127.0.0.1] [--control PORT]`. Prints its URL when it listens. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -5,7 +5,7 @@ import { invalidArgument, missingProperty } from './rpc-errors';
 
 const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const CONTENT_TYPES = new Set(['application/json', 'application/octet-stream']);
-/** `created` counts in units of 100 ns from 1970. */
+/** The unit of `created` is 100 ns. */
 const TICKS_PER_MS = 10_000n;
 
 interface ProposedMessage {
@@ -21,7 +21,7 @@ export function streamNameOf(identifier: StreamIdentifier | undefined): string {
   return name;
 }
 
-/** Throws what the server answers where the event is not well-formed. */
+/** Throws the server's error if the event is malformed. */
 export function toProposal(message: ProposedMessage): Proposal {
   const id = message.getId()?.getString() ?? '';
   if (!UUID_FORM.test(id)) throw invalidArgument(`'${id}' is not a valid UUID`);

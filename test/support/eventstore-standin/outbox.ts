@@ -3,10 +3,10 @@ import type { ReadResp } from '@eventstore/db-client/generated/streams_pb';
 import type { CallGate } from './call-gate';
 import type { ReadCall } from './read-handler';
 
-/** What a connection holds for a reader, some tens of kilobytes, before the server waits for it. */
+/** Messages that a connection buffers for a reader, some tens of kilobytes, before the server waits for it. */
 const SENT_AHEAD_MAX = 64;
 
-/** What goes out to one reader, no faster than it takes it. */
+/** Sends messages to one reader, no faster than it reads them. */
 export class Outbox {
   private readonly call: ReadCall;
   private readonly gate: CallGate;
@@ -25,25 +25,25 @@ export class Outbox {
     return this.gone.signal.aborted || this.call.cancelled;
   }
 
-  /** Resolves when the next message may come; at once where nobody listens any more. */
+  /** Sends a message. Resolves when the next one may follow, at once if the reader has disconnected. */
   async send(message: ReadResp): Promise<void> {
     this.post(message);
     if (!this.room) await this.drained();
   }
 
-  /** False while the reader has to take something first. */
+  /** False while the reader must read something first. */
   get room(): boolean {
     return this.closed || this.call.writableLength < SENT_AHEAD_MAX;
   }
 
-  /** Resolves when the reader has taken all, or is gone. */
+  /** Resolves when the reader has read everything or has disconnected. */
   async drained(): Promise<void> {
     await once(this.call, 'drain', { signal: this.gone.signal }).catch(() => {});
   }
 
-  /** Sends where there is room. */
+  /** Sends a message without waiting for the reader. */
   post(message: ReadResp): void {
-    // A silence is for good: what was not sent in it will not be sent after.
+    // A silence is permanent: messages that were not sent during it are never sent.
     const { silent, dumb_subscriptions } = this.gate.faults.current;
     this.dumb ||=
       silent || (dumb_subscriptions && this.call.request.getOptions()?.hasSubscription() === true);

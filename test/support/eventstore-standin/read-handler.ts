@@ -12,7 +12,7 @@ import { AllSubscription } from './subscription';
 
 export type ReadCall = ServerWritableStream<ReadReq, ReadResp>;
 
-/** Streams.Read: a stream or all, forwards or backwards, so many events or for ever. */
+/** Streams.Read: reads a stream or the log in either direction, or subscribes to the log. */
 export function readHandler(database: Database, gate: CallGate, subscriptions: Set<AllSubscription>) {
   return (call: ReadCall): void => {
     call.on('error', () => {});
@@ -82,7 +82,7 @@ function findEvents(
 
 type Filter = ReturnType<typeof toFilter>;
 
-/** The event that stands at the position is the first. */
+/** Returns events from the position on, including the one at it. */
 function allFrom(database: Database, options: ReadReq.Options, take: number, filter: Filter): StoredEvent[] {
   const all = options.getAll()!;
   if (all.hasEnd()) return [];
@@ -95,7 +95,7 @@ function allFrom(database: Database, options: ReadReq.Options, take: number, fil
   return found;
 }
 
-/** The event that stands at the position is not among them. */
+/** Returns events before the position, without the one at it. */
 function allBefore(
   database: Database,
   options: ReadReq.Options,
@@ -114,8 +114,8 @@ function allBefore(
 }
 
 /**
- * The index from which a subscription gives events. EventStoreDB 23.10 passes over one event at or after the
- * position asked for, whether it stands just there or not.
+ * Returns the index of a subscription's first event. EventStoreDB 23.10 skips one event at or after the requested
+ * position, even if none is exactly at it.
  */
 function startOf(database: Database, options: ReadReq.Options): number {
   const all = options.getAll()!;

@@ -1,6 +1,6 @@
-/** What the stand-in keeps of an event. */
+/** An event as the stand-in stores it. */
 export interface StoredEvent {
-  /** Commit and prepare position in one: every event here commits itself. */
+  /** Commit and prepare position, which are equal here because every event is its own transaction. */
   readonly position: bigint;
   readonly stream: string;
   readonly revision: bigint;
@@ -20,16 +20,16 @@ export type Expected =
 
 export type WriteOutcome =
   | { readonly result: 'written'; readonly revision: bigint; readonly position: bigint }
-  /** `current` is undefined where the stream does not exist. */
+  /** `current` is undefined if the stream does not exist. */
   | { readonly result: 'wrong_revision'; readonly current: bigint | undefined }
   | { readonly result: 'deleted' }
-  /** The same events are on their way to the disk: the server drops such a repeat without an answer. */
+  /** The same events are being written to disk. The server does not answer such a repeat. */
   | { readonly result: 'dropped' };
 
-/** The revision of a tombstone, and the `$tb` of a soft-deleted stream. */
+/** Revision of a tombstone, and `$tb` of a soft-deleted stream. */
 export const DELETED = 2n ** 63n - 1n;
 
-/** One line of the log: the events of one append, all or nothing. */
+/** One line of the log: all events of one append. */
 export function toLine(events: readonly StoredEvent[]): string {
   const rows = events.map((event) => [
     event.position.toString(),

@@ -1,6 +1,6 @@
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 
-/** Errors as the server sends them: a code, a text, and trailers that the client reads. */
+/** Errors in the server's form: a code, a text, and trailers that the client reads. */
 function rpcError(code: status, details: string, trailers: Record<string, string> = {}): ServiceError {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);

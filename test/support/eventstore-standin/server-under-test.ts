@@ -4,14 +4,16 @@ import {
   EventStoreDbEventStore,
   type EventStoreDbOptions,
 } from '../../../shared/adapters/eventstoredb/event-store';
+import type { EventStore } from '../../../shared/ports/event-store';
+import { bounded } from '../bounded';
 import { serversForTests } from '../own-servers';
 import { makeTempDir, type TempDir } from '../temp-dir';
 import { EventStoreStandIn } from './standin';
 
-/** A real server: at the address in `EVENTSTORE_URL`, or in a container. If there is none, the stand-in serves. */
+/** Address of a real server, from `EVENTSTORE_URL` or of a container. Undefined if the stand-in is used. */
 export const eventStoreUrl: string | undefined = serversForTests().EVENTSTORE_URL;
 
-/** A server for a test file: the one of the environment, or a stand-in that lives as long as the file's tests. */
+/** The server for a test file: the environment's, or a stand-in that runs as long as the file's tests. */
 export class EventStoreServer {
   private standIn: EventStoreStandIn | undefined;
   private folder: TempDir | undefined;
@@ -32,21 +34,27 @@ export class EventStoreServer {
   }
 }
 
-/** A server is not emptied between tests: each one's streams have a name space, and so a log, of their own. */
+/**
+ * Returns a namespace for one test. Servers are not emptied between tests, so each test uses its own streams and log.
+ */
 export const ownNamespace = (): string => `t${randomUUID()}.`;
 
-/** However long it takes in all, for what is not about how soon a call gives up. */
-const PATIENT: Partial<CallLimits> = { call_ms: 120_000, outage_ms: 120_000 };
+/** Limits that no call reaches, for tests that are not about how soon a call fails. */
+const LONG_LIMITS: Partial<CallLimits> = { call_ms: 120_000, outage_ms: 120_000 };
 
-/** A store whose calls do not give up, unless `limits` says so. */
-export function openStore(
+/**
+ * Opens a store whose calls do not fail because of an outage, unless `limits` says so. A call that never ends fails the
+ * test by `WAIT_MS_MAX`.
+ */
+export async function openStore(
   url: string,
   options: Partial<EventStoreDbOptions> = {},
-): Promise<EventStoreDbEventStore> {
-  return EventStoreDbEventStore.open({ url, realm: 'live', limits: PATIENT, ...options });
+): Promise<EventStore> {
+  const store = await EventStoreDbEventStore.open({ url, realm: 'live', limits: LONG_LIMITS, ...options });
+  return bounded(store, 'event store');
 }
 
-/** A store that gives up as soon as the service does. */
-export function openImpatientStore(url: string): Promise<EventStoreDbEventStore> {
+/** Opens a store whose calls fail as soon as they do in the service. */
+export function openFailFastStore(url: string): Promise<EventStore> {
   return openStore(url, { limits: DEFAULT_LIMITS });
 }

@@ -15,16 +15,16 @@ import type { AllSubscription } from './subscription';
 import { systemEvent } from './system-events';
 
 export interface StandInOptions {
-  /** Where the log is kept. */
+  /** Folder of the log. */
   readonly folder: string;
   readonly host?: string;
-  /** 0, the default, for any; it stays the stand-in's own while it is stopped. */
+  /** 0, the default, chooses a free port, which the stand-in keeps while it is stopped. */
   readonly port?: number;
 }
 
 /**
- * As much of EventStoreDB 23.10 as the client of the event store adapter uses, in this process, over real gRPC: for
- * tests where no such server can be had. Durable and strict; what a real one cannot be asked for, `faults` plays.
+ * The part of EventStoreDB 23.10 that the client of the event store adapter uses, in this process, over real gRPC. It
+ * is durable and strict. Faults that a real server cannot produce on demand are in `faults`.
  */
 export class EventStoreStandIn {
   readonly faults = new Faults();
@@ -48,7 +48,7 @@ export class EventStoreStandIn {
   static async start({ folder, host = '127.0.0.1', port = 0 }: StandInOptions): Promise<EventStoreStandIn> {
     const database = await Database.open(folder);
     const standIn = new EventStoreStandIn(database, host);
-    // A server's log is never empty, and has events of its own between those of its users.
+    // A real log is never empty: the server writes its own events between those of its users.
     await standIn.writeNoise('$stats', 3);
     standIn.port = await standIn.connections.listen(host, port);
     return standIn;
@@ -62,31 +62,33 @@ export class EventStoreStandIn {
     return `esdb://${this.host}:${this.port}?tls=false`;
   }
 
-  /** How many calls have appended, and how. */
+  /** Number of append calls, by kind. */
   get appendCalls(): Readonly<CallGate['append_calls']> {
     return this.gate.append_calls;
   }
 
-  /** Events of nobody that the tests follow. */
+  /** Appends events that no test follows. */
   async writeNoise(stream: string, count: number): Promise<void> {
     for (let index = 0; index < count; index++)
       await this.database.append(stream, { kind: 'any' }, [systemEvent('$noise', `{"index":${index}}`)]);
   }
 
-  /** Every event of the log whose stream begins with `prefix`, in order, but for the server's own. */
+  /** Returns the events of streams that begin with `prefix`, in order, without the server's own. */
   events(prefix: string): { stream: string; id: string }[] {
     return this.database.all
       .filter(({ stream, type }) => stream.startsWith(prefix) && !type.startsWith('$'))
       .map(({ stream, id }) => ({ stream, id }));
   }
 
-  /** Takes the stream's events out of the log, as a scavenge of a stream that was cut off does. Until a restart. */
+  /**
+   * Removes a stream's events from the log, as a scavenge does after the stream was truncated. Lasts until a restart.
+   */
   scavenge(stream: string): void {
     const kept = this.database.all.filter((event) => event.stream !== stream);
     this.database.all.splice(0, this.database.all.length, ...kept);
   }
 
-  /** As where the server ends a subscription without an error. */
+  /** Ends all subscriptions without an error. */
   endSubscriptions(): void {
     for (const subscription of this.subscriptions) subscription.end();
   }
@@ -95,7 +97,7 @@ export class EventStoreStandIn {
     this.connections.cutAll();
   }
 
-  /** All connections are cut; what was acknowledged is on the disk. */
+  /** Cuts all connections and stops. Acknowledged events are on disk. */
   async stop(): Promise<void> {
     for (const subscription of this.subscriptions) subscription.stop();
     await this.connections.close();

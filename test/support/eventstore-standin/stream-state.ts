@@ -2,12 +2,12 @@ import { DELETED, type Expected, type Proposal, type StoredEvent } from './recor
 
 export type Verdict = 'ok' | 'wrong_revision' | 'deleted' | 'idempotent';
 
-/** One stream: its events, those on their way to the disk included, and what of it is hidden. */
+/** One stream: its events, including those being written to disk, and which of them are hidden. */
 export class StreamState {
   readonly events: StoredEvent[] = [];
-  /** How many of the events are on the disk; readers see no more. */
+  /** Number of events on disk. Readers see only these. */
   visible = 0;
-  /** Events below are hidden; `DELETED` for a soft-deleted stream. */
+  /** Events with a lower revision are hidden. `DELETED` for a soft-deleted stream. */
   truncate_before = 0n;
   tombstoned = false;
 
@@ -23,7 +23,7 @@ export class StreamState {
     return this.visible > 0 && !this.softDeleted;
   }
 
-  /** What a reader may see, in order, from `revision` on. */
+  /** Returns the visible events from `revision` on, in order. */
   from(revision: bigint): StoredEvent[] {
     const first = revision > this.truncate_before ? revision : this.truncate_before;
     return first >= BigInt(this.visible) ? [] : this.events.slice(Number(first), this.visible);
@@ -40,7 +40,9 @@ export class StreamState {
     return revision === this.last ? 'ok' : this.checkRepeat(revision, proposals);
   }
 
-  /** An append at an older revision is a repeat where just its events stand there, and else lost the race. */
+  /**
+   * An append at an older revision is a repeat if exactly its events follow that revision. If not, it lost the race.
+   */
   private checkRepeat(revision: bigint, proposals: readonly Proposal[]): Verdict {
     const there = proposals.map((_, index) => this.events[Number(revision) + 1 + index]);
     if (proposals.length > 0 && proposals.every((proposal, index) => there[index]?.id === proposal.id))
@@ -50,7 +52,7 @@ export class StreamState {
   }
 }
 
-/** Without a revision, only the ids can tell a repeat. */
+/** Without a revision, only the ids identify a repeat. */
 function knownIds(known: readonly boolean[]): Verdict {
   if (!known[0]) return 'ok';
   return known.every(Boolean) ? 'idempotent' : 'wrong_revision';

@@ -6,7 +6,7 @@ import type { Outbox } from './outbox';
 import type { StoredEvent } from './records';
 import { timedOut } from './rpc-errors';
 
-/** Live messages that wait for a slow consumer; one more, and the server drops it. */
+/** Number of live messages that may wait for a slow consumer. With one more, the server drops it. */
 const LIVE_BUFFER = 32;
 
 export interface SubscriptionOptions {
@@ -14,11 +14,14 @@ export interface SubscriptionOptions {
   readonly database: Database;
   readonly outbox: Outbox;
   readonly filter: EventFilter | undefined;
-  /** Index of the first event to consider. */
+  /** Index of the first event to examine. */
   readonly start: number;
 }
 
-/** One subscription to all: first what is there, in pages and as fast as it is taken, then what comes. */
+/**
+ * One subscription to the log: first the stored events, in pages and as fast as the reader takes them, then the live
+ * ones.
+ */
 export class AllSubscription {
   private readonly options: SubscriptionOptions;
   private readonly live: ReadResp[] = [];
@@ -35,7 +38,7 @@ export class AllSubscription {
     return this.options.outbox.sent_events;
   }
 
-  /** Until it is stopped or its reader is gone. */
+  /** Runs until it is stopped or its reader disconnects. */
   async run(): Promise<void> {
     const { outbox, database, id } = this.options;
     await outbox.send(confirmationMessage(id));
@@ -54,7 +57,7 @@ export class AllSubscription {
     this.wake();
   }
 
-  /** A clean end, for no reason that the reader is told. */
+  /** Ends the subscription without an error or a reason. */
   end(): void {
     this.stop();
     this.options.outbox.end();
@@ -67,7 +70,7 @@ export class AllSubscription {
       const matching = filter ? page.filter(filter.allows) : page;
       for (const event of matching) await outbox.send(eventMessage(event));
       index += page.length;
-      // Behind the last event given or, where the page had none, at its beginning.
+      // The position of the last event sent or, if the page had none, of its first event.
       const reached = matching.at(-1) ?? page[0]!;
       const due = this.consider(page.length);
       if (due && index < database.all.length) await outbox.send(checkpointMessage(reached.position));
@@ -78,7 +81,7 @@ export class AllSubscription {
     const { filter } = this.options;
     if (!filter || filter.allows(event)) this.live.push(eventMessage(event));
     if (this.consider(1)) this.live.push(checkpointMessage(event.position));
-    // At once: what comes in one go is no sign of a slow consumer.
+    // Events that arrive together do not mean that the consumer is slow, so they are sent first.
     if (this.pumping) this.flush();
     if (this.live.length > LIVE_BUFFER) this.drop();
     this.wake();
@@ -108,7 +111,7 @@ export class AllSubscription {
     return this.stopped || this.options.outbox.closed;
   }
 
-  /** Whether a checkpoint is due after so many more events. */
+  /** Returns whether a checkpoint is due after this many more events. */
   private consider(events: number): boolean {
     const every = this.options.filter?.checkpoint_every;
     if (every === undefined) return false;

@@ -13,12 +13,12 @@ export function systemEvent(type: string, data: string): Proposal {
   };
 }
 
-/** Stands in the stream that it ends. */
+/** Event that ends its stream. */
 export function tombstoneEvent(): Proposal {
   return systemEvent('$streamDeleted', '');
 }
 
-/** Stands in `$$<stream>` and hides the stream's events below `before`. */
+/** Event of the stream `$$<stream>` that hides the stream's events below `before`. */
 export function metadataEvent(before: bigint): Proposal {
   return systemEvent('$metadata', `{"$tb":${before}}`);
 }

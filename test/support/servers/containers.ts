@@ -6,29 +6,29 @@ import { imageOf, type ServerKind } from './images';
 import type { OwnServer } from './own-server';
 
 /*
- * Servers in containers, by testcontainers. Every container of one test run has the same label, by which
- * `remove-containers.ts` removes those that are left when the run ends. Ryuk, which would do the same, stays off: it is
- * an image of its own, and wants the engine's socket.
+ * Servers in containers, started with testcontainers. All containers of one test run have the same label, by which
+ * `remove-containers.ts` removes them when the run ends. Ryuk, which does the same, is disabled because it needs
+ * another image and the engine's socket.
  */
 process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
 
-/** The package is loaded by the files that start a container, and by no others. */
+/** Loads the package on demand, because most test files start no container. */
 const testcontainers = (): typeof import('testcontainers') => require('testcontainers');
 
-/** The label's name; its value is the run's id. */
+/** Name of the label. Its value is the run's id. */
 const RUN_LABEL = 'catalog.test-run';
-/** The environment variable with the run's id. */
+/** Environment variable with the run's id. */
 export const RUN_ID = 'TEST_CONTAINERS_RUN';
 
 interface Recipe {
   readonly image: string;
   readonly port: number;
-  /** Default: the image's own. */
+  /** Default: the command of the image. */
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly wait?: () => WaitStrategy;
   readonly url: (address: string) => string;
-  /** Called after each start, when the port is open. Resolves when the server takes writes. */
+  /** Called after each start, when the port is open. Resolves when the server accepts writes. */
   readonly ready?: (url: string) => Promise<void>;
 }
 
@@ -49,7 +49,7 @@ function recipeOf(kind: ServerKind): Recipe {
         image: imageOf('MONGODB_IMAGE'),
         port: 27017,
         command: ['mongod', '--replSet', 'rs0', '--bind_ip_all'],
-        // The driver must not look for the set's members at the address they know each other by.
+        // The driver must not connect to the address that the replica set has for its members.
         url: (address) => `mongodb://${address}/?directConnection=true`,
         ready: untilWritable,
       };
@@ -73,7 +73,7 @@ function recipeOf(kind: ServerKind): Recipe {
   }
 }
 
-/** Whether a Docker engine answers. */
+/** Returns whether a Docker engine is available. */
 export async function isDockerThere(): Promise<boolean> {
   try {
     await testcontainers().getContainerRuntimeClient();
@@ -89,8 +89,8 @@ export interface Container {
 }
 
 /**
- * Starts a server in a container and waits until it takes writes. `port` is its port on this machine; by default the
- * engine chooses one, which may change over a restart. Rejects if the image cannot be had.
+ * Starts a server in a container and waits until it accepts writes. `port` is its port on this machine. By default
+ * the engine chooses one, which may change after a restart. Rejects if the image is not available.
  */
 export async function startContainer(kind: ServerKind, port?: number): Promise<Container> {
   const recipe = recipeOf(kind);
@@ -107,7 +107,7 @@ export async function startContainer(kind: ServerKind, port?: number): Promise<C
   return { url, started };
 }
 
-/** A server in a container of its own, at a fixed port of this machine. */
+/** A server in its own container, at a fixed port of this machine. */
 export class ContainerServer implements OwnServer {
   private constructor(
     private readonly kind: ServerKind,
@@ -147,14 +147,14 @@ export class ContainerServer implements OwnServer {
     await (await this.engineContainer()).remove({ force: true, v: true });
   }
 
-  /** The container as the engine's client knows it: testcontainers itself can neither kill nor pause one. */
+  /** Returns the engine's own handle of the container, because testcontainers can neither kill nor pause one. */
   private async engineContainer() {
     const { container } = await testcontainers().getContainerRuntimeClient();
     return container.getById(this.container.started.getId());
   }
 }
 
-/** Removes all containers of a run, running or not. Returns how many there were. */
+/** Removes all containers of a run, also stopped ones. Returns how many there were. */
 export async function removeContainers(run_id: string): Promise<number> {
   const { container: engine } = await testcontainers().getContainerRuntimeClient();
   const filters = { label: [`${RUN_LABEL}=${run_id}`] };
@@ -164,8 +164,8 @@ export async function removeContainers(run_id: string): Promise<number> {
 }
 
 /**
- * Waits until a MongoDB server takes writes. Initiates its replica set of one member if it has none yet; a server that
- * needs none takes writes at once.
+ * Waits until a MongoDB server accepts writes. Initiates a replica set of one member if there is none; a server that
+ * needs none accepts writes at once.
  */
 async function untilWritable(url: string): Promise<void> {
   const client = new MongoClient(url);
@@ -174,7 +174,7 @@ async function untilWritable(url: string): Promise<void> {
   try {
     await waitFor(
       async () => {
-        // The older name of `hello`, which every compatible server knows.
+        // The older name of `hello`, which all compatible servers support.
         const { ismaster, setName } = await admin.command({ isMaster: 1 });
         if (ismaster) return true;
         if (setName === undefined) await admin.command({ replSetInitiate: { _id: 'rs0', members } });

@@ -5,13 +5,13 @@ import { containerVariable, SERVER_VARIABLES } from '../own-servers';
 import { isDockerThere, RUN_ID, startContainer } from './containers';
 import type { ServerKind } from './images';
 
-/** What `global-teardown.ts` ends. */
+/** The process that `global-teardown.ts` stops. */
 export type WithRemover = { containerRemover?: ChildProcess };
 
 /*
- * Jest runs this once before the suites that need servers. Servers whose address the environment does not name are
- * started in containers if a Docker engine answers, and their addresses handed to the tests by environment. A suite
- * whose server is neither here nor there is skipped, and says so. TEST_CONTAINERS=off starts none.
+ * Jest runs this once before the suites that need servers. Starts servers whose address is not in the environment in
+ * containers, if a Docker engine is available, and passes their addresses to the tests in environment variables. A
+ * suite without its server is skipped and says so. TEST_CONTAINERS=off starts none.
  */
 
 export default async function startServers(): Promise<void> {
@@ -20,11 +20,11 @@ export default async function startServers(): Promise<void> {
   if (missing.length === 0 || process.env.TEST_CONTAINERS === 'off') return;
   if (!(await isDockerThere())) {
     const variables = missing.map((kind) => SERVER_VARIABLES[kind]).join(', ');
-    return say(`no Docker engine answers: what needs ${variables} is skipped`);
+    return say(`no Docker engine is available; suites that need ${variables} are skipped`);
   }
   const run_id = randomUUID();
   process.env[RUN_ID] = run_id;
-  // Set-up and teardown share no module, but this object.
+  // Setup and teardown can share state only through this object.
   (globalThis as WithRemover).containerRemover = startRemover(run_id);
   await Promise.all(missing.map(start));
 }
@@ -36,11 +36,11 @@ async function start(kind: ServerKind): Promise<void> {
     say(`${SERVER_VARIABLES[kind]} is ${url}, in a container`);
   } catch (error) {
     const reason = (error as Error).message;
-    say(`no container for ${SERVER_VARIABLES[kind]}, so what needs it is skipped: ${reason}`);
+    say(`no container for ${SERVER_VARIABLES[kind]}; suites that need it are skipped: ${reason}`);
   }
 }
 
-/** In a session of its own, so that Ctrl-C in a terminal ends the tests and not the one that tidies up after them. */
+/** Starts the remover in its own session, so that Ctrl-C in a terminal does not end it together with the tests. */
 function startRemover(run_id: string): ChildProcess {
   const script = join(__dirname, 'remove-containers.js');
   const child = spawn(process.execPath, [script, run_id], {

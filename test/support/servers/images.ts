@@ -1,7 +1,7 @@
-/** The kinds of server that tests start, by the name that the tests use. */
+/** The kinds of server that tests start. */
 export type ServerKind = 'redis' | 'mongo' | 'eventstore';
 
-/** The images that docker-compose.yml runs, which must name the same ones. */
+/** The default images. docker-compose.yml must name the same ones. */
 export const DEFAULT_IMAGES = {
   REDIS_IMAGE: 'redis:7.4.2-alpine',
   MONGODB_IMAGE: 'mongo:7.0.14-jammy',

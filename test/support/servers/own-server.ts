@@ -5,27 +5,28 @@ import { promisify } from 'node:util';
 import { StandInProcess } from '../eventstore-standin/child';
 import { containerVariable } from '../own-servers';
 import { makeTempDir, type TempDir } from '../temp-dir';
+import { WAIT_MS_MAX } from '../wait-for';
 import { ContainerServer } from './containers';
 import type { ServerKind } from './images';
 
-/** A server of one test's own, which may be stopped, killed and started. It comes back at its address with its data. */
+/** A server that one test may stop, kill and start again. It keeps its address and its data. */
 export interface OwnServer {
   readonly url: string;
   start(): Promise<void>;
-  /** Ends it by SIGTERM. */
+  /** Stops it with SIGTERM. */
   stop(): Promise<void>;
-  /** Ends it by SIGKILL. */
+  /** Stops it with SIGKILL. */
   kill(): Promise<void>;
-  /** Connections stay open and nothing answers, until `thaw`. */
+  /** Keeps connections open without answering, until `thaw`. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   dispose(): Promise<void>;
 }
 
 /**
- * Starts a server in a container if those that tests share run in containers. If not: a process, by `.ci/servers`, and
- * for EventStoreDB the stand-in.
+ * Starts a server in a container if the shared servers run in containers. Otherwise starts a process with
+ * `.ci/servers`, or the stand-in for EventStoreDB.
  */
 export async function startOwnServer(kind: ServerKind): Promise<OwnServer> {
   if (process.env[containerVariable(kind)]) return ContainerServer.start(kind);
@@ -77,14 +78,14 @@ class ScriptServer implements OwnServer {
   }
 }
 
-/** Returns the address that `start` prints. */
+/** Runs `.ci/servers`. Returns the address that it prints. */
 async function script(folder: TempDir, action: string, kind: string): Promise<string> {
   const env = { ...process.env, CATALOG_SERVERS_DIR: folder.path };
-  const { stdout } = await run('bash', ['.ci/servers', action, kind], { env });
+  const { stdout } = await run('bash', ['.ci/servers', action, kind], { env, timeout: 2 * WAIT_MS_MAX });
   return stdout.trim().replace(/^[A-Z_]+=/, '');
 }
 
-/** The stand-in for EventStoreDB, as a process of its own. */
+/** The stand-in for EventStoreDB in a separate process. */
 class StandInServer implements OwnServer {
   private constructor(
     private readonly folder: TempDir,

@@ -1,7 +1,7 @@
 import { progressBar, renderProgress } from '../../../services/cli/progress';
 import { fieldsTable, right, table } from '../../../services/cli/table';
 
-test('columns are as wide as their widest cell, numbers stand to the right', () => {
+test('columns are as wide as their widest cell, and numbers are right-aligned', () => {
   const text = table(
     ['name', right('count')],
     [
@@ -12,11 +12,11 @@ test('columns are as wide as their widest cell, numbers stand to the right', () 
   expect(text).toBe(['NAME      COUNT', 'Cerámica      7', 'Té         1234', ''].join('\n'));
 });
 
-test('a name cannot steer the terminal', () => {
+test('replaces control characters in names', () => {
   expect(fieldsTable({ name: 'a\u001b[31mb\nc', none: null })).toBe('name  a·[31mb·c\nnone  -\n');
 });
 
-test('a bar tells share, rate and time to go', () => {
+test('a progress line shows share, speed and remaining time', () => {
   expect(renderProgress('import', { done: 500, total: 1000 }, 2_000)).toBe(
     'import  [############------------]   50%  500/1,000  250/s  ETA 2 s',
   );
@@ -25,7 +25,7 @@ test('a bar tells share, rate and time to go', () => {
   expect(renderProgress('import', { done: 7, total: null }, 1_000)).toBe('import  7  7/s');
 });
 
-test('a bar is drawn on a terminal alone, at most ten times a second, and its end always', () => {
+test('a bar redraws at most ten times per second and at its end, and only on a terminal', () => {
   const drawn: string[] = [];
   let now_ms = 0;
   const screen = { isTTY: true, write: (text: string) => drawn.push(text) };
@@ -36,8 +36,8 @@ test('a bar is drawn on a terminal alone, at most ten times a second, and its en
   expect(drawn).toHaveLength(12);
 
   const silent: string[] = [];
-  const none = progressBar('x', { write: (text) => silent.push(text) });
-  none.show({ done: 1, total: 2 });
-  none.clear();
+  const hidden = progressBar('x', { write: (text) => silent.push(text) });
+  hidden.show({ done: 1, total: 2 });
+  hidden.clear();
   expect(silent).toEqual([]);
 });

@@ -1,80 +1,84 @@
 import type { Token } from '../../../shared/api/responses/service';
 import { TokenSource } from '../../../shared/client/token-source';
+import { bounded } from '../../support/bounded';
 import { HandClock } from '../../support/hand-clock';
 
-/** A token source whose tokens are numbered; each is handed out when the test says so. */
-function world(expires_in = 900) {
+/** Makes a token source whose tokens are numbered. The test grants or refuses each request for a token. */
+function setUp(expires_in = 900) {
   const clock = new HandClock();
-  const asked: { grant: () => void; refuse: (error: Error) => void }[] = [];
+  const requests: { grant: () => void; refuse: (error: Error) => void }[] = [];
   const issue = (): Promise<Token> =>
     new Promise((resolve, reject) => {
-      const token = `token ${asked.length + 1}`;
-      asked.push({ grant: () => resolve({ token, token_type: 'Bearer', expires_in }), refuse: reject });
+      const token = `token ${requests.length + 1}`;
+      requests.push({ grant: () => resolve({ token, token_type: 'Bearer', expires_in }), refuse: reject });
     });
-  const source = new TokenSource(issue, clock);
-  const first = async (): Promise<string> => {
+  const source = bounded(new TokenSource(issue, clock), 'token source');
+  const getFirst = async (): Promise<string> => {
     const token = source.token();
-    asked[0]!.grant();
+    requests[0]!.grant();
     return token;
   };
-  return { clock, asked, source, first };
+  return { clock, requests, source, getFirst };
 }
 
-test('a token is asked for once for all who wait, and kept', async () => {
-  const { source, asked } = world();
+test('concurrent calls share one request for a token, which is then cached', async () => {
+  const { source, requests } = setUp();
   const waiting = [source.token(), source.token(), source.token()];
-  expect(asked.length).toBe(1);
-  asked[0]!.grant();
+  expect(requests.length).toBe(1);
+  requests[0]!.grant();
   expect(await Promise.all(waiting)).toEqual(['token 1', 'token 1', 'token 1']);
   expect(await source.token()).toBe('token 1');
-  expect(asked.length).toBe(1);
+  expect(requests.length).toBe(1);
 });
 
 test.each([
   [900, 869, 871],
   [60, 53, 55],
-])('a token of %i s is kept at %i s and renewed at %i s', async (expires_in, kept_s, renewed_s) => {
-  const { source, asked, clock, first } = world(expires_in);
-  await first();
-  const began_ms = clock.now_ms;
-  clock.now_ms = began_ms + kept_s * 1_000;
-  expect(await source.token()).toBe('token 1');
-  clock.now_ms = began_ms + renewed_s * 1_000;
-  const renewed = source.token();
-  asked[1]!.grant();
-  expect(await renewed).toBe('token 2');
-});
+])(
+  'a token that expires in %i s is still cached after %i s and renewed after %i s',
+  async (expires_in, cached_s, renewed_s) => {
+    const { source, requests, clock, getFirst } = setUp(expires_in);
+    await getFirst();
+    const began_ms = clock.now_ms;
+    clock.now_ms = began_ms + cached_s * 1_000;
+    expect(await source.token()).toBe('token 1');
+    clock.now_ms = began_ms + renewed_s * 1_000;
+    const renewed = source.token();
+    requests[1]!.grant();
+    expect(await renewed).toBe('token 2');
+  },
+);
 
-test('a renewal that fails leaves the token that still holds, and none that has expired', async () => {
-  const { source, asked, clock, first } = world();
-  await first();
+test('a failed renewal returns the current token until it expires, then rejects', async () => {
+  const { source, requests, clock, getFirst } = setUp();
+  await getFirst();
   clock.now_ms += 880_000;
   const early = source.token();
-  asked[1]!.refuse(new Error('away'));
+  requests[1]!.refuse(new Error('unavailable'));
   expect(await early).toBe('token 1');
   clock.now_ms += 20_000;
   const late = source.token();
-  asked[2]!.refuse(new Error('still away'));
-  await expect(late).rejects.toThrow('still away');
+  requests[2]!.refuse(new Error('still unavailable'));
+  await expect(late).rejects.toThrow('still unavailable');
 });
 
-test('who gives up waiting does not end the renewal for the others', async () => {
-  const { source, asked } = world();
-  const hurry = new AbortController();
-  const [hurried, patient] = [source.token(hurry.signal), source.token()];
-  hurry.abort(new Error('no time'));
-  await expect(hurried).rejects.toThrow('no time');
-  asked[0]!.grant();
-  expect(await patient).toBe('token 1');
+test('a call that is aborted does not cancel the renewal for other calls', async () => {
+  const { source, requests } = setUp();
+  const controller = new AbortController();
+  const [aborted, waiting] = [source.token(controller.signal), source.token()];
+  controller.abort(new Error('aborted by the caller'));
+  await expect(aborted).rejects.toThrow('aborted by the caller');
+  requests[0]!.grant();
+  expect(await waiting).toBe('token 1');
 });
 
-test('a dropped token is renewed; dropping one that was renewed before changes nothing', async () => {
-  const { source, asked, first } = world();
-  await first();
-  source.drop('token 1');
+test('a discarded token is replaced; discarding a token that was already replaced changes nothing', async () => {
+  const { source, requests, getFirst } = setUp();
+  await getFirst();
+  source.discard('token 1');
   const second = source.token();
-  asked[1]!.grant();
+  requests[1]!.grant();
   await second;
-  source.drop('token 1');
+  source.discard('token 1');
   expect(await source.token()).toBe('token 2');
 });

@@ -2,7 +2,7 @@ import { createListing } from '../../../services/command/listing';
 import { attach, checkAttachments, uploadMedia } from '../../../services/command/media';
 import { createPublication, findPublication } from '../../../services/command/publication';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
-import { anUpload, faultsOf, NOW_MS, newId, refusal, World } from './support';
+import { anUpload, errorOf, faultsOf, NOW_MS, newId, World } from './support';
 
 const store_id = newId<StoreId>();
 const target = { environment: 'live', store_id } as const;
@@ -11,8 +11,8 @@ const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
 const upload = async (world: World): Promise<MediaId> =>
   (await uploadMedia(world, world.context(), target, anUpload())).value.id;
 
-describe('an upload is added to what it is put on', () => {
-  test('both of them, once, however often', async () => {
+describe('adding an upload to a publication and a listing', () => {
+  test('adds it to both, and a repetition changes nothing', async () => {
     const world = new World();
     const publication = (await createPublication(world, world.context(), target, tea)).value;
     const listing = (await createListing(world, world.context(), target, { name: 'Teas' })).value;
@@ -26,14 +26,14 @@ describe('an upload is added to what it is put on', () => {
     expect(await findPublication(world, 'live', publication.id)).toMatchObject({ media_ids: [media_id] });
   });
 
-  test('an upload that broke off in between is gone on with by the same operation', async () => {
+  test('an upload that was interrupted before is completed by a retry of the same operation', async () => {
     const world = new World();
     const publication = (await createPublication(world, world.context(), target, tea)).value;
     const to = { publication_id: publication.id };
     const operation = { id: newId(), started_at_ms: NOW_MS, resumed: false };
     const first = await uploadMedia(world, { ...world.context(), operation }, target, anUpload());
     const resumed = { ...world.context(), operation: { ...operation, resumed: true } };
-    const guard = () => Promise.reject(new Error('asked before the upload, and not again'));
+    const guard = () => Promise.reject(new Error('the guard must not run again'));
     const again = await uploadMedia(world, resumed, { ...target, guard }, anUpload());
     expect(again).toMatchObject({ repeated: true, value: { id: first.value.id } });
     await attach(world, resumed, 'live', again.value.id, to);
@@ -44,7 +44,7 @@ describe('an upload is added to what it is put on', () => {
     });
   });
 
-  test('what cannot be is told of before anything is written, each by its name', async () => {
+  test('reports every target that does not exist before anything is written', async () => {
     const world = new World();
     const to = { publication_id: newId<PublicationId>(), listing_id: newId<ListingId>() };
     expect(await faultsOf(() => checkAttachments(world, 'live', store_id, to))).toEqual([
@@ -53,13 +53,13 @@ describe('an upload is added to what it is put on', () => {
     ]);
   });
 
-  test('what went away in between is told of, with what is done', async () => {
+  test('throws lost_race with the id of the uploaded media if the target is missing after the upload', async () => {
     const world = new World();
     const media_id = await upload(world);
     const publication_id = newId<PublicationId>();
-    const refused = await refusal(() => attach(world, world.context(), 'live', media_id, { publication_id }));
-    expect(refused.condition).toBe('lost_race');
-    expect(refused.message).toContain(`uploaded as media ${media_id}`);
-    expect(refused.message).toContain(`publication ${publication_id}`);
+    const error = await errorOf(() => attach(world, world.context(), 'live', media_id, { publication_id }));
+    expect(error.condition).toBe('lost_race');
+    expect(error.message).toContain(`uploaded as media ${media_id}`);
+    expect(error.message).toContain(`publication ${publication_id}`);
   });
 });

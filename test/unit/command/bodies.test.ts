@@ -10,32 +10,39 @@ import { faultsOf, newId } from './support';
 const id = newId();
 const ids = (count: number): string[] => Array.from({ length: count }, () => newId());
 const text = (length: number): string => 'x'.repeat(length);
-/** One code point, two UTF-16 units: lengths count the former. */
+/** One code point and two UTF-16 units per character, because limits count code points. */
 const emoji = (length: number): string => '😀'.repeat(length);
 
 const publication = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
 const listing = { name: 'Teas' };
 
-/** field, value that is taken, or value that is not and why. */
-type Taken = [field: string, value: unknown];
-type Refused = [field: string, value: unknown, condition: Condition, at?: string];
+/** An accepted value of a field. */
+type Accepted = [field: string, value: unknown];
+/** A rejected value, with the condition, and the path of the fault if it is not the field. */
+type Rejected = [field: string, value: unknown, condition: Condition, at?: string];
 
-const visibilities: Taken[] = [
+const visibilities: Accepted[] = [
   ['visibility', 'public'],
   ['visibility', 'private'],
 ];
-const badVisibilities: Refused[] = [
+const badVisibilities: Rejected[] = [
   ['visibility', 'hidden', 'field_invalid'],
   ['visibility', 'PUBLIC', 'field_invalid'],
   ['visibility', null, 'field_required'],
 ];
 
-const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; refused: Refused[] }[] = [
+const bodies: {
+  name: string;
+  schema: z.ZodType;
+  base: object;
+  accepted: Accepted[];
+  rejected: Rejected[];
+}[] = [
   {
     name: 'a publication',
     schema: newPublicationSchema,
     base: publication,
-    taken: [
+    accepted: [
       ...visibilities,
       ['title', text(200)],
       ['title', emoji(200)],
@@ -66,7 +73,7 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
       ['store_id', id],
       ['store_id', null],
     ],
-    refused: [
+    rejected: [
       ...badVisibilities,
       ['title', undefined, 'field_required'],
       ['title', null, 'field_required'],
@@ -117,7 +124,7 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
     name: 'a listing',
     schema: newListingBody,
     base: listing,
-    taken: [
+    accepted: [
       ...visibilities,
       ['name', text(120)],
       ['name', emoji(120)],
@@ -129,7 +136,7 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
       ['store_id', id],
       ['store_id', null],
     ],
-    refused: [
+    rejected: [
       ...badVisibilities,
       ['name', undefined, 'field_required'],
       ['name', null, 'field_required'],
@@ -148,13 +155,13 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
     name: 'a store',
     schema: newStoreSchema,
     base: { name: 'Shop', environment: 'live' },
-    taken: [
+    accepted: [
       ['contact', { email: 'a@example.com' }],
       ['businessHours', [{ day: 'Mon', hours: '9-5' }]],
       ['policies', {}],
       ['ruc', '20123456789'],
     ],
-    refused: [
+    rejected: [
       ['name', text(121), 'field_too_long'],
       ['environment', 'prod', 'field_invalid'],
       ['contact', { email: 'nobody' }, 'invalid_email', 'contact.email'],
@@ -166,11 +173,11 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
     name: 'a payment method',
     schema: newPaymentMethodSchema,
     base: { type: 'cash', name: 'Cash' },
-    taken: [
+    accepted: [
       ['position', 1],
       ['instructions', null],
     ],
-    refused: [
+    rejected: [
       ['type', 'barter', 'field_invalid'],
       ['name', '', 'field_too_short'],
       ['position', 0, 'field_invalid'],
@@ -180,12 +187,12 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
     name: 'a review',
     schema: newReviewSchema,
     base: { publication_id: id, rating: 5, author_name: 'Ann' },
-    taken: [
+    accepted: [
       ['rating', 1],
       ['title', null],
       ['created_at', '2026-01-31T12:00:00+02:00'],
     ],
-    refused: [
+    rejected: [
       ['rating', 0, 'field_invalid'],
       ['rating', 6, 'field_invalid'],
       ['author_name', ' ', 'field_too_short'],
@@ -195,52 +202,52 @@ const bodies: { name: string; schema: z.ZodType; base: object; taken: Taken[]; r
   },
 ];
 
-/** Short in a test's name, whatever the value. */
-const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 24);
+/** Shortens a value for a test title. */
+const abbreviated = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 24);
 
 describe.each(bodies.map((body) => [body.name, body] as const))('the body of %s', (_name, body) => {
-  const { schema, base, taken, refused } = body;
-  test.each(taken.map(([field, value]) => [field, shown(value), value] as const))(
-    'takes %s %s',
-    (field, _shown, value) => {
+  const { schema, base, accepted, rejected } = body;
+  test.each(accepted.map(([field, value]) => [field, abbreviated(value), value] as const))(
+    'accepts %s %s',
+    (field, _abbreviated, value) => {
       expect(() => parseBody(schema, { ...base, [field]: value })).not.toThrow();
     },
   );
 
-  test.each(refused.map(([field, value, ...then]) => [field, shown(value), value, then] as const))(
-    'refuses %s %s',
-    async (field, _shown, value, [condition, at]) => {
+  test.each(rejected.map(([field, value, ...fault]) => [field, abbreviated(value), value, fault] as const))(
+    'rejects %s %s',
+    async (field, _abbreviated, value, [condition, at]) => {
       const faults = await faultsOf(() => parseBody(schema, { ...base, [field]: value }));
       expect(faults).toEqual([[condition, at ?? field]]);
     },
   );
 });
 
-describe('what comes out of a body', () => {
-  test('is trimmed where it is one line, sanitised where it is HTML, in lower case where it is an id', () => {
+describe('a parsed body', () => {
+  test('has trimmed one-line texts, sanitised HTML and ids in lower case', () => {
     const body = {
       ...publication,
       title: '  Green tea ',
-      description: ' as it is ',
+      description: ' as sent ',
       description_html: '<p onclick="x()">a</p>',
       listing_id: id.toUpperCase(),
     };
     expect(parseBody(newPublicationSchema, body)).toEqual({
       ...publication,
       title: 'Green tea',
-      description: ' as it is ',
+      description: ' as sent ',
       description_html: '<p>a</p>',
       listing_id: id,
     });
   });
 
-  test('is only what was said', () => {
+  test('has no fields that were not sent', () => {
     expect(parseBody(newPublicationSchema, publication)).toEqual(publication);
     expect(parseBody(publicationPatchSchema, {})).toEqual({});
     expect(parseBody(listingPatchBody, {})).toEqual({});
   });
 
-  test('has null cleared: no HTML, an empty description, no media', () => {
+  test('has the cleared values for null: no HTML, an empty description, no media', () => {
     expect(
       parseBody(publicationPatchSchema, { description: null, description_html: null, media_ids: null }),
     ).toEqual({ description: '', description_html: null, media_ids: [] });
@@ -250,7 +257,7 @@ describe('what comes out of a body', () => {
     });
   });
 
-  test('has no HTML where nothing safe was left of it', () => {
+  test('has null as HTML if nothing is left after sanitising', () => {
     const { description_html } = parseBody(publicationPatchSchema, {
       description_html: '<script>x</script>',
     });
@@ -259,7 +266,7 @@ describe('what comes out of a body', () => {
 });
 
 describe('the body of a patch', () => {
-  const always = [
+  const not_nullable = [
     ...['title', 'price_currency', 'price_amount', 'price_active', 'visibility'].map(
       (field) => ['publication', field, publicationPatchSchema] as const,
     ),
@@ -268,18 +275,21 @@ describe('the body of a patch', () => {
     ),
   ];
 
-  test.each(always)('refuses null where a %s always has a %s', async (_what, field, schema) => {
-    const body = { [field]: null };
-    expect(await faultsOf(() => parseBody<unknown>(schema, body))).toEqual([['field_required', field]]);
-  });
+  test.each(not_nullable)(
+    'of a %s rejects null for %s, which cannot be cleared',
+    async (_resource, field, schema) => {
+      const body = { [field]: null };
+      expect(await faultsOf(() => parseBody<unknown>(schema, body))).toEqual([['field_required', field]]);
+    },
+  );
 
-  test('refuses an unknown field', async () => {
+  test('rejects an unknown field', async () => {
     expect(await faultsOf(() => parseBody(publicationPatchSchema, { prize: 1, title: 'a' }))).toEqual([
       ['field_invalid', 'prize'],
     ]);
   });
 
-  test('names every fault', async () => {
+  test('reports every fault', async () => {
     const body = { title: '', price_amount: -1, media_ids: ['x'] };
     expect(await faultsOf(() => parseBody(publicationPatchSchema, body))).toEqual([
       ['field_too_short', 'title'],

@@ -10,35 +10,35 @@ import {
 import type { ReviewFields } from '../../../shared/catalog/review/review';
 import { decideReview, reviewAggregate } from '../../../shared/catalog/review/review';
 import type { AccountId, ApiKeyId, ReviewId } from '../../../shared/kernel/ids';
-import { AT, NOW_MS, newId, teller } from './support';
+import { AT, deciderSpec, NOW_MS, newId } from './support';
 
 describe('an account', () => {
-  const { outcome } = teller(accountAggregate, decideAccount, newId<AccountId>());
+  const given = deciderSpec(accountAggregate, decideAccount, newId<AccountId>());
   const created: AccountEvent = { type: 'AccountCreated', data: { name: 'Acme' } };
   const suspended: AccountEvent = { type: 'AccountSuspended', data: {} };
   const reinstated: AccountEvent = { type: 'AccountReinstated', data: {} };
 
-  test('is created once; another name under its id is refused', () => {
-    expect(outcome([], { type: 'CreateAccount', name: 'Acme' })).toEqual([created]);
-    expect(outcome([created], { type: 'CreateAccount', name: 'Acme' })).toEqual([]);
-    expect(outcome([created], { type: 'CreateAccount', name: 'Other' })).toBe('lost_race');
+  test('is created once, and another name with its id is rejected', () => {
+    given([]).when({ type: 'CreateAccount', name: 'Acme' }).thenAppends([created]);
+    given([created]).when({ type: 'CreateAccount', name: 'Acme' }).thenAppendsNothing();
+    given([created]).when({ type: 'CreateAccount', name: 'Other' }).thenRejects('lost_race');
   });
 
-  test('is suspended and reinstated, each once', () => {
-    expect(outcome([created], { type: 'SuspendAccount' })).toEqual([suspended]);
-    expect(outcome([created, suspended], { type: 'SuspendAccount' })).toEqual([]);
-    expect(outcome([created, suspended], { type: 'ReinstateAccount' })).toEqual([reinstated]);
-    expect(outcome([created], { type: 'ReinstateAccount' })).toEqual([]);
+  test('is suspended and reinstated, each only once', () => {
+    given([created]).when({ type: 'SuspendAccount' }).thenAppends([suspended]);
+    given([created, suspended]).when({ type: 'SuspendAccount' }).thenAppendsNothing();
+    given([created, suspended]).when({ type: 'ReinstateAccount' }).thenAppends([reinstated]);
+    given([created]).when({ type: 'ReinstateAccount' }).thenAppendsNothing();
   });
 
-  test('that is not there takes no command', () => {
-    expect(outcome([], { type: 'SuspendAccount' })).toBe('field_invalid');
-    expect(outcome([], { type: 'ReinstateAccount' })).toBe('field_invalid');
+  test('that does not exist rejects every command', () => {
+    given([]).when({ type: 'SuspendAccount' }).thenRejects('field_invalid');
+    given([]).when({ type: 'ReinstateAccount' }).thenRejects('field_invalid');
   });
 });
 
 describe('an API key', () => {
-  const { outcome } = teller(apiKeyAggregate, decideApiKey, newId<ApiKeyId>());
+  const given = deciderSpec(apiKeyAggregate, decideApiKey, newId<ApiKeyId>());
   const fields = {
     account_id: newId(),
     name: 'Web',
@@ -54,44 +54,58 @@ describe('an API key', () => {
   const ends = (expires_at: string): ApiKeyEvent => ({ type: 'ApiKeyExpirySet', data: { expires_at } });
   const expire = (expires_at: string): ApiKeyCommand => ({ type: 'ExpireApiKey', expires_at });
   const use = (used_at_ms: number): ApiKeyCommand => ({ type: 'RecordApiKeyUse', used_at_ms });
-  const sooner = '2026-02-01T00:00:00.000Z';
+  const earlier = '2026-02-01T00:00:00.000Z';
   const later = '2026-03-01T00:00:00.000Z';
 
-  test('is created once; another under its id is refused', () => {
-    expect(outcome([], { type: 'CreateApiKey', fields })).toEqual([created]);
-    expect(outcome([created], { type: 'CreateApiKey', fields })).toEqual([]);
-    expect(outcome([created], { type: 'CreateApiKey', fields: { ...fields, name: 'X' } })).toBe('lost_race');
+  test('is created once, and another key with its id is rejected', () => {
+    given([]).when({ type: 'CreateApiKey', fields }).thenAppends([created]);
+    given([created]).when({ type: 'CreateApiKey', fields }).thenAppendsNothing();
+    given([created])
+      .when({ type: 'CreateApiKey', fields: { ...fields, name: 'X' } })
+      .thenRejects('lost_race');
   });
 
-  test('is revoked once', () => {
+  test('is revoked only once', () => {
     const revoked: ApiKeyEvent = { type: 'ApiKeyRevoked', data: {} };
-    expect(outcome([created], { type: 'RevokeApiKey' })).toEqual([revoked]);
-    expect(outcome([created, revoked], { type: 'RevokeApiKey' })).toEqual([]);
+    given([created]).when({ type: 'RevokeApiKey' }).thenAppends([revoked]);
+    given([created, revoked]).when({ type: 'RevokeApiKey' }).thenAppendsNothing();
   });
 
-  test('may end sooner, never later', () => {
-    expect(outcome([created], expire(later))).toEqual([ends(later)]);
-    expect(outcome([created, ends(later)], expire(sooner))).toEqual([ends(sooner)]);
-    expect(outcome([created, ends(sooner)], expire(later))).toEqual([]);
-    expect(outcome([created, ends(sooner)], expire(sooner))).toEqual([]);
+  test('can be set to expire earlier, but not later', () => {
+    given([created])
+      .when(expire(later))
+      .thenAppends([ends(later)]);
+    given([created, ends(later)])
+      .when(expire(earlier))
+      .thenAppends([ends(earlier)]);
+    given([created, ends(earlier)])
+      .when(expire(later))
+      .thenAppendsNothing();
+    given([created, ends(earlier)])
+      .when(expire(earlier))
+      .thenAppendsNothing();
   });
 
-  test(`is noted as used at ${AT} and not again within five minutes`, () => {
-    expect(outcome([created], use(NOW_MS))).toEqual([used]);
-    expect(outcome([created, used], use(NOW_MS))).toEqual([]);
-    expect(outcome([created, used], use(NOW_MS + USE_INTERVAL_MS - 1))).toEqual([]);
-    expect(outcome([created, used], use(NOW_MS + USE_INTERVAL_MS))).toEqual([used]);
+  test('records a use, and no other one within five minutes', () => {
+    given([created]).when(use(NOW_MS)).thenAppends([used]);
+    given([created, used]).when(use(NOW_MS)).thenAppendsNothing();
+    given([created, used])
+      .when(use(NOW_MS + USE_INTERVAL_MS - 1))
+      .thenAppendsNothing();
+    given([created, used])
+      .when(use(NOW_MS + USE_INTERVAL_MS))
+      .thenAppends([used]);
   });
 
-  test('that is not there takes no command', () => {
-    expect(outcome([], expire(later))).toBe('key_invalid');
-    expect(outcome([], { type: 'RevokeApiKey' })).toBe('key_invalid');
-    expect(outcome([], use(NOW_MS))).toBe('key_invalid');
+  test('that does not exist rejects every command', () => {
+    given([]).when(expire(later)).thenRejects('key_invalid');
+    given([]).when({ type: 'RevokeApiKey' }).thenRejects('key_invalid');
+    given([]).when(use(NOW_MS)).thenRejects('key_invalid');
   });
 });
 
 test('a review is posted once', () => {
-  const { outcome } = teller(reviewAggregate, decideReview, newId<ReviewId>());
+  const given = deciderSpec(reviewAggregate, decideReview, newId<ReviewId>());
   const review: ReviewFields = {
     store_id: newId(),
     publication_id: newId(),
@@ -103,6 +117,6 @@ test('a review is posted once', () => {
     created_at: AT,
   };
   const posted = { type: 'ReviewPosted', data: review } as const;
-  expect(outcome([], { type: 'PostReview', review })).toEqual([posted]);
-  expect(outcome([posted], { type: 'PostReview', review })).toEqual([]);
+  given([]).when({ type: 'PostReview', review }).thenAppends([posted]);
+  given([posted]).when({ type: 'PostReview', review }).thenAppendsNothing();
 });

@@ -5,9 +5,9 @@ import {
   listingAggregate,
 } from '../../../shared/catalog/listing/listing';
 import type { ListingId } from '../../../shared/kernel/ids';
-import { newId, teller } from './support';
+import { deciderSpec, newId } from './support';
 
-const { outcome } = teller(listingAggregate, decideListing, newId<ListingId>());
+const given = deciderSpec(listingAggregate, decideListing, newId<ListingId>());
 
 const store_id = newId();
 const media_ids = [newId()];
@@ -29,17 +29,19 @@ const remove = { type: 'DeleteListing' } as const;
 const update = (changes: ListingChanges) => ({ type: 'UpdateListing', changes }) as const;
 
 describe('creating a listing', () => {
-  test('given none, then it is created with the defaults', () => {
-    expect(outcome([], create)).toEqual([created]);
+  test('given no events, then it is created with the defaults', () => {
+    given([]).when(create).thenAppends([created]);
   });
 
-  test('given the very same, then nothing happens', () => {
-    expect(outcome([created], create)).toEqual([]);
+  test('given the same listing, then nothing is appended', () => {
+    given([created]).when(create).thenAppendsNothing();
   });
 
-  test('given another or a deleted one under the id, then it is refused', () => {
-    expect(outcome([created], { ...create, input: { name: 'Coffees' } })).toBe('lost_race');
-    expect(outcome([created, deleted], create)).toBe('listing_not_found');
+  test('given another or a deleted listing with this id, then it is rejected', () => {
+    given([created])
+      .when({ ...create, input: { name: 'Coffees' } })
+      .thenRejects('lost_race');
+    given([created, deleted]).when(create).thenRejects('listing_not_found');
   });
 });
 
@@ -52,54 +54,61 @@ describe('updating a listing', () => {
       { type: 'ListingDescribed', data: { name: 'Teas', description: 'All' } },
     ],
     [
-      'who sees it',
+      'its visibility',
       { visibility: 'private' },
       { type: 'ListingVisibilityChanged', data: { visibility: 'private' } },
     ],
     [
-      'its order',
+      'its sort mode',
       { default_sort_mode: 'price_asc' },
       { type: 'ListingSortModeChanged', data: { default_sort_mode: 'price_asc' } },
     ],
     ['its media', { media_ids }, { type: 'ListingMediaArranged', data: { media_ids } }],
   ];
 
-  test.each(parts)('when %s changes, then only that is told, and once', (_part, changes, event) => {
-    expect(outcome([created], update(changes))).toEqual([event]);
-    expect(outcome([created, event], update(changes))).toEqual([]);
+  test.each(parts)(
+    'when %s changes, then only its event is appended, and only once',
+    (_part, changes, event) => {
+      given([created]).when(update(changes)).thenAppends([event]);
+      given([created, event]).when(update(changes)).thenAppendsNothing();
+    },
+  );
+
+  test('when no field differs, then nothing is appended', () => {
+    given([created]).when(update({})).thenAppendsNothing();
+    given([created]).when(update(fields)).thenAppendsNothing();
   });
 
-  test('when nothing is said, or what is already so, then nothing happens', () => {
-    expect(outcome([created], update({}))).toEqual([]);
-    expect(outcome([created], update(fields))).toEqual([]);
-  });
-
-  test('given none or a deleted one, then there is nothing to update', () => {
-    expect(outcome([], update({ name: 'X' }))).toBe('listing_not_found');
-    expect(outcome([created, deleted], update({}))).toBe('listing_not_found');
+  test('given no events or a deletion, then it is not found', () => {
+    given([])
+      .when(update({ name: 'X' }))
+      .thenRejects('listing_not_found');
+    given([created, deleted]).when(update({})).thenRejects('listing_not_found');
   });
 });
 
 describe('putting a listing', () => {
-  test('given none, then it is created; given it, then only what differs changes', () => {
+  test('given no events, then it is created; given a listing, then only what differs changes', () => {
     const hidden: ListingEvent = { type: 'ListingVisibilityChanged', data: { visibility: 'private' } };
-    expect(outcome([], put)).toEqual([created]);
-    expect(outcome([created, hidden], put)).toEqual([]);
-    expect(outcome([created, hidden], { ...put, input: { name: 'Herbs' } })).toEqual([
-      { type: 'ListingDescribed', data: { name: 'Herbs', description: null } },
-    ]);
+    given([]).when(put).thenAppends([created]);
+    given([created, hidden]).when(put).thenAppendsNothing();
+    given([created, hidden])
+      .when({ ...put, input: { name: 'Herbs' } })
+      .thenAppends([{ type: 'ListingDescribed', data: { name: 'Herbs', description: null } }]);
   });
 
-  test("given a deleted one or another store's, then it is refused", () => {
-    expect(outcome([created, deleted], put)).toBe('listing_not_found');
-    expect(outcome([created], { ...put, store_id: newId() })).toBe('listing_not_found');
+  test('given a deletion or a listing of another store, then it is not found', () => {
+    given([created, deleted]).when(put).thenRejects('listing_not_found');
+    given([created])
+      .when({ ...put, store_id: newId() })
+      .thenRejects('listing_not_found');
   });
 });
 
 describe('deleting a listing', () => {
-  test('given it, then it is deleted; given none or a deleted one, then there is nothing to delete', () => {
-    expect(outcome([created], remove)).toEqual([deleted]);
-    expect(outcome([], remove)).toBe('listing_not_found');
-    expect(outcome([created, deleted], remove)).toBe('listing_not_found');
+  test('given a listing, then it is deleted; given no events or a deletion, then it is not found', () => {
+    given([created]).when(remove).thenAppends([deleted]);
+    given([]).when(remove).thenRejects('listing_not_found');
+    given([created, deleted]).when(remove).thenRejects('listing_not_found');
   });
 });

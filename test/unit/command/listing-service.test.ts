@@ -1,11 +1,11 @@
 import { createListing, deleteListing, putListing, updateListing } from '../../../services/command/listing';
 import type { ListingId, StoreId } from '../../../shared/kernel/ids';
-import { AT, faultsOf, newId, refusal, World } from './support';
+import { AT, errorOf, faultsOf, newId, World } from './support';
 
 const store_id = newId<StoreId>();
 
 describe('a listing', () => {
-  test('is created, updated and deleted', async () => {
+  test('can be created, updated and deleted', async () => {
     const world = new World();
     const created = await createListing(
       world,
@@ -18,18 +18,18 @@ describe('a listing', () => {
     const updated = await updateListing(world, world.context(), target, { visibility: 'private' });
     expect(updated.value).toMatchObject({ visibility: 'private', version: 2 });
     expect((await deleteListing(world, world.context(), target)).value).toBe(store_id);
-    expect((await refusal(() => updateListing(world, world.context(), target, {}))).condition).toBe(
+    expect((await errorOf(() => updateListing(world, world.context(), target, {}))).condition).toBe(
       'listing_not_found',
     );
   });
 
-  test('refers to media of its store alone, and stays in its store', async () => {
+  test('can only refer to media of its store, and cannot change its store', async () => {
     const world = new World();
-    const place = { environment: 'live', store_id } as const;
+    const new_target = { environment: 'live', store_id } as const;
     const media_ids = [newId()];
-    const create = () => createListing(world, world.context(), place, { name: 'Teas', media_ids });
+    const create = () => createListing(world, world.context(), new_target, { name: 'Teas', media_ids });
     expect(await faultsOf(create)).toEqual([['field_invalid', 'media_ids.0']]);
-    const { value } = await createListing(world, world.context(), place, { name: 'Teas' });
+    const { value } = await createListing(world, world.context(), new_target, { name: 'Teas' });
     const target = { environment: 'live', id: value.id } as const;
     const update = (changes: Parameters<typeof updateListing>[3]) =>
       updateListing(world, world.context(), target, changes);
@@ -37,7 +37,7 @@ describe('a listing', () => {
     expect(await faultsOf(() => update({ store_id: newId() }))).toEqual([['field_invalid', 'store_id']]);
   });
 
-  test('that is imported is created, then left, then patched, then gone', async () => {
+  test('is created by an import, unchanged by a repetition, patched, and not restored after its deletion', async () => {
     const world = new World();
     const target = { environment: 'live', store_id, id: newId<ListingId>() } as const;
     const put = async (name: string) => (await putListing(world, world.context(), target, { name })).outcome;

@@ -3,7 +3,7 @@ import { existingMedia, findMedia } from '../../../services/command/references';
 import type { MediaEvent } from '../../../shared/catalog/media/media';
 import { decideMedia, mediaAggregate } from '../../../shared/catalog/media/media';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
-import { anUpload, newId, refusal, somePictures, teller, World } from './support';
+import { anUpload, deciderSpec, errorOf, newId, somePictures, World } from './support';
 
 const store_id = newId<StoreId>();
 const uploaded: MediaEvent = { type: 'MediaUploaded', data: { store_id, ...anUpload() } };
@@ -11,64 +11,64 @@ const processed: MediaEvent = { type: 'MediaProcessed', data: somePictures() };
 const failed: MediaEvent = { type: 'MediaFailed', data: { reason: 'damaged' } };
 const deleted: MediaEvent = { type: 'MediaDeleted', data: {} };
 
-const { fold, outcome } = teller(mediaAggregate, decideMedia, newId<MediaId>());
+const given = deciderSpec(mediaAggregate, decideMedia, newId<MediaId>());
 const record = { type: 'RecordPictures', pictures: somePictures() } as const;
 const fail = { type: 'RecordFailure', reason: 'damaged' } as const;
 
 describe('a media', () => {
-  test('is uploaded once', () => {
+  test('is uploaded only once', () => {
     const upload = { type: 'UploadMedia', upload: { store_id, ...anUpload() } } as const;
-    expect(outcome([], upload)).toEqual([uploaded]);
-    expect(outcome([uploaded], upload)).toBe('lost_race');
-    expect(outcome([uploaded, deleted], upload)).toBe('lost_race');
+    given([]).when(upload).thenAppends([uploaded]);
+    given([uploaded]).when(upload).thenRejects('lost_race');
+    given([uploaded, deleted]).when(upload).thenRejects('lost_race');
   });
 
-  test('gets its pictures, or fails, while it is processing', () => {
-    expect(outcome([uploaded], record)).toEqual([processed]);
-    expect(outcome([uploaded], fail)).toEqual([failed]);
+  test('becomes ready or failed while it is processing', () => {
+    given([uploaded]).when(record).thenAppends([processed]);
+    given([uploaded]).when(fail).thenAppends([failed]);
   });
 
   test.each([[[]], [[uploaded, processed]], [[uploaded, failed]], [[uploaded, deleted]]])(
-    'after anything else, %#, what a worker brings is let go',
-    (given: MediaEvent[]) => {
-      expect(outcome(given, record)).toEqual([]);
-      expect(outcome(given, fail)).toEqual([]);
+    'ignores the result of a worker in any other state (case %#)',
+    (events: MediaEvent[]) => {
+      given(events).when(record).thenAppendsNothing();
+      given(events).when(fail).thenAppendsNothing();
     },
   );
 
-  test('is deleted once, whatever became of it', () => {
+  test('is deleted once, in any state', () => {
     const remove = { type: 'DeleteMedia' } as const;
-    expect(outcome([uploaded], remove)).toEqual([deleted]);
-    expect(outcome([uploaded, processed], remove)).toEqual([deleted]);
-    expect(outcome([uploaded, deleted], remove)).toBe('media_not_found');
-    expect(outcome([], remove)).toBe('media_not_found');
+    given([uploaded]).when(remove).thenAppends([deleted]);
+    given([uploaded, processed]).when(remove).thenAppends([deleted]);
+    given([uploaded, deleted]).when(remove).thenRejects('media_not_found');
+    given([]).when(remove).thenRejects('media_not_found');
   });
 
-  test('counts versions, and has the pictures when it is ready', () => {
-    expect(fold([uploaded, processed])).toMatchObject({
+  test('counts versions, and has pictures when it is ready', () => {
+    expect(given([uploaded, processed]).state).toMatchObject({
       media: { version: 2, progress: { status: 'ready', pictures: somePictures() }, size_bytes: 1000 },
     });
   });
 });
 
-describe('the service', () => {
+describe('the media service', () => {
   const world = new World();
   const upload = async () =>
     (await uploadMedia(world, world.context(), { environment: 'live', store_id }, anUpload())).value;
 
-  test('tells its own media from those of others by the log', async () => {
+  test('finds the media of an environment in its log, without deleted ones', async () => {
     const { id } = await upload();
     expect(await findMedia(world, 'live', id)).toMatchObject({
       store_id,
       progress: { status: 'processing' },
     });
     expect(await findMedia(world, 'test', id)).toBeUndefined();
-    const gone = await upload();
-    await deleteMedia(world, world.context(), { environment: 'live', id: gone.id });
-    expect(await existingMedia(world, 'live', [gone.id, newId<MediaId>(), id])).toEqual([id]);
+    const deleted = await upload();
+    await deleteMedia(world, world.context(), { environment: 'live', id: deleted.id });
+    expect(await existingMedia(world, 'live', [deleted.id, newId<MediaId>(), id])).toEqual([id]);
   });
 
-  test('writes what a worker brings once', async () => {
+  test('records the result of a worker only once', async () => {
     const { id } = await upload();
     expect(await recordPictures(world, world.context(), 'live', id, somePictures())).toMatchObject({
       changed: true,
@@ -83,14 +83,14 @@ describe('the service', () => {
     expect(world.events.live.log).toHaveLength(before);
   });
 
-  test('deletes nothing that its guard refuses', async () => {
+  test('deletes nothing if the guard throws', async () => {
     const { id } = await upload();
     const guard = () => Promise.reject(new Error('not yours'));
     const removing = deleteMedia(world, world.context(), { environment: 'live', id, guard });
     await expect(removing).rejects.toThrow('not yours');
     expect(await findMedia(world, 'live', id)).toBeDefined();
     const unknown = { environment: 'live', id: newId<MediaId>() } as const;
-    expect((await refusal(() => deleteMedia(world, world.context(), unknown))).condition).toBe(
+    expect((await errorOf(() => deleteMedia(world, world.context(), unknown))).condition).toBe(
       'media_not_found',
     );
   });

@@ -13,12 +13,12 @@ import {
 } from '../../../services/command/store';
 import { hashKey, USE_INTERVAL_MS } from '../../../shared/catalog/api-key/api-key';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
-import { faultsOf, newId, refusal, World } from './support';
+import { errorOf, faultsOf, newId, World } from './support';
 
 const HOUR_MS = 3_600_000;
 
 describe('accounts', () => {
-  test('are suspended and reinstated', async () => {
+  test('can be suspended and reinstated', async () => {
     const world = new World();
     const { id } = await world.account('  Acme ');
     expect((await suspendAccount(world, world.context(), id)).value).toMatchObject({
@@ -29,19 +29,19 @@ describe('accounts', () => {
     expect(world.events.control.log.map((event) => event.metadata.partition_key)).toEqual([id, id, id]);
   });
 
-  test('need a name and must be there', async () => {
+  test('require a name, and must exist to be suspended', async () => {
     const world = new World();
     expect(await faultsOf(() => createAccount(world, world.context(), { name: ' ' }))).toEqual([
       ['field_too_short', 'name'],
     ]);
-    expect((await refusal(() => suspendAccount(world, world.context(), newId()))).condition).toBe(
+    expect((await errorOf(() => suspendAccount(world, world.context(), newId()))).condition).toBe(
       'field_invalid',
     );
   });
 });
 
 describe('stores', () => {
-  test('live in the log of their environment', async () => {
+  test('are written to the log of their environment', async () => {
     const world = new World();
     const account = await world.account();
     const live = await world.store('live', account);
@@ -52,7 +52,7 @@ describe('stores', () => {
     expect([world.events.live.log.length, world.events.test.log.length]).toEqual([1, 1]);
   });
 
-  test('are of an account that is there and not suspended', async () => {
+  test('require an account that exists and is not suspended', async () => {
     const world = new World();
     const store = { name: 'Shop', environment: 'live' } as const;
     const create = (account_id: ReturnType<typeof newId>) =>
@@ -60,10 +60,10 @@ describe('stores', () => {
     expect(await faultsOf(() => create(newId()))).toEqual([['field_invalid', 'account_id']]);
     const { id } = await world.account();
     await suspendAccount(world, world.context(), id);
-    expect((await refusal(() => create(id))).condition).toBe('account_suspended');
+    expect((await errorOf(() => create(id))).condition).toBe('account_suspended');
   });
 
-  test('are described and change their status', async () => {
+  test('can be patched and change their status', async () => {
     const world = new World();
     const target = { environment: 'live', id: (await world.store()).id } as const;
     const described = await describeStore(world, world.context(), target, { description: 'Teas', ruc: '1' });
@@ -75,11 +75,11 @@ describe('stores', () => {
       ['field_too_short', 'name'],
     ]);
     const elsewhere = { ...target, environment: 'test' } as const;
-    const failure = await refusal(() => changeStoreStatus(world, world.context(), elsewhere, 'active'));
+    const failure = await errorOf(() => changeStoreStatus(world, world.context(), elsewhere, 'active'));
     expect(failure.condition).toBe('store_not_found');
   });
 
-  test('have payment methods in order', async () => {
+  test('add payment methods at the end and remove them once', async () => {
     const world = new World();
     const target = { environment: 'live', id: (await world.store()).id } as const;
     const add = (name: string) =>
@@ -122,7 +122,7 @@ describe('API keys', () => {
     ).not.toContain(key.slice(8));
   });
 
-  test('may hold fewer permissions, never more than their type', async () => {
+  test('can have fewer permissions than their type allows, but not more', async () => {
     const { create } = await shop();
     const { value } = await create({ type: 'secret', permissions: ['write:media', 'read:stores'] });
     expect(value.permissions).toEqual(['read:stores', 'write:media']);
@@ -131,7 +131,7 @@ describe('API keys', () => {
     ]);
   });
 
-  test('reach stores of their own account and of one environment', async () => {
+  test('can only have stores of their own account and of one environment', async () => {
     const { create, world, account, store } = await shop();
     const test = await world.store('test', account);
     const foreign = await world.store('live');
@@ -147,7 +147,7 @@ describe('API keys', () => {
     expect(await faultsOf(() => create({ account_id: newId() }))).toEqual([['field_invalid', 'account_id']]);
   });
 
-  test('end in the future, if at all', async () => {
+  test('must expire in the future if they expire', async () => {
     const { create, world } = await shop();
     const expires_at = new Date(world.now_ms + HOUR_MS).toISOString();
     expect((await create({ expires_at })).value.expires_at).toBe(expires_at);
@@ -155,7 +155,7 @@ describe('API keys', () => {
     expect(await faultsOf(() => create({ expires_at: past }))).toEqual([['field_invalid', 'expires_at']]);
   });
 
-  test('are rotated: a new one with the same grants, the old one until a given time', async () => {
+  test('are rotated into a key with the same grants, and the old key expires at the given time', async () => {
     const { create, world } = await shop();
     const old = await create({ permissions: ['read:stores'] });
     const old_valid_until = new Date(world.now_ms + HOUR_MS);
@@ -170,22 +170,22 @@ describe('API keys', () => {
     const again = await recordApiKeyUse(world, world.context(), old.id);
     expect(again.value.expires_at).toBe(old_valid_until.toISOString());
     world.now_ms += HOUR_MS;
-    const failure = await refusal(() => rotateApiKey(world, world.context(), old.id, { old_valid_until }));
+    const failure = await errorOf(() => rotateApiKey(world, world.context(), old.id, { old_valid_until }));
     expect(failure.condition).toBe('key_invalid');
   });
 
-  test('that are revoked stay so and cannot be rotated', async () => {
+  test('stay revoked and cannot be rotated then', async () => {
     const { create, world } = await shop();
     const { id } = await create();
     expect((await revokeApiKey(world, world.context(), id)).value.revoked_at).not.toBeNull();
     expect(await revokeApiKey(world, world.context(), id)).toMatchObject({ changed: false });
-    const failure = await refusal(() =>
+    const failure = await errorOf(() =>
       rotateApiKey(world, world.context(), id, { old_valid_until: new Date() }),
     );
     expect(failure.condition).toBe('key_revoked');
   });
 
-  test('have their use written down once per interval, however often they are used', async () => {
+  test('record their use at most once per interval', async () => {
     const { create, world } = await shop();
     const { id } = await create();
     const use = async () => (await recordApiKeyUse(world, world.context(), id)).changed;
@@ -208,7 +208,7 @@ describe('reviews', () => {
     return { world, post };
   }
 
-  test('that are imported twice are posted once, whatever the time', async () => {
+  test('are posted once if they are imported twice, at any time', async () => {
     const { world, post } = await reviewed();
     const first = await post();
     world.now_ms += HOUR_MS;
@@ -216,7 +216,7 @@ describe('reviews', () => {
     expect(second).toEqual({ ...first, changed: false, created: false });
   });
 
-  test('of other words, or another id where they came from, are others', async () => {
+  test('with another content or another external id are different reviews', async () => {
     const { post } = await reviewed();
     const all = [
       await post(),
@@ -229,7 +229,7 @@ describe('reviews', () => {
     expect(await post({ body: 'Edited' }, 'a')).toMatchObject({ changed: false, value: { body: 'Good' } });
   });
 
-  test('are of a publication that is there', async () => {
+  test('require a publication that exists', async () => {
     const { post } = await reviewed();
     expect(await faultsOf(() => post({ publication_id: newId() }))).toEqual([
       ['field_invalid', 'publication_id'],

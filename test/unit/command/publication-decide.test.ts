@@ -8,17 +8,17 @@ import {
   publicationAggregate,
 } from '../../../shared/catalog/publication/publication';
 import type { PublicationId } from '../../../shared/kernel/ids';
-import { newId, teller } from './support';
+import { deciderSpec, newId } from './support';
 
-const { outcome } = teller(publicationAggregate, decidePublication, newId<PublicationId>());
+const given = deciderSpec(publicationAggregate, decidePublication, newId<PublicationId>());
 
 const store_id = newId();
 const listing_id = newId();
 const media_ids = [newId(), newId()];
 
-const input: PublicationInput = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+const input = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 } satisfies PublicationInput;
 const fields: PublicationFields = {
-  // Fields of a later day, with their defaults.
+  // Defaults of fields that may be added later.
   ...dataOfNew<PublicationFields>({}, initialValues(publicationFields), input),
   store_id,
   description: '',
@@ -41,11 +41,11 @@ const remove = { type: 'DeletePublication' } as const;
 const update = (changes: PublicationChanges) => ({ type: 'UpdatePublication', changes }) as const;
 
 describe('creating a publication', () => {
-  test('given none, then it is created with the defaults', () => {
-    expect(outcome([], create)).toEqual([created]);
+  test('given no events, then it is created with the defaults', () => {
+    given([]).when(create).thenAppends([created]);
   });
 
-  test('given none, when every field is said, then every field is kept', () => {
+  test('given no events, when every field is set, then every field is stored', () => {
     const all = {
       ...input,
       description: 'Green',
@@ -58,28 +58,35 @@ describe('creating a publication', () => {
       listing_id,
       media_ids,
     } as const;
-    const data = { ...all, store_id, media_ids };
-    expect(outcome([], { ...create, input: data })).toEqual([{ type: 'PublicationCreated', data }]);
+    const input_data = { ...all, store_id, media_ids };
+    const data: PublicationFields = { ...fields, ...input_data };
+    given([])
+      .when({ ...create, input: input_data })
+      .thenAppends([{ type: 'PublicationCreated', data }]);
   });
 
-  test('given the very same, then nothing happens, views notwithstanding', () => {
-    expect(outcome([created, viewed], create)).toEqual([]);
+  test('given the same publication, even with views, then nothing is appended', () => {
+    given([created, viewed]).when(create).thenAppendsNothing();
   });
 
-  test('given another under the id, then it is refused', () => {
-    expect(outcome([created], { ...create, input: { ...input, title: 'Coffee' } })).toBe('lost_race');
-    expect(outcome([created], { ...create, store_id: newId() })).toBe('lost_race');
+  test('given another publication with this id, then it is rejected', () => {
+    given([created])
+      .when({ ...create, input: { ...input, title: 'Coffee' } })
+      .thenRejects('lost_race');
+    given([created])
+      .when({ ...create, store_id: newId() })
+      .thenRejects('lost_race');
   });
 
-  test('given a deleted one under the id, then it stays deleted', () => {
-    expect(outcome([created, deleted], create)).toBe('publication_not_found');
+  test('given a deleted publication with this id, then it stays deleted', () => {
+    given([created, deleted]).when(create).thenRejects('publication_not_found');
   });
 });
 
 describe('updating a publication', () => {
   const parts: [string, Partial<PublicationInput>, PublicationEvent][] = [
     [
-      'its words',
+      'its text',
       { title: 'Black tea' },
       {
         type: 'PublicationDescribed',
@@ -100,9 +107,13 @@ describe('updating a publication', () => {
       { type: 'PublicationPriced', data: { price_currency: 'USD', price_amount: 0, price_active: true } },
     ],
     ['its stock', { quantity_available: 0 }, { type: 'PublicationStocked', data: { quantity_available: 0 } }],
-    ['its rank', { featured_position: 7 }, { type: 'PublicationFeatured', data: { featured_position: 7 } }],
     [
-      'who sees it',
+      'its featured position',
+      { featured_position: 7 },
+      { type: 'PublicationFeatured', data: { featured_position: 7 } },
+    ],
+    [
+      'its visibility',
       { visibility: 'private' },
       { type: 'PublicationVisibilityChanged', data: { visibility: 'private' } },
     ],
@@ -110,14 +121,17 @@ describe('updating a publication', () => {
     ['its media', { media_ids }, { type: 'PublicationMediaArranged', data: { media_ids } }],
   ];
 
-  test.each(parts)('when %s changes, then only that is told, and once', (_part, changes, event) => {
-    expect(outcome([created], update(changes))).toEqual([event]);
-    expect(outcome([created, event], update(changes))).toEqual([]);
-  });
+  test.each(parts)(
+    'when %s changes, then only its event is appended, and only once',
+    (_part, changes, event) => {
+      given([created]).when(update(changes)).thenAppends([event]);
+      given([created, event]).when(update(changes)).thenAppendsNothing();
+    },
+  );
 
-  test('when all parts change at once, then one event each', () => {
+  test('when all parts change at once, then one event is appended for each', () => {
     const changes = Object.assign({}, ...parts.map(([, change]) => change));
-    const decided = outcome([created], update(changes)) as PublicationEvent[];
+    const decided = given([created]).when(update(changes)).outcome as PublicationEvent[];
     expect(decided.map((event) => event.type)).toEqual([
       'PublicationDescribed',
       'PublicationPriced',
@@ -129,76 +143,86 @@ describe('updating a publication', () => {
     ]);
   });
 
-  test('when a field that was set becomes null, then it is cleared', () => {
+  test('when a field that is set becomes null, then it is cleared', () => {
     const full = { ...fields, quantity_available: 3, featured_position: 1, listing_id, free_shipping: true };
     const cleared = { quantity_available: null, featured_position: null, listing_id: null };
-    expect(outcome([{ type: 'PublicationCreated', data: full }], update(cleared))).toEqual([
-      { type: 'PublicationStocked', data: { quantity_available: null } },
-      { type: 'PublicationFeatured', data: { featured_position: null } },
-      { type: 'PublicationMovedToListing', data: { listing_id: null } },
-    ]);
+    given([{ type: 'PublicationCreated', data: full }])
+      .when(update(cleared))
+      .thenAppends([
+        { type: 'PublicationStocked', data: { quantity_available: null } },
+        { type: 'PublicationFeatured', data: { featured_position: null } },
+        { type: 'PublicationMovedToListing', data: { listing_id: null } },
+      ]);
   });
 
-  test('when the order of its media changes, then it is told', () => {
+  test('when the order of its media changes, then the new order is appended', () => {
     const arranged: PublicationEvent = { type: 'PublicationMediaArranged', data: { media_ids } };
-    const turned = media_ids.toReversed();
-    expect(outcome([created, arranged], update({ media_ids }))).toEqual([]);
-    expect(outcome([created, arranged], update({ media_ids: turned }))).toEqual([
-      { type: 'PublicationMediaArranged', data: { media_ids: turned } },
-    ]);
+    const reversed = media_ids.toReversed();
+    given([created, arranged]).when(update({ media_ids })).thenAppendsNothing();
+    given([created, arranged])
+      .when(update({ media_ids: reversed }))
+      .thenAppends([{ type: 'PublicationMediaArranged', data: { media_ids: reversed } }]);
   });
 
-  test('when nothing is said, or what is already so, then nothing happens', () => {
-    expect(outcome([created], update({}))).toEqual([]);
-    expect(outcome([created], update(fields))).toEqual([]);
-    expect(outcome([created], update({ title: undefined }))).toEqual([]);
+  test('when no field differs, then nothing is appended', () => {
+    given([created]).when(update({})).thenAppendsNothing();
+    given([created]).when(update(fields)).thenAppendsNothing();
+    given([created])
+      .when(update({ title: undefined }))
+      .thenAppendsNothing();
   });
 
-  test('given none or a deleted one, then there is nothing to update', () => {
-    expect(outcome([], update({ title: 'X' }))).toBe('publication_not_found');
-    expect(outcome([created, deleted], update({}))).toBe('publication_not_found');
+  test('given no events or a deletion, then it is not found', () => {
+    given([])
+      .when(update({ title: 'X' }))
+      .thenRejects('publication_not_found');
+    given([created, deleted]).when(update({})).thenRejects('publication_not_found');
   });
 });
 
 describe('putting a publication', () => {
-  test('given none, then it is created', () => {
-    expect(outcome([], put)).toEqual([created]);
+  test('given no events, then it is created', () => {
+    given([]).when(put).thenAppends([created]);
   });
 
-  test('given it, then what the row says changes and what it does not say stays', () => {
+  test('given a publication, then the fields of the row change and others stay', () => {
     const moved: PublicationEvent = { type: 'PublicationFeatured', data: { featured_position: 2 } };
-    expect(outcome([created, moved], put)).toEqual([]);
-    expect(outcome([created, moved], { ...put, input: { ...input, price_amount: 5 } })).toEqual([
-      { type: 'PublicationPriced', data: { price_currency: 'USD', price_amount: 5, price_active: true } },
-    ]);
+    given([created, moved]).when(put).thenAppendsNothing();
+    given([created, moved])
+      .when({ ...put, input: { ...input, price_amount: 5 } })
+      .thenAppends([
+        { type: 'PublicationPriced', data: { price_currency: 'USD', price_amount: 5, price_active: true } },
+      ]);
   });
 
-  test("given a deleted one or another store's, then it is refused", () => {
-    expect(outcome([created, deleted], put)).toBe('publication_not_found');
-    expect(outcome([created], { ...put, store_id: newId() })).toBe('publication_not_found');
+  test('given a deletion or a publication of another store, then it is not found', () => {
+    given([created, deleted]).when(put).thenRejects('publication_not_found');
+    given([created])
+      .when({ ...put, store_id: newId() })
+      .thenRejects('publication_not_found');
   });
 });
 
 describe('deleting a publication', () => {
-  test('given it, then it is deleted', () => {
-    expect(outcome([created], remove)).toEqual([deleted]);
+  test('given a publication, then it is deleted', () => {
+    given([created]).when(remove).thenAppends([deleted]);
   });
 
-  test('given none or a deleted one, then there is nothing to delete', () => {
-    expect(outcome([], remove)).toBe('publication_not_found');
-    expect(outcome([created, deleted], remove)).toBe('publication_not_found');
+  test('given no events or a deletion, then it is not found', () => {
+    given([]).when(remove).thenRejects('publication_not_found');
+    given([created, deleted]).when(remove).thenRejects('publication_not_found');
   });
 });
 
 describe('views of a publication', () => {
   const record = { type: 'RecordViews', count: 3 } as const;
 
-  test('given it, then they are told', () => {
-    expect(outcome([created], record)).toEqual([viewed]);
+  test('given a publication, then they are recorded', () => {
+    given([created]).when(record).thenAppends([viewed]);
   });
 
-  test('given none or a deleted one, then they are let go', () => {
-    expect(outcome([], record)).toEqual([]);
-    expect(outcome([created, deleted], record)).toEqual([]);
+  test('given no events or a deletion, then they are discarded', () => {
+    given([]).when(record).thenAppendsNothing();
+    given([created, deleted]).when(record).thenAppendsNothing();
   });
 });

@@ -16,11 +16,11 @@ import {
   parseId,
   type StoreId,
 } from '../../../shared/kernel/ids';
-import { AT, anUpload, faultsOf, newId, refusal, World } from './support';
+import { AT, anUpload, errorOf, faultsOf, newId, World } from './support';
 
 const input: NewPublication = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 
-/** A store to write to; whether it exists is the routes' to ask. */
+/** Writes to one store. It need not exist, because only the routes check that. */
 class Shop {
   readonly world = new World();
   readonly store_id = newId<StoreId>();
@@ -66,14 +66,14 @@ class Shop {
 }
 
 describe('a publication', () => {
-  test('is appended without a look at its stream, unless its id was derived and may be there already', async () => {
+  test('is created without reading its stream, unless the caller derived the id', async () => {
     const shop = new Shop();
     const { live } = shop.world.events;
     const readStream = live.readStream.bind(live);
     let reads = 0;
-    live.readStream = async (...asked) => {
+    live.readStream = async (...args) => {
       reads++;
-      return readStream(...asked);
+      return readStream(...args);
     };
     await shop.create();
     expect(reads).toBe(0);
@@ -84,7 +84,7 @@ describe('a publication', () => {
     expect(live.log).toHaveLength(2);
   });
 
-  test('is created under a new id with the time of its event, and is lane by store', async () => {
+  test('gets a new id and the time of its event, and its store is the partition key', async () => {
     const shop = new Shop();
     const { value } = await shop.create({ title: 'Green tea' });
     expect(parseId(value.id)).toBe(value.id);
@@ -92,7 +92,7 @@ describe('a publication', () => {
     expect(shop.world.events.live.log[0]?.metadata.partition_key).toBe(shop.store_id);
   });
 
-  test('is created once under an id that is given', async () => {
+  test('is created only once under an id from the caller', async () => {
     const shop = new Shop();
     const id = newId<PublicationId>();
     await shop.create({}, id);
@@ -100,7 +100,7 @@ describe('a publication', () => {
     expect(shop.written).toBe(1);
   });
 
-  test('is updated later than it was created', async () => {
+  test('gets the time of the update as updated_at', async () => {
     const shop = new Shop();
     const { value } = await shop.create();
     shop.world.now_ms += 60_000;
@@ -112,7 +112,7 @@ describe('a publication', () => {
     });
   });
 
-  test('may be told its own store again, and no other', async () => {
+  test('accepts its own store_id in a patch and rejects another one', async () => {
     const shop = new Shop();
     const { value } = await shop.create();
     expect(await shop.update(value.id, { store_id: shop.store_id })).toMatchObject({ changed: false });
@@ -121,28 +121,28 @@ describe('a publication', () => {
     ]);
   });
 
-  test('that is deleted tells whose it was, and is gone for every write', async () => {
+  test('returns its store when it is deleted, and rejects later writes', async () => {
     const shop = new Shop();
     const { value } = await shop.create();
     expect((await shop.delete(value.id)).value).toBe(shop.store_id);
-    expect((await refusal(() => shop.delete(value.id))).condition).toBe('publication_not_found');
-    expect((await refusal(() => shop.update(value.id, {}))).condition).toBe('publication_not_found');
+    expect((await errorOf(() => shop.delete(value.id))).condition).toBe('publication_not_found');
+    expect((await errorOf(() => shop.update(value.id, {}))).condition).toBe('publication_not_found');
   });
 
-  test('is guarded before anything is written', async () => {
+  test('is not written if the guard throws', async () => {
     const shop = new Shop();
     const { value } = await shop.create();
     const guard = (): never => {
       throw new CatalogError('precondition_failed');
     };
-    const failure = await refusal(() => shop.update(value.id, { title: 'X', listing_id: newId() }, guard));
+    const failure = await errorOf(() => shop.update(value.id, { title: 'X', listing_id: newId() }, guard));
     expect(failure.condition).toBe('precondition_failed');
     expect(shop.written).toBe(1);
   });
 });
 
-describe('what a publication refers to', () => {
-  test('may be a listing and media of its store', async () => {
+describe('the references of a publication', () => {
+  test('can be a listing and media of its store', async () => {
     const shop = new Shop();
     const references = {
       listing_id: await shop.listing(),
@@ -153,12 +153,12 @@ describe('what a publication refers to', () => {
     expect(await shop.update(value.id, references)).toMatchObject({ changed: false });
   });
 
-  test("may be no unknown listing, no deleted one, no other store's", async () => {
+  test('cannot be an unknown or deleted listing, or one of another store', async () => {
     const shop = new Shop();
-    const gone = await shop.listing();
-    await deleteListing(shop.world, shop.world.context(), { environment: 'live', id: gone });
+    const deleted = await shop.listing();
+    await deleteListing(shop.world, shop.world.context(), { environment: 'live', id: deleted });
     const { value } = await shop.create();
-    for (const listing_id of [newId(), gone, await shop.listing(newId())]) {
+    for (const listing_id of [newId(), deleted, await shop.listing(newId())]) {
       expect(await faultsOf(() => shop.create({ listing_id }))).toEqual([['field_invalid', 'listing_id']]);
       expect(await faultsOf(() => shop.update(value.id, { listing_id }))).toEqual([
         ['field_invalid', 'listing_id'],
@@ -166,11 +166,11 @@ describe('what a publication refers to', () => {
     }
   });
 
-  test('names each media that cannot be, by its place', async () => {
+  test('report each invalid media by its index', async () => {
     const shop = new Shop();
-    const gone = await shop.media();
-    await deleteMedia(shop.world, shop.world.context(), { environment: 'live', id: gone });
-    const media_ids = [await shop.media(), newId(), await shop.media(newId()), gone];
+    const deleted = await shop.media();
+    await deleteMedia(shop.world, shop.world.context(), { environment: 'live', id: deleted });
+    const media_ids = [await shop.media(), newId(), await shop.media(newId()), deleted];
     expect(await faultsOf(() => shop.create({ media_ids, listing_id: newId() }))).toEqual([
       ['field_invalid', 'listing_id'],
       ['field_invalid', 'media_ids.1'],
@@ -180,8 +180,8 @@ describe('what a publication refers to', () => {
   });
 });
 
-describe('a row that is imported', () => {
-  test('creates, then changes nothing, then patches, then leaves what was deleted', async () => {
+describe('an imported row', () => {
+  test('creates, changes nothing when repeated, patches, and does not restore a deleted publication', async () => {
     const shop = new Shop();
     const id = newId<PublicationId>();
     expect(await shop.put(id)).toMatchObject({ outcome: 'created', value: { id } });
@@ -192,7 +192,7 @@ describe('a row that is imported', () => {
     expect(shop.written).toBe(3);
   });
 
-  test('is refused like any other where it refers to nothing', async () => {
+  test('is rejected if it refers to a listing that does not exist', async () => {
     const shop = new Shop();
     expect(await faultsOf(() => shop.put(newId(), { listing_id: newId() }))).toEqual([
       ['field_invalid', 'listing_id'],

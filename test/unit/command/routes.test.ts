@@ -3,16 +3,16 @@ import { createListing } from '../../../services/command/listing';
 import { commandRoutes } from '../../../services/command/routes';
 import { changeStoreStatus } from '../../../services/command/store';
 import type { JsonObject, Position } from '../../../shared/catalog/events/envelope';
-import { laneOf } from '../../../shared/catalog/events/lanes';
+import { partitionOf } from '../../../shared/catalog/events/partitions';
 import type { Store } from '../../../shared/catalog/store/store';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../../shared/http/route';
 import type { StoreId } from '../../../shared/kernel/ids';
-import type { ActiveView } from '../../../shared/ports/view-store';
+import type { ActiveView } from '../../../shared/ports/document-reader';
 import { noMedia } from '../../support/no-media';
-import { faultsOf, newId, refusal, World } from './support';
+import { errorOf, faultsOf, newId, World } from './support';
 
-const LANES = 8;
+const PARTITIONS = 8;
 const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
 
 interface Sent {
@@ -24,21 +24,18 @@ interface Sent {
   readonly operation?: ApiRequest['operation'];
 }
 
-/** The write endpoints of an account with two stores; the view is projected as `waited` says. */
-class Counter {
+/** The write endpoints, with an account of two stores. `view` decides how waiting for the projection ends. */
+class WriteApi {
   readonly world = new World();
-  readonly waits: { lane: number; position: Position; timeout_ms: number }[] = [];
+  readonly waits: { partition: number; position: Position; timeout_ms: number }[] = [];
   view: { waitFor: () => Promise<boolean> } | undefined | Error = { waitFor: async () => true };
   readonly stores: Store[] = [];
 
-  static async open(): Promise<Counter> {
-    const counter = new Counter();
-    const account = await counter.world.account();
-    counter.stores.push(
-      await counter.world.store('live', account),
-      await counter.world.store('live', account),
-    );
-    return counter;
+  static async open(): Promise<WriteApi> {
+    const api = new WriteApi();
+    const account = await api.world.account();
+    api.stores.push(await api.world.store('live', account), await api.world.store('live', account));
+    return api;
   }
 
   get first(): StoreId {
@@ -50,14 +47,14 @@ class Counter {
   }
 
   private readonly activeView = {
-    lane_count: LANES,
+    partition_count: PARTITIONS,
     current: async () => {
       const { view } = this;
       if (view instanceof Error) throw view;
       if (view === undefined) return undefined;
       return {
-        waitFor: (lane: number, position: Position, timeout_ms: number) => {
-          this.waits.push({ lane, position, timeout_ms });
+        waitFor: (partition: number, position: Position, timeout_ms: number) => {
+          this.waits.push({ partition, position, timeout_ms });
           return view.waitFor();
         },
       };
@@ -73,7 +70,7 @@ class Counter {
   });
 
   async send(method: string, path: string, sent: Sent = {}): Promise<Answer> {
-    const route = this.routes.find((known) => known.method === method && known.path === path);
+    const route = this.routes.find((one) => one.method === method && one.path === path);
     if (!route) throw new Error(`no ${method} ${path}`);
     const stores = sent.stores ?? this.stores.map((store) => store.id);
     const store_ids = sent.store_id === undefined ? [] : [sent.store_id].flat();
@@ -108,12 +105,12 @@ class Counter {
   }
 }
 
-const condition = async (call: Promise<unknown>): Promise<string> => (await refusal(() => call)).condition;
+const condition = async (call: Promise<unknown>): Promise<string> => (await errorOf(() => call)).condition;
 
-test('every write endpoint is there, with the permission of what it writes', async () => {
-  const counter = await Counter.open();
+test('every write endpoint requires the permission of its resource', async () => {
+  const api = await WriteApi.open();
   const listed = commandRoutes({
-    ...counter.world,
+    ...api.world,
     ...noMedia,
     views: {} as never,
     log: pino({ level: 'silent' }),
@@ -130,94 +127,90 @@ test('every write endpoint is there, with the permission of what it writes', asy
   ]);
 });
 
-describe('the store that a write goes to', () => {
-  const storeOf = async (counter: Counter, sent: Sent): Promise<unknown> => {
-    await counter.created(sent);
-    return counter.world.events.live.log.at(-1)?.metadata.store_id;
+describe('the store of a write', () => {
+  const storeOf = async (api: WriteApi, sent: Sent): Promise<unknown> => {
+    await api.created(sent);
+    return api.world.events.live.log.at(-1)?.metadata.store_id;
   };
 
-  test("is the token's first, the query's, or the body's", async () => {
-    const counter = await Counter.open();
-    const { first, second } = counter;
-    expect(await storeOf(counter, {})).toBe(first);
-    expect(await storeOf(counter, { store_id: second })).toBe(second);
-    expect(await storeOf(counter, { store_id: second.toUpperCase() })).toBe(second);
-    expect(await storeOf(counter, { body: { ...tea, store_id: second } })).toBe(second);
-    expect(await storeOf(counter, { body: { ...tea, store_id: null }, store_id: second })).toBe(second);
-    expect(await storeOf(counter, { body: { ...tea, store_id: second }, store_id: second })).toBe(second);
+  test("is the token's first, the one in the query, or the one in the body", async () => {
+    const api = await WriteApi.open();
+    const { first, second } = api;
+    expect(await storeOf(api, {})).toBe(first);
+    expect(await storeOf(api, { store_id: second })).toBe(second);
+    expect(await storeOf(api, { store_id: second.toUpperCase() })).toBe(second);
+    expect(await storeOf(api, { body: { ...tea, store_id: second } })).toBe(second);
+    expect(await storeOf(api, { body: { ...tea, store_id: null }, store_id: second })).toBe(second);
+    expect(await storeOf(api, { body: { ...tea, store_id: second }, store_id: second })).toBe(second);
   });
 
-  test('is not two at once', async () => {
-    const counter = await Counter.open();
-    const sent = { body: { ...tea, store_id: counter.first }, store_id: counter.second };
-    expect(await faultsOf(() => counter.created(sent))).toEqual([['field_invalid', 'store_id']]);
-    const twice = { store_id: [counter.first, counter.second] };
-    expect(await condition(counter.created(twice))).toBe('invalid_query');
+  test('cannot differ between query and body', async () => {
+    const api = await WriteApi.open();
+    const sent = { body: { ...tea, store_id: api.first }, store_id: api.second };
+    expect(await faultsOf(() => api.created(sent))).toEqual([['field_invalid', 'store_id']]);
+    const twice = { store_id: [api.first, api.second] };
+    expect(await condition(api.created(twice))).toBe('invalid_query');
   });
 
-  test("is one of the token's", async () => {
-    const counter = await Counter.open();
-    expect(await condition(counter.created({ store_id: newId() }))).toBe('store_access_denied');
-    expect(await condition(counter.created({ body: { ...tea, store_id: newId() } }))).toBe(
-      'store_access_denied',
-    );
-    expect(await condition(counter.created({ stores: [] }))).toBe('store_access_denied');
-    expect(await condition(counter.created({ store_id: 'shop' }))).toBe('invalid_uuid');
+  test("must be one of the token's", async () => {
+    const api = await WriteApi.open();
+    expect(await condition(api.created({ store_id: newId() }))).toBe('store_access_denied');
+    expect(await condition(api.created({ body: { ...tea, store_id: newId() } }))).toBe('store_access_denied');
+    expect(await condition(api.created({ stores: [] }))).toBe('store_access_denied');
+    expect(await condition(api.created({ store_id: 'shop' }))).toBe('invalid_uuid');
   });
 
-  test('is there and active, as of a second ago', async () => {
-    const counter = await Counter.open();
-    const { world, first } = counter;
-    const id = await counter.created();
-    expect(await condition(counter.created({ stores: [newId()] }))).toBe('store_not_found');
+  test('must exist and be active, with at most a second of delay', async () => {
+    const api = await WriteApi.open();
+    const { world, first } = api;
+    const id = await api.created();
+    expect(await condition(api.created({ stores: [newId()] }))).toBe('store_not_found');
     await changeStoreStatus(world, world.context(), { environment: 'live', id: first }, 'suspended');
     world.now_ms += 1_000;
-    expect(await condition(counter.created())).toBe('store_not_found');
+    expect(await condition(api.created())).toBe('store_not_found');
     const title = { body: { title: 'X' }, id };
-    expect(await condition(counter.send('PATCH', '/api/publication/:id', title))).toBe('store_not_found');
-    expect(await condition(counter.send('DELETE', '/api/publication/:id', { id }))).toBe('store_not_found');
+    expect(await condition(api.send('PATCH', '/api/publication/:id', title))).toBe('store_not_found');
+    expect(await condition(api.send('DELETE', '/api/publication/:id', { id }))).toBe('store_not_found');
   });
 });
 
 describe('a write by id', () => {
-  test("finds only what is in the token's stores, and in the one that is named", async () => {
-    const counter = await Counter.open();
-    const id = await counter.created();
+  test("only finds resources of the token's stores, and of the store in the query", async () => {
+    const api = await WriteApi.open();
+    const id = await api.created();
     const body = { title: 'X' };
-    const patch = (sent: Sent) => counter.send('PATCH', '/api/publication/:id', { id, body, ...sent });
-    expect(await condition(patch({ stores: [counter.second] }))).toBe('publication_not_found');
-    expect(await condition(patch({ store_id: counter.second }))).toBe('publication_not_found');
+    const patch = (sent: Sent) => api.send('PATCH', '/api/publication/:id', { id, body, ...sent });
+    expect(await condition(patch({ stores: [api.second] }))).toBe('publication_not_found');
+    expect(await condition(patch({ store_id: api.second }))).toBe('publication_not_found');
     expect(await condition(patch({ store_id: newId() }))).toBe('store_access_denied');
     expect(await condition(patch({ id: newId() }))).toBe('publication_not_found');
-    expect((await patch({ store_id: counter.first })).data).toMatchObject(body);
+    expect((await patch({ store_id: api.first })).data).toMatchObject(body);
 
-    const listing = await counter.listing();
-    const remove = (sent: Sent) => counter.send('DELETE', '/api/listing/:id', { id: listing, ...sent });
-    expect(await condition(remove({ stores: [counter.second] }))).toBe('listing_not_found');
+    const listing = await api.listing();
+    const remove = (sent: Sent) => api.send('DELETE', '/api/listing/:id', { id: listing, ...sent });
+    expect(await condition(remove({ stores: [api.second] }))).toBe('listing_not_found');
     expect((await remove({})).data).toEqual({ id: listing, object: 'listing', deleted: true });
     expect(await condition(remove({}))).toBe('listing_not_found');
   });
 
-  test('holds to If-Match', async () => {
-    const counter = await Counter.open();
-    const id = await counter.created();
+  test('requires the version in If-Match', async () => {
+    const api = await WriteApi.open();
+    const id = await api.created();
     const patch = (match: string, title: string) =>
-      counter.send('PATCH', '/api/publication/:id', { id, body: { title }, headers: { 'if-match': match } });
+      api.send('PATCH', '/api/publication/:id', { id, body: { title }, headers: { 'if-match': match } });
     expect((await patch('"1-abc"', 'Herbs')).version).toBe(2);
     expect(await condition(patch('"1-abc"', 'Oolong'))).toBe('precondition_failed');
     expect((await patch('W/"2-abc"', 'Oolong')).version).toBe(3);
     expect((await patch('*', 'Mate')).version).toBe(4);
     const remove = { id, headers: { 'if-match': '"1-abc"' } };
-    expect(await condition(counter.send('DELETE', '/api/publication/:id', remove))).toBe(
-      'precondition_failed',
-    );
+    expect(await condition(api.send('DELETE', '/api/publication/:id', remove))).toBe('precondition_failed');
   });
 });
 
-describe('the answer of a write', () => {
-  test('waits, at most a second, until its own event is projected in its lane', async () => {
-    const counter = await Counter.open();
-    const answer = await counter.send('POST', '/api/listing', { body: { name: 'Teas' } });
+describe('the response to a write', () => {
+  test('waits at most a second until its event is projected in its partition', async () => {
+    const api = await WriteApi.open();
+    const answer = await api.send('POST', '/api/listing', { body: { name: 'Teas' } });
     const { id } = answer.data as { id: string };
     expect(answer).toMatchObject({
       status: 201,
@@ -225,47 +218,49 @@ describe('the answer of a write', () => {
       data: { object: 'listing', name: 'Teas', stats: { media_count: 0, publication_count: 0 } },
       headers: { Location: `/api/listing/${id}`, 'X-Catalog-Position': '3' },
     });
-    expect(counter.waits).toEqual([{ lane: laneOf(counter.first, LANES), position: 3n, timeout_ms: 1_000 }]);
+    expect(api.waits).toEqual([
+      { partition: partitionOf(api.first, PARTITIONS), position: 3n, timeout_ms: 1_000 },
+    ]);
   });
 
-  test('that changed nothing tells and waits for the last position of the resource', async () => {
-    const counter = await Counter.open();
-    const id = await counter.created();
-    await counter.created();
-    const same = await counter.send('PATCH', '/api/publication/:id', { id, body: tea });
+  test('that changed nothing has, and waits for, the last position of the resource', async () => {
+    const api = await WriteApi.open();
+    const id = await api.created();
+    await api.created();
+    const same = await api.send('PATCH', '/api/publication/:id', { id, body: tea });
     expect(same).toMatchObject({ version: 1, headers: { 'X-Catalog-Position': '3' } });
-    expect(counter.waits.at(-1)?.position).toBe(3n);
+    expect(api.waits.at(-1)?.position).toBe(3n);
   });
 
-  test('does not wait where the client prefers so', async () => {
-    const counter = await Counter.open();
+  test('does not wait with Prefer: respond-async', async () => {
+    const api = await WriteApi.open();
     const prefer = { prefer: 'handling=strict, respond-async; wait=10' };
-    const { headers } = await counter.send('POST', '/api/publication', { body: tea, headers: prefer });
+    const { headers } = await api.send('POST', '/api/publication', { body: tea, headers: prefer });
     expect(headers).toMatchObject({ 'X-Catalog-Position': '3', 'Preference-Applied': 'respond-async' });
-    expect(counter.waits).toEqual([]);
+    expect(api.waits).toEqual([]);
   });
 
   test.each([
     ['the projection is late', { waitFor: async () => false }],
-    ['the view store fails', new Error('gone')],
+    ['the view store fails', new Error('connection lost')],
     ['nothing was ever projected', undefined],
-  ])('is a success all the same where %s', async (_case, view) => {
-    const counter = await Counter.open();
-    counter.view = view;
-    const answer = await counter.send('POST', '/api/publication', { body: tea });
+  ])('is a success even if %s', async (_case, view) => {
+    const api = await WriteApi.open();
+    api.view = view;
+    const answer = await api.send('POST', '/api/publication', { body: tea });
     expect(answer).toMatchObject({ status: 201, headers: { 'X-Catalog-Position': '3' } });
     expect(answer.headers).not.toHaveProperty('Preference-Applied');
   });
 
-  test('has in the log who asked, also by which idempotency key and for which operation', async () => {
-    const counter = await Counter.open();
+  test('follows an event with the idempotency key and the operation in its metadata', async () => {
+    const api = await WriteApi.open();
     const operation = { id: newId(), idempotency_key: 'once', started_at_ms: 0, resumed: false };
-    await counter.created({ operation });
-    expect(counter.world.events.live.log.at(-1)?.metadata).toMatchObject({
+    await api.created({ operation });
+    expect(api.world.events.live.log.at(-1)?.metadata).toMatchObject({
       source: 'api',
       idempotency_key: 'once',
       operation_id: operation.id,
-      store_id: counter.first,
+      store_id: api.first,
     });
   });
 });

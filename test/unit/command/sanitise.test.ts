@@ -17,7 +17,7 @@ describe('sanitised HTML', () => {
     ['style sheets', '<style>p{}</style><p style="color:red">a</p>', '<p>a</p>'],
     ['handlers', '<p onclick="x()" class="y" id="z">a</p>', '<p>a</p>'],
     ['frames', '<iframe src="https://e.example">b</iframe><p>a</p>', '<p>a</p>'],
-    ['forms, not their text', '<form action="/x">a<input name="b"></form>', 'a'],
+    ['forms, but not their text', '<form action="/x">a<input name="b"></form>', 'a'],
     ['drawings', '<svg><style><img src=x onerror=alert(1)></style></svg>a', 'a'],
     ['comments', 'a<!-- <script> -->b', 'ab'],
     ['control characters behind entities', 'a&#1;b', 'ab'],
@@ -35,30 +35,30 @@ describe('sanitised HTML', () => {
   );
 
   test.each(['javascript:alert(1)', 'java&#1;script:alert(1)', 'data:text/html,x', '//a.example', '/a', ''])(
-    'takes the link off text that leads to "%s"',
+    'replaces a link to "%s" by its text',
     (href) => {
       expect(sanitise(`<a href="${href}" onclick="x()">a</a>`)).toBe('<span>a</span>');
     },
   );
 
-  test('keeps http(s) images alone', () => {
+  test('keeps only http(s) images', () => {
     const kept = '<img src="https://a.example/b.png" alt="B" />';
     expect(sanitise(`${kept}<img src="data:image/png;base64,AA"><img src="/c.png"><img>`)).toBe(kept);
   });
 
-  test('is text where there was none but markup', () => {
+  test('is escaped text if the input has no valid tags', () => {
     expect(sanitise('<script>x</script> <p')).toBe('');
     expect(sanitise('1 < 2 & 3')).toBe('1 &lt; 2 &amp; 3');
   });
 
-  test('is as deep as any page needs, and no deeper, however deep it was', () => {
+  test('is nested at most 50 levels deep', () => {
     const deep = `${'<div>'.repeat(50)}a${'</div>'.repeat(50)}`;
     expect(sanitise(`${'<div>'.repeat(9_000)}a`)).toBe(deep);
     const links = sanitise('<b><a href="https://x.example">'.repeat(1_500));
     expect(links.match(/<\w/g)).toHaveLength(50);
   });
 
-  const scraps = fc.constantFrom(
+  const fragments = fc.constantFrom(
     ...[
       '<p>',
       '</p>',
@@ -103,11 +103,11 @@ describe('sanitised HTML', () => {
       '/',
     ],
   );
-  const soup = fc.array(scraps, { maxLength: 40 }).map((parts) => parts.join(''));
+  const tag_soup = fc.array(fragments, { maxLength: 40 }).map((parts) => parts.join(''));
 
-  test('of any soup is safe, and sanitising it again changes nothing', () => {
+  test('of any sequence of fragments is safe, and sanitising it again changes nothing', () => {
     fc.assert(
-      fc.property(soup, (html) => {
+      fc.property(tag_soup, (html) => {
         const safe = sanitise(html);
         expect(safe).not.toMatch(/<(script|style|iframe|svg|math|object|form|textarea|title)/i);
         for (const [, tag = ''] of safe.matchAll(TAG)) {
@@ -119,7 +119,7 @@ describe('sanitised HTML', () => {
           }
           expect(tag.replaceAll(ATTRIBUTE, '')).toMatch(/^[a-z0-9]*(\s*\/)?$/);
         }
-        // What is left without the tags that are understood holds no other.
+        // There are no tags other than those that the patterns above match.
         expect(safe.replaceAll(TAG, '').replaceAll(/<\/[a-z0-9]+>/g, '')).not.toContain('<');
         expect(sanitise(safe)).toBe(safe);
       }),

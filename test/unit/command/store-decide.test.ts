@@ -6,16 +6,16 @@ import {
   storeAggregate,
 } from '../../../shared/catalog/store/store';
 import type { StoreId } from '../../../shared/kernel/ids';
-import { newId, teller } from './support';
+import { deciderSpec, newId } from './support';
 
-const { outcome } = teller(storeAggregate, decideStore, newId<StoreId>());
+const given = deciderSpec(storeAggregate, decideStore, newId<StoreId>());
 
 const input = { account_id: newId(), environment: 'live', name: 'Shop' } as const;
 const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };
 const created: StoreEvent = { type: 'StoreCreated', data: { ...input, ...profile } };
 const create: StoreCommand = { type: 'CreateStore', input };
-const describeAs = (changes: StoreChanges): StoreCommand => ({ type: 'DescribeStore', changes });
-const turn = (status: 'active' | 'inactive' | 'suspended'): StoreCommand => ({
+const patch = (changes: StoreChanges): StoreCommand => ({ type: 'DescribeStore', changes });
+const changeStatus = (status: 'active' | 'inactive' | 'suspended'): StoreCommand => ({
   type: 'ChangeStoreStatus',
   status,
 });
@@ -28,61 +28,75 @@ const added = (method: typeof cash | typeof card, position: number): StoreEvent 
 });
 
 describe('a store', () => {
-  test('given none, then it is created; given the very same, nothing; given another, refused', () => {
-    expect(outcome([], create)).toEqual([created]);
-    expect(outcome([created], create)).toEqual([]);
-    expect(outcome([created], { ...create, input: { ...input, environment: 'test' } })).toBe('lost_race');
+  test('is created once, and another store with its id is rejected', () => {
+    given([]).when(create).thenAppends([created]);
+    given([created]).when(create).thenAppendsNothing();
+    given([created])
+      .when({ ...create, input: { ...input, environment: 'test' } })
+      .thenRejects('lost_race');
   });
 
-  test('is described anew only where something differs', () => {
+  test('appends StoreDescribed only if a field differs', () => {
     const contact = { email: 'a@example.com', phone: '1' };
-    const told: StoreEvent = { type: 'StoreDescribed', data: { name: 'Shop', ...profile, contact } };
-    expect(outcome([created], describeAs({ contact }))).toEqual([told]);
-    expect(outcome([created, told], describeAs({ contact: { phone: '1', email: 'a@example.com' } }))).toEqual(
-      [],
-    );
-    expect(outcome([created], describeAs({ name: 'Shop', ruc: null }))).toEqual([]);
+    const described: StoreEvent = { type: 'StoreDescribed', data: { name: 'Shop', ...profile, contact } };
+    given([created]).when(patch({ contact })).thenAppends([described]);
+    given([created, described])
+      .when(patch({ contact: { phone: '1', email: 'a@example.com' } }))
+      .thenAppendsNothing();
+    given([created])
+      .when(patch({ name: 'Shop', ruc: null }))
+      .thenAppendsNothing();
   });
 
-  test('changes its status once', () => {
+  test('changes its status only once', () => {
     const closed: StoreEvent = { type: 'StoreStatusChanged', data: { status: 'inactive' } };
-    expect(outcome([created], turn('active'))).toEqual([]);
-    expect(outcome([created], turn('inactive'))).toEqual([closed]);
-    expect(outcome([created, closed], turn('inactive'))).toEqual([]);
+    given([created]).when(changeStatus('active')).thenAppendsNothing();
+    given([created]).when(changeStatus('inactive')).thenAppends([closed]);
+    given([created, closed]).when(changeStatus('inactive')).thenAppendsNothing();
   });
 
-  test('that is not there takes no command', () => {
-    expect(outcome([], turn('inactive'))).toBe('store_not_found');
-    expect(outcome([], describeAs({ name: 'X' }))).toBe('store_not_found');
-    expect(outcome([], { type: 'AddPaymentMethod', method: cash })).toBe('store_not_found');
-    expect(outcome([], { type: 'RemovePaymentMethod', payment_method_id: newId() })).toBe('store_not_found');
+  test('that does not exist rejects every command', () => {
+    given([]).when(changeStatus('inactive')).thenRejects('store_not_found');
+    given([])
+      .when(patch({ name: 'X' }))
+      .thenRejects('store_not_found');
+    given([]).when({ type: 'AddPaymentMethod', method: cash }).thenRejects('store_not_found');
+    given([])
+      .when({ type: 'RemovePaymentMethod', payment_method_id: newId() })
+      .thenRejects('store_not_found');
   });
 });
 
 describe('a payment method', () => {
-  test('comes after the last one where no position is said', () => {
-    expect(outcome([created], { type: 'AddPaymentMethod', method: cash })).toEqual([added(cash, 1)]);
-    expect(outcome([created, added(cash, 7)], { type: 'AddPaymentMethod', method: card })).toEqual([
-      added(card, 8),
-    ]);
-    expect(outcome([created], { type: 'AddPaymentMethod', method: { ...card, position: 3 } })).toEqual([
-      added(card, 3),
-    ]);
+  test('without a position comes after the last one', () => {
+    given([created])
+      .when({ type: 'AddPaymentMethod', method: cash })
+      .thenAppends([added(cash, 1)]);
+    given([created, added(cash, 7)])
+      .when({ type: 'AddPaymentMethod', method: card })
+      .thenAppends([added(card, 8)]);
+    given([created])
+      .when({ type: 'AddPaymentMethod', method: { ...card, position: 3 } })
+      .thenAppends([added(card, 3)]);
   });
 
-  test('added again is no second one; another under its id is refused', () => {
-    const given = [created, added(cash, 1)];
-    expect(outcome(given, { type: 'AddPaymentMethod', method: cash })).toEqual([]);
-    expect(outcome(given, { type: 'AddPaymentMethod', method: { ...cash, name: 'Coins' } })).toBe(
-      'field_invalid',
-    );
+  test('is added once, and another one with its id is rejected', () => {
+    const events = [created, added(cash, 1)];
+    given(events).when({ type: 'AddPaymentMethod', method: cash }).thenAppendsNothing();
+    given(events)
+      .when({ type: 'AddPaymentMethod', method: { ...cash, name: 'Coins' } })
+      .thenRejects('field_invalid');
   });
 
-  test('is removed once', () => {
+  test('is removed only once', () => {
     const { payment_method_id } = cash;
     const removed: StoreEvent = { type: 'PaymentMethodRemoved', data: { payment_method_id } };
     const remove = { type: 'RemovePaymentMethod', payment_method_id } as const;
-    expect(outcome([created, added(cash, 1)], remove)).toEqual([removed]);
-    expect(outcome([created, added(cash, 1), removed], remove)).toEqual([]);
+    given([created, added(cash, 1)])
+      .when(remove)
+      .thenAppends([removed]);
+    given([created, added(cash, 1), removed])
+      .when(remove)
+      .thenAppendsNothing();
   });
 });

@@ -20,17 +20,19 @@ export const NOW_MS = Date.parse(AT);
 
 export const newId = <Id extends AnyId>(): Id => generateId<Id>(NOW_MS, randomBytes);
 
-/** Lets another writer in between a writer's read and its append. */
+/**
+ * An event store that calls `beforeAppend` between a write's read and its append, so that a test can append in between.
+ */
 class ContestedEventStore extends MemoryEventStore {
   beforeAppend: () => Promise<void> = async () => {};
 
-  override async append(...given: Parameters<MemoryEventStore['append']>): Promise<AppendResult> {
+  override async append(...args: Parameters<MemoryEventStore['append']>): Promise<AppendResult> {
     await this.beforeAppend();
-    return super.append(...given);
+    return super.append(...args);
   }
 }
 
-/** The three logs in memory, and a clock that is moved by hand. */
+/** In-memory logs of the three realms, and a clock that tests set. */
 export class World {
   readonly events = {
     control: new ContestedEventStore(),
@@ -41,7 +43,7 @@ export class World {
   readonly system: System = { now: () => this.now_ms, random: randomBytes };
   private requests = 0;
 
-  /** A context of its own for every call, as every request has. */
+  /** Returns a context with a new request id. */
   context(): WriteContext {
     return { source: 'api', request_id: `request-${++this.requests}` };
   }
@@ -56,37 +58,45 @@ export class World {
   }
 }
 
-export type Outcome<Event> = readonly Event[] | Condition;
-
-/** given these events, when this command, then: the events it decides on, or the condition it is refused with. */
-export function teller<State, Event extends DomainEvent, Id extends AnyId, Command>(
+/**
+ * Returns the `given` function of a decider's tests: `given(events).when(command)`, then one of the `then…` assertions
+ * on the events that the command appends, or on the condition that rejects it.
+ */
+export function deciderSpec<State, Event extends DomainEvent, Id extends AnyId, Command>(
   aggregate: Aggregate<State, Event, Id>,
   decide: (state: State, command: Command) => Decision<Event>,
   id: Id,
 ) {
-  const fold = (events: readonly Event[]): State =>
-    events.reduce((state, event) => aggregate.evolve(state, event, id, AT), aggregate.absent);
-  const outcome = (given: readonly Event[], command: Command): Outcome<Event> => {
-    const decision = decide(fold(given), command);
-    return decision.ok ? decision.events : decision.condition;
+  return (events: readonly Event[]) => {
+    const state = events.reduce((before, event) => aggregate.evolve(before, event, id, AT), aggregate.absent);
+    const when = (command: Command) => {
+      const decision = decide(state, command);
+      const outcome: readonly Event[] | Condition = decision.ok ? decision.events : decision.condition;
+      return {
+        outcome,
+        thenAppends: (expected: readonly Event[]) => expect(outcome).toEqual(expected),
+        thenAppendsNothing: () => expect(outcome).toEqual([]),
+        thenRejects: (condition: Condition) => expect(outcome).toBe(condition),
+      };
+    };
+    return { state, when };
   };
-  return { fold, outcome };
 }
 
-/** What a call was refused with; fails where it was not. */
-export async function refusal(call: () => unknown): Promise<CatalogError> {
+/** Returns the error that the call throws. Throws if the call succeeds. */
+export async function errorOf(call: () => unknown): Promise<CatalogError> {
   try {
     await call();
   } catch (error) {
     if (error instanceof CatalogError) return error;
     throw error;
   }
-  throw new Error('it was not refused');
+  throw new Error('the call succeeded');
 }
 
-/** `[condition, field]` of every fault. */
+/** Returns `[condition, field]` of every fault that the call throws. */
 export async function faultsOf(call: () => unknown): Promise<[Condition, string][]> {
-  return (await refusal(call)).faults.map(({ condition, field }) => [condition, field]);
+  return (await errorOf(call)).faults.map(({ condition, field }) => [condition, field]);
 }
 
 const image = (letter: string) =>

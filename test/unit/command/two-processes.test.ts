@@ -11,7 +11,7 @@ import { newId, World } from './support';
 
 const WRITES = 60;
 
-test('writers on two connections to one log: every acknowledged write is there, in one order, and no other', async () => {
+test('two connections write to one stream: it has exactly the acknowledged writes, in one order', async () => {
   await withTempDir(async (folder) => {
     const config = parseConfig({ DATA_DIR: folder });
     const logs: [EventStore, EventStore] = [
@@ -19,10 +19,10 @@ test('writers on two connections to one log: every acknowledged write is there, 
       await openEventStore(config, 'live'),
     ];
     const world = new World();
-    const place = { aggregate: publicationAggregate, realm: 'live', id: newId<PublicationId>() } as const;
+    const ref = { aggregate: publicationAggregate, realm: 'live', id: newId<PublicationId>() } as const;
     const write = (events: EventStore, command: Parameters<typeof decidePublication>[1]) =>
       execute({
-        ...place,
+        ...ref,
         events,
         system: world.system,
         context: world.context(),
@@ -43,7 +43,7 @@ test('writers on two connections to one log: every acknowledged write is there, 
       if (answer.status === 'fulfilled') acknowledged.push(prices[index]!);
       else expect((answer.reason as CatalogError).condition).toBe('lost_race');
     }
-    const recorded = await logs[1].readStream(streamName('live', 'publication', place.id));
+    const recorded = await logs[1].readStream(streamName('live', 'publication', ref.id));
     const stored = recorded.slice(1).map((event) => Number(event.data.price_amount));
     expect(stored.toSorted((a, b) => a - b)).toEqual(acknowledged);
     expect(recorded.map((event) => event.revision)).toEqual(recorded.map((_, index) => index));

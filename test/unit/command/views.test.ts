@@ -2,7 +2,7 @@ import type { WriteContext } from '../../../services/command/execute';
 import {
   createPublication,
   deletePublication,
-  recordViews,
+  recordPageViews,
   updatePublication,
 } from '../../../services/command/publication';
 import { streamName } from '../../../shared/catalog/events/envelope';
@@ -18,13 +18,13 @@ async function shop() {
   const { id } = (await createPublication(world, world.context(), target, input)).value;
   const stream = streamName(environment, 'publication', id);
   const view = (count: number, context: WriteContext = world.context()) =>
-    recordViews(world, context, { environment, id, count });
+    recordPageViews(world, context, { environment, id, count });
   const patch = (price_amount: number) =>
     updatePublication(world, world.context(), { environment, id }, { price_amount });
   return { world, id, view, patch, events: world.events.live, stream };
 }
 
-test('views add up and leave version and updated_at alone', async () => {
+test('views add up and change neither version nor updated_at', async () => {
   const { world, view, patch } = await shop();
   await view(3);
   world.now_ms += 1_000;
@@ -33,7 +33,7 @@ test('views add up and leave version and updated_at alone', async () => {
   expect(value).toMatchObject({ view_count: 7, version: 1, updated_at: value.created_at });
 });
 
-test('a batch of views that is told twice counts once', async () => {
+test('a batch of views that is recorded twice counts once', async () => {
   const { view, patch } = await shop();
   const operation = { id: newId(), started_at_ms: 0, resumed: false };
   const context: WriteContext = { source: 'system', request_id: operation.id, operation };
@@ -42,21 +42,21 @@ test('a batch of views that is told twice counts once', async () => {
   expect((await patch(1_250)).value.view_count).toBe(3);
 });
 
-test('views of a deleted publication are let go', async () => {
+test('views of a deleted publication are discarded', async () => {
   const { world, id, view, events } = await shop();
   await deletePublication(world, world.context(), { environment, id });
   await view(3);
   expect(events.log.map(({ type }) => type)).toEqual(['PublicationCreated', 'PublicationDeleted']);
 });
 
-test('a write to a publication that was viewed for years reads only what is new', async () => {
+test('a write to a publication with many views reads only the new events', async () => {
   const { view, patch, events, stream } = await shop();
   for (let n = 0; n < 200; n++) await view(1);
   const from: (number | undefined)[] = [];
   const readStream = events.readStream.bind(events);
-  events.readStream = async (...asked) => {
-    if (asked[0] === stream) from.push(asked[1]);
-    return readStream(...asked);
+  events.readStream = async (...args) => {
+    if (args[0] === stream) from.push(args[1]);
+    return readStream(...args);
   };
   const first = await patch(1);
   const second = await patch(2);
@@ -65,11 +65,11 @@ test('a write to a publication that was viewed for years reads only what is new'
   expect(second).toMatchObject({ changed: true, position: 203n });
 });
 
-test('and is not misled by what others wrote meanwhile', async () => {
+test('a write sees the events that another process appended after the cached state', async () => {
   const { world, id, view, patch, events } = await shop();
   for (let n = 0; n < 100; n++) await view(1);
   await patch(1);
-  // Another process: what this one remembers of the log is not known to it.
+  // Another event store object simulates another process, because states are cached per event store.
   const other = { ...world, events: { ...world.events, live: Object.create(events) } };
   await updatePublication(other, world.context(), { environment, id }, { title: 'Theirs' });
   const { value } = await patch(2);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { JsonText, type Presentable, writeJson } from '../../../shared/catalog/json-text';
 
-/** Objects as they are, or as their text. */
+/** An object, either as a plain value or as its JSON text. */
 const item = fc.dictionary(fc.string(), fc.jsonValue()).chain((plain) => {
   const forms: Presentable[] = [plain as Presentable, new JsonText(JSON.stringify(plain))];
   return fc.constantFrom(...forms);
@@ -12,16 +12,16 @@ const data = fc.oneof(
   fc.dictionary(fc.string(), fc.oneof(fc.array(item), item, fc.jsonValue() as fc.Arbitrary<Presentable>)),
 );
 
-test('what holds texts is written as what they say would be', () => {
+test('writeJson writes a value that contains JsonText like JSON.stringify', () => {
   fc.assert(
     fc.property(data, (value) => {
-      // Texts say by `toJSON` what they are.
+      // `JSON.stringify` parses the texts through their `toJSON` method.
       expect(writeJson(value)).toBe(JSON.stringify(value));
     }),
   );
 });
 
-test('a text is put in as it is', () => {
+test('writeJson copies a JsonText unchanged', () => {
   const text = '{"b":1,  "a":"ü"}';
   expect(writeJson({ featured: [new JsonText(text)], others: [] })).toBe(
     `{"featured":[${text}],"others":[]}`,

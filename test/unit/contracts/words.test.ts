@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { isPlainWord, publicationWords, queryWords } from '../../../shared/catalog/search/words';
+import { distinctQueryTokens, isPlainWord, publicationWords } from '../../../shared/catalog/search/words';
 
 const plain = (title: string, description = '', description_html: string | null = null): string[] =>
   publicationWords({ title, description, description_html }).filter(isPlainWord);
 
-describe('the words of a query', () => {
+describe('distinctQueryTokens', () => {
   const cases: [string, string[]][] = [
     ['Blue  Shirt', ['blue', 'shirt']],
     ['shirt SHIRT', ['shirt']],
@@ -23,13 +23,13 @@ describe('the words of a query', () => {
     ['☕ … !!! " * ( ) \u0000 \u202e', []],
     ['x'.repeat(100), ['x'.repeat(40)]],
   ];
-  test.each(cases)('%s', (text, words) => {
-    expect(queryWords(text)).toEqual(words);
+  test.each(cases)('splits %j into words', (text, words) => {
+    expect(distinctQueryTokens(text)).toEqual(words);
   });
 });
 
-describe('the words of a publication', () => {
-  test('are those of title and description, each once, the title’s marked besides, and the title as a whole', () => {
+describe('publicationWords', () => {
+  test('returns each word of title and description once, marked words of the title, and the whole title', () => {
     const text = { title: 'Blue mug', description: 'A mug for tea', description_html: null };
     expect(publicationWords(text)).toEqual([
       ...['=blue=mug', ':blue', ':mug'],
@@ -37,33 +37,33 @@ describe('the words of a publication', () => {
     ]);
   });
 
-  test('are as many as a query may mean', () => {
+  test('returns every form of a word that a query may use', () => {
     expect(plain('T-Shirt')).toEqual(['t', 'shirt', 'tshirt']);
     expect(plain('Men’s')).toEqual(['men', 's', 'mens']);
     expect(plain('美濃')).toEqual(['美濃', '美', '濃']);
   });
 
-  test('of HTML are what is read, not how it is written', () => {
+  test('returns the visible text of HTML without its markup', () => {
     const html =
       '<p class="intro">Of <b>P</b>ima cotton&nbsp;&amp; wool</p><ul><li>soft</li><li>warm</li></ul>';
     expect(plain('Scarf', '', html)).toEqual(['scarf', 'of', 'pima', 'cotton', 'wool', 'soft', 'warm']);
   });
 
-  test('of nothing are none', () => {
+  test('returns nothing for a title without words', () => {
     expect(publicationWords({ title: '!!!', description: '', description_html: null })).toEqual([]);
   });
 
-  test('every title is found by all of its own words, whatever it is', () => {
+  test('includes every query word of the title', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (title) => {
         const words = plain(title);
-        for (const word of queryWords(title)) expect(words).toContain(word);
+        for (const word of distinctQueryTokens(title)) expect(words).toContain(word);
       }),
       { numRuns: 1_000 },
     );
   });
 
-  test('are words alone: no white space, no operators, no upper case', () => {
+  test('returns words without white space, operators or upper case', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.string(), (title, description) => {
         for (const word of publicationWords({ title, description, description_html: description }))

@@ -2,14 +2,15 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
-import { demoRequests } from '../../../services/demo/announce';
 import { ensureDemo, type ReadyDemo } from '../../../services/demo/ensure';
+import { demoRequests } from '../../../services/demo/start';
 import { hashKey } from '../../../shared/catalog/api-key/api-key';
 import { type DomainEvent, decodeEvent } from '../../../shared/catalog/events/codec';
 import { START } from '../../../shared/catalog/events/envelope';
 import type { Realm } from '../../../shared/catalog/realm';
 import { parseConfig } from '../../../shared/kernel/config';
 import { realSystem } from '../../../shared/kernel/system';
+import { readLog } from '../../support/read-log';
 import { withTempDir } from '../../support/temp-dir';
 
 const log = pino({ level: 'silent' });
@@ -29,26 +30,17 @@ async function withRuntime<Result>(
 }
 
 async function eventsOf(runtime: Runtime, realm: Realm): Promise<DomainEvent[]> {
-  const store = runtime.events[realm];
-  const head = await store.head();
-  const found: DomainEvent[] = [];
-  if (head === START) return found;
-  const stop = new AbortController();
-  for await (const batch of store.subscribe({ after: START, signal: stop.signal })) {
-    found.push(...batch.events.map(decodeEvent));
-    if (batch.position >= head) stop.abort();
-  }
-  return found;
+  return (await readLog(runtime.events[realm])).map(decodeEvent);
 }
 
 const ofType = <Type extends DomainEvent['type']>(events: DomainEvent[], type: Type) =>
   events.filter((event): event is Extract<DomainEvent, { type: Type }> => event.type === type);
 
-test('an empty folder gets a believable live store, a smaller test store, and four keys', () =>
+test('an empty folder gets a live store, a smaller test store, and four keys', () =>
   withTempDir((folder) =>
     withRuntime(folder, async (runtime, demo) => {
       const ready = await demo();
-      expect(ready).toMatchObject({ made: true });
+      expect(ready).toMatchObject({ is_new: true });
       const live = await eventsOf(runtime, 'live');
       const publications = ofType(live, 'PublicationCreated').map(({ data }) => data);
       const shown = publications.filter(({ visibility }) => visibility === 'public');
@@ -68,8 +60,8 @@ test('an empty folder gets a believable live store, a smaller test store, and fo
       expect(test.length).toBeLessThan(publications.length);
 
       const keys = ofType(await eventsOf(runtime, 'control'), 'ApiKeyCreated').map(({ data }) => data);
-      const kept = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Record<string, string>;
-      expect(Object.keys(kept).sort()).toEqual(
+      const saved = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Record<string, string>;
+      expect(Object.keys(saved).sort()).toEqual(
         [
           'public_key',
           'secret_key',
@@ -80,8 +72,8 @@ test('an empty folder gets a believable live store, a smaller test store, and fo
         ].sort(),
       );
       for (const [field, prefix] of Object.entries(PREFIXES)) {
-        expect(kept[field]).toMatch(new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`));
-        expect(keys).toContainEqual(expect.objectContaining({ key_hash: hashKey(kept[field]!) }));
+        expect(saved[field]).toMatch(new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`));
+        expect(keys).toContainEqual(expect.objectContaining({ key_hash: hashKey(saved[field]!) }));
       }
       expect(keys).toHaveLength(4);
       expect(statSync(join(folder, 'demo.json')).mode & 0o777).toBe(0o600);
@@ -96,13 +88,13 @@ const PREFIXES = {
   test_secret_key: 'sk_test_',
 };
 
-test('the second start makes nothing, and still knows the requests', () =>
+test('a second start creates nothing and returns the same requests', () =>
   withTempDir((folder) =>
     withRuntime(folder, async (runtime, demo) => {
       await demo();
       const heads = await Promise.all(Object.values(runtime.events).map((store) => store.head()));
       const again = await demo();
-      expect(again?.made).toBe(false);
+      expect(again?.is_new).toBe(false);
       expect(await Promise.all(Object.values(runtime.events).map((store) => store.head()))).toEqual(heads);
       const requests = demoRequests(again!, 'http://127.0.0.1:8080');
       expect(requests.match(/^# \d/gm)).toEqual(['# 1', '# 2', '# 3', '# 4']);
@@ -110,9 +102,9 @@ test('the second start makes nothing, and still knows the requests', () =>
     }),
   ));
 
-test('a demo that was interrupted is completed at the next start, without doubles', () =>
+test('the next start completes an interrupted demo without duplicates', () =>
   withTempDir(async (folder) => {
-    const whole = await withRuntime(folder, async (runtime, demo) => {
+    const event_count = await withRuntime(folder, async (runtime, demo) => {
       await demo();
       return (await eventsOf(runtime, 'live')).length;
     });
@@ -130,14 +122,14 @@ test('a demo that was interrupted is completed at the next start, without double
         expect(existsSync(join(other, 'demo.json'))).toBe(false);
         expect((await eventsOf(runtime, 'live')).length).toBeGreaterThan(10);
 
-        expect(await ensureDemo(runtime, config)).toMatchObject({ made: true });
-        expect(await eventsOf(runtime, 'live')).toHaveLength(whole);
+        expect(await ensureDemo(runtime, config)).toMatchObject({ is_new: true });
+        expect(await eventsOf(runtime, 'live')).toHaveLength(event_count);
         expect(ofType(await eventsOf(runtime, 'control'), 'AccountCreated')).toHaveLength(1);
       }),
     );
   }));
 
-test('nothing is made with DEMO=off, nor in a folder that holds something else', () =>
+test('creates nothing with DEMO=off, and refuses an invalid demo.json', () =>
   withTempDir(async (folder) => {
     await withRuntime(
       folder,
@@ -151,8 +143,8 @@ test('nothing is made with DEMO=off, nor in a folder that holds something else',
       await demo();
       const kept = readFileSync(join(folder, 'demo.json'), 'utf8');
       writeFileSync(join(folder, 'demo.json'), '{"store_id":7}');
-      await expect(demo()).rejects.toThrow('is not what it should be');
+      await expect(demo()).rejects.toThrow('expected the JSON of a demo');
       writeFileSync(join(folder, 'demo.json'), kept);
-      expect(await demo()).toMatchObject({ made: false });
+      expect(await demo()).toMatchObject({ is_new: false });
     });
   }));

@@ -6,11 +6,11 @@ import { liveItems } from '../../../services/demo/catalog';
 import { ensureDemo } from '../../../services/demo/ensure';
 import { uploadDemoPictures } from '../../../services/demo/upload-pictures';
 import { type DomainEvent, decodeEvent } from '../../../shared/catalog/events/codec';
-import { START } from '../../../shared/catalog/events/envelope';
 import { inspectImage } from '../../../shared/images/inspect';
 import { parseConfig } from '../../../shared/kernel/config';
 import { realSystem } from '../../../shared/kernel/system';
 import { hashOf } from '../../support/media';
+import { readLog } from '../../support/read-log';
 import { withTempDir } from '../../support/temp-dir';
 
 const products = liveItems()
@@ -31,24 +31,18 @@ async function withRuntime(story: (runtime: Runtime, folder: string) => Promise<
 }
 
 async function eventsOf(runtime: Runtime, environment: 'live' | 'test'): Promise<DomainEvent[]> {
-  const found: DomainEvent[] = [];
-  const stop = new AbortController();
-  for await (const batch of runtime.events[environment].subscribe({ after: START, signal: stop.signal })) {
-    found.push(...batch.events.map(decodeEvent));
-    if (batch.caught_up) stop.abort();
-  }
-  return found;
+  return (await readLog(runtime.events[environment])).map(decodeEvent);
 }
 const count = (events: DomainEvent[], type: DomainEvent['type']): number =>
   events.filter((event) => event.type === type).length;
 
-test('every product and listing has a picture of its own, in files of moderate size', async () => {
+test('every product and listing has its own picture of moderate size', async () => {
   const listings = new Set(products.flatMap(({ listing }) => listing ?? []));
   const names = readdirSync(PICTURES);
-  const of = (kind: string) => names.filter((name) => name.startsWith(`${kind}-`));
-  expect(of('product')).toHaveLength(products.length);
-  expect(of('listing')).toHaveLength(listings.size);
-  expect(names).toHaveLength(products.length + listings.size + of('detail').length);
+  const namesOf = (kind: string) => names.filter((name) => name.startsWith(`${kind}-`));
+  expect(namesOf('product')).toHaveLength(products.length);
+  expect(namesOf('listing')).toHaveLength(listings.size);
+  expect(names).toHaveLength(products.length + listings.size + namesOf('detail').length);
   const pictures = names.map((name) => readFileSync(join(PICTURES, name)));
   expect(new Set(pictures.map(hashOf)).size).toBe(names.length);
   expect(pictures.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(2_500_000);
@@ -60,11 +54,11 @@ test('every product and listing has a picture of its own, in files of moderate s
     );
 });
 
-test('a demo that was just made gets its pictures, goes on where it was ended, and then is left alone', () =>
+test('a new demo gets its pictures, also after an interruption, and is not changed afterwards', () =>
   withRuntime(async (runtime, folder) => {
     const { config } = runtime;
     const { demo } = (await ensureDemo(runtime, config))!;
-    const marker = join(folder, 'demo.unpainted');
+    const marker = join(folder, 'demo.pictures-pending');
     expect(existsSync(marker)).toBe(true);
 
     let appends = 9;
@@ -84,7 +78,7 @@ test('a demo that was just made gets its pictures, goes on where it was ended, a
     const uploaded = await eventsOf(runtime, 'live');
     const featured = count(uploaded, 'MediaUploaded') - products.length - 9;
     expect(featured).toBeGreaterThan(5);
-    // Every product has its pictures, in one event; so has every listing.
+    // Each product and each listing gets its pictures with one event.
     expect(count(uploaded, 'PublicationMediaArranged')).toBe(products.length);
     expect(count(uploaded, 'ListingMediaArranged')).toBe(9);
     expect(count(await eventsOf(runtime, 'test'), 'PublicationMediaArranged')).toBeGreaterThan(5);
@@ -92,15 +86,15 @@ test('a demo that was just made gets its pictures, goes on where it was ended, a
     const hashes = uploaded.flatMap((event) => (event.type === 'MediaUploaded' ? event.data.hash : []));
     expect(hashes.toSorted()).toEqual(files.toSorted());
 
-    // A demo of before, and one whose pictures somebody takes away, stay as they are.
+    // Once all pictures were uploaded, a further call changes nothing.
     await uploadDemoPictures(runtime, config, demo, never);
     expect(await eventsOf(runtime, 'live')).toHaveLength(uploaded.length);
   }));
 
-test('the upload stops where it is asked to, and says that it is not done', () =>
+test('an aborted upload stops and stays pending', () =>
   withRuntime(async (runtime, folder) => {
     const { demo } = (await ensureDemo(runtime, runtime.config))!;
     await uploadDemoPictures(runtime, runtime.config, demo, AbortSignal.abort());
     expect(count(await eventsOf(runtime, 'live'), 'MediaUploaded')).toBe(0);
-    expect(existsSync(join(folder, 'demo.unpainted'))).toBe(true);
+    expect(existsSync(join(folder, 'demo.pictures-pending'))).toBe(true);
   }));

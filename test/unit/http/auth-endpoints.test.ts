@@ -28,8 +28,8 @@ describe('/auth/*', () => {
   const clock = { now_ms: Date.now() };
   const system = { ...realSystem, now: () => clock.now_ms };
   const tokens = codecAt(clock, ring(entries.HS256));
-  const used: string[] = [];
-  let state: 'good' | 'revoked' | 'expired' | 'unreachable';
+  const used_keys: string[] = [];
+  let state: 'valid' | 'revoked' | 'expired' | 'unreachable';
   let app: TinyApp;
 
   const assertUsable = (key: ApiKey | undefined): ApiKey => {
@@ -47,24 +47,24 @@ describe('/auth/*', () => {
   } as never;
 
   beforeEach(async () => {
-    state = 'good';
+    state = 'valid';
     clock.now_ms = Date.now();
-    used.length = 0;
-    const onKeyUsed = (id: string): void => void used.push(id);
+    used_keys.length = 0;
+    const onKeyUsed = (id: string): void => void used_keys.push(id);
     app = await startTinyApp({ auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }) });
   });
 
   afterEach(() => app.close());
 
-  const askToken = (headers: Record<string, string> = { 'x-api-key': API_KEY }, body?: string) =>
+  const requestToken = (headers: Record<string, string> = { 'x-api-key': API_KEY }, body?: string) =>
     app.request('POST', '/auth/token', {
       headers: { ...JSON_TYPE, ...headers },
       ...(body === undefined ? {} : { body }),
     });
   const plain = (code: number, message: string) => ({ code, status: 'error', message });
 
-  test('a key gets a token of 15 minutes, or of what it asks for', async () => {
-    const reply = await askToken();
+  test('issues a token for 15 minutes, or for ttl_minutes', async () => {
+    const reply = await requestToken();
     expect(reply.body).toEqual({
       code: 200,
       status: 'OK',
@@ -78,17 +78,17 @@ describe('/auth/*', () => {
       permissions: ['read:stores'],
     });
     for (const minutes of [1, 60]) {
-      const { data } = (await askToken(undefined, JSON.stringify({ ttl_minutes: minutes }))).body;
+      const { data } = (await requestToken(undefined, JSON.stringify({ ttl_minutes: minutes }))).body;
       const { iat, exp } = tokens.verify(data.token);
       expect([data.expires_in, exp - iat]).toEqual([minutes * 60, minutes * 60]);
     }
-    expect((await askToken(undefined, '{}')).body.data.expires_in).toBe(900);
+    expect((await requestToken(undefined, '{}')).body.data.expires_in).toBe(900);
   });
 
   test.each([[{}], [{ 'x-api-key': '' }], [{ authorization: `Bearer ${API_KEY}` }]])(
-    'no key in %p',
+    'headers %p without X-API-Key are refused',
     async (headers) => {
-      const reply = await askToken(headers as Record<string, string>);
+      const reply = await requestToken(headers as Record<string, string>);
       expect([reply.status, reply.body]).toEqual([401, plain(401, 'X-API-Key header required')]);
     },
   );
@@ -99,51 +99,54 @@ describe('/auth/*', () => {
     `${API_KEY}x`,
     `rk_live_${'k'.repeat(43)}`,
     `${API_KEY}, ${API_KEY}`,
-  ])('%s is no key of ours', async (key) => {
-    const reply = await askToken({ 'x-api-key': key });
+  ])('the unknown key %s is refused', async (key) => {
+    const reply = await requestToken({ 'x-api-key': key });
     expect([reply.status, reply.body]).toEqual([401, plain(401, 'Invalid API key')]);
   });
 
-  test.each(['revoked', 'expired'] as const)('a key that is %s', async (now) => {
-    const { token } = (await askToken()).body.data;
-    state = now;
-    expect((await askToken()).body).toEqual(plain(401, 'Invalid API key'));
-    const refreshed = await app.request('POST', '/auth/refresh', { token });
-    expect([refreshed.status, refreshed.body]).toEqual([401, plain(401, 'Invalid API key')]);
-    const validated = await app.request('POST', '/auth/validate', { token });
-    expect([validated.status, validated.body]).toEqual([401, plain(401, 'Invalid or expired token')]);
-  });
+  test.each(['revoked', 'expired'] as const)(
+    'a key that is %s is refused by every endpoint',
+    async (new_state) => {
+      const { token } = (await requestToken()).body.data;
+      state = new_state;
+      expect((await requestToken()).body).toEqual(plain(401, 'Invalid API key'));
+      const refreshed = await app.request('POST', '/auth/refresh', { token });
+      expect([refreshed.status, refreshed.body]).toEqual([401, plain(401, 'Invalid API key')]);
+      const validated = await app.request('POST', '/auth/validate', { token });
+      expect([validated.status, validated.body]).toEqual([401, plain(401, 'Invalid or expired token')]);
+    },
+  );
 
   test.each([
-    ['{"ttl_minutes":0}', 'ttl_minutes: an integer from 1 to 60'],
-    ['{"ttl_minutes":61}', 'ttl_minutes: an integer from 1 to 60'],
-    ['{"ttl_minutes":1.5}', 'ttl_minutes: an integer from 1 to 60'],
-    ['{"ttl_minutes":"5"}', 'ttl_minutes: an integer from 1 to 60'],
-    ['{"ttl_minutes":null}', 'ttl_minutes: an integer from 1 to 60'],
-    ['{"ttl":5}', 'ttl: not a known field'],
+    ['{"ttl_minutes":0}', 'Invalid ttl_minutes: expected an integer from 1 to 60'],
+    ['{"ttl_minutes":61}', 'Invalid ttl_minutes: expected an integer from 1 to 60'],
+    ['{"ttl_minutes":1.5}', 'Invalid ttl_minutes: expected an integer from 1 to 60'],
+    ['{"ttl_minutes":"5"}', 'Invalid ttl_minutes: expected an integer from 1 to 60'],
+    ['{"ttl_minutes":null}', 'Invalid ttl_minutes: expected an integer from 1 to 60'],
+    ['{"ttl":5}', 'ttl is not a known field'],
     ['{"ttl_minutes":', 'The body is not valid JSON'],
     ['[5]', 'The body must be a JSON object'],
   ])('%s is refused', async (body, message) => {
-    const reply = await askToken(undefined, body);
+    const reply = await requestToken(undefined, body);
     expect([reply.status, reply.body]).toEqual([400, plain(400, message)]);
   });
 
-  test('a body of another type is 415, too large a one 413, in the plain shape', async () => {
-    const form = await askToken(
+  test('a body of another type is 415 and a body that is too large is 413, as a plain error', async () => {
+    const form = await requestToken(
       { 'x-api-key': API_KEY, 'content-type': 'application/x-www-form-urlencoded' },
       'ttl_minutes=5',
     );
     expect([form.status, form.body.status, typeof form.body.message]).toEqual([415, 'error', 'string']);
-    const large = await askToken(undefined, `{"x":"${'x'.repeat(1_100_000)}"}`);
+    const large = await requestToken(undefined, `{"x":"${'x'.repeat(1_100_000)}"}`);
     expect([large.status, large.body.error]).toEqual([413, undefined]);
   });
 
-  test('a bad key is told before a bad body', async () => {
-    expect((await askToken({ 'x-api-key': 'x' }, '{')).status).toBe(401);
+  test('an invalid key is reported before an invalid body', async () => {
+    expect((await requestToken({ 'x-api-key': 'x' }, '{')).status).toBe(401);
   });
 
-  test('a refresh gives a new token of the same lifetime, from now on', async () => {
-    const { token } = (await askToken(undefined, '{"ttl_minutes":7}')).body.data;
+  test('refresh issues a token with the same lifetime, starting now', async () => {
+    const { token } = (await requestToken(undefined, '{"ttl_minutes":7}')).body.data;
     clock.now_ms += 60_000;
     const reply = await app.request('POST', '/auth/refresh', { token });
     expect(reply.body).toEqual({
@@ -156,8 +159,8 @@ describe('/auth/*', () => {
     expect(tokens.verify(token)).toBeDefined();
   });
 
-  test('validate tells the claims', async () => {
-    const { token } = (await askToken()).body.data;
+  test('validate returns the claims', async () => {
+    const { token } = (await requestToken()).body.data;
     const reply = await app.request('POST', '/auth/validate', { token });
     expect(reply.body).toEqual({
       code: 200,
@@ -176,7 +179,7 @@ describe('/auth/*', () => {
 
   describe.each(['/auth/refresh', '/auth/validate'])('%s', (path) => {
     test.each([undefined, '', 'Bearer', 'Bearer ', 'Basic eA=='])(
-      'Authorization %p is no bearer token',
+      'Authorization %p is refused because it has no bearer token',
       async (authorization) => {
         const reply = await app.request('POST', path, {
           headers: authorization === undefined ? {} : { authorization },
@@ -188,27 +191,27 @@ describe('/auth/*', () => {
       },
     );
 
-    test('a malformed, a forged and an expired token', async () => {
-      const { token } = (await askToken(undefined, '{"ttl_minutes":1}')).body.data;
+    test('malformed, forged and expired tokens are refused', async () => {
+      const { token } = (await requestToken(undefined, '{"ttl_minutes":1}')).body.data;
       const forged = codecAt(
         clock,
         ring({ ...entries.HS256, secret: 'another secret of thirty-two characters' }),
       ).sign(grant, 60);
       clock.now_ms += 60_000;
-      for (const bad of ['x', 'two words', forged, token]) {
-        const reply = await app.request('POST', path, { token: bad });
+      for (const invalid of ['x', 'two words', forged, token]) {
+        const reply = await app.request('POST', path, { token: invalid });
         expect([reply.status, reply.body]).toEqual([401, plain(401, 'Invalid or expired token')]);
       }
     });
 
-    test('takes no fields', async () => {
-      const { token } = (await askToken()).body.data;
+    test('a body with fields is refused', async () => {
+      const { token } = (await requestToken()).body.data;
       const reply = await app.request('POST', path, { token, headers: JSON_TYPE, body: '{"ttl_minutes":5}' });
-      expect([reply.status, reply.body]).toEqual([400, plain(400, 'ttl_minutes: not a known field')]);
+      expect([reply.status, reply.body]).toEqual([400, plain(400, 'ttl_minutes is not a known field')]);
     });
   });
 
-  test('other methods and paths are told in the plain shape', async () => {
+  test('405 and 404 are plain errors', async () => {
     const get = await app.request('GET', '/auth/token');
     expect([get.status, get.headers.allow, get.body.status, get.body.error]).toEqual([
       405,
@@ -217,22 +220,22 @@ describe('/auth/*', () => {
       undefined,
     ]);
     const unknown = await app.request('POST', '/auth/nothing');
-    expect([unknown.status, unknown.body]).toEqual([404, plain(404, 'There is nothing at this path')]);
+    expect([unknown.status, unknown.body]).toEqual([404, plain(404, 'This path does not exist')]);
     expect((await app.request('POST', '/auth/token/')).status).toBe(404);
   });
 
-  test('where keys cannot be looked up nobody is refused: 503, with Retry-After', async () => {
+  test('if keys cannot be read, the response is 503 with Retry-After', async () => {
     state = 'unreachable';
-    const reply = await askToken();
+    const reply = await requestToken();
     expect([reply.status, reply.body.status, reply.headers['retry-after']]).toEqual([503, 'error', '2']);
   });
 
-  test('buckets are per endpoint and key, or address where there is none', async () => {
-    const { token } = (await askToken()).body.data;
+  test('rate limits apply per endpoint and key, or per IP address without a valid key', async () => {
+    const { token } = (await requestToken()).body.data;
     await app.request('POST', '/auth/refresh', { token });
     await app.request('POST', '/auth/validate', { token });
     await app.request('POST', '/auth/validate', { token: 'forged' });
-    const missing = await askToken({});
+    const missing = await requestToken({});
     expect(missing.headers).toMatchObject({
       'x-ratelimit-limit': '10',
       'x-ratelimit-remaining': '10',
@@ -249,44 +252,44 @@ describe('/auth/*', () => {
     );
   });
 
-  test('an empty bucket is 429 in the plain shape', async () => {
-    for (let i = 0; i < 20; i++) await askToken({});
-    const reply = await askToken({});
+  test('an exceeded rate limit is 429 as a plain error', async () => {
+    for (let i = 0; i < 20; i++) await requestToken({});
+    const reply = await requestToken({});
     expect([reply.status, reply.body, reply.headers['retry-after']]).toEqual([
       429,
       plain(429, 'Rate limit exceeded'),
       '7',
     ]);
-    expect((await askToken()).status).toBe(200);
+    expect((await requestToken()).status).toBe(200);
   });
 
-  test('the use of a key is told once per interval, and only for tokens given', async () => {
-    await askToken(undefined, '{"ttl_minutes":0}');
-    expect(used).toEqual([]);
-    const { token } = (await askToken()).body.data;
-    await askToken();
+  test('onKeyUsed is called once per interval, and only if a token was issued', async () => {
+    await requestToken(undefined, '{"ttl_minutes":0}');
+    expect(used_keys).toEqual([]);
+    const { token } = (await requestToken()).body.data;
+    await requestToken();
     await app.request('POST', '/auth/refresh', { token });
-    expect(used).toEqual([KEY]);
+    expect(used_keys).toEqual([KEY]);
     clock.now_ms += 5 * 60_000;
-    await askToken();
-    expect(used).toEqual([KEY, KEY]);
+    await requestToken();
+    expect(used_keys).toEqual([KEY, KEY]);
   });
 
-  test('a use that cannot be recorded costs nobody a token, and is told again', async () => {
+  test('a failure of onKeyUsed does not affect the token, and the next request calls it again', async () => {
     let calls = 0;
     const onKeyUsed = async (): Promise<void> => {
       calls++;
       throw new Error('down');
     };
     const own = await startTinyApp({ auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }) });
-    const ask = () => own.request('POST', '/auth/token', { headers: { 'x-api-key': API_KEY } });
-    expect((await ask()).status).toBe(200);
-    await waitFor(async () => (await ask()).status === 200 && calls === 2);
+    const request = () => own.request('POST', '/auth/token', { headers: { 'x-api-key': API_KEY } });
+    expect((await request()).status).toBe(200);
+    await waitFor(async () => (await request()).status === 200 && calls === 2);
     await own.close();
   });
 
-  test('no key or token is in a log line', async () => {
-    const { token } = (await askToken()).body.data;
+  test('no log line contains a key or token', async () => {
+    const { token } = (await requestToken()).body.data;
     await app.request('POST', `/auth/validate?key=${API_KEY}`, { token });
     await app.request('POST', `/auth/${token}/${API_KEY}`, { token });
     const log = app.lines.join('');

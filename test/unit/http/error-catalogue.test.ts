@@ -10,8 +10,8 @@ const rows = readFileSync(resolve('docs/errors.md'), 'utf8')
   .map((line) => line.split('|').map((cell) => cell.trim()))
   .filter((cells) => /^\d{3}$/.test(cells[2] ?? ''));
 
-/** The conditions of decisions §4, as status and code. */
-const DECIDED: Readonly<Partial<Record<Condition, string>>> = {
+/** The status and code of each condition (docs/errors.md#every-error). */
+const EXPECTED: Readonly<Partial<Record<Condition, string>>> = {
   unauthenticated: '401 UNAUTHORIZED',
   token_invalid: '401 TOKEN_INVALID',
   token_expired: '401 TOKEN_EXPIRED',
@@ -50,27 +50,27 @@ const DECIDED: Readonly<Partial<Record<Condition, string>>> = {
 };
 
 describe('the error catalogue', () => {
-  test('every row stands in the documentation, and the documentation has no other', () => {
+  test('docs/errors.md lists exactly the rows of the catalogue', () => {
     const documented = rows.map(([, condition, status, code, text]) => [condition, status, code, text]);
-    const built = Object.entries(errorCatalogue).map(([condition, row]) => [
+    const actual = Object.entries(errorCatalogue).map(([condition, row]) => [
       condition,
       String(row.status),
       row.code,
       row.message,
     ]);
-    expect(documented).toEqual(built);
+    expect(documented).toEqual(actual);
   });
 
-  test('every condition has the status and code that were decided', () => {
-    const built = Object.entries(errorCatalogue).map(([condition, row]) => [
+  test('every condition has the status and code of the interface', () => {
+    const actual = Object.entries(errorCatalogue).map(([condition, row]) => [
       condition,
       `${row.status} ${row.code}`,
     ]);
-    expect(Object.fromEntries(built)).toEqual(DECIDED);
+    expect(Object.fromEntries(actual)).toEqual(EXPECTED);
   });
 });
 
-describe('the structured shape', () => {
+describe('structured errors', () => {
   let app: TinyApp;
   let thrown: unknown;
 
@@ -91,19 +91,26 @@ describe('the structured shape', () => {
     return app.request('GET', '/api/fail', { token: 'secret' });
   };
 
-  test.each(Object.keys(errorCatalogue) as Condition[])('%s is sent as its row says', async (condition) => {
-    const row = errorCatalogue[condition];
-    const reply = await fail(new CatalogError(condition));
-    expect(reply.status).toBe(row.status);
-    expect(reply.body).toEqual({
-      code: row.status,
-      status: 'error',
-      ...(row.status === 400 ? { message: row.message } : {}),
-      error: { code: row.code, message: row.message, ...(row.status === 429 ? { tier: 'secret_key' } : {}) },
-    });
-  });
+  test.each(Object.keys(errorCatalogue) as Condition[])(
+    '%s is sent with the status, code and message of its row',
+    async (condition) => {
+      const row = errorCatalogue[condition];
+      const reply = await fail(new CatalogError(condition));
+      expect(reply.status).toBe(row.status);
+      expect(reply.body).toEqual({
+        code: row.status,
+        status: 'error',
+        ...(row.status === 400 ? { message: row.message } : {}),
+        error: {
+          code: row.code,
+          message: row.message,
+          ...(row.status === 429 ? { tier: 'secret_key' } : {}),
+        },
+      });
+    },
+  );
 
-  test('faults: the first decides, all are told', async () => {
+  test('the first fault decides code and message, and details list all faults', async () => {
     const reply = await fail(
       CatalogError.ofFaults([
         { condition: 'field_too_long', field: 'title', constraint: 'at most 200 characters' },
@@ -116,7 +123,7 @@ describe('the structured shape', () => {
       message: 'A field is too long',
       error: {
         code: 'FIELD_TOO_LONG',
-        message: 'title: at most 200 characters',
+        message: 'Invalid title: expected at most 200 characters',
         details: {
           field: 'title',
           constraint: 'at most 200 characters',
@@ -129,7 +136,16 @@ describe('the structured shape', () => {
     });
   });
 
-  test('an own message is told, except of what is internal', async () => {
+  test.each([
+    ['required', 'title is required'],
+    ['not a known field', 'title is not a known field'],
+    ['a string', 'Invalid title: expected a string'],
+  ])('the constraint %p becomes the message %p', async (constraint, message) => {
+    const error = CatalogError.ofFaults([{ condition: 'field_invalid', field: 'title', constraint }]);
+    expect((await fail(error)).body.error.message).toBe(message);
+  });
+
+  test('the message of an error replaces that of its row, except for internal errors', async () => {
     expect((await fail(new CatalogError('lost_race', { message: 'try later' }))).body.error.message).toBe(
       'try later',
     );
@@ -143,9 +159,9 @@ describe('the structured shape', () => {
     [null],
     [undefined],
     [Object.assign(new Error('teapot'), { status: 418, expose: true })],
-  ])('anything else is internal: %p', async (error) => {
+  ])('any other thrown value is an internal error: %p', async (error) => {
     const reply = await fail(error);
-    // Express takes a falsy rejection for an error as well.
+    // Express treats a falsy rejection as an error, too.
     expect([reply.status, reply.body.error.code]).toEqual([500, 'INTERNAL_ERROR']);
     expect(reply.text).not.toMatch(/undefined|teapot|string/);
   });

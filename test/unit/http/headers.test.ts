@@ -26,7 +26,7 @@ describe('headers', () => {
   afterAll(() => app.close());
 
   test.each(['/api/short', '/api/nothing', '/nothing', '/health/live', '/auth/token'])(
-    '%s says nosniff and nothing of its making, and has a request id',
+    '%s has nosniff and a request id, and does not name the server software',
     async (path) => {
       const { headers } = await app.request('GET', path, { token: 'public' });
       expect(headers['x-content-type-options']).toBe('nosniff');
@@ -36,20 +36,20 @@ describe('headers', () => {
   );
 
   test.each([
-    ['taken-over.1:2_3', true],
+    ['client-id.1:2_3', true],
     ['with space', false],
     ['x'.repeat(129), false],
     ['"quoted"', false],
     ['', false],
-  ])('request id %p is taken over: %p', async (given, taken) => {
-    const { headers } = await app.request('GET', '/api/short', { headers: { 'x-request-id': given } });
-    expect(headers['x-request-id'] === given).toBe(taken);
+  ])('the client id %p becomes the request id: %p', async (client_id, is_used) => {
+    const { headers } = await app.request('GET', '/api/short', { headers: { 'x-request-id': client_id } });
+    expect(headers['x-request-id'] === client_id).toBe(is_used);
   });
 
-  test('answers are kept by their client alone and asked for again, errors and tokens by nobody', async () => {
-    const answer = await app.request('GET', '/api/short', { token: 'public' });
-    expect(answer.headers['cache-control']).toBe('private, no-cache');
-    expect(answer.headers.vary).toBe('Authorization, Accept-Encoding');
+  test('only the client may cache responses, and must revalidate them; errors and tokens are not cached', async () => {
+    const reply = await app.request('GET', '/api/short', { token: 'public' });
+    expect(reply.headers['cache-control']).toBe('private, no-cache');
+    expect(reply.headers.vary).toBe('Authorization, Accept-Encoding');
     expect((await app.request('GET', '/api/nothing', { token: 'public' })).headers['cache-control']).toBe(
       'no-store',
     );
@@ -57,20 +57,20 @@ describe('headers', () => {
   });
 
   describe('ETag and 304', () => {
-    test('a resource names its version, a list does not', async () => {
+    test('the ETag of a resource contains its version, that of a list does not', async () => {
       const resource = await app.request('GET', `/api/publication/${ITEM}`, { token: 'public' });
       expect(resource.headers.etag).toMatch(/^"7-[\w-]{16}"$/);
       const list = await app.request('GET', '/api/long', { token: 'public' });
       expect(list.headers.etag).toMatch(/^"[\w-]{16}"$/);
     });
 
-    test.each(['GET', 'HEAD'])('%s of what the client has already is 304', async (method) => {
+    test.each(['GET', 'HEAD'])('%s with the current ETag is 304', async (method) => {
       const path = `/api/publication/${ITEM}`;
       const { headers } = await app.request('GET', path, { token: 'public' });
-      for (const known of [headers.etag!, `W/${headers.etag}`, `"other", ${headers.etag}`, '*']) {
+      for (const if_none_match of [headers.etag!, `W/${headers.etag}`, `"other", ${headers.etag}`, '*']) {
         const again = await app.request(method, path, {
           token: 'public',
-          headers: { 'if-none-match': known },
+          headers: { 'if-none-match': if_none_match },
         });
         expect([again.status, again.text]).toEqual([304, '']);
         expect(again.headers.etag).toBe(headers.etag);
@@ -81,17 +81,17 @@ describe('headers', () => {
       }
     });
 
-    test('another version, or the same version with other counts, is sent', async () => {
+    test('another version, or the same version with other counts, is sent again', async () => {
       const path = `/api/publication/${ITEM}`;
-      for (const known of ['"6-abc"', '"7-0000000000000000"', '7'])
+      for (const etag of ['"6-abc"', '"7-0000000000000000"', '7'])
         expect(
-          (await app.request('GET', path, { token: 'public', headers: { 'if-none-match': known } })).status,
+          (await app.request('GET', path, { token: 'public', headers: { 'if-none-match': etag } })).status,
         ).toBe(200);
     });
   });
 
   describe('compression', () => {
-    const ask = async (path: string, encoding: string, method = 'GET') => {
+    const request = async (path: string, encoding: string, method = 'GET') => {
       const { headers, bytes } = await app.request(method, path, {
         token: 'public',
         headers: { 'accept-encoding': encoding },
@@ -99,11 +99,11 @@ describe('headers', () => {
       return { encoding: headers['content-encoding'], bytes };
     };
 
-    test('over 1 KB, in what the client prefers', async () => {
-      const brotli = await ask('/api/long', 'gzip, br');
+    test('bodies over 1 KB are compressed with brotli if accepted, otherwise with gzip', async () => {
+      const brotli = await request('/api/long', 'gzip, br');
       expect(brotli.encoding).toBe('br');
       expect(JSON.parse(brotliDecompressSync(brotli.bytes).toString()).data).toEqual([LONG]);
-      const gzip = await ask('/api/long', 'gzip');
+      const gzip = await request('/api/long', 'gzip');
       expect(gzip.encoding).toBe('gzip');
       expect(JSON.parse(gunzipSync(gzip.bytes).toString()).data).toEqual([LONG]);
     });
@@ -115,25 +115,25 @@ describe('headers', () => {
       ['br;q=0.5, gzip', 'gzip'],
       ['identity;q=1, br;q=0.5', undefined],
       ['zstd', undefined],
-    ])('Accept-Encoding: %s gives %s', async (accepted, encoding) => {
-      const { encoding: given, bytes } = await ask('/api/long', accepted);
-      expect(given).toBe(encoding);
-      const plain = given === 'br' ? brotliDecompressSync(bytes) : given ? gunzipSync(bytes) : bytes;
+    ])('Accept-Encoding: %s is answered with %s', async (accepted, expected) => {
+      const { encoding, bytes } = await request('/api/long', accepted);
+      expect(encoding).toBe(expected);
+      const plain = encoding === 'br' ? brotliDecompressSync(bytes) : encoding ? gunzipSync(bytes) : bytes;
       expect(JSON.parse(plain.toString()).data).toEqual([LONG]);
     });
 
-    test('also where there is much', async () => {
-      const { encoding, bytes } = await ask('/openapi.json', 'gzip');
+    test('bodies over 64 KB are compressed, too', async () => {
+      const { encoding, bytes } = await request('/openapi.json', 'gzip');
       expect(encoding).toBe('gzip');
       const plain = gunzipSync(bytes).toString();
       expect(plain.length).toBeGreaterThan(65_536);
       expect(JSON.parse(plain).openapi).toBeDefined();
     });
 
-    test('not under 1 KB, not unasked, not for HEAD', async () => {
-      expect((await ask('/api/short', 'gzip, br')).encoding).toBeUndefined();
-      expect((await ask('/api/long', 'identity')).encoding).toBeUndefined();
-      expect((await ask('/api/long', 'br', 'HEAD')).encoding).toBeUndefined();
+    test('bodies under 1 KB, clients that accept no encoding, and HEAD are not compressed', async () => {
+      expect((await request('/api/short', 'gzip, br')).encoding).toBeUndefined();
+      expect((await request('/api/long', 'identity')).encoding).toBeUndefined();
+      expect((await request('/api/long', 'br', 'HEAD')).encoding).toBeUndefined();
     });
   });
 
@@ -148,7 +148,7 @@ describe('headers', () => {
         },
       });
 
-    test('any origin may read, and see the headers that matter', async () => {
+    test('any origin may read, and may see the headers of the interface', async () => {
       const { headers } = await app.request('GET', '/api/short', { token: 'public', headers: origin });
       expect(headers['access-control-allow-origin']).toBe('*');
       for (const name of [
@@ -161,12 +161,12 @@ describe('headers', () => {
         expect(headers['access-control-expose-headers']).toContain(name);
     });
 
-    test('errors of a read can be read, too', async () => {
+    test('any origin may see the errors of a read', async () => {
       const { status, headers } = await app.request('GET', '/api/short', { headers: origin });
       expect([status, headers['access-control-allow-origin']]).toEqual([401, '*']);
     });
 
-    test('a preflight of a read needs no token and allows it', async () => {
+    test('a preflight of a read is allowed without a token', async () => {
       const { status, headers } = await preflight(`/api/publication/${ITEM}`, 'GET');
       expect(status).toBe(204);
       expect(headers['access-control-allow-origin']).toBe('*');
@@ -176,7 +176,9 @@ describe('headers', () => {
     });
 
     test('a preflight of /auth/* allows POST', async () => {
-      const auth = { '/auth/token': { name: 'token', open: async () => Promise.reject(new Error('never')) } };
+      const auth = {
+        '/auth/token': { name: 'token', authenticate: async () => Promise.reject(new Error('never')) },
+      };
       const own = await startTinyApp({ auth });
       const { status, headers } = await own.request('OPTIONS', '/auth/token', {
         headers: { ...origin, 'access-control-request-method': 'POST' },
@@ -191,7 +193,7 @@ describe('headers', () => {
       expect(headers['x-ratelimit-limit']).toBeDefined();
     });
 
-    test('a write from a browser is not allowed: secret keys are for servers', async () => {
+    test('a preflight of a write to /api is not allowed', async () => {
       const { status, headers } = await preflight('/api/publication', 'POST');
       expect(status).toBe(204);
       expect(headers['access-control-allow-methods']).not.toContain('POST');
@@ -199,7 +201,7 @@ describe('headers', () => {
       expect(sent.headers['access-control-allow-origin']).toBeUndefined();
     });
 
-    test('plain OPTIONS tells the methods, and needs no token', async () => {
+    test('OPTIONS returns the allowed methods without a token', async () => {
       const { status, headers } = await app.request('OPTIONS', '/api/short');
       expect([status, headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS']);
       expect(headers['access-control-allow-methods']).toBeUndefined();

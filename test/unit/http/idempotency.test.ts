@@ -4,15 +4,16 @@ import { SqliteIdempotencyStore } from '../../../shared/adapters/sqlite/idempote
 import { fingerprintOf, Idempotency } from '../../../shared/http/idempotency';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { realSystem } from '../../../shared/kernel/system';
-import type { KeptAnswer, Operation } from '../../../shared/ports/idempotency-store';
+import type { Operation, StoredAnswer } from '../../../shared/ports/idempotency-store';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
+import { within } from '../../support/wait-for';
 
 const KEY = { api_key_id: 'key', idempotency_key: 'once' };
-/** Asks for the time anew, so that a clock of the test's own is the one asked. */
+/** Reads the clock at each call, so that jest's fake timers apply. */
 const system = { ...realSystem, now: () => Date.now() };
-const OK: KeptAnswer = { status: 200, headers: {}, body: '{}' };
+const OK: StoredAnswer = { status: 200, headers: {}, body: '{}' };
 
-describe('carrying a write out once', () => {
+describe('Idempotency', () => {
   let folder: TempDir;
   let store: SqliteIdempotencyStore;
 
@@ -25,84 +26,87 @@ describe('carrying a write out once', () => {
     folder.remove();
   });
 
-  const process = (lease_ms: number) =>
+  const withLease = (lease_ms: number) =>
     new Idempotency({ store, system, log: pino({ level: 'silent' }), lease_ms });
-  const once = (idempotency: Idempotency, run: (operation: Operation) => Promise<KeptAnswer>) =>
-    idempotency.once({ key: KEY, fingerprint: 'print', run, refusal: () => ({ ...OK, status: 404 }) });
+  const once = (idempotency: Idempotency, run: (operation: Operation) => Promise<StoredAnswer>) =>
+    idempotency.once({ key: KEY, fingerprint: 'print', run, renderFailure: () => ({ ...OK, status: 404 }) });
   const condition = (call: Promise<unknown>): Promise<unknown> =>
     call.then(
       () => 'answered',
       (error) => error.condition,
     );
 
-  test('a run that takes longer than its lease keeps the lock', async () => {
+  test('a request that runs longer than its lease keeps the lock', async () => {
     jest.useFakeTimers({
       now: Date.now(),
       doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'queueMicrotask'],
     });
     try {
       const renewals = jest.spyOn(store, 'renew');
-      let finish: (answer: KeptAnswer) => void = () => {};
-      let slow: Promise<KeptAnswer> | undefined;
-      await new Promise<void>((started) => {
-        slow = once(process(3_000), () => {
-          started();
+      let finish: (answer: StoredAnswer) => void = () => {};
+      let slow: Promise<StoredAnswer> | undefined;
+      const started = new Promise<void>((resolve_started) => {
+        slow = once(withLease(3_000), () => {
+          resolve_started();
           return new Promise((resolve) => (finish = resolve));
         });
       });
+      await within(started, 'the first run to start');
       for (let second = 0; second < 10; second += 1) {
         jest.advanceTimersByTime(1_000);
         await Promise.all(renewals.mock.results.map(({ value }) => value));
-        expect(await condition(once(process(3_000), async () => OK))).toBe('idempotency_key_locked');
+        expect(await condition(once(withLease(3_000), async () => OK))).toBe('idempotency_key_locked');
       }
       finish(OK);
-      expect(await slow).toEqual(OK);
-      expect((await once(process(3_000), async () => OK)).headers).toEqual({ 'Idempotent-Replayed': 'true' });
+      expect(await within(slow, 'the first run to finish')).toEqual(OK);
+      expect((await once(withLease(3_000), async () => OK)).headers).toEqual({
+        'Idempotent-Replayed': 'true',
+      });
     } finally {
       jest.useRealTimers();
     }
   });
 
-  test('every run of an operation knows it by the same id; the next use of the key is another', async () => {
-    const seen: Operation[] = [];
+  test('every attempt of an operation has the same id', async () => {
+    const attempts: Operation[] = [];
     const fails = (error: Error) => async (operation: Operation) => {
-      seen.push(operation);
+      attempts.push(operation);
       throw error;
     };
     for (const error of [new Error('a bug'), new CatalogError('unavailable'), new CatalogError('lost_race')])
-      await once(process(1_000), fails(error)).catch(() => {});
-    await once(process(1_000), async (operation) => {
-      seen.push(operation);
+      await once(withLease(1_000), fails(error)).catch(() => {});
+    await once(withLease(1_000), async (operation) => {
+      attempts.push(operation);
       return OK;
     });
-    expect(seen.map(({ resumed }) => resumed)).toEqual([false, true, true, true]);
-    expect(new Set(seen.map(({ id }) => id)).size).toBe(1);
+    expect(attempts.map(({ resumed }) => resumed)).toEqual([false, true, true, true]);
+    expect(new Set(attempts.map(({ id }) => id)).size).toBe(1);
   });
 
-  test('what was refused at first sight leaves the key as new', async () => {
+  test('a first attempt that is refused leaves the key unused', async () => {
     const refused = async (): Promise<never> => {
       throw new CatalogError('lost_race');
     };
-    await once(process(1_000), refused).catch(() => {});
+    await once(withLease(1_000), refused).catch(() => {});
     let resumed: boolean | undefined;
-    await once(process(1_000), async (operation) => {
+    await once(withLease(1_000), async (operation) => {
       resumed = operation.resumed;
       return OK;
     });
     expect(resumed).toBe(false);
   });
 
-  test('a write that is done is told of, though it could not be noted', async () => {
-    store.keep = async () => {
+  test('a write succeeds although its response cannot be stored', async () => {
+    store.storeAnswer = async () => {
       throw new CatalogError('unavailable');
     };
-    expect(await once(process(1_000), async () => OK)).toEqual(OK);
+    expect(await once(withLease(1_000), async () => OK)).toEqual(OK);
   });
 });
 
-test('a fingerprint is of what is said, not of how', () => {
-  const one = fingerprintOf('POST', { b: [1, { d: 1, c: null }], a: '' });
-  expect(fingerprintOf('POST', { a: '', b: [1, { c: null, d: 1 }] })).toBe(one);
+test('a fingerprint depends on the content of a request and not on the order of its fields', () => {
+  const fingerprint = fingerprintOf('POST', { b: [1, { d: 1, c: null }], a: '' });
+  expect(fingerprintOf('POST', { a: '', b: [1, { c: null, d: 1 }] })).toBe(fingerprint);
   const others = [
     fingerprintOf('PATCH', { a: '', b: [1, { c: null, d: 1 }] }),
     fingerprintOf('POST', { a: '', b: [{ c: null, d: 1 }, 1] }),
@@ -112,5 +116,5 @@ test('a fingerprint is of what is said, not of how', () => {
     fingerprintOf('POST', {}),
     fingerprintOf('POST', []),
   ];
-  expect(new Set([one, ...others]).size).toBe(8);
+  expect(new Set([fingerprint, ...others]).size).toBe(8);
 });

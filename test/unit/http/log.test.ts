@@ -9,7 +9,7 @@ function logged(write: (log: ReturnType<typeof createLogger>) => void): string {
   return lines.join('');
 }
 
-describe('no key or token reaches a log line', () => {
+describe('secrets in log lines', () => {
   test.each([
     ['authorization', 'Basic x7x7x7'],
     ['x-api-key', 'x7x7x7'],
@@ -21,7 +21,7 @@ describe('no key or token reaches a log line', () => {
     ['key', 'x7x7x7'],
     ['password', 'x7x7x7'],
     ['set-cookie', 'x7x7x7'],
-  ])('a field called %s is hidden, at any depth', (name, value) => {
+  ])('the value of a field named %s is hidden at any depth', (name, value) => {
     const text = logged((log) => {
       log.info({ [name]: value }, 'top');
       log.info({ headers: { [name]: value }, list: [{ [name]: value }] }, 'nested');
@@ -32,7 +32,7 @@ describe('no key or token reaches a log line', () => {
   });
 
   test.each([KEY, KEY.replace('sk_live', 'pk_test'), TOKEN, `Bearer ${'x'.repeat(40)}`])(
-    '%s is cut out of anything',
+    '%s is hidden in any text',
     (secret) => {
       const text = logged((log) => {
         log.info(`asked with ${secret}`);
@@ -47,12 +47,12 @@ describe('no key or token reaches a log line', () => {
     },
   );
 
-  test('what is no secret stays', () => {
+  test('other values are not changed', () => {
     const line = JSON.parse(
       logged((log) =>
         log.warn(
           { api_key_id: 'abc', key_type: 'public', partition_key: 'p', err: new Error('why') },
-          'said',
+          'text',
         ),
       ),
     );
@@ -61,7 +61,7 @@ describe('no key or token reaches a log line', () => {
       api_key_id: 'abc',
       key_type: 'public',
       partition_key: 'p',
-      msg: 'said',
+      msg: 'text',
       err: { message: 'why' },
     });
   });

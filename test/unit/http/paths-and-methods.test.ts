@@ -36,7 +36,7 @@ describe('paths and methods', () => {
 
   afterAll(() => app.close());
 
-  test('a route answers in the envelope, with what the request said', async () => {
+  test('a handler gets the query, request id and principal, and its data is sent in the envelope', async () => {
     const reply = await app.request('GET', '/api/echo?a=1&a=2&b=%C3%A9&__proto__=x', {
       token: 'public',
       headers: { 'x-request-id': 'abc-1' },
@@ -50,7 +50,7 @@ describe('paths and methods', () => {
     expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  test('a write answers with its status, Location and ETag', async () => {
+  test('the response of a write has its status, Location and ETag', async () => {
     const reply = await app.request('POST', '/api/publication', {
       token: 'secret',
       body: '{}',
@@ -64,18 +64,22 @@ describe('paths and methods', () => {
     expect(reply.headers.etag).toMatch(/^"1-/);
   });
 
-  test('ids are UUIDs, and reach the handler in lower case', async () => {
+  test('path ids must be UUIDs, and are converted to lower case', async () => {
     const upper = await app.request('GET', `/api/publication/${ITEM.toUpperCase()}`, { token: 'public' });
     expect(upper.body.data.id).toBe(ITEM);
-    const bad = await app.request('GET', '/api/publication/12', { token: 'public' });
-    expect(bad.status).toBe(400);
-    expect(bad.body).toMatchObject({
+    const invalid = await app.request('GET', '/api/publication/12', { token: 'public' });
+    expect(invalid.status).toBe(400);
+    expect(invalid.body).toMatchObject({
       message: 'An id is not a UUID',
-      error: { code: 'INVALID_UUID', details: { field: 'id', constraint: 'a UUID' } },
+      error: {
+        code: 'INVALID_UUID',
+        message: 'Invalid id: expected a UUID',
+        details: { field: 'id', constraint: 'a UUID' },
+      },
     });
   });
 
-  test('HEAD answers wherever GET does, with its headers and without its body', async () => {
+  test('HEAD has the status and headers of GET, without the body', async () => {
     const head = await app.request('HEAD', `/api/publication/${ITEM}`, { token: 'public' });
     const full = await app.request('GET', `/api/publication/${ITEM}`, { token: 'public' });
     expect([head.status, head.text]).toEqual([200, '']);
@@ -92,13 +96,13 @@ describe('paths and methods', () => {
     ['HEAD', '/api/publication', 'POST, OPTIONS'],
     ['DELETE', '/api/echo', 'GET, HEAD, OPTIONS'],
     ['POST', '/api/store', 'GET, HEAD, OPTIONS'],
-  ])('%s %s is a method that the path does not have: 405 with Allow', async (method, path, allow) => {
+  ])('%s %s is 405 with Allow, because the path has no such method', async (method, path, allow) => {
     const reply = await app.request(method, path, { token: 'secret' });
     expect([reply.status, reply.headers.allow]).toEqual([405, allow]);
     if (method !== 'HEAD') expect(reply.body.error.code).toBe('OPERATION_NOT_ALLOWED');
   });
 
-  test('a method that another service serves is not here', async () => {
+  test('a method that only another process serves is 404', async () => {
     const reply = await app.request('PATCH', `/api/publication/${ITEM}`, { token: 'secret' });
     expect([reply.status, reply.body.error.code]).toEqual([404, 'NOT_FOUND']);
   });
@@ -112,15 +116,15 @@ describe('paths and methods', () => {
     '/api/Echo',
     `/api/publication/${ITEM}/`,
     '/api/store/../echo',
-  ])('%s has one spelling or none: 404, after the token', async (path) => {
-    const known = await app.request('GET', path, { token: 'public' });
-    expect([known.status, known.body.error.code]).toEqual([404, 'NOT_FOUND']);
-    expect(known.headers['x-ratelimit-limit']).toBe('100');
+  ])('%s is 404 with a token and 401 without', async (path) => {
+    const reply = await app.request('GET', path, { token: 'public' });
+    expect([reply.status, reply.body.error.code]).toEqual([404, 'NOT_FOUND']);
+    expect(reply.headers['x-ratelimit-limit']).toBe('100');
     expect((await app.request('GET', path)).status).toBe(401);
   });
 
   test.each(['/', '/nothing', '//api/echo', '/API/echo', '/apis', '/authors', '*'])(
-    '%s is outside: 404 in the structured shape',
+    '%s is outside of /api and /auth: 404 as a structured error',
     async (path) => {
       const reply = await app.request('GET', path);
       expect(reply.status).toBe(404);
@@ -132,12 +136,12 @@ describe('paths and methods', () => {
     },
   );
 
-  test('a path that is not validly percent-encoded is a malformed request', async () => {
+  test('a path with invalid percent-encoding is a malformed request', async () => {
     const reply = await app.request('GET', '/api/publication/%E0%A4%A', { token: 'public' });
     expect([reply.status, reply.body.error.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 
-  test('what is not ours to tell stays inside, and is logged with the request id', async () => {
+  test('an unexpected error is logged with the request id, and its message is not sent', async () => {
     const reply = await app.request('GET', '/api/broken', {
       token: 'public',
       headers: { 'x-request-id': 'look-me-up' },
@@ -153,7 +157,7 @@ describe('paths and methods', () => {
     );
   });
 
-  test('an outage says when to come back', async () => {
+  test('an outage is 503 with Retry-After', async () => {
     const reply = await app.request('GET', '/api/refused', { token: 'public' });
     expect([reply.status, reply.headers['retry-after'], reply.body.error.code]).toEqual([
       503,
@@ -163,12 +167,12 @@ describe('paths and methods', () => {
     expect(reply.headers['cache-control']).toBe('no-store');
   });
 
-  test('a permission that the token lacks is 403, before the path is looked at', async () => {
+  test('a missing permission is 403, also if the body is invalid', async () => {
     const reply = await app.request('POST', '/api/publication', { token: 'public', body: 'no json' });
     expect([reply.status, reply.body.error.code]).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
   });
 
-  test('health needs no token', async () => {
+  test('health checks need no token', async () => {
     expect((await app.request('GET', '/health/live')).body).toEqual({
       code: 200,
       status: 'OK',
@@ -179,7 +183,7 @@ describe('paths and methods', () => {
     expect([other.status, other.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  test('not ready is 503 with the details of each part', async () => {
+  test('/health/ready is 503 with the state of each dependency if the service is not ready', async () => {
     const unready = await startTinyApp({
       ready: async () => ({ ok: false, details: { event_store: 'down' } }),
     });
@@ -224,12 +228,12 @@ describe('the Authorization header', () => {
       );
   });
 
-  test('a token in the query or the body is none', async () => {
+  test('a token in the query is ignored', async () => {
     expect((await app.request('GET', '/api/echo?access_token=public')).status).toBe(401);
     expect((await app.request('GET', '/api/echo?access_token=x', { token: 'public' })).status).toBe(200);
   });
 
-  test('no token reaches the log', async () => {
+  test('no token is logged', async () => {
     await app.request('GET', '/api/echo?access_token=public', { token: 'token_expired' });
     expect(app.lines.length).toBeGreaterThan(0);
     expect(app.lines.join('')).not.toMatch(/access_token|Bearer token_expired/);

@@ -1,8 +1,8 @@
-import { isGarbled, queryParameters } from '../../../shared/http/validation';
+import { hasInvalidUtf8, queryParameters } from '../../../shared/http/validation';
 
-const garbled = (search: string): string[] => {
+const invalidParameters = (search: string): string[] => {
   const query = queryParameters(`/api/store/search?${search}`);
-  return Object.keys(query).filter((name) => isGarbled(query, name));
+  return Object.keys(query).filter((name) => hasInvalidUtf8(query, name));
 };
 
 test.each([
@@ -12,10 +12,10 @@ test.each([
   ['q=%ed%a0%80', ['q']],
   ['q=ok&q=%FF&page=1', ['q']],
   ['&&q=%80&listing_id=%e9=%e9', ['q', 'listing_id']],
-])('%s has bytes that are no UTF-8', (search, names) => {
-  expect(garbled(search)).toEqual(names);
-  // Remembered by now.
-  expect(garbled(search)).toEqual(names);
+])('%s has invalid UTF-8', (search, names) => {
+  expect(invalidParameters(search)).toEqual(names);
+  // The second call gets the cached query.
+  expect(invalidParameters(search)).toEqual(names);
 });
 
 test.each([
@@ -28,6 +28,6 @@ test.each([
   'q=+%2B',
   'page=1',
   '%C3%A9=1',
-])('%s is text', (search) => {
-  expect(garbled(search)).toEqual([]);
+])('%s has valid UTF-8', (search) => {
+  expect(invalidParameters(search)).toEqual([]);
 });

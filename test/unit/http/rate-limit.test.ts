@@ -1,4 +1,4 @@
-import { KeyStateUnknown } from '../../../shared/http/auth';
+import { KeyStateUnavailable } from '../../../shared/http/auth';
 import { clientAddress } from '../../../shared/http/rate-limit';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { RateLimiter } from '../../../shared/ports/rate-limiter';
@@ -18,26 +18,26 @@ const failing: RateLimiter = {
 
 async function withApp(
   options: Parameters<typeof startTinyApp>[0],
-  story: (app: TinyApp) => Promise<void>,
+  run: (app: TinyApp) => Promise<void>,
 ): Promise<void> {
   const app = await startTinyApp({ routes, ...options });
   try {
-    await story(app);
+    await run(app);
   } finally {
     await app.close();
   }
 }
 
 describe('rate limits', () => {
-  test('a valid token pays with its key, whatever else the address does', () =>
+  test('a valid token counts against its key, and invalid tokens count against the IP address', () =>
     withApp({ environment: { RATE_LIMIT_PUBLIC: '1/10/2', RATE_LIMIT_SECRET: '5/10/5' } }, async (app) => {
       for (const token of ['token_invalid', 'token_expired'])
         expect((await app.request('GET', '/api/echo', { token })).status).toBe(401);
       expect((await app.request('GET', '/api/echo', { token: 'key_revoked' })).status).toBe(429);
       expect((await app.request('GET', '/api/echo')).status).toBe(429);
-      const paid = await app.request('GET', '/api/echo', { token: 'secret' });
-      expect(paid.status).toBe(200);
-      expect(HEADERS.map((name) => paid.headers[name])).toEqual([
+      const reply = await app.request('GET', '/api/echo', { token: 'secret' });
+      expect(reply.status).toBe(200);
+      expect(HEADERS.map((name) => reply.headers[name])).toEqual([
         '5',
         '4',
         expect.stringMatching(/^\d{10}$/),
@@ -46,9 +46,10 @@ describe('rate limits', () => {
       expect([...app.limiter.taken.keys()].sort()).toEqual(['ip:127.0.0.1', `key:${KEY}`]);
     }));
 
-  test('a valid token whose key cannot be looked up pays with its key all the same', () => {
+  test('a valid token counts against its key even if the state of the key cannot be read', () => {
     const key = { api_key_id: KEY, key_type: 'secret' } as const;
-    const authenticate = (): Promise<never> => Promise.reject(new KeyStateUnknown(key, new Error('down')));
+    const authenticate = (): Promise<never> =>
+      Promise.reject(new KeyStateUnavailable(key, new Error('down')));
     return withApp({ authenticator: { authenticate } }, async (app) => {
       const reply = await app.request('GET', '/api/echo', { token: 'secret' });
       expect([reply.status, reply.headers['retry-after']]).toEqual([503, '2']);
@@ -57,7 +58,7 @@ describe('rate limits', () => {
     });
   });
 
-  test('an empty bucket: 429 with Retry-After, the tier, and no top-level message', () =>
+  test('an exceeded limit is 429 with Retry-After and the tier, without a top-level message', () =>
     withApp({ environment: { RATE_LIMIT_SECRET: '1/10/1' } }, async (app) => {
       await app.request('GET', '/api/echo', { token: 'secret' });
       const reply = await app.request('GET', '/api/echo', { token: 'secret' });
@@ -81,7 +82,7 @@ describe('rate limits', () => {
     ['POST', '/auth/token', 404],
     ['GET', '/auth', 404],
     ['OPTIONS', '/auth/nothing', 404],
-  ])('%s %s (%i) has all of the headers', (method, path, status) =>
+  ])('%s %s (%i) has all rate-limit headers', (method, path, status) =>
     withApp({}, async (app) => {
       const reply = await app.request(method, path, { token: 'public' });
       expect(reply.status).toBe(status);
@@ -90,7 +91,7 @@ describe('rate limits', () => {
     }),
   );
 
-  test('304 has them, too, and outside of /api and /auth there are none', () =>
+  test('304 has rate-limit headers, and paths outside of /api and /auth have none', () =>
     withApp({}, async (app) => {
       const reply = await app.request('GET', `/api/publication/${ITEM}`, {
         token: 'public',
@@ -100,7 +101,7 @@ describe('rate limits', () => {
       expect((await app.request('GET', '/health/live')).headers['x-ratelimit-tier']).toBeUndefined();
     }));
 
-  test('preflights have a bucket apart', () =>
+  test('OPTIONS has a separate bucket', () =>
     withApp({ environment: { RATE_LIMIT_PUBLIC: '1/10/1' } }, async (app) => {
       await app.request('GET', '/api/echo');
       expect((await app.request('GET', '/api/echo')).status).toBe(429);
@@ -108,7 +109,7 @@ describe('rate limits', () => {
       expect((await app.request('OPTIONS', '/api/echo')).status).toBe(429);
     }));
 
-  test('a limiter that fails: the process limits on its own', async () => {
+  test('if the shared limiter fails, the limiter of the process applies', async () => {
     const fallback_limiter = new CountingLimiter();
     let fell_back = 0;
     const metrics = {
@@ -123,48 +124,63 @@ describe('rate limits', () => {
         expect((await app.request('GET', '/api/echo', { token: 'secret' })).status).toBe(200);
         expect((await app.request('GET', '/api/echo', { token: 'secret' })).status).toBe(429);
         expect(fell_back).toBe(2);
-        expect(app.lines.filter((line) => line.includes('rate limiter cannot be asked'))).toHaveLength(1);
+        expect(app.lines.filter((line) => line.includes('shared rate limiter failed'))).toHaveLength(1);
       },
     );
   });
 
-  test('no limiter at all: requests pass, with headers', () =>
+  test('without a working limiter, requests are not limited', () =>
     withApp({ limiter: failing }, async (app) => {
       const reply = await app.request('GET', '/api/echo', { token: 'public' });
       expect([reply.status, reply.headers['x-ratelimit-remaining']]).toEqual([200, '100']);
     }));
 });
 
-describe('the address that pays', () => {
-  const from = (remote: string, forwarded: string | undefined, trust: string): string => {
+describe('the IP address of a client', () => {
+  const addressFor = (remote: string, forwarded: string | undefined, trust: string): string => {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
     return clientAddress(trust)({ socket: { remoteAddress: remote }, headers } as never);
   };
 
   test.each([
-    ['the socket alone, without a proxy', '203.0.113.9', '198.51.100.1', '', '203.0.113.9'],
-    ['one hop back behind one proxy', '10.0.0.1', '198.51.100.1', '1', '198.51.100.1'],
-    ['never further than the hops go', '10.0.0.1', '1.1.1.1, 198.51.100.1', '1', '198.51.100.1'],
+    ['without a trusted proxy, it is that of the socket', '203.0.113.9', '198.51.100.1', '', '203.0.113.9'],
+    ['behind one proxy, it is the forwarded one', '10.0.0.1', '198.51.100.1', '1', '198.51.100.1'],
     [
-      'behind named proxies',
+      'behind one proxy, it is the last of several forwarded ones',
+      '10.0.0.1',
+      '1.1.1.1, 198.51.100.1',
+      '1',
+      '198.51.100.1',
+    ],
+    [
+      'behind proxies that are trusted by address, it is the last untrusted one',
       '127.0.0.1',
       '1.1.1.1, 198.51.100.1, 10.1.2.3',
       'loopback, 10.0.0.0/8',
       '198.51.100.1',
     ],
-    ['not behind another', '203.0.113.9', '198.51.100.1', 'loopback', '203.0.113.9'],
-    ['IPv4 within IPv6', '::ffff:203.0.113.9', undefined, '', '203.0.113.9'],
-    ['IPv6 by its /64', '2001:db8:1:2:3:4:5:6', undefined, '', '2001:db8:1:2::/64'],
-    ['another of the same /64', '2001:DB8:1:2::ffff', undefined, '', '2001:db8:1:2::/64'],
-    ['short IPv6', '::1', undefined, '', '0:0:0:0::/64'],
-    ['a zone is no part of it', 'fe80::1%eth0', undefined, '', 'fe80:0:0:0::/64'],
-    ['garbage is not believed', '10.0.0.1', 'unknown', '1', '10.0.0.1'],
+    [
+      'behind an untrusted proxy, it is that of the proxy',
+      '203.0.113.9',
+      '198.51.100.1',
+      'loopback',
+      '203.0.113.9',
+    ],
+    ['IPv4 in IPv6 notation is IPv4', '::ffff:203.0.113.9', undefined, '', '203.0.113.9'],
+    ['IPv6 is reduced to its /64', '2001:db8:1:2:3:4:5:6', undefined, '', '2001:db8:1:2::/64'],
+    ['another address of the same /64 is equal', '2001:DB8:1:2::ffff', undefined, '', '2001:db8:1:2::/64'],
+    ['short IPv6 is expanded', '::1', undefined, '', '0:0:0:0::/64'],
+    ['a zone is removed', 'fe80::1%eth0', undefined, '', 'fe80:0:0:0::/64'],
+    ['a forwarded value that is not an address is ignored', '10.0.0.1', 'unknown', '1', '10.0.0.1'],
   ])('%s', (_name, remote, forwarded, trust, expected) => {
-    expect(from(remote, forwarded, trust)).toBe(expected);
+    expect(addressFor(remote, forwarded, trust)).toBe(expected);
   });
 
-  test.each(['everyone', 'true', '10.0.0.0/99'])('TRUST_PROXY=%s is refused at the start', (trust) => {
-    expect(() => clientAddress(trust)).toThrow(/TRUST_PROXY/);
-    expect(parseConfig({ TRUST_PROXY: trust })).toBeDefined();
-  });
+  test.each(['everyone', 'true', '10.0.0.0/99'])(
+    'TRUST_PROXY=%s is rejected when the app is built',
+    (trust) => {
+      expect(() => clientAddress(trust)).toThrow(/TRUST_PROXY/);
+      expect(parseConfig({ TRUST_PROXY: trust })).toBeDefined();
+    },
+  );
 });

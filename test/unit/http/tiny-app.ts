@@ -9,6 +9,7 @@ import type { AccountId, ApiKeyId, StoreId } from '../../../shared/kernel/ids';
 import { createLogger } from '../../../shared/kernel/log';
 import { realSystem } from '../../../shared/kernel/system';
 import type { RateLimiter, Tier, Verdict } from '../../../shared/ports/rate-limiter';
+import { within } from '../../support/wait-for';
 
 export const STORE = '01890a5d-ac96-774b-bcce-b302099a8057' as StoreId;
 export const KEY = '01890a5d-ac96-774b-bcce-b302099a8058' as ApiKeyId;
@@ -24,8 +25,8 @@ export const principal = (changes: Partial<Principal> = {}): Principal => ({
   ...changes,
 });
 
-/** Tokens are words: `secret`, `public`, or the condition that they fail with. */
-const wordTokens = {
+/** Accepts the tokens `secret` and `public`. Any other token is the condition to reject with. */
+const fakeAuthenticator = {
   authenticate: async (bearer: string): Promise<Principal> => {
     if (bearer === 'secret' || bearer === 'public') {
       const read_only = bearer === 'public' ? { permissions: ['read:publications' as const] } : {};
@@ -35,8 +36,9 @@ const wordTokens = {
   },
 };
 
-/** Counts down from each bucket's burst and never refills: what was taken can be read off. */
+/** Limits by burst and never refills its buckets. */
 export class CountingLimiter implements RateLimiter {
+  /** Number of tokens taken, by bucket. */
   readonly taken = new Map<string, number>();
 
   async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
@@ -69,16 +71,16 @@ export interface RawReply {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
+  // biome-ignore lint/suspicious/noExplicitAny: tests read fields of any response
   readonly body: any;
 }
 
 export interface TinyApp {
   readonly port: number;
   readonly limiter: CountingLimiter;
-  /** Every line that was logged. */
+  /** All log lines. */
   readonly lines: string[];
-  /** The path is sent as it is, without the tidying that `fetch` does. */
+  /** Sends a request. The path is sent unchanged; `fetch` would normalize it. */
   request(
     method: string,
     path: string,
@@ -98,7 +100,7 @@ export async function startTinyApp({ environment = {}, ...options }: TinyOptions
     log,
     system: realSystem,
     limiter,
-    authenticator: wordTokens,
+    authenticator: fakeAuthenticator,
     routes: [],
     ...options,
   });
@@ -109,7 +111,7 @@ export async function startTinyApp({ environment = {}, ...options }: TinyOptions
     port,
     limiter,
     lines,
-    request: (method, path, sent = {}) => send(port, method, path, sent),
+    request: (method, path, options = {}) => send(port, method, path, options),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -122,12 +124,13 @@ function send(
   port: number,
   method: string,
   path: string,
-  sent: { token?: string; headers?: Record<string, string>; body?: string | Buffer },
+  options: { token?: string; headers?: Record<string, string>; body?: string | Buffer },
 ): Promise<RawReply> {
-  const authorization = sent.token === undefined ? {} : { authorization: `Bearer ${sent.token}` };
-  const length = sent.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(sent.body)) };
-  const headers = { connection: 'close', ...length, ...authorization, ...sent.headers };
-  return new Promise((resolve, reject) => {
+  const authorization = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+  const length =
+    options.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(options.body)) };
+  const headers = { connection: 'close', ...length, ...authorization, ...options.headers };
+  const reply = new Promise<RawReply>((resolve, reject) => {
     const request = httpRequest({ port, host: '127.0.0.1', method, path, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -148,6 +151,7 @@ function send(
       });
     });
     request.on('error', reject);
-    request.end(sent.body);
+    request.end(options.body);
   });
+  return within(reply, `the response to ${method} ${path}`);
 }

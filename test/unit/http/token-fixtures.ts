@@ -19,20 +19,21 @@ export const grant: TokenGrant = {
 const rsa = pem(generateKeyPairSync('rsa', { modulusLength: 2048 }));
 const ed25519 = pem(generateKeyPairSync('ed25519'));
 
-/** One ring entry of each kind, as they stand in a keys file. */
+/** One entry of a keys file for each algorithm. */
 export const entries = {
   HS256: { kid: 'hs', alg: 'HS256', secret: 'a secret of more than thirty-two characters' },
   RS256: { kid: 'rs', alg: 'RS256', ...rsa },
   EdDSA: { kid: 'ed', alg: 'EdDSA', ...ed25519 },
 } as const;
 
-export const ring = (...of: readonly object[]): KeyRing => parseRing(JSON.stringify(of), 'test');
+export const ring = (...keys: readonly object[]): KeyRing => parseRing(JSON.stringify(keys), 'test');
 
-/** A codec whose clock the test sets. */
+/** Makes a codec whose clock the test sets. */
 export function codecAt(clock: { now_ms: number }, keys: KeyRing, issuer = ISSUER): TokenCodec {
   return new TokenCodec({ ring: keys, issuer, system: { ...realSystem, now: () => clock.now_ms } });
 }
 
+/** Returns the condition that `run` fails with, or `none`. */
 export async function conditionOf(run: () => unknown): Promise<string> {
   try {
     await run();

@@ -8,17 +8,17 @@ import { codecAt, entries, grant } from './token-fixtures';
 const clock = { now_ms: Date.now() };
 const load = (settings: Record<string, string>) => loadTokenKeys(parseConfig(settings));
 
-describe('the keys that tokens are signed with', () => {
-  test('JWT_SECRET is one HS256 key, the same in every process', async () => {
+describe('token keys', () => {
+  test('JWT_SECRET is one HS256 key with the same kid in every process', async () => {
     const secret = { JWT_SECRET: 'a secret of more than thirty-two characters' };
-    const [here, there] = [await load(secret), await load(secret)];
-    expect(here.map((key) => [key.alg, key.kid])).toEqual([
+    const [ring, other_ring] = [await load(secret), await load(secret)];
+    expect(ring.map((key) => [key.alg, key.kid])).toEqual([
       ['HS256', expect.stringMatching(/^[0-9a-f]{12}$/)],
     ]);
-    expect(codecAt(clock, there).verify(codecAt(clock, here).sign(grant, 60))).toBeDefined();
+    expect(codecAt(clock, other_ring).verify(codecAt(clock, ring).sign(grant, 60))).toBeDefined();
   });
 
-  test('JWT_KEYS_FILE is a ring, and wins', () =>
+  test('JWT_KEYS_FILE is a list of keys and has priority over JWT_SECRET', () =>
     withTempDir(async (folder) => {
       const path = join(folder, 'ring.json');
       writeFileSync(path, JSON.stringify([entries.EdDSA, entries.RS256, entries.HS256]));
@@ -26,7 +26,7 @@ describe('the keys that tokens are signed with', () => {
       expect(ring.map((key) => key.kid)).toEqual(['ed', 'rs', 'hs']);
     }));
 
-  test('with neither, one is made and kept, for its owner alone, and no process makes a second', () =>
+  test('without settings, concurrent processes generate one key file that only its owner can read', () =>
     withTempDir(async (folder) => {
       const DATA_DIR = join(folder, 'data');
       const rings = await Promise.all(Array.from({ length: 8 }, () => load({ DATA_DIR })));
@@ -38,7 +38,7 @@ describe('the keys that tokens are signed with', () => {
       expect(parseRing(readFileSync(join(DATA_DIR, 'jwt-keys.json'), 'utf8'), 'own')).toHaveLength(1);
     }));
 
-  test('a kept file that is broken is told of, not replaced', () =>
+  test('an invalid generated file is reported and not replaced', () =>
     withTempDir(async (folder) => {
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, 'jwt-keys.json'), '[]');
@@ -46,7 +46,7 @@ describe('the keys that tokens are signed with', () => {
       expect(readFileSync(join(folder, 'jwt-keys.json'), 'utf8')).toBe('[]');
     }));
 
-  test('a file that is not there is told of by its name', async () => {
+  test('a missing JWT_KEYS_FILE is reported with its path', async () => {
     await expect(load({ JWT_KEYS_FILE: '/nowhere/ring.json' })).rejects.toThrow(
       '/nowhere/ring.json cannot be read (ENOENT)',
     );
@@ -54,18 +54,22 @@ describe('the keys that tokens are signed with', () => {
 
   const { private_key: _rs, ...rsPublic } = entries.RS256;
   test.each([
-    ['no JSON', 'not json', /not a JSON array/],
-    ['an empty ring', '[]', /not a JSON array/],
+    ['a text that is not JSON', 'not json', /expected a JSON array/],
+    ['an empty list', '[]', /expected a JSON array/],
     ['an unknown algorithm', [{ kid: 'a', alg: 'none', secret: 'x'.repeat(40) }], /0\.alg/],
     ['a short secret', [{ ...entries.HS256, secret: 'hunter2' }], /0\.secret: at least 32 characters/],
-    ['a field too many', [{ ...entries.HS256, public_key: 'x' }], /0/],
-    ['two of one kid', [entries.HS256, { ...entries.RS256, kid: 'hs' }], /same kid/],
+    ['an unknown field', [{ ...entries.HS256, public_key: 'x' }], /0/],
+    ['two keys with the same kid', [entries.HS256, { ...entries.RS256, kid: 'hs' }], /same kid/],
     ['a first key that cannot sign', [rsPublic], /first key signs/],
-    ['no PEM', [{ kid: 'a', alg: 'RS256', private_key: 'hunter2' }], /a: not a PEM key/],
-    ['neither half', [{ kid: 'a', alg: 'RS256' }], /a: neither/],
-    ['a key of another kind', [{ ...entries.EdDSA, alg: 'RS256' }], /ed: not a key for RS256/],
-    ['halves that are no pair', [{ ...entries.RS256, public_key: entries.EdDSA.public_key }], /no pair/],
-  ])('%s is refused, without a secret in the text', (_name, ring, reason) => {
+    ['a key that is not PEM', [{ kid: 'a', alg: 'RS256', private_key: 'hunter2' }], /a: not a PEM key/],
+    ['a key without private_key and public_key', [{ kid: 'a', alg: 'RS256' }], /a: neither/],
+    ['a key of another algorithm', [{ ...entries.EdDSA, alg: 'RS256' }], /ed: not a key for RS256/],
+    [
+      'a public_key of another private_key',
+      [{ ...entries.RS256, public_key: entries.EdDSA.public_key }],
+      /public_key does not belong to private_key/,
+    ],
+  ])('%s is rejected with a message without secrets', (_name, ring, reason) => {
     const text = typeof ring === 'string' ? ring : JSON.stringify(ring);
     expect(() => parseRing(text, 'JWT_KEYS_FILE')).toThrow(reason);
     try {

@@ -27,7 +27,7 @@ beforeEach(() => {
 describe.each(['HS256', 'RS256', 'EdDSA'] as const)('%s tokens', (alg) => {
   const codec = codecAt(clock, ring(entries[alg]));
 
-  test('carry the claims of the interface, an issuer and an id of their own, under the key that signed', () => {
+  test('contain the claims of the interface, the issuer, a unique id and the kid', () => {
     const token = codec.sign(grant, 900);
     const [header, payload] = token.split('.');
     expect(decode(header)).toEqual({ alg, typ: 'JWT', kid: entries[alg].kid });
@@ -36,7 +36,7 @@ describe.each(['HS256', 'RS256', 'EdDSA'] as const)('%s tokens', (alg) => {
     expect(codec.sign(grant, 900)).not.toBe(token);
   });
 
-  test('are valid up to their last second, seen before or not', async () => {
+  test('expire at their last second, whether cached or not', async () => {
     const token = codec.sign(grant, 60);
     clock.now_ms = NOW_MS + 59_999;
     expect(codec.verify(token)).toBeDefined();
@@ -47,7 +47,7 @@ describe.each(['HS256', 'RS256', 'EdDSA'] as const)('%s tokens', (alg) => {
     expect(await conditionOf(() => codec.verify(token))).toBe('token_expired');
   });
 
-  test('changed anywhere are invalid', async () => {
+  test('are invalid if any character is changed', async () => {
     const token = codec.sign(grant, 900);
     await fc.assert(
       fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom(...'AZaz09-_.'), async (at, letter) => {
@@ -59,12 +59,12 @@ describe.each(['HS256', 'RS256', 'EdDSA'] as const)('%s tokens', (alg) => {
     );
   });
 
-  test('of another issuer are invalid', async () => {
+  test('are invalid if they have another issuer', async () => {
     const token = codecAt(clock, ring(entries[alg]), 'somebody-else').sign(grant, 900);
     expect(await conditionOf(() => codec.verify(token))).toBe('token_invalid');
   });
 
-  test('that are expired and forged are invalid, not expired', async () => {
+  test('are invalid, not expired, if they are both forged and expired', async () => {
     const token = codec.sign(grant, 60);
     clock.now_ms += 120_000;
     const forged = `${token.slice(0, token.lastIndexOf('.'))}.${Buffer.alloc(64).toString('base64url')}`;
@@ -72,47 +72,47 @@ describe.each(['HS256', 'RS256', 'EdDSA'] as const)('%s tokens', (alg) => {
   });
 });
 
-describe('what is no token', () => {
+describe('invalid tokens', () => {
   const codec = codecAt(clock, ring(entries.HS256, entries.RS256, entries.EdDSA));
   const hs = { alg: 'HS256', typ: 'JWT', kid: 'hs' };
-  const refuse = async (token: string): Promise<void> =>
+  const expectInvalid = async (token: string): Promise<void> =>
     expect(await conditionOf(() => codec.verify(token))).toBe('token_invalid');
 
   test.each(['', 'x', 'a.b', 'a.b.c', '..', 'a.b.c.d', '💥.💥.💥', `${encode({ alg: 'HS256' })}.e30.`])(
-    '%p',
-    (token) => refuse(token),
+    '%p is invalid',
+    (token) => expectInvalid(token),
   );
 
-  test('anything: never another error than token_invalid', () =>
+  test('any text fails with token_invalid and no other error', () =>
     fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => refuse(text)),
+      fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => expectInvalid(text)),
       { numRuns: 200 },
     ));
 
-  test('alg none, with or without a signature', async () => {
+  test('algorithm none is rejected, with or without a signature', async () => {
     for (const alg of ['none', 'None', 'NONE', '']) {
-      await refuse(`${encode({ alg, typ: 'JWT', kid: 'hs' })}.${encode(claimsOf())}.`);
-      await refuse(`${encode({ alg, typ: 'JWT', kid: 'hs' })}.${encode(claimsOf())}.AAAA`);
+      await expectInvalid(`${encode({ alg, typ: 'JWT', kid: 'hs' })}.${encode(claimsOf())}.`);
+      await expectInvalid(`${encode({ alg, typ: 'JWT', kid: 'hs' })}.${encode(claimsOf())}.AAAA`);
     }
   });
 
-  test('an RSA or Ed25519 public key used as an HMAC secret', async () => {
+  test('an RSA or Ed25519 public key used as an HMAC secret is rejected', async () => {
     for (const { kid, public_key } of [entries.RS256, entries.EdDSA]) {
-      await refuse(signHs({ ...hs, kid }, claimsOf(), public_key));
-      await refuse(signHs(hs, claimsOf(), public_key));
+      await expectInvalid(signHs({ ...hs, kid }, claimsOf(), public_key));
+      await expectInvalid(signHs(hs, claimsOf(), public_key));
     }
   });
 
-  test('a key used with an algorithm that is not its own', async () => {
-    await refuse(jwt.sign(claimsOf(), entries.HS256.secret, { algorithm: 'HS512', keyid: 'hs' }));
-    await refuse(jwt.sign(claimsOf(), entries.RS256.private_key, { algorithm: 'PS256', keyid: 'rs' }));
-    await refuse(jwt.sign(claimsOf(), entries.RS256.private_key, { algorithm: 'RS256', keyid: 'ed' }));
+  test('a key used with another algorithm than its own is rejected', async () => {
+    await expectInvalid(jwt.sign(claimsOf(), entries.HS256.secret, { algorithm: 'HS512', keyid: 'hs' }));
+    await expectInvalid(jwt.sign(claimsOf(), entries.RS256.private_key, { algorithm: 'PS256', keyid: 'rs' }));
+    await expectInvalid(jwt.sign(claimsOf(), entries.RS256.private_key, { algorithm: 'RS256', keyid: 'ed' }));
   });
 
-  test('no kid, or one that is not in the ring', async () => {
-    await refuse(signHs({ alg: 'HS256', typ: 'JWT' }, claimsOf(), entries.HS256.secret));
-    await refuse(signHs({ ...hs, kid: 'other' }, claimsOf(), entries.HS256.secret));
-    await refuse(signHs({ ...hs, kid: { toString: 1 } }, claimsOf(), entries.HS256.secret));
+  test('a missing or unknown kid is rejected', async () => {
+    await expectInvalid(signHs({ alg: 'HS256', typ: 'JWT' }, claimsOf(), entries.HS256.secret));
+    await expectInvalid(signHs({ ...hs, kid: 'other' }, claimsOf(), entries.HS256.secret));
+    await expectInvalid(signHs({ ...hs, kid: { toString: 1 } }, claimsOf(), entries.HS256.secret));
   });
 
   test.each([
@@ -127,36 +127,36 @@ describe('what is no token', () => {
     ['iat', null],
     ['iss', undefined],
     ['jti', undefined],
-  ])('well signed, but %s is %p', async (claim, value) => {
-    await refuse(signHs(hs, claimsOf({ [claim]: value }), entries.HS256.secret));
+  ])('a signed token whose %s is %p is rejected', async (claim, value) => {
+    await expectInvalid(signHs(hs, claimsOf({ [claim]: value }), entries.HS256.secret));
   });
 
-  test('the same, whole, is one', () => {
+  test('the same token with all claims is accepted', () => {
     expect(codec.verify(signHs(hs, claimsOf(), entries.HS256.secret))).toEqual(claimsOf());
   });
 });
 
-describe('a ring that turns', () => {
-  test('old tokens go on, new ones are signed by the new key, and end with their key', async () => {
+describe('key rotation', () => {
+  test('the new key signs, and tokens of the old key are valid until that key is removed', async () => {
     const before = codecAt(clock, ring(entries.HS256)).sign(grant, 900);
-    const turned = codecAt(clock, ring(entries.EdDSA, entries.HS256));
-    expect(turned.verify(before).api_key_id).toBe(grant.api_key_id);
-    const after = turned.sign(grant, 900);
+    const both = codecAt(clock, ring(entries.EdDSA, entries.HS256));
+    expect(both.verify(before).api_key_id).toBe(grant.api_key_id);
+    const after = both.sign(grant, 900);
     expect(decode(after.split('.')[0]).kid).toBe('ed');
-    const done = codecAt(clock, ring(entries.EdDSA));
-    expect(done.verify(after)).toBeDefined();
-    expect(await conditionOf(() => done.verify(before))).toBe('token_invalid');
+    const new_only = codecAt(clock, ring(entries.EdDSA));
+    expect(new_only.verify(after)).toBeDefined();
+    expect(await conditionOf(() => new_only.verify(before))).toBe('token_invalid');
   });
 
-  test('a public half verifies what its other half signed elsewhere', () => {
-    const { private_key: _kept, ...public_half } = entries.RS256;
+  test('a public key verifies tokens that another process signed with its private key', () => {
+    const { private_key: _private, ...public_only } = entries.RS256;
     const token = codecAt(clock, ring(entries.RS256)).sign(grant, 900);
-    expect(codecAt(clock, ring(entries.HS256, public_half)).verify(token)).toBeDefined();
+    expect(codecAt(clock, ring(entries.HS256, public_only)).verify(token)).toBeDefined();
   });
 });
 
-describe('the memory of verified tokens', () => {
-  test('a token that was checked costs no second signature, and the memory has an end', () => {
+describe('the cache of verified tokens', () => {
+  test('returns the same claims for a cached token, and evicts the oldest of more than 10,000 tokens', () => {
     const codec = codecAt(clock, ring(entries.HS256));
     const token = codec.sign(grant, 900);
     expect(codec.verify(token)).toBe(codec.verify(token));

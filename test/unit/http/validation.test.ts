@@ -12,10 +12,11 @@ function faultsOf(run: () => unknown): readonly Fault[] {
     if (error instanceof CatalogError) return error.faults;
     throw error;
   }
-  throw new Error('nothing was refused');
+  throw new Error('expected a CatalogError');
 }
 
-const only = (run: () => unknown): [string, string, string] => {
+/** Returns condition, field and constraint of the only fault. */
+const onlyFault = (run: () => unknown): [string, string, string] => {
   const [fault, ...others] = faultsOf(run);
   expect(others).toEqual([]);
   return [fault!.condition, fault!.field, fault!.constraint];
@@ -38,9 +39,9 @@ describe('parseBody', () => {
       })
       .optional(),
   });
-  const refused = (fields: object) => only(() => parseBody(schema, { title: 'ok', ...fields }));
+  const faultOf = (fields: object) => onlyFault(() => parseBody(schema, { title: 'ok', ...fields }));
 
-  test('what fits is given back', () => {
+  test('returns a valid body', () => {
     const body = { title: 'ok', ids: null, amount: 10 };
     expect(parseBody(schema, body)).toEqual(body);
   });
@@ -68,19 +69,19 @@ describe('parseBody', () => {
     [{ colour: 1 }, 'field_invalid', 'colour', 'not a known field'],
     [{ toString: 1 }, 'field_invalid', 'toString', 'not a known field'],
   ])('%p → %s of %s: %s', (fields, condition, field, constraint) => {
-    expect(refused(fields)).toEqual([condition, field, constraint]);
+    expect(faultOf(fields)).toEqual([condition, field, constraint]);
   });
 
-  test('all faults are told, in the order of the schema, the unknown fields last', () => {
+  test('reports all faults in the order of the schema, and unknown fields last', () => {
     const faults = faultsOf(() => parseBody(schema, { nonsense: 1, amount: 'x' }));
     expect(faults.map((fault) => fault.field)).toEqual(['title', 'amount', 'nonsense']);
   });
 
-  test('a thousand faults are a thousand', () => {
+  test('reports the first 50 of a thousand faults', () => {
     const names = Array.from({ length: 1000 }, (_, index) => `x${index}`);
     const body = Object.fromEntries(names.map((name) => [name, 1]));
     const faults = faultsOf(() => parseBody(schema, { title: 'ok', ...body }));
-    expect(faults.map((fault) => fault.field)).toEqual(names);
+    expect(faults.map((fault) => fault.field)).toEqual(names.slice(0, 50));
   });
 });
 
@@ -94,11 +95,11 @@ describe('parseQuery', () => {
   });
   const parse = (query: Record<string, string[]>) => parseQuery(schema, query);
 
-  test('defaults, and parameters of no meaning', () => {
+  test('applies defaults and ignores unknown parameters', () => {
     expect(parse({ utm_source: ['x', 'y'] })).toEqual({ page: 1, limit: 20, expand: [], more: [] });
   });
 
-  test('a list is comma-separated or repeated or both, each value once', () => {
+  test('accepts lists that are comma-separated, repeated or both, and removes duplicates', () => {
     expect(parse({ expand: ['listing,media', 'listing'] }).expand).toEqual(['listing', 'media']);
     expect(parse({ expand: ['media', ' listing'], more: ['a', 'a'] })).toMatchObject({
       expand: ['media', 'listing'],
@@ -113,38 +114,42 @@ describe('parseQuery', () => {
     [{ limit: [''] }, 'limit', 'an integer from 1 to 50'],
     [{ limit: ['1.0'] }, 'limit', 'an integer from 1 to 50'],
     [{ limit: ['+5'] }, 'limit', 'an integer from 1 to 50'],
-    [{ limit: ['5', '6'] }, 'limit', 'given only once'],
-    [{ page: ['0'] }, 'page', 'an integer of at least 1'],
-    [{ page: ['-1'] }, 'page', 'an integer of at least 1'],
-    [{ page: ['1e3'] }, 'page', 'an integer of at least 1'],
-    [{ page: ['99999999999999999999'] }, 'page', 'an integer of at least 1'],
+    [{ limit: ['5', '6'] }, 'limit', 'a single value'],
+    [{ page: ['0'] }, 'page', 'an integer from 1 to 9007199254740991'],
+    [{ page: ['-1'] }, 'page', 'an integer from 1 to 9007199254740991'],
+    [{ page: ['1e3'] }, 'page', 'an integer from 1 to 9007199254740991'],
+    [{ page: ['99999999999999999999'] }, 'page', 'an integer from 1 to 9007199254740991'],
     [{ sort: ['size'] }, 'sort', 'one of: name, price'],
     [{ expand: ['owner'] }, 'expand', 'a comma-separated list of: listing, media'],
     [{ expand: ['listing,,media'] }, 'expand', 'a comma-separated list of: listing, media'],
-  ])('%p is refused', (query, field, constraint) => {
-    expect(only(() => parse(query as Record<string, string[]>))).toEqual([
+  ])('rejects %p', (query, field, constraint) => {
+    expect(onlyFault(() => parse(query as Record<string, string[]>))).toEqual([
       'invalid_query',
       field,
       constraint,
     ]);
   });
 
-  test('an id is told apart from other parameters, and read in lower case', () => {
-    expect(only(() => parse({ listing_id: ['12'] }))).toEqual(['invalid_uuid', 'listing_id', 'a UUID']);
+  test('rejects an invalid id with invalid_uuid, and converts ids to lower case', () => {
+    expect(onlyFault(() => parse({ listing_id: ['12'] }))).toEqual(['invalid_uuid', 'listing_id', 'a UUID']);
     expect(parse({ listing_id: [ITEM.toUpperCase()] }).listing_id).toBe(ITEM);
   });
 
-  test('also under refine and transform', () => {
+  test('accepts schemas with refine and transform', () => {
     const refined = schema
       .refine((query) => query.page < 3, { path: ['page'], error: 'under 3' })
       .transform((query) => query.page);
     expect(parseQuery(refined, { page: ['2'], expand: ['media', 'listing'] })).toBe(2);
-    expect(only(() => parseQuery(refined, { page: ['3'] }))).toEqual(['invalid_query', 'page', 'under 3']);
+    expect(onlyFault(() => parseQuery(refined, { page: ['3'] }))).toEqual([
+      'invalid_query',
+      'page',
+      'under 3',
+    ]);
   });
 });
 
 describe('pageMeta', () => {
-  test('is the paginated envelope of the interface', () => {
+  test('returns meta of the paginated envelope', () => {
     expect(pageMeta({ page: 3, limit: 20, total: 41 })).toEqual({
       page: 3,
       take: 20,
@@ -165,13 +170,13 @@ describe('storeOf', () => {
     return undefined;
   };
 
-  test('the store that is named, else the first', () => {
+  test('returns the requested store, or the first one of the token', () => {
     expect(storeOf(principal())).toBe(STORE);
     expect(storeOf(principal(), STORE.toUpperCase())).toBe(STORE);
     expect(storeOf(principal({ stores: [ITEM as never, STORE] }), STORE)).toBe(STORE);
   });
 
-  test('no other store, whether it exists or not, and none without stores', () => {
+  test('rejects stores that the token does not have, tokens without stores, and malformed ids', () => {
     expect(conditionOf(() => storeOf(principal(), ITEM))).toBe('store_access_denied');
     expect(conditionOf(() => storeOf(principal({ stores: [] })))).toBe('store_access_denied');
     expect(conditionOf(() => storeOf(principal(), 'mine'))).toBe('invalid_uuid');

@@ -7,26 +7,26 @@ import { loadSharp } from '../../../shared/images/sharp';
 import {
   animation,
   avifOfContainerBrand,
-  boastfulPng,
   cornersPicture,
   FORMATS,
   flatPicture,
   noisePicture,
+  pngDeclaringSize,
 } from '../../support/pictures';
 
 const sizeOf = ({ width, height }: { width: number; height: number }): string => `${width}×${height}`;
 const widths = ({ variants }: RenderedImage) => variants.map((each) => `${each.name} ${sizeOf(each)}`);
 
-/** Red, green and blue at a place given in parts of the picture. */
+/** Returns red, green and blue at a point. `x` and `y` are fractions of width and height. */
 async function colourAt(bytes: Buffer, x: number, y: number): Promise<number[]> {
   const { data, info } = await loadSharp()(bytes).raw().toBuffer({ resolveWithObject: true });
-  const at = (Math.floor(y * info.height) * info.width + Math.floor(x * info.width)) * info.channels;
-  return [...data.subarray(at, at + 3)];
+  const offset = (Math.floor(y * info.height) * info.width + Math.floor(x * info.width)) * info.channels;
+  return [...data.subarray(offset, offset + 3)];
 }
 
 const CLOSE = 24;
-const isClose = (found: number[], wanted: readonly number[]): boolean =>
-  wanted.every((value, index) => Math.abs(value - found[index]!) <= CLOSE);
+const isClose = (actual: number[], expected: readonly number[]): boolean =>
+  expected.every((value, index) => Math.abs(value - actual[index]!) <= CLOSE);
 
 describe.each(FORMATS)('%s', (format) => {
   test('keeps its format and size, and gets four variants in WebP', async () => {
@@ -46,27 +46,27 @@ describe.each(FORMATS)('%s', (format) => {
     ).toBe('16×8');
   });
 
-  test('of one pixel is never enlarged', async () => {
+  test('a picture of one pixel is never enlarged', async () => {
     const rendered = await renderImage(await flatPicture(format, { width: 1, height: 1 }));
     expect(widths(rendered)).toEqual(['thumb 1×1', 'small 1×1', 'medium 1×1', 'large 1×1']);
     expect(sizeOf(rendered.picture)).toBe('1×1');
   });
 
-  test('that breaks off is damaged', async () => {
+  test('a truncated file is refused as damaged', async () => {
     const whole = await noisePicture(format, { width: 300, height: 300 });
     const { picture } = await renderImage(whole);
     expect(sizeOf(picture)).toBe('300×300');
     for (const share of [0.5, 0.9]) {
       const part = whole.subarray(0, Math.floor(whole.length * share));
       await expect(renderImage(part)).rejects.toMatchObject({
-        name: 'RefusedImage',
+        name: 'ImageRejectedError',
         reason: expect.stringMatching(/^(damaged|not_an_image)$/) as string,
       });
     }
   });
 });
 
-test('an AVIF whose major brand is its container is taken and rendered as any', async () => {
+test('accepts an AVIF whose major brand is that of its container', async () => {
   const bytes = await avifOfContainerBrand({ width: 300, height: 100 });
   expect(bytes.toString('latin1', 4, 28)).toBe('ftypmif1\0\0\0\0mif1avifmiaf');
   expect(await inspectImage(bytes)).toEqual({ mime_type: 'image/avif', width: 300, height: 100, frames: 1 });
@@ -90,7 +90,7 @@ const COLOURS: Record<string, number[]> = {
   b: [0, 0, 255],
   y: [255, 255, 0],
 };
-/** What is shown of the four quarters, row by row, for each value of the EXIF tag (CIPA DC-008 §4.6.4). */
+/** The displayed quarters, row by row, for each value of the EXIF orientation (CIPA DC-008 §4.6.4). */
 const SHOWN = ['rgby', 'gryb', 'ybgr', 'byrg', 'rbgy', 'bryg', 'ygbr', 'gyrb'];
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
@@ -119,32 +119,29 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test.each(['jpeg', 'png', 'webp', 'avif'] as const)(
-  'where a %s was taken, by whom and with what, is gone',
-  async (format) => {
-    const place = { IFD3: { GPSLatitudeRef: 'S', GPSLatitude: '12/1 8/1 0/1', GPSLongitudeRef: 'W' } };
-    const exif = { IFD0: { Copyright: 'someone-by-name', Model: 'a-camera' }, ...place };
-    const bytes = await loadSharp()(await flatPicture('png', { width: 64, height: 64 }))
-      .withExif(exif)
-      .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/"><note>a-secret-note</note></x:xmpmeta>')
-      .toFormat(format)
-      .toBuffer();
-    const before = await loadSharp()(bytes).metadata();
-    expect(before.exif?.toString('latin1')).toContain('someone-by-name');
-    // The tag that points to the block of places, 0x8825, in either order of bytes.
-    expect(/\x88\x25|\x25\x88/.test(before.exif!.toString('latin1'))).toBe(true);
-    expect(before.xmp?.toString('latin1')).toContain('a-secret-note');
+test.each(['jpeg', 'png', 'webp', 'avif'] as const)('removes the metadata of a %s', async (format) => {
+  const place = { IFD3: { GPSLatitudeRef: 'S', GPSLatitude: '12/1 8/1 0/1', GPSLongitudeRef: 'W' } };
+  const exif = { IFD0: { Copyright: 'someone-by-name', Model: 'a-camera' }, ...place };
+  const bytes = await loadSharp()(await flatPicture('png', { width: 64, height: 64 }))
+    .withExif(exif)
+    .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/"><note>a-secret-note</note></x:xmpmeta>')
+    .toFormat(format)
+    .toBuffer();
+  const before = await loadSharp()(bytes).metadata();
+  expect(before.exif?.toString('latin1')).toContain('someone-by-name');
+  // The tag of the GPS block, 0x8825, in either byte order.
+  expect(/\x88\x25|\x25\x88/.test(before.exif!.toString('latin1'))).toBe(true);
+  expect(before.xmp?.toString('latin1')).toContain('a-secret-note');
 
-    const { picture, variants } = await renderImage(bytes);
-    for (const each of [picture, ...variants]) {
-      const after = await loadSharp()(each.bytes).metadata();
-      expect([after.exif, after.xmp, after.iptc]).toEqual([undefined, undefined, undefined]);
-      expect(each.bytes.toString('latin1')).not.toMatch(/someone-by-name|a-camera|a-secret-note/);
-    }
-  },
-);
+  const { picture, variants } = await renderImage(bytes);
+  for (const each of [picture, ...variants]) {
+    const after = await loadSharp()(each.bytes).metadata();
+    expect([after.exif, after.xmp, after.iptc]).toEqual([undefined, undefined, undefined]);
+    expect(each.bytes.toString('latin1')).not.toMatch(/someone-by-name|a-camera|a-secret-note/);
+  }
+});
 
-test('colours of another profile are the same to the eye in sRGB, and the profile is gone', async () => {
+test('converts colours of another profile to sRGB and removes the profile', async () => {
   const flat = { create: { width: 32, height: 32, channels: 3 as const, background: '#c83c28' } };
   const wide = await loadSharp()(flat).withIccProfile('p3').png().toBuffer();
   expect((await loadSharp()(wide).metadata()).hasProfile).toBe(true);
@@ -155,15 +152,15 @@ test('colours of another profile are the same to the eye in sRGB, and the profil
   const { picture } = await renderImage(wide);
   expect((await loadSharp()(picture.bytes).metadata()).hasProfile).toBe(false);
   const [red, green, blue] = await colourAt(picture.bytes, 0.5, 0.5);
-  for (const [found, wanted] of [
+  for (const [actual, expected] of [
     [red, 0xc8],
     [green, 0x3c],
     [blue, 0x28],
   ] as const)
-    expect(Math.abs(found! - wanted)).toBeLessThanOrEqual(2);
+    expect(Math.abs(actual! - expected)).toBeLessThanOrEqual(2);
 });
 
-test('what is seen through stays so in every variant', async () => {
+test('keeps transparency in every variant', async () => {
   const create = {
     width: 600,
     height: 300,
@@ -178,7 +175,7 @@ test('what is seen through stays so in every variant', async () => {
 });
 
 test.each(['gif', 'webp'] as const)(
-  'an animated %s stays one, and its variants show its first frame',
+  'an animated %s stays animated, and its variants show its first frame',
   async (format) => {
     const { picture, variants } = await renderImage(await animation(format, { width: 240, height: 120 }, 5));
     expect(sizeOf(picture)).toBe('240×120');
@@ -191,7 +188,7 @@ test.each(['gif', 'webp'] as const)(
   },
 );
 
-test.each(['gif', 'webp'] as const)('an animated %s that breaks off is damaged', async (format) => {
+test.each(['gif', 'webp'] as const)('a truncated animated %s is refused as damaged', async (format) => {
   const whole = await animation(format, { width: 240, height: 120 }, 20);
   const half = whole.subarray(0, Math.floor(whole.length / 2));
   await expect(renderImage(half)).rejects.toMatchObject({
@@ -199,7 +196,7 @@ test.each(['gif', 'webp'] as const)('an animated %s that breaks off is damaged',
   });
 });
 
-test('a GIF that only lacks its last byte, or has more behind it, is whole', async () => {
+test('accepts a GIF without its trailer byte or with bytes after it', async () => {
   const whole = await animation('gif', { width: 40, height: 20 }, 3);
   expect(whole.at(-1)).toBe(0x3b);
   const frames = async (bytes: Buffer): Promise<number | undefined> =>
@@ -209,28 +206,28 @@ test('a GIF that only lacks its last byte, or has more behind it, is whole', asy
   await expect(renderImage(whole.subarray(0, -2))).rejects.toMatchObject({ reason: 'damaged' });
 });
 
-test('a header with nothing behind it is damaged', async () => {
-  await expect(renderImage(boastfulPng({ width: 900, height: 900 }))).rejects.toMatchObject({
+test('a header without data is refused as damaged', async () => {
+  await expect(renderImage(pngDeclaringSize({ width: 900, height: 900 }))).rejects.toMatchObject({
     reason: 'damaged',
   });
 });
 
-test('a picture that is far higher than wide fits into what WebP can hold', async () => {
+test('scales the variants of a very high picture to the height that WebP supports', async () => {
   const { picture, variants } = await renderImage(await flatPicture('png', { width: 400, height: 40_000 }));
   expect(sizeOf(picture)).toBe('400×40000');
   expect(variants.map(({ height }) => height)).toEqual([16_383, 16_383, 16_383, 16_383]);
   expect(variants.map(({ width }) => width)).toEqual([164, 164, 164, 164]);
 });
 
-test('50,000,000 pixels are rendered, in a process whose memory stays below a gigabyte', () => {
+test('renders 50,000,000 pixels with less than 1 GiB of memory', () => {
   const script = join(__dirname, '../../support/render-large.js');
-  const told = JSON.parse(execFileSync(process.execPath, [script], { encoding: 'utf8' })) as Record<
+  const result = JSON.parse(execFileSync(process.execPath, [script], { encoding: 'utf8' })) as Record<
     string,
     unknown
   >;
-  expect(told).toMatchObject({
+  expect(result).toMatchObject({
     picture: '5000×10000',
     variants: ['200×400', '480×960', '960×1920', '1600×3200'],
   });
-  expect(told.memory_mib_max).toBeLessThan(1024);
+  expect(result.memory_mib_max).toBeLessThan(1024);
 });

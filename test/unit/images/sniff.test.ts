@@ -1,7 +1,7 @@
 import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/sniff';
 import { inspectImage } from '../../../shared/images/inspect';
 import { loadSharp } from '../../../shared/images/sharp';
-import { animation, boastfulPng, FORMATS, flatPicture } from '../../support/pictures';
+import { animation, FORMATS, flatPicture, pngDeclaringSize } from '../../support/pictures';
 
 const box = (brands: string): Buffer => {
   const bytes = Buffer.from(`\0\0\0\0ftyp${brands.slice(0, 4)}\0\0\0\0${brands.slice(4)}`, 'latin1');
@@ -9,7 +9,7 @@ const box = (brands: string): Buffer => {
   return Buffer.concat([bytes, Buffer.alloc(40)]);
 };
 
-test.each(FORMATS)('%s is known by its first bytes, and read so by the decoder', async (format) => {
+test.each(FORMATS)('detects %s by its first bytes, and the decoder agrees', async (format) => {
   const bytes = await flatPicture(format, { width: 40, height: 30 });
   expect(sniffImage(bytes.subarray(0, SNIFF_BYTES))).toBe(`image/${format}`);
   expect(await inspectImage(bytes)).toEqual({
@@ -20,11 +20,11 @@ test.each(FORMATS)('%s is known by its first bytes, and read so by the decoder',
   });
 });
 
-test('AVIF is known by any of its brands, and what shares its container is not AVIF', () => {
+test('detects AVIF by any of its brands, and no other format with the same container', () => {
   expect(sniffImage(box('avif'))).toBe('image/avif');
   expect(sniffImage(box('avis'))).toBe('image/avif');
   expect(sniffImage(box('mif1miafavif'))).toBe('image/avif');
-  // The brand must be within the box: what comes after is no brand.
+  // A brand counts only within the box.
   expect(sniffImage(Buffer.concat([box('mif1miaf').subarray(0, 20), Buffer.from('avif')]))).toBeUndefined();
   for (const brand of ['heic', 'heix', 'mif1', 'mif1heic', 'isom', 'mp42', 'qt  '])
     expect([brand, sniffImage(box(brand))]).toEqual([brand, undefined]);
@@ -36,27 +36,30 @@ const OTHERS: Record<string, string> = {
   'svg with a prolog': '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>',
   pdf: '%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj << >> endobj',
   bmp: 'BM\x46\0\0\0\0\0\0\0\x36\0\0\0',
-  'a riff that is no picture': 'RIFF\x24\0\0\0WAVEfmt ',
-  'a gif of no version': 'GIF90a\x01\0\x01\0',
+  'a RIFF file that is not WebP': 'RIFF\x24\0\0\0WAVEfmt ',
+  'a GIF with an unknown version': 'GIF90a\x01\0\x01\0',
   text: 'image/png',
   'one byte': '\xff',
-  nothing: '',
+  'an empty file': '',
 };
 
-test.each(Object.keys(OTHERS))('%s is refused, whatever it is called', async (name) => {
+test.each(Object.keys(OTHERS))('refuses %s', async (name) => {
   const bytes = Buffer.from(OTHERS[name]!, 'latin1');
   expect(sniffImage(bytes)).toBeUndefined();
-  await expect(inspectImage(bytes)).rejects.toMatchObject({ name: 'RefusedImage', reason: 'not_an_image' });
+  await expect(inspectImage(bytes)).rejects.toMatchObject({
+    name: 'ImageRejectedError',
+    reason: 'not_an_image',
+  });
 });
 
-test('TIFF is refused, and its reader is shut for what gets past the first bytes', async () => {
+test('refuses TIFF, and its reader is blocked in sharp', async () => {
   const create = { width: 8, height: 8, channels: 3 as const, background: '#123' };
   const tiff = await loadSharp()({ create }).tiff().toBuffer();
   await expect(inspectImage(tiff)).rejects.toMatchObject({ reason: 'not_an_image' });
   await expect(loadSharp()(tiff).metadata()).rejects.toThrow('unsupported');
 });
 
-test('first bytes of a picture before something else are no picture', async () => {
+test('refuses a file that only begins like a picture', async () => {
   for (const head of ['\xff\xd8\xff\xe0', '\x89PNG\r\n\x1a\n', 'GIF89a', 'RIFF\xff\0\0\0WEBPVP8 ']) {
     const bytes = Buffer.from(head + OTHERS.html, 'latin1');
     expect(sniffImage(bytes)).toBeDefined();
@@ -65,17 +68,19 @@ test('first bytes of a picture before something else are no picture', async () =
   await expect(inspectImage(box('avif'))).rejects.toMatchObject({ reason: 'not_an_image' });
 });
 
-test('a header that says too much is refused without anything being decoded', async () => {
-  const bomb = boastfulPng({ width: 50_000, height: 50_000 });
+test('refuses a header that announces too many pixels without decoding', async () => {
+  const bomb = pngDeclaringSize({ width: 50_000, height: 50_000 });
   expect(bomb.length).toBeLessThan(200);
   await expect(inspectImage(bomb)).rejects.toMatchObject({ reason: 'too_many_pixels' });
-  // The same few bytes at an honest size are well as far as a header tells.
-  expect(await inspectImage(boastfulPng({ width: 500, height: 500 }))).toMatchObject({ width: 500 });
+  // The same bytes with a smaller size have a valid header.
+  expect(await inspectImage(pngDeclaringSize({ width: 500, height: 500 }))).toMatchObject({ width: 500 });
 });
 
-test('50,000,000 pixels are taken and one row more is not; every frame counts', async () => {
-  expect(await inspectImage(boastfulPng({ width: 10_000, height: 5_000 }))).toMatchObject({ height: 5_000 });
-  const more = boastfulPng({ width: 10_000, height: 5_001 });
+test('accepts 50,000,000 pixels and refuses one row more, counting all frames', async () => {
+  expect(await inspectImage(pngDeclaringSize({ width: 10_000, height: 5_000 }))).toMatchObject({
+    height: 5_000,
+  });
+  const more = pngDeclaringSize({ width: 10_000, height: 5_001 });
   await expect(inspectImage(more)).rejects.toMatchObject({ reason: 'too_many_pixels' });
 
   const frames = await animation('gif', { width: 1_000, height: 1_000 }, 50);

@@ -1,8 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FetchError, type FetchOptions, fetchImage } from '../../../services/import/fetch-image';
+import { waitFor } from '../../support/wait-for';
 
 const OPTIONS: FetchOptions = { allow_private: true, size_bytes_max: 1_000, timeout_ms: 60_000 };
+const NOT_PUBLIC = 'the address is not public; use --allow-private-images to fetch it';
 const servers: Server[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) {
@@ -11,38 +13,38 @@ afterEach(() => {
   }
 });
 
-/** A server of the test's own; `asked` are the paths that it was asked for. */
-async function serve(listener: RequestListener): Promise<{ url: string; port: number; asked: string[] }> {
-  const asked: string[] = [];
+/** Starts a server for one test. `requested` lists the host and path of each request. */
+async function serve(listener: RequestListener): Promise<{ url: string; port: number; requested: string[] }> {
+  const requested: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.headers.host} ${request.url}`);
+    requested.push(`${request.headers.host} ${request.url}`);
     listener(request, response);
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, asked };
+  return { url: `http://127.0.0.1:${port}`, port, requested };
 }
 
-async function whole(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+async function readAll(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
 const get = (url: string, options: Partial<FetchOptions> = {}): Promise<string> =>
-  fetchImage(url, { ...OPTIONS, ...options }, whole);
+  fetchImage(url, { ...OPTIONS, ...options }, readAll);
 
-const refusal = async (asking: Promise<unknown>): Promise<string> => {
-  const error = await asking.then(
-    () => 'nothing was refused',
+const refusal = async (fetching: Promise<unknown>): Promise<string> => {
+  const error = await fetching.then(
+    () => 'the image was fetched',
     (error: unknown) => error,
   );
   expect(error).toBeInstanceOf(FetchError);
   return (error as FetchError).message;
 };
 
-test('bytes come as they are sent', async () => {
+test('returns the bytes that the server sends', async () => {
   const { url } = await serve((_request, response) => {
     response.write('one ');
     response.end('picture');
@@ -51,92 +53,101 @@ test('bytes come as they are sent', async () => {
 });
 
 test.each([
-  ['file:///etc/passwd', 'is neither http nor https'],
-  ['ftp://example.com/a.jpg', 'is neither http nor https'],
-  ['data:image/png;base64,AAAA', 'is neither http nor https'],
-  ['//example.com/a.jpg', 'is no address'],
-  ['not an address', 'is no address'],
-  ['http://someone:secret@example.com/a.jpg', 'has a name or password in it'],
-  ['http://127.0.0.1:1/a.jpg', 'leads to an address that is not public'],
-  ['http://2130706433:1/a.jpg', 'leads to an address that is not public'],
-  ['http://0x7f.1:1/a.jpg', 'leads to an address that is not public'],
-  ['http://[::1]:1/a.jpg', 'leads to an address that is not public'],
-  ['http://[::ffff:127.0.0.1]:1/a.jpg', 'leads to an address that is not public'],
-  ['http://169.254.169.254/latest/meta-data', 'leads to an address that is not public'],
-  ['http://localhost:1/a.jpg', 'leads to an address that is not public'],
-])('%s is not asked for', async (url, reason) => {
+  ['file:///etc/passwd', 'the URL must begin with http:// or https://'],
+  ['ftp://example.com/a.jpg', 'the URL must begin with http:// or https://'],
+  ['data:image/png;base64,AAAA', 'the URL must begin with http:// or https://'],
+  ['//example.com/a.jpg', 'invalid URL'],
+  ['not an address', 'invalid URL'],
+  ['http://someone:secret@example.com/a.jpg', 'the URL must not contain a user name or password'],
+  ['http://127.0.0.1:1/a.jpg', NOT_PUBLIC],
+  ['http://2130706433:1/a.jpg', NOT_PUBLIC],
+  ['http://0x7f.1:1/a.jpg', NOT_PUBLIC],
+  ['http://[::1]:1/a.jpg', NOT_PUBLIC],
+  ['http://[::ffff:127.0.0.1]:1/a.jpg', NOT_PUBLIC],
+  ['http://169.254.169.254/latest/meta-data', NOT_PUBLIC],
+  ['http://localhost:1/a.jpg', NOT_PUBLIC],
+])('refuses %s without a connection', async (url, reason) => {
   expect(await refusal(get(url, { allow_private: false }))).toBe(reason);
 });
 
-test('a name is refused where any of its addresses is not public, and nobody is connected to', async () => {
-  const { port, asked } = await serve((_request, response) => response.end('secret'));
+test('refuses a host if one of its addresses is not public, without a connection', async () => {
+  const { port, requested } = await serve((_request, response) => response.end('secret'));
   const mixed = async () => [
     { address: '93.184.216.34', family: 4 },
     { address: '127.0.0.1', family: 4 },
   ];
   const named = get(`http://images.example:${port}/a.jpg`, { allow_private: false, resolve: mixed });
-  expect(await refusal(named)).toBe('leads to an address that is not public');
-  expect(asked).toEqual([]);
+  expect(await refusal(named)).toBe(NOT_PUBLIC);
+  expect(requested).toEqual([]);
 });
 
-test('the address that was looked at is the one that is connected to: a name is asked once', async () => {
-  const { port, asked } = await serve((_request, response) => response.end('picture'));
+test.each(['EMFILE', 'ENOMEM'])(
+  'rejects with the error itself if this machine causes it (%s)',
+  async (code) => {
+    const error = Object.assign(new Error('no more'), { code });
+    const fetching = get('http://images.example/a.jpg', { resolve: () => Promise.reject(error) });
+    await expect(fetching).rejects.toBe(error);
+  },
+);
+
+test('resolves a host once and connects to the address that it checked', async () => {
+  const { port, requested } = await serve((_request, response) => response.end('picture'));
   let times = 0;
   const resolve = async () => {
     times++;
-    // Had it been asked again for the connection, that would have gone elsewhere.
+    // A second look-up for the connection would return another address.
     return [{ address: times === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }];
   };
   expect(await get(`http://images.example:${port}/a.jpg`, { resolve })).toBe('picture');
-  expect([times, asked]).toEqual([1, [`images.example:${port} /a.jpg`]]);
+  expect([times, requested]).toEqual([1, [`images.example:${port} /a.jpg`]]);
 });
 
-test('a redirect is followed, and looked at like the first address', async () => {
-  const { url, port, asked } = await serve((request, response) => {
+test('follows a redirect and checks its address like the first one', async () => {
+  const { url, port, requested } = await serve((request, response) => {
     if (request.url === '/there') return response.end('picture');
     const location = request.url === '/start' ? '/next' : `http://private.example:${port}/there`;
     return response.writeHead(302, { location }).end();
   });
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   expect(await get(`${url}/start`, { resolve })).toBe('picture');
-  expect(asked.map((each) => each.split(' ')[1])).toEqual(['/start', '/next', '/there']);
+  expect(requested.map((each) => each.split(' ')[1])).toEqual(['/start', '/next', '/there']);
 
   const elsewhere = await serve((_request, response) =>
     response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
   );
-  expect(await refusal(get(`${elsewhere.url}/a`))).toBe('is neither http nor https');
+  expect(await refusal(get(`${elsewhere.url}/a`))).toBe('the URL must begin with http:// or https://');
 });
 
-test('a redirect to a private address is refused although the first was public', async () => {
+test('refuses a redirect from a public to a private address', async () => {
   const inner = await serve((_request, response) => response.end('secret'));
   const outer = await serve((_request, response) =>
     response.writeHead(302, { location: `http://inner.example:${inner.port}/secret` }).end(),
   );
-  // The outer name stands for a public server that this test plays on its own machine.
+  // The test treats 127.0.0.1, where both servers listen, as the public address of the outer one.
   const looked_up: string[] = [];
   const resolve = async (host: string) => {
     looked_up.push(host);
     return [{ address: host === 'outer.example' ? '127.0.0.1' : '10.0.0.1', family: 4 }];
   };
   const options = { resolve, allow_private: false, is_public: (address: string) => address === '127.0.0.1' };
-  const asking = get(`http://outer.example:${outer.port}/a.jpg`, options);
-  expect(await refusal(asking)).toBe('leads to an address that is not public');
+  const fetching = get(`http://outer.example:${outer.port}/a.jpg`, options);
+  expect(await refusal(fetching)).toBe(NOT_PUBLIC);
   expect(looked_up).toEqual(['outer.example', 'inner.example']);
-  expect(outer.asked).toHaveLength(1);
-  expect(inner.asked).toEqual([]);
+  expect(outer.requested).toHaveLength(1);
+  expect(inner.requested).toEqual([]);
 });
 
-test('three redirects are followed and a fourth is not', async () => {
+test('follows three redirects and refuses a fourth', async () => {
   const { url } = await serve((request, response) => {
     const left = Number(request.url!.slice(1));
     if (left === 0) return response.end('picture');
     return response.writeHead(301, { location: `/${left - 1}` }).end();
   });
   expect(await get(`${url}/3`)).toBe('picture');
-  expect(await refusal(get(`${url}/4`))).toBe('redirects more than 3 times');
+  expect(await refusal(get(`${url}/4`))).toBe('more than 3 redirects');
 });
 
-test('what is too large is not read to its end, whether it says so or not', async () => {
+test('stops reading a response that is too large, with or without a content-length', async () => {
   const { url } = await serve((request, response) => {
     if (request.url === '/says') return response.end('x'.repeat(1_001));
     if (request.url === '/fits') return response.end('x'.repeat(1_000));
@@ -146,11 +157,11 @@ test('what is too large is not read to its end, whether it says so or not', asyn
     return more();
   });
   expect(await get(`${url}/fits`)).toHaveLength(1_000);
-  expect(await refusal(get(`${url}/says`))).toBe('is larger than 1000 bytes');
-  expect(await refusal(get(`${url}/never-ends`))).toBe('is larger than 1000 bytes');
+  expect(await refusal(get(`${url}/says`))).toBe('larger than 1000 bytes');
+  expect(await refusal(get(`${url}/never-ends`))).toBe('larger than 1000 bytes');
 });
 
-test('a server that is silent, breaks off, answers something else or is not there is told of', async () => {
+test('reports a timeout, an aborted response, an error status and an unreachable server', async () => {
   const { url } = await serve((request, response) => {
     if (request.url === '/silent') return;
     if (request.url === '/half') {
@@ -159,17 +170,19 @@ test('a server that is silent, breaks off, answers something else or is not ther
     }
     return response.writeHead(404).end('no');
   });
-  expect(await refusal(get(`${url}/silent`, { timeout_ms: 1_000 }))).toBe('took longer than 1 s');
-  expect(await refusal(get(`${url}/half`))).toBe('cannot be reached (ECONNRESET)');
-  expect(await refusal(get(`${url}/none`))).toBe('answered 404');
-  expect(await refusal(get('http://127.0.0.1:1/'))).toBe('cannot be reached (ECONNREFUSED)');
+  expect(await refusal(get(`${url}/silent`, { timeout_ms: 1_000 }))).toBe('timed out after 1 s');
+  expect(await refusal(get(`${url}/half`))).toBe('the server cannot be reached (ECONNRESET)');
+  expect(await refusal(get(`${url}/none`))).toBe('the server responded with status 404');
+  expect(await refusal(get('http://127.0.0.1:1/'))).toBe('the server cannot be reached (ECONNREFUSED)');
   const resolve = async () => {
     throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
   };
-  expect(await refusal(get('http://no.example/', { resolve }))).toBe('cannot be reached (ENOTFOUND)');
+  expect(await refusal(get('http://no.example/', { resolve }))).toBe(
+    'the server cannot be reached (ENOTFOUND)',
+  );
 });
 
-test('what the one who reads throws is thrown on, and the connection is let go', async () => {
+test('rethrows an error of the consumer and closes the connection', async () => {
   let closed = false;
   const { url } = await serve((_request, response) => {
     response.on('close', () => {
@@ -181,5 +194,5 @@ test('what the one who reads throws is thrown on, and the connection is let go',
     throw new RangeError('enough');
   });
   await expect(stop).rejects.toThrow(new RangeError('enough'));
-  while (!closed) await new Promise((resolve) => setImmediate(resolve));
+  await waitFor(() => closed, { what: 'the connection to be closed' });
 });

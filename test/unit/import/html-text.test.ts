@@ -13,16 +13,16 @@ test.each([
   ['&amp;lt;b&amp;gt;', '&lt;b&gt;'],
   ['&lt;script&gt;', '<script>'],
   ['', ''],
-])('%s', (html, text) => {
+])('converts %j to text', (html, text) => {
   expect(htmlToText(html)).toBe(text);
 });
 
-test('a long text is cut at the limit, and never through a character', () => {
+test('cuts a long text at the limit without splitting a character', () => {
   expect(htmlToText('x'.repeat(10_001))).toHaveLength(10_000);
   expect(htmlToText(`${'x'.repeat(9_999)}😀`)).toBe('x'.repeat(9_999));
 });
 
-test('whatever comes in, what comes out is short and has no control character but the newline', () => {
+test('the text of any input respects the limit and has no control character except the newline', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (html) => {
       const text = htmlToText(html, 50);

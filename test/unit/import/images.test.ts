@@ -17,15 +17,15 @@ const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99' };
 
 let server: Server;
 let url: string;
-let asked: string[];
+let requested: string[];
 let answer: RequestListener;
 
 beforeEach(async () => {
-  asked = [];
+  requested = [];
   const picture = await flatPicture('png', { width: 40, height: 30 });
   answer = (_request, response) => response.end(picture);
   server = createServer((request, response) => {
-    asked.push(request.url!);
+    requested.push(request.url!);
     answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -43,7 +43,7 @@ async function shownOn({ runtime, store }: Shop, external_id: string): Promise<M
   return (arranged?.data.media_ids ?? []) as MediaId[];
 }
 
-test('images are uploaded and shown in the order of the file; the same import again fetches and writes nothing', () =>
+test('attaches images in the order of the file; a repeated import fetches and writes nothing', () =>
   withShop(async (shop) => {
     const { run, history, store, runtime } = shop;
     const images = [`${url}/front.png`, { url: `${url}/back.png`, alt: ' Seen from\n behind ' }];
@@ -65,10 +65,10 @@ test('images are uploaded and shown in the order of the file; the same import ag
     const again = await run([{ ...shirt, images }], { fetch });
     expect(again).toMatchObject({ media: { created: 0, unchanged: 2 }, publications: { unchanged: 1 } });
     expect(await history()).toEqual(written);
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   }));
 
-test('an image that several products show is fetched once', () =>
+test('fetches an image of several products once', () =>
   withShop(async (shop) => {
     const images = [`${url}/same.png`];
     const rows = ['a', 'b', 'c'].map((external_id) => ({ ...shirt, external_id, images }));
@@ -78,11 +78,11 @@ test('an image that several products show is fetched once', () =>
       unchanged: 2,
       failed: 0,
     });
-    expect(asked).toEqual(['/same.png']);
+    expect(requested).toEqual(['/same.png']);
     for (const { external_id } of rows) expect(await shownOn(shop, external_id)).toHaveLength(1);
   }));
 
-test('what cannot be had is reported by product, and the product and its other images are taken', () =>
+test('reports an image that cannot be fetched, and imports the product and its other images', () =>
   withShop(async (shop) => {
     const good = answer;
     answer = (request, response) => {
@@ -95,49 +95,49 @@ test('what cannot be had is reported by product, and the product and its other i
     const paths = ['gone.png', 'page.png', 'ok.png', 'drawn.svg', 'huge.png'];
     const report = await shop.run([{ ...shirt, images: paths.map((path) => `${url}/${path}`) }], { fetch });
     expect(report).toMatchObject({ publications: { created: 1 }, media: { created: 1, failed: 4 } });
-    const told = (path: string) => report.failed.find(({ reason }) => reason.includes(path));
-    expect(told('gone.png')).toEqual({
+    const failureOf = (path: string) => report.failed.find(({ reason }) => reason.includes(path));
+    expect(failureOf('gone.png')).toEqual({
       line: 1,
       external_id: 'shirt',
-      reason: `image ${url}/gone.png: answered 404`,
+      reason: `image ${url}/gone.png: the server responded with status 404`,
     });
-    expect(told('page.png')?.reason).toContain('no JPEG, PNG, WebP, GIF or AVIF');
-    expect(told('drawn.svg')?.reason).toContain('no JPEG, PNG, WebP, GIF or AVIF');
-    expect(told('huge.png')?.reason).toMatch(/is larger than 100000 bytes|no JPEG/);
+    expect(failureOf('page.png')?.reason).toContain('no JPEG, PNG, WebP, GIF or AVIF');
+    expect(failureOf('drawn.svg')?.reason).toContain('no JPEG, PNG, WebP, GIF or AVIF');
+    expect(failureOf('huge.png')?.reason).toMatch(/larger than 100000 bytes|no JPEG/);
     expect(await shownOn(shop, 'shirt')).toEqual([mediaIdOf(shop.store, `${url}/ok.png`, 1)]);
 
-    // Its server is well again: only what is missing is fetched, and all stand in the file's order.
+    // The server works again: the import fetches only the missing images and applies the order of the file.
     answer = good;
-    asked.length = 0;
+    requested.length = 0;
     const again = await shop.run([{ ...shirt, images: paths.map((path) => `${url}/${path}`) }], { fetch });
     expect(again.media).toEqual({ created: 4, updated: 0, unchanged: 1, failed: 0 });
-    expect(asked.sort()).toEqual(['/drawn.svg', '/gone.png', '/huge.png', '/page.png']);
+    expect(requested.sort()).toEqual(['/drawn.svg', '/gone.png', '/huge.png', '/page.png']);
     const ids = paths.map((path) => mediaIdOf(shop.store, `${url}/${path}`, 1));
     expect(await shownOn(shop, 'shirt')).toEqual(ids);
   }));
 
-test('a private address is refused like any other image that cannot be had', () =>
+test('reports an image at a private address as failed', () =>
   withShop(async ({ run }) => {
     const guarded: FetchImage = (address, use) =>
       fetchImage(address, { ...OPTIONS, allow_private: false }, use);
     const report = await run([{ ...shirt, images: [`${url}/a.png`] }], { fetch: guarded });
     expect(report.failed).toMatchObject([{ reason: expect.stringContaining('not public') as string }]);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   }));
 
-test('what a merchant has added stays in its place, and what is missing comes after it', () =>
+test('keeps the order of a publication with other media and appends the missing images', () =>
   withShop(async (shop) => {
     const { run, runtime, store } = shop;
     await run([{ ...shirt, images: [`${url}/1.png`] }], { fetch });
     const [first] = await shownOn(shop, 'shirt');
     const own = await uploadWithoutTask(runtime, store.id, await flatPicture('gif', { width: 5, height: 5 }));
-    await shop.writer().showMedia(publicationIdOf(store, 'shirt', 1), [own]);
+    await shop.writer().attachMedia(publicationIdOf(store, 'shirt', 1), [own]);
     expect(await shownOn(shop, 'shirt')).toEqual([first, own]);
     await run([{ ...shirt, images: [`${url}/2.png`, `${url}/1.png`] }], { fetch });
     expect(await shownOn(shop, 'shirt')).toEqual([first, own, mediaIdOf(store, `${url}/2.png`, 1)]);
   }));
 
-test('an image that the merchant deleted is made again, once, under another id', () =>
+test('uploads a deleted image again, once and under another id', () =>
   withShop(async (shop) => {
     const { run, runtime, store } = shop;
     const rows = [{ ...shirt, images: [`${url}/1.png`] }];
@@ -149,10 +149,10 @@ test('an image that the merchant deleted is made again, once, under another id',
     expect((await run(rows, { fetch })).media).toMatchObject({ created: 1 });
     expect((await run(rows, { fetch })).media).toMatchObject({ unchanged: 1 });
     expect(await shownOn(shop, 'shirt')).toEqual([mediaIdOf(store, `${url}/1.png`, 2)]);
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   }));
 
-test('nothing is fetched in a dry run, nor where it is not wanted: addresses are told of', () =>
+test('fetches nothing in a dry run or without a fetch function, and lists the images in the report', () =>
   withShop(async ({ run }) => {
     const rows = [{ ...shirt, images: [`${url}/1.png`] }];
     for (const options of [{ fetch, dry_run: true }, {}]) {
@@ -160,19 +160,20 @@ test('nothing is fetched in a dry run, nor where it is not wanted: addresses are
       expect(report.images[0]!.images).toEqual([{ url: `${url}/1.png`, alt: null, media_id: null }]);
       expect(report.media).toEqual({ created: 0, updated: 0, unchanged: 0, failed: 0 });
     }
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   }));
 
-test('four are fetched at once, whatever the number of products', () =>
+test('fetches four images concurrently', () =>
   withShop(async ({ run }) => {
     let running = 0;
     let most = 0;
+    const deadline = Date.now() + 30_000;
     const good = answer;
     answer = (request, response) => {
       most = Math.max(most, ++running);
-      // Each waits until four have come, or all that are left.
+      // Each response waits for four concurrent requests. The deadline makes a failure quick.
       const finish = (): void => {
-        if (most < 4) return void setImmediate(finish);
+        if (most < 4 && Date.now() < deadline) return void setImmediate(finish);
         running--;
         good(request, response);
       };
@@ -187,7 +188,7 @@ test('four are fetched at once, whatever the number of products', () =>
     expect(most).toBe(4);
   }));
 
-test('a run that is stopped while it fetches says that it is not complete, and the next one completes it', () =>
+test('reports a run that was stopped during a fetch as incomplete; the next run completes it', () =>
   withShop(async ({ run }) => {
     const stop = new AbortController();
     const good = answer;
@@ -201,7 +202,7 @@ test('a run that is stopped while it fetches says that it is not complete, and t
     expect(await run(rows, { fetch })).toMatchObject({ complete: true, media: { created: 1 } });
   }));
 
-test('more than fifty images are cut, and told of', () =>
+test('attaches the first fifty images and warns about the others', () =>
   withShop(async (shop) => {
     const images = Array.from({ length: 52 }, (_, n) => `${url}/${n}.png`);
     const report = await shop.run([{ ...shirt, images }], { fetch });
@@ -210,9 +211,9 @@ test('more than fifty images are cut, and told of', () =>
     expect(await shownOn(shop, 'shirt')).toHaveLength(50);
   }));
 
-test('media are arranged as the file says, unless others are shown, too', () => {
+test('applies the order of the file unless the publication has other media', () => {
   const ids = (text: string) => [...text] as unknown as MediaId[];
-  const arranged = (shown: string, of_file: string) => arrangeMedia(ids(shown), ids(of_file)).join('');
+  const arranged = (shown: string, imported: string) => arrangeMedia(ids(shown), ids(imported)).join('');
   expect(arranged('', 'abc')).toBe('abc');
   expect(arranged('ca', 'abc')).toBe('abc');
   expect(arranged('abc', 'abc')).toBe('abc');

@@ -10,7 +10,7 @@ const reasons = (items: readonly ImportItem[]): string[] =>
   items.flatMap((item) => (item.kind === 'failed' ? [item.reason] : []));
 const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99' };
 
-test('a publication line', () => {
+test('parses a publication line', () => {
   expect(
     parse({
       ...shirt,
@@ -36,24 +36,28 @@ test('a publication line', () => {
   ]);
 });
 
-test('a price is a text, a number, or hundredths; the currency is the command line’s where it is left out', () => {
+test('accepts a price as string, number or hundredths, and uses the default currency if there is none', () => {
   expect(parse({ ...shirt, price: 0.29 })).toMatchObject([
     { fields: { price_amount: 29, price_currency: 'USD' } },
   ]);
   expect(parse({ external_id: 'x', title: 'X', price_amount: 999 })).toMatchObject([
     { fields: { price_amount: 999 } },
   ]);
-  expect(reasons(parse({ ...shirt, price_amount: 1 }))).toEqual(['price: either price or price_amount']);
+  expect(reasons(parse({ ...shirt, price_amount: 1 }))).toEqual([
+    'price: use either price or price_amount, not both',
+  ]);
   expect(reasons(parse({ ...shirt, price: 0.001 }))).toEqual([expect.stringContaining('two decimals')]);
 });
 
-test('a listing is said, said to be none, or not said', () => {
+test('distinguishes a listing, a null listing and no listing', () => {
   expect(parse(shirt)[0]).not.toHaveProperty('listing');
   expect(parse({ ...shirt, listing: null })[0]).toHaveProperty('listing', null);
-  expect(reasons(parse({ ...shirt, listing: 7 }))).toEqual(["listing: must be a listing's name"]);
+  expect(reasons(parse({ ...shirt, listing: 7 }))).toEqual([
+    'listing: must be the name of a listing, or null',
+  ]);
 });
 
-test('a listing line, and a review line by id or by external id', () => {
+test('parses a listing line, and review lines with an id or an external id', () => {
   expect(parse({ listing: { name: 'Clothes', visibility: 'private' } })).toEqual([
     { kind: 'listing', line: 4, fields: { name: 'Clothes', visibility: 'private' } },
   ]);
@@ -67,32 +71,29 @@ test('a listing line, and a review line by id or by external id', () => {
 });
 
 test.each([
-  ['not an object', [1, 2], 'not a JSON object'],
-  ['no external id', { title: 'X', price: 1 }, 'external_id: is required'],
-  ['a misspelt field', { ...shirt, titel: 'X' }, 'titel: is no field of this kind of line'],
+  ['a value that is not an object', [1, 2], 'expected a JSON object'],
+  ['a missing external id', { title: 'X', price: 1 }, 'external_id: is required'],
+  ['a misspelt field', { ...shirt, titel: 'X' }, 'titel: unknown field'],
+  ['a misspelt field of a listing', { listing: { naem: 'X' } }, 'listing.naem: unknown field'],
+  ['a review without a publication', { rating: 4 }, 'publication: publication or publication_id is required'],
   [
-    'a misspelt field of a listing',
-    { listing: { naem: 'X' } },
-    'listing.naem: is no field of this kind of line',
+    'a review with an invalid publication id',
+    { rating: 4, publication_id: 'x' },
+    'publication_id: must be a UUID',
   ],
-  ['a review of nothing', { rating: 4 }, 'publication: is required, or publication_id'],
-  ['a review of no UUID', { rating: 4, publication_id: 'x' }, 'publication_id: must be a UUID'],
-  ['an image that is none', { ...shirt, images: [7] }, 'images[0]: must be an address, or {"url", "alt"}'],
-  ['images that are no array', { ...shirt, images: 'x' }, 'images: must be an array'],
-])('%s is reported', (_what, row, reason) => {
+  ['an invalid image', { ...shirt, images: [7] }, 'images[0]: must be a URL, or an object with url and alt'],
+  ['images that are not an array', { ...shirt, images: 'x' }, 'images: must be an array'],
+])('reports %s', (_what, row, reason) => {
   expect(reasons(parse(row))).toEqual([reason]);
 });
 
-test('a review that is no good is reported; its publication and the other reviews are taken', () => {
+test('reports an invalid review, and returns its publication and the other reviews', () => {
   const items = parse({ ...shirt, reviews: [{ rating: 5 }, 'x', { stars: 3 }] });
   expect(items[0]).toMatchObject({ kind: 'publication', reviews: [{ fields: { rating: 5 } }] });
-  expect(reasons(items)).toEqual([
-    'reviews[1]: must be an object',
-    'reviews[2].stars: is no field of this kind of line',
-  ]);
+  expect(reasons(items)).toEqual(['reviews[1]: must be an object', 'reviews[2].stars: unknown field']);
 });
 
-test('any line whatever is an item or a reason', () => {
+test('any line gives an item or a reason', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       const items = parseJsonLine(text, 1, 'USD');
@@ -109,7 +110,7 @@ test('any line whatever is an item or a reason', () => {
   );
 });
 
-test('a file: blank lines are none, a line that is not UTF-8 is reported, the last needs no end', async () => {
+test('skips blank lines, reports a line that is not UTF-8, and accepts a last line without a line break', async () => {
   await withTempDir(async (folder) => {
     const path = join(folder, 'x.jsonl');
     const bad = Buffer.from([0x7b, 0xff, 0x7d, 0x0a]);
@@ -129,6 +130,6 @@ test('a file: blank lines are none, a line that is not UTF-8 is reported, the la
     ]);
     writeFileSync(path, '\n');
     await expect(openJsonlFile(path, 'USD')).rejects.toThrow('is empty');
-    await expect(openJsonlFile(join(folder, 'none'), 'USD')).rejects.toThrow('no such file');
+    await expect(openJsonlFile(join(folder, 'none'), 'USD')).rejects.toThrow('does not exist');
   });
 });

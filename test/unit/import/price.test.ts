@@ -19,44 +19,44 @@ test.each([
   [' 12.50 ', 1250],
   ['19.9900', 1999],
   ['999999999.99', PRICE_AMOUNT_MAX],
-])('"%s" is %i hundredths', (text, amount) => {
+])('parses "%s" as %i hundredths', (text, amount) => {
   expect(amountOf(text)).toBe(amount);
 });
 
 test.each([
-  ['', 'no decimal number'],
-  ['.', 'no decimal number'],
-  ['abc', 'no decimal number'],
-  ['$9.99', 'no decimal number'],
-  ['1,299.00', 'no decimal number'],
-  ['9,99', 'no decimal number'],
-  ['1e3', 'no decimal number'],
-  ['1.2.3', 'no decimal number'],
-  ['-1.00', 'negative'],
-  ['9.995', 'more than two decimals'],
-  ['1000000000.00', 'above'],
-  ['9'.repeat(400), 'above'],
-])('"%s" is refused: %s', (text, why) => {
+  ['', 'must be a decimal number'],
+  ['.', 'must be a decimal number'],
+  ['abc', 'must be a decimal number'],
+  ['$9.99', 'must be a decimal number'],
+  ['1,299.00', 'must be a decimal number'],
+  ['9,99', 'must be a decimal number'],
+  ['1e3', 'must be a decimal number'],
+  ['1.2.3', 'must be a decimal number'],
+  ['-1.00', 'must not be negative'],
+  ['9.995', 'at most two decimals'],
+  ['1000000000.00', 'must be at most'],
+  ['9'.repeat(400), 'must be at most'],
+])('refuses "%s": %s', (text, reason) => {
   const parsed = parsePrice(text);
-  expect(parsed).toMatchObject({ ok: false, reason: expect.stringContaining(why) });
+  expect(parsed).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
 });
 
-test('every amount comes back from its own text, to the hundredth', () => {
+test('parses the formatted text of any amount to the same amount', () => {
   const amount = fc.integer({ min: 0, max: PRICE_AMOUNT_MAX });
-  fc.assert(fc.property(amount, (given) => amountOf(formatPrice(given)) === given));
+  fc.assert(fc.property(amount, (value) => amountOf(formatPrice(value)) === value));
 });
 
-test('leading and trailing zeros change nothing', () => {
+test('leading and trailing zeros do not change the amount', () => {
   const zeros = fc.integer({ min: 0, max: 5 }).map((count) => '0'.repeat(count));
   const amount = fc.integer({ min: 0, max: PRICE_AMOUNT_MAX });
   fc.assert(
-    fc.property(amount, zeros, zeros, (given, before, after) => {
-      expect(amountOf(before + formatPrice(given) + after)).toBe(given);
+    fc.property(amount, zeros, zeros, (value, before, after) => {
+      expect(amountOf(before + formatPrice(value) + after)).toBe(value);
     }),
   );
 });
 
-test('any text is a price in the allowed range, or a reason of one short line', () => {
+test('any text gives a price in the allowed range or a short reason', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const parsed = parsePrice(text);

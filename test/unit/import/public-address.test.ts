@@ -32,7 +32,7 @@ const PRIVATE: Record<string, string[]> = {
   NAT64: ['64:ff9b::7f00:1', '64:ff9b::8.8.8.8', '64:ff9b:1::1'],
   'tunnels to IPv4': ['2002:7f00:1::', '2001:0:4136:e378:8000:63bf:3fff:fdd2', '192.88.99.1'],
   'site-local': ['fec0::1'],
-  'no address': ['', 'localhost', '127.1', '0x7f000001', '2130706433', '1.2.3.4.5', '[::1]'],
+  'not an IP address': ['', 'localhost', '127.1', '0x7f000001', '2130706433', '1.2.3.4.5', '[::1]'],
 };
 
 test.each([...PUBLIC, ...PUBLIC_6])('%s is public', (address) => {

@@ -2,14 +2,14 @@ import { createListing, deleteListing } from '../../../services/command/listing'
 import { deletePublication } from '../../../services/command/publication';
 import { DryRunLog } from '../../../services/import/dry-run';
 import { listingIdOf, publicationIdOf } from '../../../services/import/identity';
-import { takenOf } from '../../../services/import/report';
+import { importedCount } from '../../../services/import/report';
 import type { CatalogWriter } from '../../../services/import/writer';
 import { newContext, type Shop, withShop } from './some-catalog';
 
 const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99', listing: 'Clothes' };
 const review = { rating: 5, author_name: 'Ana', body: 'Good' };
 
-/** Products in three listings, each with a review. */
+/** Returns products in three listings, each with a review. */
 const many = (count: number): unknown[] =>
   Array.from({ length: count }, (_, index) => ({
     ...shirt,
@@ -19,7 +19,7 @@ const many = (count: number): unknown[] =>
     reviews: [{ ...review, body: `About ${index}` }],
   }));
 
-test('the same file twice: the second writes no event', () =>
+test('importing the same file twice writes no event the second time', () =>
   withShop(async ({ run, history }) => {
     const first = await run(many(50));
     expect(first).toMatchObject({
@@ -40,14 +40,14 @@ test('the same file twice: the second writes no event', () =>
     expect(await history()).toEqual(written);
   }));
 
-test('HTML that is sanitised is no change the second time', () =>
+test('reports a row with sanitised HTML as unchanged the second time', () =>
   withShop(async ({ run }) => {
     const rows = [{ ...shirt, description_html: '<p onclick="x()">Hi</p><script>bad()</script>' }];
     await run(rows);
     expect((await run(rows)).publications).toMatchObject({ unchanged: 1, updated: 0 });
   }));
 
-test('a changed row updates what it says and leaves alone what it does not say', () =>
+test('a changed row updates its fields and keeps the others', () =>
   withShop(async ({ run, history }) => {
     await run([{ ...shirt, quantity_available: 3, featured_position: 1 }]);
     const report = await run([{ ...shirt, price: '8.00' }]);
@@ -55,7 +55,7 @@ test('a changed row updates what it says and leaves alone what it does not say',
     expect((await history()).slice(-1)).toEqual(['PublicationPriced']);
   }));
 
-test('an import that dies in the middle is completed by the next', () =>
+test('a repeated import completes one that crashed', () =>
   withShop(async (shop) => {
     const { run, history } = shop;
     await expect(run(many(100), { writer: dyingAfter(40, shop) })).rejects.toThrow('the power went out');
@@ -71,7 +71,7 @@ test('an import that dies in the middle is completed by the next', () =>
     expect(new Set(written).size).toBe(203);
   }));
 
-/** Its writes succeed, and then none of them. */
+/** Returns a writer whose first writes succeed, and all others fail. */
 function dyingAfter(writes: number, shop: Shop): CatalogWriter {
   const writer = shop.writer();
   let left = writes;
@@ -91,7 +91,7 @@ function dyingAfter(writes: number, shop: Shop): CatalogWriter {
   };
 }
 
-test('an import that is stopped says so, and what it has done stays done', () =>
+test('reports a stopped import as incomplete and keeps what it wrote', () =>
   withShop(async (shop) => {
     const stop = new AbortController();
     const writer = shop.writer();
@@ -111,7 +111,7 @@ test('an import that is stopped says so, and what it has done stays done', () =>
     );
   }));
 
-test('a dry run writes nothing and tells what would come of it', () =>
+test('a dry run writes nothing and reports what an import would do', () =>
   withShop(async (shop) => {
     await shop.run([shirt]);
     const written = await shop.history();
@@ -136,7 +136,7 @@ test('a dry run writes nothing and tells what would come of it', () =>
     expect(await shop.history()).toEqual(written);
   }));
 
-test('what the merchant deleted is made again under another id, once', () =>
+test('recreates what the merchant deleted, once and under another id', () =>
   withShop(async ({ run, runtime, store, history }) => {
     await run([shirt]);
     const id = publicationIdOf(store, 'shirt', 1);
@@ -155,7 +155,7 @@ test('what the merchant deleted is made again under another id, once', () =>
     expect(await history()).toEqual([...written, 'ReviewPosted Later']);
   }));
 
-test('one listing per name, whatever its case, also when many rows name it at once', () =>
+test('creates one listing per name regardless of case, even if rows name it concurrently', () =>
   withShop(async ({ run, history }) => {
     const rows = ['Clothes', 'CLOTHES', ' clothes '].map((listing, index) => ({
       ...shirt,
@@ -168,7 +168,7 @@ test('one listing per name, whatever its case, also when many rows name it at on
     ]);
   }));
 
-test('a listing that the merchant has made by that name is used', () =>
+test('uses a listing that the merchant created under this name', () =>
   withShop(async ({ run, runtime, store }) => {
     const target = { environment: 'live', store_id: store.id } as const;
     const { value } = await createListing(runtime, newContext(), target, { name: 'clothes' });
@@ -176,7 +176,7 @@ test('a listing that the merchant has made by that name is used', () =>
     expect((await run([shirt], { findListing })).listings).toMatchObject({ created: 0, unchanged: 1 });
   }));
 
-test('a listing line describes its listing, before or after rows that name it', () =>
+test('a listing line updates its listing, before or after rows that name it', () =>
   withShop(async ({ run, history }) => {
     const described = {
       listing: { name: 'Clothes', description: 'To wear', default_sort_mode: 'price_asc' },
@@ -192,7 +192,7 @@ test('a listing line describes its listing, before or after rows that name it', 
     expect(await history()).toEqual(written);
   }));
 
-test('a row that the rules refuse is reported with line and reason, and leaves no empty listing', () =>
+test('reports a rejected row with line and reason, and creates no empty listing for it', () =>
   withShop(async ({ run, history }) => {
     const report = await run([
       { ...shirt, title: 'x'.repeat(201), listing: 'Never' },
@@ -209,25 +209,25 @@ test('a row that the rules refuse is reported with line and reason, and leaves n
       { line: 1, external_id: 'shirt', reason: 'title: must be at most 200 characters' },
       { line: 2, external_id: 'money', reason: expect.stringContaining('ISO 4217') },
       { line: 3, external_id: 'ok', reason: 'listing.name: must be at most 120 characters' },
-      { line: 5, external_id: 'ok2', reason: 'the same as in line 4' },
+      { line: 5, external_id: 'ok2', reason: 'duplicate of line 4' },
       { line: 6, external_id: 'Clothes', reason: expect.stringContaining('default_sort_mode') },
       { line: 7, external_id: 'nothing', reason: 'The publication does not exist' },
       { line: 8, external_id: 'ok3', reason: 'reviews[0]: rating: must be at most 5' },
       { line: 9, external_id: 'lost', reason: expect.stringContaining('title') },
-      { line: 9, external_id: 'lost', reason: 'reviews[0]: its publication was not taken' },
+      { line: 9, external_id: 'lost', reason: 'reviews[0]: the publication was not imported' },
     ]);
     expect(report).toMatchObject({
       listings: { created: 1, failed: 1 },
       publications: { created: 2, failed: 5 },
       reviews: { created: 1, failed: 3 },
     });
-    expect(takenOf(report)).toBe(4);
+    expect(importedCount(report)).toBe(4);
     expect((await history()).filter((event) => event.startsWith('Listing'))).toEqual([
       'ListingCreated Clothes',
     ]);
   }));
 
-test('two reviews that say the same are two; with an id of its own it is one', () =>
+test('imports identical reviews separately, but only one review per external id', () =>
   withShop(async ({ run }) => {
     const rows = [
       { ...shirt, reviews: [review, review, review] },
@@ -238,7 +238,7 @@ test('two reviews that say the same are two; with an id of its own it is one', (
     expect((await run(rows)).reviews).toMatchObject({ created: 0, unchanged: 5 });
   }));
 
-test('a file of reviews takes nothing else', () =>
+test('a review import refuses rows of other kinds', () =>
   withShop(async ({ run, store }) => {
     await run([shirt]);
     const publication_id = publicationIdOf(store, 'shirt', 1);
@@ -252,11 +252,11 @@ test('a file of reviews takes nothing else', () =>
     expect(report).toMatchObject({
       publications: { updated: 0 },
       reviews: { created: 1 },
-      failed: [{ line: 1, reason: 'a publication is not imported by this command' }],
+      failed: [{ line: 1, reason: 'this command does not import a publication' }],
     });
   }));
 
-test('images are kept in the report, for what was taken', () =>
+test('lists the images of imported publications in the report', () =>
   withShop(async ({ run, store }) => {
     const images = ['https://x/1.jpg'];
     const report = await run([

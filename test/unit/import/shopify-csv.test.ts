@@ -15,10 +15,10 @@ async function read(content: string | Buffer): Promise<{ total: number | null; i
   });
 }
 
-const places = (items: readonly ImportItem[]): unknown[] =>
+const summaries = (items: readonly ImportItem[]): unknown[] =>
   items.map((item) => [item.kind, item.line, 'external_id' in item ? item.external_id : null]);
 
-test('byte order mark, quoted newlines, CRLF and blank lines; lines are those that an editor shows', async () => {
+test('reads a byte order mark, quoted newlines, CRLF and blank lines, and counts lines as an editor does', async () => {
   const { total, items } = await read(
     '\uFEFFHandle,Title,Body (HTML),Variant Price\r\n' +
       'a,"Quoted ""A""","<p>one\r\ntwo</p>\r\n<p>three</p>",1.00\r\n' +
@@ -27,7 +27,7 @@ test('byte order mark, quoted newlines, CRLF and blank lines; lines are those th
       'c,C,,3\r\n',
   );
   expect(total).toBe(3);
-  expect(places(items)).toEqual([
+  expect(summaries(items)).toEqual([
     ['publication', 2, 'a'],
     ['failed', 6, 'b'],
     ['publication', 7, 'c'],
@@ -41,46 +41,46 @@ test('byte order mark, quoted newlines, CRLF and blank lines; lines are those th
   });
 });
 
-test('rows of one handle are one product wherever they stand', async () => {
+test('combines the rows of a handle into one product even if they are not adjacent', async () => {
   const { total, items } = await read('Handle,Title,Variant Price\na,A,5\nb,B,2\na,,4\n');
   expect(total).toBe(2);
-  expect(places(items)).toEqual([
+  expect(summaries(items)).toEqual([
     ['publication', 3, 'b'],
     ['publication', 2, 'a'],
   ]);
   expect(items[1]).toMatchObject({ fields: { price_amount: 400 } });
 });
 
-test('rows without a handle are reported one by one', async () => {
+test('reports each row without a handle', async () => {
   const { items } = await read('Handle,Title,Variant Price\n,A,5\n,B,2\n');
-  expect(places(items)).toEqual([
+  expect(summaries(items)).toEqual([
     ['failed', 2, null],
     ['failed', 3, null],
   ]);
 });
 
-test('a row that is too short or too long is read as far as it goes', async () => {
+test('accepts rows with too few or too many values', async () => {
   const { items } = await read('Handle,Title,Variant Price\na,A\nb,B,2,extra\n');
-  expect(places(items)).toEqual([
+  expect(summaries(items)).toEqual([
     ['failed', 2, 'a'],
     ['publication', 3, 'b'],
   ]);
 });
 
-test('a quote that is never closed ends the file: what is before is taken, the line is reported', async () => {
+test('reports a quote that is never closed, and imports the rows before it', async () => {
   const { items } = await read('Handle,Title,Variant Price\na,A,1\nb,"B,2\nc,C,3\n');
-  expect(places(items)).toEqual([
+  expect(summaries(items)).toEqual([
     ['publication', 2, 'a'],
     ['failed', 3, null],
   ]);
 });
 
-test('a line end cut in two by the reader is one line end', async () => {
-  // The file is read in pieces of 64 KiB: the first ends between \r and \n.
+test('counts a CRLF that is split between two chunks as one line break', async () => {
+  // The file is read in chunks of 64 KiB. The first one ends between \r and \n.
   const head = 'Handle,Title,Variant Price\r\na,';
   const title = 'x'.repeat(65_536 - head.length - ',1'.length - 1);
   const { items } = await read(`${head}${title},1\r\nb,,2\r\n`);
-  expect(places(items)).toEqual([
+  expect(summaries(items)).toEqual([
     ['publication', 2, 'a'],
     ['failed', 3, 'b'],
   ]);
@@ -89,14 +89,14 @@ test('a line end cut in two by the reader is one line end', async () => {
 test.each([
   ['', 'is empty'],
   ['\n\n', 'is empty'],
-  ['Handle,Title,Variant Price\n', 'a header and no rows'],
+  ['Handle,Title,Variant Price\n', 'no rows after the header'],
   ['name,price\nx,1\n', 'no column "Handle"'],
   [Buffer.from('Handle,Title,Variant Price\na,caf\xe9,1\n', 'latin1'), 'not UTF-8'],
-])('a file that is none is refused as a whole (%#)', async (content, why) => {
-  await expect(read(content)).rejects.toThrow(why);
+])('refuses an invalid file (%#)', async (content, message) => {
+  await expect(read(content)).rejects.toThrow(message);
 });
 
-test('a file that is not there, and a folder, are told', async () => {
-  await expect(openShopifyFile('/nowhere/export.csv', 'USD')).rejects.toThrow('no such file');
-  await withTempDir((folder) => expect(openShopifyFile(folder, 'USD')).rejects.toThrow('is a folder'));
+test('refuses a missing file and a folder', async () => {
+  await expect(openShopifyFile('/nowhere/export.csv', 'USD')).rejects.toThrow('does not exist');
+  await withTempDir((folder) => expect(openShopifyFile(folder, 'USD')).rejects.toThrow('it is a folder'));
 });

@@ -10,21 +10,22 @@ import type { ImportReport } from '../../../services/import/report';
 import { runImport } from '../../../services/import/run';
 import { type CatalogWriter, writerTo } from '../../../services/import/writer';
 import { decodeEvent } from '../../../shared/catalog/events/codec';
-import { parseStreamName, START } from '../../../shared/catalog/events/envelope';
+import { parseStreamName } from '../../../shared/catalog/events/envelope';
 import type { Store } from '../../../shared/catalog/store/store';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { realSystem } from '../../../shared/kernel/system';
+import { readLog } from '../../support/read-log';
 import { withTempDir } from '../../support/temp-dir';
 
-/** An empty store on a log of its own, and imports into it. */
+/** An empty store with its own log, and functions to import into it. */
 export interface Shop {
   readonly runtime: Runtime;
   readonly store: Store;
   run(rows: readonly unknown[], options?: RunOptions): Promise<ImportReport>;
-  /** The real one. */
+  /** Returns the real writer. */
   writer(deps?: Partial<Runtime>): CatalogWriter;
-  /** Every event of the live log since the store was made: its type, and the title or name it carries. */
+  /** Returns the events of the live log after the creation of the store, each as its type and title or name. */
   history(): Promise<string[]>;
 }
 
@@ -68,7 +69,7 @@ function shopOf(runtime: Runtime, store: Store): Shop {
   };
 }
 
-/** As the lines of a JSON Lines file, counted from 1. */
+/** Returns the rows as the lines of a JSON Lines file, counted from 1. */
 function fileOf(rows: readonly unknown[]): ImportFile {
   return {
     total: rows.length,
@@ -79,17 +80,11 @@ function fileOf(rows: readonly unknown[]): ImportFile {
 }
 
 async function historyOf({ events }: Runtime): Promise<string[]> {
-  const head = await events.live.head();
-  const found: string[] = [];
-  const stop = new AbortController();
-  for await (const batch of events.live.subscribe({ after: START, signal: stop.signal })) {
-    for (const event of batch.events) {
-      if (parseStreamName(event.stream)?.category === 'store') continue;
-      const { type, data } = decodeEvent(event);
-      const { title, name, body } = data as { title?: string; name?: string; body?: string };
-      found.push([type, title ?? name ?? body].filter((part) => part !== undefined).join(' '));
-    }
-    if (batch.position >= head) stop.abort();
-  }
-  return found;
+  const recorded = await readLog(events.live);
+  const others = recorded.filter(({ stream }) => parseStreamName(stream)?.category !== 'store');
+  return others.map((event) => {
+    const { type, data } = decodeEvent(event);
+    const { title, name, body } = data as { title?: string; name?: string; body?: string };
+    return [type, title ?? name ?? body].filter((part) => part !== undefined).join(' ');
+  });
 }

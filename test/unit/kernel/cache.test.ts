@@ -1,7 +1,7 @@
 import { TtlCache } from '../../../shared/kernel/cache';
 
 describe('TtlCache', () => {
-  test('has an end, forgets the oldest, and does not keep failures', async () => {
+  test('evicts the oldest entry above entries_max, and does not cache failures', async () => {
     let loads = 0;
     let fails = true;
     const load = async (key: string): Promise<string> => {
@@ -16,7 +16,7 @@ describe('TtlCache', () => {
     expect(loads).toBe(5);
   });
 
-  test('does not believe an entry from the future: a clock may be set back', async () => {
+  test('loads again if the clock was set back', async () => {
     let now_ms = 5000;
     let loads = 0;
     const cache = new TtlCache<number>({

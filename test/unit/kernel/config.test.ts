@@ -1,7 +1,7 @@
 import { ConfigError, describeConfig, parseConfig } from '../../../shared/kernel/config';
 
-/** What an operator reads of a wrong setting. */
-function refusal(environment: Record<string, string>): string {
+/** Returns the message of the `ConfigError` for these settings. */
+function configError(environment: Record<string, string>): string {
   try {
     parseConfig(environment);
   } catch (error) {
@@ -11,7 +11,7 @@ function refusal(environment: Record<string, string>): string {
   return 'accepted';
 }
 
-test('given no setting, then the defaults are in force and no server is named', () => {
+test('without settings, the defaults apply and no server is configured', () => {
   expect(parseConfig({ PORT: '' })).toMatchObject({
     PORT: 8080,
     START_TIMEOUT_S: 30,
@@ -21,29 +21,31 @@ test('given no setting, then the defaults are in force and no server is named', 
   expect([EVENTSTORE_URL, REDIS_URL, MONGODB_URL]).toEqual([undefined, undefined, undefined]);
 });
 
-describe('a wrong setting is named with what it should be', () => {
-  const PORT = 'configuration: PORT: a port number from 0 to 65535';
-  test.each(['x', '-1', '65536', '80.5', '0x50', ' ', '99999999999999999'])('PORT=%j', (given) => {
-    expect(refusal({ PORT: given })).toBe(PORT);
+describe('an invalid setting is reported by its name and expected value', () => {
+  const PORT = 'Invalid PORT: expected a port number from 0 to 65535.';
+  test.each(['x', '-1', '65536', '80.5', '0x50', ' ', '99999999999999999'])('PORT=%j', (value) => {
+    expect(configError({ PORT: value })).toBe(PORT);
   });
 
-  test('seconds, choices and several at once', () => {
-    expect(refusal({ START_TIMEOUT_S: '0' })).toBe(
-      'configuration: START_TIMEOUT_S: a whole number of seconds from 1 to 86400',
+  test('seconds, choices, and several settings in one message', () => {
+    expect(configError({ START_TIMEOUT_S: '0' })).toBe(
+      'Invalid START_TIMEOUT_S: expected a whole number of seconds from 1 to 86400.',
     );
-    expect(refusal({ DEMO: 'yes', PORT: 'x' })).toBe(
-      'configuration: PORT: a port number from 0 to 65535; DEMO: one of on, off',
+    expect(configError({ DEMO: 'yes', PORT: 'x' })).toBe(
+      'Invalid PORT: expected a port number from 0 to 65535. Invalid DEMO: expected one of on, off.',
     );
-    expect(refusal({ MONGODB_READ_PREFERENCE: 'any' })).toContain(
-      'MONGODB_READ_PREFERENCE: one of primary, primaryPreferred, ',
+    expect(configError({ MONGODB_READ_PREFERENCE: 'any' })).toContain(
+      'Invalid MONGODB_READ_PREFERENCE: expected one of primary, primaryPreferred, ',
     );
     for (const namespace of ['live', 'a.b'])
-      expect(refusal({ EVENTSTORE_NAMESPACE: namespace })).toContain('EVENTSTORE_NAMESPACE: 1 to 64 letters');
-    expect(refusal({ REDIS_PREFIX: 'a b' })).toContain('REDIS_PREFIX: 1 to 64 letters');
+      expect(configError({ EVENTSTORE_NAMESPACE: namespace })).toContain(
+        'Invalid EVENTSTORE_NAMESPACE: expected 1 to 64 letters',
+      );
+    expect(configError({ REDIS_PREFIX: 'a b' })).toContain('Invalid REDIS_PREFIX: expected 1 to 64 letters');
   });
 });
 
-describe('addresses of servers', () => {
+describe('server URLs', () => {
   test.each([
     ['EVENTSTORE_URL', 'esdb://127.0.0.1:2113?tls=false'],
     ['EVENTSTORE_URL', 'esdb://admin:change%40it@one:2113,two:2113,three:2113?nodePreference=leader'],
@@ -54,7 +56,7 @@ describe('addresses of servers', () => {
     ['REDIS_URL', 'rediss://user:secret@cache.example.org'],
     ['MONGODB_URL', 'mongodb://a:27017,b:27017,c:27017/catalog?replicaSet=rs0&w=majority'],
     ['MONGODB_URL', 'mongodb+srv://user:pw@cluster.example.org/catalog?retryWrites=true'],
-  ])('%s=%s is taken as it is', (name, url) => {
+  ])('%s=%s is accepted unchanged', (name, url) => {
     expect(parseConfig({ [name]: url })).toMatchObject({ [name]: url });
   });
 
@@ -66,14 +68,14 @@ describe('addresses of servers', () => {
     ['REDIS_URL', 'redis://user:p@ss@cache:6379'],
     ['MONGODB_URL', 'mongo://user:hunter2@db/catalog'],
     ['MONGODB_URL', 'mongodb://db:27017 /catalog'],
-  ])('%s=%s is refused, and not repeated', (name, url) => {
-    const text = refusal({ [name]: url });
-    expect(text).toMatch(new RegExp(`^configuration: ${name}: an address such as [a-z]+://`));
+  ])('%s=%s is rejected with a message that does not repeat it', (name, url) => {
+    const text = configError({ [name]: url });
+    expect(text).toMatch(new RegExp(`^Invalid ${name}: expected a URL such as [a-z]+://`));
     expect(text).not.toContain(url);
     expect(text).not.toContain('hunter2');
   });
 
-  test('the configuration as shown hides their passwords and nothing else', () => {
+  test('describeConfig hides passwords and nothing else', () => {
     const shown = describeConfig(
       parseConfig({
         EVENTSTORE_URL: 'esdb://admin:hunter2@one:2113,two:2113?tls=true',

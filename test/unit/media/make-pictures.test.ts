@@ -4,10 +4,10 @@ import { makePictures } from '../../../services/media/make-pictures';
 import type { MediaPictures } from '../../../shared/catalog/media/media';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
-import { readWhole } from '../../../shared/ports/blob-store';
+import { readIntoMemory } from '../../../shared/ports/blob-store';
 import { type Harness, startHarness } from '../../support/harness';
 import { hashOf, uploadWithoutTask } from '../../support/media';
-import { animation, boastfulPng, flatPicture } from '../../support/pictures';
+import { animation, flatPicture, pngDeclaringSize } from '../../support/pictures';
 
 let harness: Harness;
 let runtime: Runtime;
@@ -15,7 +15,7 @@ let store_id: StoreId;
 
 beforeAll(async () => {
   harness = await startHarness();
-  // What is made here is made by the test alone.
+  // Only the tests render pictures.
   await harness.service.rendering.stop();
   runtime = harness.service.runtime;
   store_id = await harness.newStore();
@@ -32,7 +32,7 @@ async function picturesOf(id: MediaId): Promise<MediaPictures> {
   return progress.pictures;
 }
 
-/** The runtime with one of its parts in `live` changed. */
+/** Returns the runtime with a log or picture store of `live` that calls `fail` before each write. */
 function withPart(part: 'append' | 'put', fail: (times: number) => void): Runtime {
   let times = 0;
   if (part === 'append') {
@@ -51,7 +51,7 @@ function withPart(part: 'append' | 'put', fail: (times: number) => void): Runtim
   return { ...runtime, blobs: { ...runtime.blobs, live: { ...runtime.blobs.live, pictures } } };
 }
 
-test('an upload becomes ready, and every picture that it names can be read as it is told of', async () => {
+test('an upload becomes ready, and every recorded picture can be read with the recorded size and hash', async () => {
   const original = await flatPicture('jpeg', { width: 2000, height: 1200 });
   const id = await uploadWithoutTask(runtime, store_id, original);
   expect(await makePictures(runtime, task(id))).toBe('ready');
@@ -64,14 +64,14 @@ test('an upload becomes ready, and every picture that it names can be read as it
   ]);
   expect(placeholder).toMatch(/^data:image\/webp;base64,/);
   for (const { hash, size_bytes } of [picture, ...variants]) {
-    const bytes = await readWhole(runtime.blobs.live.pictures, hash);
+    const bytes = await readIntoMemory(runtime.blobs.live.pictures, hash);
     expect([bytes?.length, hashOf(bytes!)]).toEqual([size_bytes, hash]);
   }
-  // The original tells where it was taken: it is nowhere that anybody may load from.
+  // The original may contain the place where it was taken, so it must not be in the public area.
   expect(await runtime.blobs.live.pictures.size(hashOf(original))).toBeUndefined();
 });
 
-test('a task that comes twice, or after the media was deleted, does nothing', async () => {
+test('a repeated task, and a task of a media that does not exist, change nothing', async () => {
   const id = await uploadWithoutTask(runtime, store_id, await flatPicture('png', { width: 9, height: 9 }));
   expect(await makePictures(runtime, task(id))).toBe('ready');
   expect(await makePictures(runtime, task(id))).toBe('nothing');
@@ -81,45 +81,45 @@ test('a task that comes twice, or after the media was deleted, does nothing', as
   );
 });
 
-test('two at once on the same media record its pictures once', async () => {
+test('two concurrent tasks of the same media record its pictures once', async () => {
   const id = await uploadWithoutTask(runtime, store_id, await animation('gif', { width: 40, height: 20 }, 4));
   const outcomes = await Promise.all([makePictures(runtime, task(id)), makePictures(runtime, task(id))]);
   expect(outcomes.sort()).toEqual(['nothing', 'ready']);
   expect(await lengthOf(id)).toBe(2);
 });
 
-test('a file whose header is well and whose pixels are not fails for good', async () => {
-  const id = await uploadWithoutTask(runtime, store_id, boastfulPng({ width: 700, height: 700 }));
+test('a file with a valid header and damaged pixels fails permanently', async () => {
+  const id = await uploadWithoutTask(runtime, store_id, pngDeclaringSize({ width: 700, height: 700 }));
   expect(await makePictures(runtime, task(id))).toBe('failed');
   expect(await progressOf(id)).toEqual({ status: 'failed', reason: 'damaged' });
   expect(await makePictures(runtime, task(id))).toBe('nothing');
 });
 
-test('a file that has grown beyond what is taken fails as too large', async () => {
-  // As one that an older version of this service has let in.
-  const bomb = boastfulPng({ width: 50_000, height: 50_000 });
-  const declared = boastfulPng({ width: 700, height: 700 });
+test('a file with more pixels than allowed fails as too large', async () => {
+  // An older version of the service may have accepted it.
+  const bomb = pngDeclaringSize({ width: 50_000, height: 50_000 });
+  const declared = pngDeclaringSize({ width: 700, height: 700 });
   const id = await uploadWithoutTask(runtime, store_id, bomb, { declared });
   expect(await makePictures(runtime, task(id))).toBe('failed');
   expect(await progressOf(id)).toEqual({ status: 'failed', reason: 'too_large' });
 });
 
-test('a blob store or a log that is away fails the task and not the media, which is made ready later', async () => {
+test('an unavailable blob store or log fails the task but not the media, which becomes ready on a retry', async () => {
   const original = await flatPicture('webp', { width: 300, height: 300 });
   const id = await uploadWithoutTask(runtime, store_id, original);
-  const away = new CatalogError('unavailable');
+  const unavailable = new CatalogError('unavailable');
   for (const part of ['put', 'append'] as const)
     for (const at of part === 'put' ? [1, 3] : [1]) {
       const failing = withPart(part, (times) => {
-        if (times === at) throw away;
+        if (times === at) throw unavailable;
       });
-      await expect(makePictures(failing, task(id))).rejects.toBe(away);
+      await expect(makePictures(failing, task(id))).rejects.toBe(unavailable);
       expect(await progressOf(id)).toEqual({ status: 'processing' });
     }
   expect(await makePictures(runtime, task(id))).toBe('ready');
 });
 
-test('an original that is not there is not taken for a damaged one: another process may have it', async () => {
+test('a missing original fails the task but not the media, because another process may have it', async () => {
   const original = await flatPicture('jpeg', { width: 77, height: 31 });
   const id = await uploadWithoutTask(runtime, store_id, original);
   await runtime.blobs.live.originals.delete(hashOf(original));

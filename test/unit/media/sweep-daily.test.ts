@@ -5,8 +5,8 @@ import { type Harness, startHarness } from '../../support/harness';
 import { chunks, hashOf } from '../../support/media';
 import { waitFor } from '../../support/wait-for';
 
-const TIMES = { look_ms: 5, rest_ms: 3_600_000 };
-const bytes = Buffer.from('of an upload that was refused');
+const TIMES = { retry_ms: 5, interval_ms: 3_600_000 };
+const bytes = Buffer.from('an unused file');
 
 let harness: Harness;
 let runtime: Runtime;
@@ -18,13 +18,13 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** The sweeps of one process, two days from now; `sweeps` counts those that read the log. */
+/** Starts the daily sweep of one process, with a clock two days ahead. `count.sweeps` counts reads of the log. */
 function processOf(owner: string, head?: () => Promise<bigint>) {
   const stopping = new AbortController();
-  const told = { sweeps: 0 };
+  const count = { sweeps: 0 };
   const live = Object.create(runtime.events.live) as Runtime['events']['live'];
   live.head = async () => {
-    told.sweeps++;
+    count.sweeps++;
     return head ? head() : runtime.events.live.head();
   };
   const system = { ...runtime.system, now: () => Date.now() + 48 * 3_600_000 };
@@ -34,38 +34,38 @@ function processOf(owner: string, head?: () => Promise<bigint>) {
     stopping.abort();
     await ended;
   };
-  return { told, stop };
+  return { count, stop };
 }
 const isGone = async () => (await runtime.blobs.live.originals.size(hashOf(bytes))) === undefined;
 
-test('of two processes one sweeps, once; where it ends, the other does', async () => {
+test('of two processes only one sweeps; after it stops, the other does', async () => {
   const one = processOf('one');
   await waitFor(isGone);
   const other = processOf('other');
   await runtime.blobs.live.originals.put(chunks(bytes));
-  let asked = 0;
+  let lease_attempts = 0;
   const { lease } = runtime.viewStores.live;
   runtime.viewStores.live.lease = (...call) => {
-    asked++;
+    lease_attempts++;
     return lease.apply(runtime.viewStores.live, call);
   };
-  await waitFor(() => asked >= 3, { what: 'the other to have asked for the lease' });
-  expect([one.told.sweeps, other.told.sweeps]).toEqual([1, 0]);
+  await waitFor(() => lease_attempts >= 3, { what: 'the other process to try to take the lease' });
+  expect([one.count.sweeps, other.count.sweeps]).toEqual([1, 0]);
   await one.stop();
   await waitFor(isGone);
-  expect(other.told.sweeps).toBe(1);
+  expect(other.count.sweeps).toBe(1);
   await other.stop();
 });
 
-test('a log that is away is tried again, and the lease is not kept meanwhile', async () => {
-  let away = true;
+test('retries while the log is unavailable and releases the lease in between', async () => {
+  let unavailable = true;
   const one = processOf('one', async () => {
-    if (away) throw new CatalogError('unavailable');
+    if (unavailable) throw new CatalogError('unavailable');
     return runtime.events.live.head();
   });
-  await waitFor(() => one.told.sweeps >= 2);
+  await waitFor(() => one.count.sweeps >= 2);
   expect(await isGone()).toBe(false);
-  away = false;
+  unavailable = false;
   await waitFor(isGone);
   await one.stop();
 });

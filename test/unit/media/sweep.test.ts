@@ -21,14 +21,14 @@ let store_id: StoreId;
 
 beforeEach(async () => {
   harness = await startHarness();
-  // What is made here is made by the test alone.
+  // Only the tests render pictures.
   await harness.service.rendering.stop();
   runtime = harness.service.runtime;
   store_id = await harness.newStore();
 });
 afterEach(() => harness.close());
 
-/** As if it were so many hours later; what is stored meanwhile is as young as it is. */
+/** Sweeps with a clock that is `hours` ahead. */
 function sweepAfter(hours: number, dry_run = false, changed: Partial<Runtime> = {}): Promise<SweptArea[]> {
   const system = { ...runtime.system, now: () => Date.now() + hours * HOUR_MS };
   return sweepUnusedFiles({ ...runtime, ...changed, system }, 'live', { dry_run, signal });
@@ -46,15 +46,15 @@ async function ready(original: Buffer): Promise<MediaId> {
 }
 const colour = (background: string) => flatPicture('png', { width: 1700, height: 40 }, background);
 
-test('a day after they were stored, files that no media refers to are deleted, and no others', async () => {
+test('deletes only the files that no media uses, a day after they were stored', async () => {
   const kept = await ready(await colour('#111'));
   const deleted = await ready(await colour('#222'));
   const waiting = await uploadWithoutTask(runtime, store_id, await colour('#333'));
   const before = { originals: await hashesIn('originals'), pictures: await hashesIn('pictures') };
   expect([before.originals.length, before.pictures.length]).toEqual([3, 10]);
   await deleteMedia(runtime, context, { environment: 'live', id: deleted });
-  // Of an upload that was refused, and of a rendering that ended before it was told of.
-  const stray = Buffer.from('nobody knows this');
+  // A refused upload, and a rendering whose process stopped before it appended its event.
+  const stray = Buffer.from('unused');
   await runtime.blobs.live.originals.put(chunks(stray));
   await runtime.blobs.live.pictures.put(chunks(stray));
 
@@ -70,14 +70,14 @@ test('a day after they were stored, files that no media refers to are deleted, a
   );
   expect(deletedOf(await sweepAfter(25))).toEqual(['originals 0', 'pictures 0']);
 
-  // What is left is whole: the one that waited can still be made, and the ready one be loaded.
+  // The remaining files are complete: the waiting upload can still be rendered.
   expect(await makePictures(runtime, { environment: 'live', media_id: waiting })).toBe('ready');
   expect(
     (await harness.service.runtime.events.live.readStream(streamName('live', 'media', kept))).length,
   ).toBe(2);
 });
 
-test('the day counts from the deletion, however long the files have been there', async () => {
+test('the day counts from the deletion of the media, regardless of the age of the files', async () => {
   await ready(await colour('#234'));
   const deleted = await ready(await colour('#345'));
   const later = { ...runtime, system: { ...runtime.system, now: () => Date.now() + 100 * HOUR_MS } };
@@ -87,7 +87,7 @@ test('the day counts from the deletion, however long the files have been there',
   expect(deletedOf(await sweepAfter(124.1))).toEqual(['originals 1', 'pictures 5']);
 });
 
-test('bytes that two media share stay until both are gone', async () => {
+test('keeps a file that two media share until both are deleted', async () => {
   const same = await colour('#456');
   const [one, other] = [await ready(same), await ready(same)];
   await deleteMedia(runtime, context, { environment: 'live', id: one });
@@ -96,7 +96,7 @@ test('bytes that two media share stay until both are gone', async () => {
   expect(deletedOf(await sweepAfter(25))).toEqual(['originals 1', 'pictures 5']);
 });
 
-test('an upload of the same bytes while they are being swept keeps them', () =>
+test('an upload of the same bytes during a sweep keeps them', () =>
   withTempDir(async (folder) => {
     let now_ms = Date.now();
     const now = (): number => now_ms;
@@ -105,7 +105,7 @@ test('an upload of the same bytes while they are being swept keeps them', () =>
     now_ms += 25 * HOUR_MS;
     const sweeping = Object.create(originals) as FileBlobStore;
     sweeping.deleteIfOlder = async (...call) => {
-      // The sweep has seen that nobody refers to it; what uploads it now stores it before it says so in the log.
+      // The sweep has read the log. A concurrent upload stores the bytes before it appends its event.
       if (uploading) await originals.put(chunks(Buffer.from('the same bytes')));
       return originals.deleteIfOlder(...call);
     };
@@ -122,21 +122,21 @@ test('an upload of the same bytes while they are being swept keeps them', () =>
     await originals.close();
   }));
 
-test('one environment is swept alone', async () => {
+test('sweeps only the given environment', async () => {
   await runtime.blobs.test.originals.put(chunks(Buffer.from('of the other one')));
   await sweepAfter(25);
   expect(await runtime.blobs.test.originals.size(hashOf(Buffer.from('of the other one')))).toBe(16);
 });
 
-test('where the log has no event at all nothing is deleted: it may be the wrong log', async () => {
-  await runtime.blobs.live.originals.put(chunks(Buffer.from('somebody may know this')));
+test('deletes nothing if the log is empty, because it may be the wrong log', async () => {
+  await runtime.blobs.live.originals.put(chunks(Buffer.from('may be in use')));
   const live = Object.create(runtime.events.test) as typeof runtime.events.live;
   const swept = await sweepAfter(25, false, { events: { ...runtime.events, live } });
   expect(deletedOf(swept)).toEqual(['originals 0', 'pictures 0']);
 });
 
-test('where an event of a media cannot be read nothing is deleted', async () => {
-  await runtime.blobs.live.originals.put(chunks(Buffer.from('of a newer version of this service')));
+test('deletes nothing if an event of a media cannot be decoded', async () => {
+  await runtime.blobs.live.originals.put(chunks(Buffer.from('written by a newer version of the service')));
   const [event] = await runtime.events.live.readStream(streamName('live', 'store', store_id));
   const id = '0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04';
   const unknown = { ...event!, id, type: 'MediaRetouched', data: {} };

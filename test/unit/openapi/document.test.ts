@@ -16,18 +16,21 @@ const ROOT = 'https://catalog.test/openapi.json';
 
 const documentOperations = Object.values(tree.paths!).flatMap((path) => Object.values(path));
 
-/** Every object below, with the keys that lead to it. */
-function* within(value: unknown, at: readonly string[] = []): Generator<readonly [readonly string[], Tree]> {
+/** Yields every nested object with the keys that lead to it. */
+function* objectsIn(
+  value: unknown,
+  path: readonly string[] = [],
+): Generator<readonly [readonly string[], Tree]> {
   if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) yield [at, value as Tree];
-  for (const [key, item] of Object.entries(value)) yield* within(item, [...at, key]);
+  if (!Array.isArray(value)) yield [path, value as Tree];
+  for (const [key, item] of Object.entries(value)) yield* objectsIn(item, [...path, key]);
 }
 
 const pointerOf = (keys: readonly string[]): string =>
   keys.map((key) => `/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
 
 describe('the OpenAPI document', () => {
-  test('is one, by the meta-schema of OpenAPI 3.1', () => {
+  test('is valid by the meta-schema of OpenAPI 3.1', () => {
     const meta = require.resolve('@seriousme/openapi-schema-validator/schemas/v3.1/schema.json');
     const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
     const validate = ajv.compile(JSON.parse(readFileSync(meta, 'utf8')));
@@ -35,46 +38,46 @@ describe('the OpenAPI document', () => {
     expect(validate({ ...document, info: {} })).toBe(false);
   });
 
-  test('has schemas that JSON Schema 2020-12 takes in strict mode', () => {
+  test('has schemas that are valid in the strict mode of JSON Schema 2020-12', () => {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
     addFormats(ajv);
     const text = JSON.stringify(tree.components!.schemas);
-    // Each by itself, at an address that the others refer to.
+    // Each schema gets an id, so that the others can refer to it.
     const schemas = JSON.parse(text.replaceAll('"#/components/schemas/', `"${ROOT}/`)) as Tree;
     for (const [name, schema] of Object.entries(schemas))
       ajv.addSchema({ ...schema, $id: `${ROOT}/${name}` });
     for (const name of Object.keys(schemas)) expect(ajv.getSchema(`${ROOT}/${name}`)).toBeDefined();
   });
 
-  test('tells which permissions an operation needs, and which a field of it needs besides', () => {
-    const described = (path: string): string =>
+  test('describes the permissions that an operation and its fields require', () => {
+    const descriptionOf = (path: string): string =>
       (tree.paths![path]!.post as unknown as { description: string }).description;
-    expect(described('/api/media')).toMatch(
-      /Needs a secret key with `write:media`, with `publication_id` also `write:publications`, with `listing_id` also `write:listings`\.$/,
+    expect(descriptionOf('/api/media')).toMatch(
+      /Requires a secret key with the permission `write:media`\. `publication_id` also requires `write:publications`\. `listing_id` also requires `write:listings`\.$/,
     );
-    expect(described('/api/listing')).toBe('Needs a secret key with `write:listings`.');
+    expect(descriptionOf('/api/listing')).toBe('Requires a secret key with the permission `write:listings`.');
   });
 
-  test('refers to nothing that is not there', () => {
-    const dangling = [...within(document)]
+  test('has no dangling references', () => {
+    const dangling = [...objectsIn(document)]
       .map(([, { $ref }]) => $ref as unknown)
       .filter((ref): ref is string => typeof ref === 'string')
       .filter((ref) => {
         const keys = ref.slice('#/'.length).split('/');
-        return keys.reduce<Tree | undefined>((at, key) => at?.[key], tree) === undefined;
+        return keys.reduce<Tree | undefined>((node, key) => node?.[key], tree) === undefined;
       });
     expect(dangling).toEqual([]);
   });
 
-  test('has an operation for every path and method, each named once', () => {
+  test('has an operation with a unique id for every path and method', () => {
     expect(documentOperations).toHaveLength(Object.values(methodsOfPaths).flat().length);
     const names = documentOperations.map(({ operationId }) => operationId);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z]+$/);
   });
 
-  test('has every route that is served, and every operation of /api is served', () => {
-    // Nothing is asked of what they stand on until a request comes.
+  test('has exactly the operations of /api that the services serve', () => {
+    // Routes use their dependencies only when a request arrives.
     const deps = { views: {}, events: {}, system: {}, log: {} } as never;
     const routes = [...queryRoutes(deps), ...commandRoutes(deps)];
     const named = (list: readonly { method: string; path: string }[]): string[] =>
@@ -83,21 +86,21 @@ describe('the OpenAPI document', () => {
     expect(named(routes)).toEqual(named(api));
   });
 
-  test('knows every error code that is sent, and no other', () => {
+  test('lists exactly the error codes of the catalogue', () => {
     const sent = new Set(Object.values(errorCatalogue).map(({ code }) => code));
     expect([...sent].sort()).toEqual([...errorCodeSchema.options].sort());
   });
 
-  test('closes every object that answers hold, but what health checks tell', () => {
-    const answers = Object.entries(tree.components!.schemas!);
-    const open = [...within(Object.fromEntries(answers))]
+  test('allows no additional properties in responses, except in health checks', () => {
+    const schemas = Object.entries(tree.components!.schemas!);
+    const open = [...objectsIn(Object.fromEntries(schemas))]
       .filter(([, { type, properties }]) => (type as unknown) === 'object' && properties !== undefined)
       .filter(([, { additionalProperties }]) => (additionalProperties as unknown) !== false)
       .map(([keys]) => keys.join('.'));
     expect(open).toEqual(['ReadyAnswer.properties.data']);
   });
 
-  test('documents both error shapes and the headers that every answer has', () => {
+  test('documents both error bodies and the headers of every response', () => {
     for (const [path, methods] of Object.entries(tree.paths!))
       for (const operation of Object.values(methods))
         for (const [status, response] of Object.entries(operation.responses!)) {
@@ -112,31 +115,31 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('its examples', () => {
+describe('the examples of the OpenAPI document', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats(ajv);
   ajv.addSchema({ ...document, $id: ROOT });
-  const check = (at: readonly string[], example: unknown): void => {
-    const validate = ajv.compile({ $ref: `${ROOT}#${pointerOf(at)}/schema` });
+  const check = (path: readonly string[], example: unknown): void => {
+    const validate = ajv.compile({ $ref: `${ROOT}#${pointerOf(path)}/schema` });
     const valid = validate(example);
-    expect([at.join(' '), valid, validate.errors]).toEqual([at.join(' '), true, null]);
+    expect([path.join(' '), valid, validate.errors]).toEqual([path.join(' '), true, null]);
   };
 
-  test('are what their schemas say', () => {
-    const with_example = [...within(document)].filter(
+  test('are valid by their schemas', () => {
+    const with_example = [...objectsIn(document)].filter(
       ([, { schema, example }]) => schema && example !== undefined,
     );
     expect(with_example.length).toBeGreaterThan(30);
-    for (const [at, { example }] of with_example) check(at, example);
+    for (const [path, { example }] of with_example) check(path, example);
   });
 
-  test('of errors are what each response says of its codes', () => {
+  test('of errors have the codes of their responses', () => {
     const examples = tree.components!.examples!;
     let checked = 0;
-    for (const [at, media] of within(document)) {
+    for (const [path, media] of objectsIn(document)) {
       if (!media.schema || !media.examples) continue;
       for (const { $ref } of Object.values(media.examples)) {
-        check(at, examples[String($ref).split('/').pop()!]!.value);
+        check(path, examples[String($ref).split('/').pop()!]!.value);
         checked++;
       }
     }

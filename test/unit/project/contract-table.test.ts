@@ -20,7 +20,7 @@ const aLine = (changes: Partial<Line>): Line => ({
   ...changes,
 });
 
-/** The table's lines, with single spaces. */
+/** Returns the table's lines with single spaces. */
 async function tableOf(lines: readonly Line[], ...flags: string[]): Promise<string[]> {
   return withTempDir(async (folder) => {
     const file = join(folder, 'results.jsonl');
@@ -32,7 +32,7 @@ async function tableOf(lines: readonly Line[], ...flags: string[]): Promise<stri
   });
 }
 
-test('what passed, failed, is its own or was skipped is counted and named', async () => {
+test('counts passed, failed and own tests, and lists the skipped ones', async () => {
   const printed = await tableOf([
     aLine({}),
     aLine({ test: 'another', suites: ['blob store on files', 'in a block'] }),
@@ -48,7 +48,7 @@ test('what passed, failed, is its own or was skipped is counted and named', asyn
   expect(printed).toContain('rate limiter Redis not run');
 });
 
-test('of a file that ran twice the later run counts', async () => {
+test('if a file ran twice, the later run counts', async () => {
   const skipped = { file: 'bullmq-media-tasks', suites: ['on a server (skipped)'], status: 'pending' };
   const ran = { file: 'bullmq-media-tasks', suites: ['on a server', 'media tasks on BullMQ'], began_ms: 2 };
   const printed = await tableOf([aLine(ran), aLine({ ...ran, test: 'another' }), aLine(skipped)]);
@@ -56,13 +56,13 @@ test('of a file that ran twice the later run counts', async () => {
   expect(printed.filter((line) => line.startsWith('skipped:'))).toEqual([]);
 });
 
-test('a stand-in is called one', async () => {
+test('names the stand-in', async () => {
   const line = aLine({ file: 'eventstoredb', suites: ['event store on EventStoreDB'] });
   expect(await tableOf([line], '--stand-in')).toContain('event store EventStoreDB (stand-in) 1 0 0 0');
   expect(await tableOf([line])).toContain('event store EventStoreDB 1 0 0 0');
 });
 
-test('the table knows every contract suite there is', async () => {
+test('every contract suite has a place in the table', async () => {
   const contracts = readdirSync('test/contract').filter((name) => name.endsWith('.contract.ts'));
   const suites = contracts.flatMap((name) => {
     const text = readFileSync(join('test/contract', name), 'utf8');

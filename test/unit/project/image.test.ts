@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 const read = (path: string): string => readFileSync(path, 'utf8');
 const packages = JSON.parse(read('package.json')) as { scripts: Record<string, string>; bin: object };
 
-/** What the Dockerfile copies from the tree, not from another stage. */
+/** The paths that the Dockerfile copies from the repository and not from another stage. */
 const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
   paths!.split(' '),
 );
 
-test('all that the Dockerfile copies is there, and let in by .dockerignore; the tests are not', () => {
+test('the paths that the Dockerfile copies exist and pass .dockerignore, and the tests do not', () => {
   const let_in = [...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path]) => path!);
   expect(copied).toContain('services');
   for (const path of copied) {
@@ -27,12 +27,12 @@ test.each(['Dockerfile', 'docker-compose.yml', 'package.json'])(
   },
 );
 
-test('a container starts Node as `npm start` does', () => {
+test('a container starts Node with the options of `npm start`', () => {
   const [, options] = /--enable-source-maps (\S+) dist/.exec(packages.scripts.start!)!;
   expect(read('Dockerfile')).toContain(`NODE_OPTIONS=${options}`);
 });
 
-test('what the product loads at run time is no development dependency', () => {
+test('the product loads no development dependency at run time', () => {
   const { dependencies, devDependencies } = packages as unknown as Record<string, Record<string, string>>;
   expect(Object.keys(dependencies!)).toEqual(
     expect.arrayContaining(['swagger-ui-dist', 'lru-cache', 'ipaddr.js']),

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { DEFAULT_IMAGES, imageOf } from '../../support/servers/images';
 
-test('docker-compose.yml runs the images that the tests start, each replaced by the same variable', () => {
+test('docker-compose.yml uses the same images and variables as the tests', () => {
   const compose = readFileSync('docker-compose.yml', 'utf8');
   const images = [...compose.matchAll(/^ {4}image: \$\{(\w+):-(\S+)\}$/gm)];
   expect(Object.fromEntries(images.map(([, variable, image]) => [variable, image]))).toEqual(DEFAULT_IMAGES);
 });
 
-test('the environment replaces an image', () => {
+test('an environment variable replaces an image', () => {
   const before = process.env.REDIS_IMAGE;
   process.env.REDIS_IMAGE = 'registry.example/redis:7';
   try {

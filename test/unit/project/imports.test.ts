@@ -2,14 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
-// The compiled test runs in dist/test/unit/project; what it reads are the sources.
+// The compiled test runs in dist/test/unit/project, but reads the sources.
 const root = resolve(process.cwd());
 
 const DOMAIN = ['shared/kernel', 'shared/catalog'];
-/** What the services stand on. */
+/** The modules that all services may import. */
 const SHARED = [...DOMAIN, 'shared/api', 'shared/ports', 'shared/http'];
 
-/** What the files of each folder may import besides their own folder; nothing that is declared below it. */
+/**
+ * What the files of each folder may import, in addition to their own folder. A folder may import only what is
+ * declared above it.
+ */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'shared/kernel': [],
   'shared/catalog': ['shared/kernel'],
@@ -33,23 +36,23 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
   'services/boot': [
     ...SHARED,
-    'shared/adapters',
+    ...['shared/adapters', 'shared/images'],
     ...['projections/engine', 'projections/pipeline'],
     ...['auth', 'command', 'demo', 'docs', 'media', 'metrics', 'query'].map((name) => `services/${name}`),
   ],
   'services/cli': [
     ...SHARED,
     ...['projections/engine', 'projections/maintenance', 'projections/pipeline'],
-    ...['boot', 'command', 'import', 'media'].map((name) => `services/${name}`),
+    ...['boot', 'command', 'demo', 'import', 'media'].map((name) => `services/${name}`),
   ],
 };
 
-/** Pure: kernel, catalog, and no module but zod and, for hashes, `node:crypto`. */
+/** Files without effects. They import the kernel, the catalog, zod and, for hashes, `node:crypto`. */
 const PURE = /^projections\/views\/|^shared\/catalog\//;
 
 interface Import {
   readonly from: string;
-  /** A path below the root, or a module's name. */
+  /** A path below the root of the repository, or the name of a module. */
   readonly to: string;
 }
 
@@ -73,12 +76,12 @@ const folderOf = (path: string): string => path.replace(/\.ts$/, '').split('/').
 const isOurs = (path: string): boolean => /^(services|shared|projections)\//.test(path);
 const show = ({ from, to }: Import): string => `${from} → ${to}`;
 
-test('there are sources to look at', () => {
+test('the repository has sources to check', () => {
   expect(files.length).toBeGreaterThan(40);
   expect(imports.length).toBeGreaterThan(100);
 });
 
-test('every folder says what it may import, and every one of them is above what it imports', () => {
+test('every folder declares what it may import, and only folders declared above it', () => {
   const folders = Object.keys(MAY_IMPORT);
   expect(files.map(folderOf).filter((folder) => !folders.includes(folder))).toEqual([]);
   const upwards = Object.entries(MAY_IMPORT).flatMap(([folder, allowed]) =>
@@ -89,7 +92,7 @@ test('every folder says what it may import, and every one of them is above what 
   expect(upwards).toEqual([]);
 });
 
-test('imports keep to the rules of their folder', () => {
+test('no import breaks the rules of its folder', () => {
   const wrong = imports.filter(({ from, to }) => {
     if (!isOurs(to) || folderOf(to) === folderOf(from)) return false;
     return !MAY_IMPORT[folderOf(from)]?.includes(folderOf(to));
@@ -97,7 +100,7 @@ test('imports keep to the rules of their folder', () => {
   expect(wrong.map(show)).toEqual([]);
 });
 
-test('decide, evolve and view files import kernel, catalog and zod alone', () => {
+test('decide, evolve and view files import only the kernel, the catalog and zod', () => {
   const allowed = (to: string, from: string): boolean =>
     to === 'zod' ||
     to === 'node:crypto' ||
@@ -108,7 +111,7 @@ test('decide, evolve and view files import kernel, catalog and zod alone', () =>
   expect(wrong.map(show)).toEqual([]);
 });
 
-test('the client takes types of the api, catalog and kernel, and what is built of it loads only itself', () => {
+test('the client imports types of the API, the catalog and the kernel, and its build loads no other file', () => {
   const allowed = /^(zod$|shared\/(client|api|catalog|kernel)\/)/;
   const wrong = imports.filter(({ from, to }) => from.startsWith('shared/client/') && !allowed.test(to));
   expect(wrong.map(show)).toEqual([]);
@@ -121,14 +124,14 @@ test('the client takes types of the api, catalog and kernel, and what is built o
   expect(loaded.filter((module) => !module!.startsWith('./'))).toEqual([]);
 });
 
-test('the image library is spoken to in one folder, which knows of the service its catalog alone', () => {
+test('only shared/images imports the image library, and it imports only the catalog', () => {
   const of = (path: string): boolean => path.startsWith('shared/images/');
   expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);
   const known = (to: string): boolean => of(to) || to === 'sharp' || to.startsWith('shared/catalog/');
   expect(imports.filter(({ to, from }) => of(from) && !known(to)).map(show)).toEqual([]);
 });
 
-test('a start that touches no image does not load the image library', () => {
+test('a start without images does not load the image library', () => {
   const compiled = resolve(__dirname, '../../..');
   const loads = (roots: readonly string[], then = ''): string => {
     const script =
@@ -147,7 +150,7 @@ test('a start that touches no image does not load the image library', () => {
   expect(loads(['shared/images/sharp'], 'at0.loadSharp()')).toBe('true');
 });
 
-test('no file imports itself by way of others, types included', () => {
+test('no imports form a cycle, including types', () => {
   const known = new Set(files);
   const next = new Map<string, string[]>(files.map((file) => [file, []]));
   for (const { from, to } of imports)
@@ -164,6 +167,6 @@ test('no file imports itself by way of others, types included', () => {
   expect(circles).toEqual([]);
 });
 
-test('nothing imports the tests', () => {
+test('no product file imports the tests', () => {
   expect(imports.filter(({ to }) => to.startsWith('test/')).map(show)).toEqual([]);
 });

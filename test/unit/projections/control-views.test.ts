@@ -30,10 +30,10 @@ const created = key('ApiKeyCreated', {
 });
 
 describe('the documents of the control realm', () => {
-  test('an account is active until it is suspended, and again when it is reinstated', async () => {
-    const made = account('AccountCreated', { name: 'Acme' });
-    const suspended = [made, account('AccountSuspended')];
-    expect(await documentAfter([made], 'accounts', id)).toMatchObject({
+  test('an account is active, suspended, and active again after reinstatement', async () => {
+    const created = account('AccountCreated', { name: 'Acme' });
+    const suspended = [created, account('AccountSuspended')];
+    expect(await documentAfter([created], 'accounts', id)).toMatchObject({
       body: { id, name: 'Acme', status: 'active' },
     });
     expect((await documentAfter(suspended, 'accounts', id))!.keys).toEqual({ status: 'suspended' });
@@ -41,7 +41,7 @@ describe('the documents of the control realm', () => {
     expect((await documentAfter(reinstated, 'accounts', id))!.keys).toEqual({ status: 'active' });
   });
 
-  test('an API key is found by its hash and holds all that its events add up to', async () => {
+  test('an API key is found by its hash and shows the state after all its events', async () => {
     const document = await documentAfter([created, key('ApiKeyUsed'), key('ApiKeyRevoked')], 'api_keys', id);
     expect(document).toMatchObject({
       keys: { key_hash: 'ab'.repeat(32), account_id: id },
@@ -54,7 +54,7 @@ describe('the documents of the control realm', () => {
     });
   });
 
-  test('a review is written once', async () => {
+  test('a review has the keys and body of its only event', async () => {
     const document = await documentAfter([reviewPosted(1, 2, 4)], 'reviews', reviewId(1));
     expect(document).toMatchObject({
       keys: { store_id: storeId(0), publication_id: publicationId(2), rating: 4 },

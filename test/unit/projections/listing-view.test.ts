@@ -17,12 +17,12 @@ const many = (count: number, fields: (n: number) => Step['data'] = () => ({})): 
   Array.from({ length: count }, (_, n) => publicationCreated(n, fields(n)));
 const names = (entries: unknown): number[] =>
   (entries as { id: string }[]).map(({ id }) => Number(id.slice(-4)));
-type Shown = { publications: { public: unknown; private: unknown } };
-const shown = (document: { expansions: unknown } | null | undefined) =>
-  (document!.expansions as Shown).publications;
+type Listed = { publications: { public: unknown; private: unknown } };
+const listed = (document: { expansions: unknown } | null | undefined) =>
+  (document!.expansions as Listed).publications;
 
 describe('the document of a listing', () => {
-  test('counts its public publications, and all of them by what a list can be asked for', async () => {
+  test('counts its public publications, and all publications by facet', async () => {
     const document = await listing(
       publicationCreated(1, { quantity_available: 0 }),
       publicationCreated(2, { featured_position: 1 }),
@@ -37,7 +37,7 @@ describe('the document of a listing', () => {
     expect(document!.keys).toMatchObject({ store_id: storeId(0), visibility: 'public', version: 1 });
   });
 
-  test('forgets a publication that is deleted, moved away or hidden', async () => {
+  test('no longer counts or lists a publication that is deleted, moved away or hidden', async () => {
     const document = await listing(
       ...many(3),
       onPublication(0, 'PublicationDeleted', {}),
@@ -45,25 +45,25 @@ describe('the document of a listing', () => {
       onPublication(2, 'PublicationVisibilityChanged', { visibility: 'private' }),
     );
     expect(document!.body.stats).toMatchObject({ publication_count: 0 });
-    expect(shown(document).public).toEqual([]);
-    expect(names(shown(document).private)).toEqual([2]);
+    expect(listed(document).public).toEqual([]);
+    expect(names(listed(document).private)).toEqual([2]);
   });
 
-  test('shows the first twenty of many, featured ones before the others', async () => {
+  test('lists the first twenty publications, featured ones before the others', async () => {
     const document = await listing(
       ...many(25, (n) => ({ featured_position: n === 3 ? 2 : n === 9 ? 1 : null })),
     );
     const newest = [24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 8, 7, 6];
-    expect(names(shown(document).public)).toEqual([9, 3, ...newest]);
+    expect(names(listed(document).public)).toEqual([9, 3, ...newest]);
   });
 
-  test('takes in the next one when a shown one leaves', async () => {
+  test('lists the next publication when a listed one is deleted', async () => {
     const document = await listing(...many(22), onPublication(20, 'PublicationDeleted', {}));
     const expected = [21, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
-    expect(names(shown(document).public)).toEqual(expected);
+    expect(names(listed(document).public)).toEqual(expected);
   });
 
-  test('takes in another when a shown one falls behind it', async () => {
+  test('lists another publication when a listed one sorts after it', async () => {
     const priced = (n: number, price_amount: number) =>
       onPublication(n, 'PublicationPriced', { price_currency: 'USD', price_amount, price_active: true });
     const document = await listing(
@@ -71,22 +71,22 @@ describe('the document of a listing', () => {
       ...many(21, (n) => ({ price_amount: n })),
       priced(0, 500),
     );
-    expect(names(shown(document).public)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+    expect(names(listed(document).public)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 
-  test('shows others first when its order changes', async () => {
+  test('lists other publications when its sort mode changes', async () => {
     const document = await listing(
       ...many(25, (n) => ({ price_amount: 100 - n })),
       onListing(0, 'ListingSortModeChanged', { default_sort_mode: 'price_desc' }),
     );
-    expect(names(shown(document).public)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    expect(names(listed(document).public)).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
-  test('leaves a tombstone when it is deleted', async () => {
+  test('becomes a tombstone when it is deleted', async () => {
     expect(await listing(...many(2), onListing(0, 'ListingDeleted', {}))).toBeNull();
   });
 
-  test('is found by nobody while only its publications are known, and complete when it comes', async () => {
+  test('is a placeholder until its own event comes, and counts the publications that came before', async () => {
     const before = await documentAfter([storeCreated(0), publicationCreated(1)], 'listings', listingId(0));
     expect(before).toMatchObject({ keys: { store_id: null, visibility: null }, body: {} });
     const after = [storeCreated(0), publicationCreated(1), listingCreated(0)];

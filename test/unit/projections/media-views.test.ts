@@ -21,15 +21,15 @@ const SECOND_STORES_MEDIA = 5;
 const after = (collection: CollectionName, id: string, ...steps: Step[]) =>
   documentAfter([storeCreated(0), storeCreated(1), listingCreated(0), ...steps], collection, id);
 
-// biome-ignore lint/suspicious/noExplicitAny: documents are looked into freely
-const shown = (document: any): [string, string][] =>
+// biome-ignore lint/suspicious/noExplicitAny: tests read any property of a document
+const embedsOf = (document: any): [string, string][] =>
   document.expansions.media.map(({ body }: { body: { id: string; status: string } }) => [
     body.id,
     body.status,
   ]);
 
 describe('the document of a media', () => {
-  test('has the type and sizes of the upload, and no address while it is processing', async () => {
+  test('has the type and sizes of the upload, and no URL while it is processing', async () => {
     const document = await after('media', mediaId(1), mediaUploaded(1));
     expect(document!.keys).toMatchObject({ store_id: storeId(0), status: 'processing', version: 1 });
     expect(document!.body).toMatchObject({ status: 'processing', mime_type: 'image/png', size_bytes: 1001 });
@@ -38,7 +38,7 @@ describe('the document of a media', () => {
     expect(document!.body).not.toHaveProperty('placeholder');
   });
 
-  test('has addresses below its environment when it is ready', async () => {
+  test('has URLs with its environment when it is ready', async () => {
     const document = await after('media', mediaId(1), mediaUploaded(1), mediaProcessed(1));
     expect(document!.keys).toMatchObject({ status: 'ready', version: 2 });
     expect(document!.body.url).toBe(`/media/live/${'b1'.padEnd(64, '0')}.png`);
@@ -50,7 +50,7 @@ describe('the document of a media', () => {
     ]);
   });
 
-  test('says that it failed, and leaves a tombstone when it is deleted', async () => {
+  test('has the status failed after a failure, and becomes a tombstone when it is deleted', async () => {
     const failed = await after('media', mediaId(1), mediaUploaded(1), mediaFailed(1));
     expect(failed!.body.status).toBe('failed');
     const steps = [mediaUploaded(1), mediaFailed(1), mediaDeleted(1), mediaProcessed(1)];
@@ -58,7 +58,7 @@ describe('the document of a media', () => {
   });
 });
 
-describe('a publication and a listing show their media', () => {
+describe('the media of a publication and of a listing', () => {
   const media_ids = [mediaId(2), mediaId(0), mediaId(1)];
   const uploads = [mediaUploaded(0), mediaUploaded(1), mediaUploaded(2)];
   const users: readonly (readonly [string, CollectionName, string, Step])[] = [
@@ -66,48 +66,55 @@ describe('a publication and a listing show their media', () => {
     ['listing', 'listings', listingId(0), onListing(0, 'ListingMediaArranged', { media_ids })],
   ];
 
-  test.each(users)('a %s: in its order, as they are by now', async (_name, collection, id, arranged) => {
-    const document = await after(collection, id, ...uploads, arranged, mediaProcessed(0), mediaFailed(1));
-    expect(shown(document)).toEqual([
-      [mediaId(2), 'processing'],
-      [mediaId(0), 'ready'],
-      [mediaId(1), 'failed'],
-    ]);
-    expect(document!.body.stats).toMatchObject({ media_count: 3 });
-  });
+  test.each(users)(
+    '%s: in the given order, with their current status',
+    async (_name, collection, id, arranged) => {
+      const document = await after(collection, id, ...uploads, arranged, mediaProcessed(0), mediaFailed(1));
+      expect(embedsOf(document)).toEqual([
+        [mediaId(2), 'processing'],
+        [mediaId(0), 'ready'],
+        [mediaId(1), 'failed'],
+      ]);
+      expect(document!.body.stats).toMatchObject({ media_count: 3 });
+    },
+  );
 
   test.each(users)(
-    'a %s: without what is deleted, before or after',
+    '%s: without media deleted before or after the reference',
     async (_name, collection, id, arranged) => {
       const document = await after(collection, id, ...uploads, mediaDeleted(2), arranged, mediaDeleted(1));
-      expect(shown(document)).toEqual([[mediaId(0), 'processing']]);
+      expect(embedsOf(document)).toEqual([[mediaId(0), 'processing']]);
       expect(document!.body.stats).toMatchObject({ media_count: 1 });
     },
   );
 
   test.each(users)(
-    'a %s: also what comes later, and nothing of another store',
-    async (...[, name, id, by]) => {
-      const strange = { ...by, data: { ...by.data, media_ids: [mediaId(SECOND_STORES_MEDIA), mediaId(0)] } };
-      const document = await after(name, id, strange, mediaUploaded(SECOND_STORES_MEDIA), mediaUploaded(0));
-      expect(shown(document)).toEqual([[mediaId(0), 'processing']]);
+    '%s: includes media uploaded after the reference, and excludes media of another store',
+    async (...[, collection, id, arranged]) => {
+      const both_ids = [mediaId(SECOND_STORES_MEDIA), mediaId(0)];
+      const rearranged = { ...arranged, data: { ...arranged.data, media_ids: both_ids } };
+      const uploaded = [mediaUploaded(SECOND_STORES_MEDIA), mediaUploaded(0)];
+      const document = await after(collection, id, rearranged, ...uploaded);
+      expect(embedsOf(document)).toEqual([[mediaId(0), 'processing']]);
     },
   );
 
-  test('what is arranged anew shows the new ones, and nothing more of the old', async () => {
-    const again = onPublication(1, 'PublicationMediaArranged', { media_ids: [mediaId(1)] });
+  test('a rearranged publication shows the new media only, and old media no longer update it', async () => {
+    const rearranged = onPublication(1, 'PublicationMediaArranged', { media_ids: [mediaId(1)] });
     const steps = [
       ...uploads,
       publicationCreated(1, { media_ids }),
-      again,
+      rearranged,
       mediaProcessed(0),
       mediaProcessed(1),
     ];
-    expect(shown(await after('publications', publicationId(1), ...steps))).toEqual([[mediaId(1), 'ready']]);
+    expect(embedsOf(await after('publications', publicationId(1), ...steps))).toEqual([
+      [mediaId(1), 'ready'],
+    ]);
     expect(await after('media_uses', `${mediaId(0)}.${publicationId(1)}`, ...steps)).toBeNull();
   });
 
-  test('the count goes on to where the publication and the listing are shown', async () => {
+  test('the media count propagates to the listing and the store that show them', async () => {
     const arranged = onListing(0, 'ListingMediaArranged', { media_ids });
     const steps = [...uploads, publicationCreated(1, { media_ids }), arranged, mediaDeleted(0)];
     const counts = { body: { stats: { media_count: 2 } } };
@@ -118,21 +125,21 @@ describe('a publication and a listing show their media', () => {
   });
 });
 
-describe('a store shows its newest media', () => {
+describe('the media of a store', () => {
   const many = Array.from({ length: 22 }, (_, n) => mediaUploaded(n + 6));
 
-  test('twenty of them, and counts all', async () => {
+  test('lists the newest twenty and counts all', async () => {
     const store = await after('stores', storeId(0), ...many);
     expect(shownIds(store)).toEqual(Array.from({ length: 20 }, (_, n) => mediaId(27 - n)));
     expect(store!.state.media).toBe(22);
   });
 
-  test('where one is deleted, the next one comes in', async () => {
+  test('lists the next one when a listed one is deleted', async () => {
     const store = await after('stores', storeId(0), ...many, mediaDeleted(27), mediaProcessed(8));
     expect(shownIds(store)).toEqual(Array.from({ length: 20 }, (_, n) => mediaId(26 - n)));
     expect(store!.state.media).toBe(21);
   });
 
-  // biome-ignore lint/suspicious/noExplicitAny: documents are looked into freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any property of a document
   const shownIds = (store: any): string[] => store.expansions.media.map(({ id }: { id: string }) => id);
 });

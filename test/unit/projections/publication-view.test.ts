@@ -23,7 +23,7 @@ const publication = (...steps: Parameters<typeof documentAfter>[0]) =>
   documentAfter([...shop, ...steps], 'publications', publicationId(1));
 
 describe('the document of a publication', () => {
-  test('holds the resource as the storefront answers it, and the keys it is found by', async () => {
+  test('has the resource as its body, and the keys that reads find and sort it by', async () => {
     const document = await publication(
       mediaUploaded(1),
       publicationCreated(1, {
@@ -60,7 +60,7 @@ describe('the document of a publication', () => {
     });
   });
 
-  test('sorts an inactive price last in both directions, and what is not featured after all that is', async () => {
+  test('sorts an inactive price last in both directions, and unfeatured after featured', async () => {
     const document = await publication(publicationCreated(1, { price_active: false, quantity_available: 0 }));
     expect(document!.keys).toMatchObject({
       price_up: INACTIVE_PRICE_UP,
@@ -71,12 +71,12 @@ describe('the document of a publication', () => {
     });
   });
 
-  test('is in stock where its quantity is not tracked', async () => {
+  test('is in stock if its quantity is not tracked', async () => {
     const document = await publication(publicationCreated(1, { quantity_available: null }));
     expect(document!.keys.in_stock).toBe(1);
   });
 
-  test('expands to its listing without stats, and follows what happens to it', async () => {
+  test('embeds its listing without stats, and follows the changes of the listing', async () => {
     const renamed = onListing(0, 'ListingDescribed', { name: 'Shirts', description: 'All of them' });
     const hidden = onListing(0, 'ListingVisibilityChanged', { visibility: 'private' });
     const document = await publication(publicationCreated(1), renamed, hidden);
@@ -95,27 +95,27 @@ describe('the document of a publication', () => {
     expect(document!.expansions.listing).toMatchObject({ id: listingId(1) });
   });
 
-  test('stays, without a listing, where its listing is deleted', async () => {
+  test('remains without a listing when its listing is deleted', async () => {
     const document = await publication(publicationCreated(1), onListing(0, 'ListingDeleted', {}));
     expect(document!.keys.listing_id).toBeNull();
     expect(document!.expansions.listing).toBeNull();
     expect(document!.keys.visibility).toBe('public');
   });
 
-  test('has no listing where it is put into one that was deleted before', async () => {
+  test('has no listing if it is created in a deleted listing', async () => {
     const document = await publication(onListing(0, 'ListingDeleted', {}), publicationCreated(1));
     expect(document!.keys.listing_id).toBeNull();
     expect(document!.expansions.listing).toBeNull();
   });
 
-  test('counts views without becoming another version', async () => {
+  test('counts views without changing its version', async () => {
     const viewed = onPublication(1, 'PublicationViewed', { count: 4 });
     const document = await publication(publicationCreated(1), viewed, viewed);
     expect(document!.body.stats).toEqual({ media_count: 0, view_count: 8 });
     expect(document!.keys.version).toBe(1);
   });
 
-  test('keeps the summary of its reviews', async () => {
+  test('has the count, sum and distribution of its reviews', async () => {
     const document = await publication(
       publicationCreated(1),
       reviewPosted(1, 1, 5),
@@ -127,7 +127,7 @@ describe('the document of a publication', () => {
     expect(document!.state.reviews).toEqual({ count: 3, sum: 14, distribution });
   });
 
-  test('leaves a tombstone when it is deleted, which nothing brings back', async () => {
+  test('becomes a tombstone when it is deleted, and later events do not restore it', async () => {
     const deleted = onPublication(1, 'PublicationDeleted', {});
     const priced = onPublication(1, 'PublicationPriced', {
       price_currency: 'USD',

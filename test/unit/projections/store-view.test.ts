@@ -22,7 +22,7 @@ const method = (n: number) => ({
 });
 
 describe('the document of a store', () => {
-  test('holds the resource with its count of public listings', async () => {
+  test('has the resource and the number of public listings', async () => {
     const document = await store(
       listingCreated(0),
       listingCreated(1, { visibility: 'private' }),
@@ -37,7 +37,7 @@ describe('the document of a store', () => {
     expect(document!.state.listings).toEqual({ public: 1, private: 1 });
   });
 
-  test('counts all its publications, in whatever listing or none', async () => {
+  test('counts all its publications by facet, with or without a listing', async () => {
     const document = await store(
       publicationCreated(0, { listing_id: null }),
       publicationCreated(1),
@@ -47,7 +47,7 @@ describe('the document of a store', () => {
     expect(document!.state.facets).toEqual({ 'public:f0s0i1': 1, 'public:f1s0i1': 1, 'private:f0s0i1': 1 });
   });
 
-  test('shows its newest listings with their own stats', async () => {
+  test('lists its newest listings with their own stats', async () => {
     const document = await store(
       listingCreated(0),
       listingCreated(1),
@@ -65,14 +65,15 @@ describe('the document of a store', () => {
     });
   });
 
-  test('takes in the next listing when a shown one leaves', async () => {
-    const made = Array.from({ length: 23 }, (_, n) => n).filter((n) => n !== 3);
-    const document = await store(...made.map((n) => listingCreated(n)), onListing(22, 'ListingDeleted', {}));
-    const shown = (document!.expansions.listings as { public: { id: string }[] }).public;
-    expect(shown.map(({ id }) => id)).toEqual(made.slice(1, -1).reverse().map(listingId));
+  test('lists the next listing when a listed one is deleted', async () => {
+    const created = Array.from({ length: 23 }, (_, n) => n).filter((n) => n !== 3);
+    const deleted = onListing(22, 'ListingDeleted', {});
+    const document = await store(...created.map((n) => listingCreated(n)), deleted);
+    const listed = (document!.expansions.listings as { public: { id: string }[] }).public;
+    expect(listed.map(({ id }) => id)).toEqual(created.slice(1, -1).reverse().map(listingId));
   });
 
-  test('counts its payment methods, each of which has a document', async () => {
+  test('counts its payment methods, and each has a document', async () => {
     const steps = [
       storeCreated(0),
       onStore(0, 'PaymentMethodAdded', method(1)),

@@ -18,7 +18,7 @@ import type { PaymentMethodFields, Store } from '../../../shared/catalog/store/s
 import { paymentMethodResource, storeResource } from '../../../shared/catalog/store/store';
 import { foldText } from '../../../shared/kernel/text';
 
-/** What one store holds, from which the documents follow: what a projection would have written by now. */
+/** The contents of one store, from which `documentsOf` computes what the projection would have written. */
 export interface StoreContents {
   readonly store: Store;
   readonly listings: readonly Listing[];
@@ -34,7 +34,7 @@ export interface Document {
 
 type Keyed = { readonly id: string; readonly keys: Readonly<Record<string, Key>>; readonly body: JsonObject };
 
-/** All documents of one store. */
+/** Returns all documents of one store. Computes them independently of the projection. */
 export function documentsOf(contents: StoreContents): Document[] {
   const { store, listings, publications, reviews = {} } = contents;
   const existing = new Map(listings.map((listing) => [listing.id as string, listing]));
@@ -78,13 +78,13 @@ function facetsOf(publications: readonly Publication[]): Facets {
 }
 
 function entries(items: readonly Keyed[], order: SortOrder): JsonObject {
-  const of = (visibility: string) =>
+  const firstOf = (visibility: string) =>
     items
       .filter((item) => item.keys.visibility === visibility)
       .sort((a, b) => compareByOrder(order, a, b))
       .slice(0, 20)
       .map(({ id, keys, body }) => ({ id, keys: { ...keys }, body }));
-  return { public: of('public'), private: of('private') };
+  return { public: firstOf('public'), private: firstOf('private') };
 }
 
 function storeDocument({ store, listings, publications }: StoreContents): Document {
@@ -121,14 +121,14 @@ function listingKeys(listing: Listing): Record<string, Key> {
 }
 
 function listingBody(listing: Listing, all: readonly Publication[]): JsonObject {
-  const within = all.filter((item) => item.listing_id === listing.id && item.visibility === 'public');
-  const stats = { media_count: listing.media_ids.length, publication_count: within.length };
+  const contained = all.filter((item) => item.listing_id === listing.id && item.visibility === 'public');
+  const stats = { media_count: listing.media_ids.length, publication_count: contained.length };
   return { ...listingResource(listing), stats };
 }
 
 function listingDocument(listing: Listing, all: readonly Publication[]): Document {
-  const within = all.filter((item) => item.listing_id === listing.id);
-  const items = within.map((item) => ({
+  const contained = all.filter((item) => item.listing_id === listing.id);
+  const items = contained.map((item) => ({
     id: item.id,
     keys: publicationKeys(item, listing),
     body: publicationResource(item, item.media_ids.length),
@@ -136,7 +136,7 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
   const document = {
     keys: listingKeys(listing),
     body: listingBody(listing, all),
-    state: { facets: facetsOf(within), listing: listing as unknown as JsonObject },
+    state: { facets: facetsOf(contained), listing: listing as unknown as JsonObject },
     expansions: { publications: entries(items, featuredFirst(listing.default_sort_mode)), media: [] },
   };
   return { collection: 'listings', id: listing.id, document };

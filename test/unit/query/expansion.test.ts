@@ -41,19 +41,19 @@ describe('expansion and stats', () => {
   const publication = (id: string, query = '') => data('/api/publication/:id', id, query);
   const titles = (part: unknown) => (part as Collection).data.map((item) => item.title ?? item.name);
 
-  /** Cheapest first: the price falls with the number. */
-  const cheapest = (numbers: readonly number[]) => numbers.map((n) => `Shirt ${n}`);
+  /** Titles by number. The price falls with the number, so higher numbers are cheaper. */
+  const shirtTitles = (numbers: readonly number[]) => numbers.map((n) => `Shirt ${n}`);
   const downFrom = (first: number, step: number, count: number) =>
     Array.from({ length: count }, (_, at) => first - step * at);
 
-  test('nothing is added that was not asked for', async () => {
+  test('adds nothing without expand', async () => {
     expect(await publication(shirts[0]!.id)).toEqual(
       (await world.document('publications', shirts[0]!.id)).body,
     );
     expect(Object.keys(await listing(shown.id))).not.toContain('publications');
   });
 
-  test('a listing’s publications: the featured one first, then by its own sort mode, 20 at most', async () => {
+  test('a listing has at most 20 publications, featured ones first, then by its sort mode', async () => {
     const { publications, stats } = await listing(shown.id, 'expand=publication');
     expect(publications).toMatchObject({
       object: 'collection',
@@ -61,20 +61,20 @@ describe('expansion and stats', () => {
       has_more: true,
       url: `/api/listing/${shown.id}/publications`,
     });
-    expect(titles(publications)).toEqual(cheapest([10, ...downFrom(48, 2, 19)]));
+    expect(titles(publications)).toEqual(shirtTitles([10, ...downFrom(48, 2, 19)]));
     expect(stats).toEqual({ media_count: 0, publication_count: 25 });
   });
 
-  test('with visibility=private it holds and counts the hidden ones', async () => {
+  test('with visibility=private, a listing contains and counts its private publications', async () => {
     const { publications, stats } = await listing(hidden.id, 'expand=publication&visibility=private');
     expect(titles(publications)).toEqual(['Secret hat']);
     expect(publications).toMatchObject({ total_count: 1, has_more: false });
     expect(stats).toMatchObject({ publication_count: 1 });
   });
 
-  test('with visibility=all the hidden and the shown ones are merged in order', async () => {
+  test('with visibility=all, public and private publications are merged in order', async () => {
     const { publications, stats } = await listing(shown.id, 'expand=publication&visibility=all');
-    expect(titles(publications)).toEqual(cheapest([11, 10, ...downFrom(49, 1, 18)]));
+    expect(titles(publications)).toEqual(shirtTitles([11, 10, ...downFrom(49, 1, 18)]));
     expect(publications).toMatchObject({
       total_count: 50,
       url: `/api/listing/${shown.id}/publications?visibility=all`,
@@ -82,7 +82,7 @@ describe('expansion and stats', () => {
     expect(stats).toMatchObject({ publication_count: 50 });
   });
 
-  test('counts follow the visibility without any expansion, in lists too', async () => {
+  test('counts depend on the visibility without expand, also in lists', async () => {
     expect((await listing(hidden.id, 'visibility=all')).stats).toMatchObject({ publication_count: 2 });
     const answer = await world.ask('/api/listings', { query: 'visibility=all&sort=name' });
     expect(answer.data).toMatchObject([
@@ -91,7 +91,7 @@ describe('expansion and stats', () => {
     ]);
   });
 
-  test('a store’s listings, newest first, and their count', async () => {
+  test('a store has its listings, newest first, and their number', async () => {
     const own = await data('/api/store', undefined, 'expand=listing');
     expect(own.listings).toMatchObject({ data: [{ name: 'Shown', stats: { publication_count: 25 } }] });
     expect(own.stats).toEqual({ listing_count: 1 });
@@ -112,7 +112,7 @@ describe('expansion and stats', () => {
     expect(managed.stats).toEqual({ listing_count: 1 });
   });
 
-  test('a publication’s listing is there when it is shown, and absent when hidden, gone or none', async () => {
+  test('a publication has its listing if that is visible, and no field otherwise', async () => {
     expect(await publication(shirts[0]!.id, 'expand=listing')).toMatchObject({ listing: { name: 'Shown' } });
     expect(await publication(openHat.id, 'expand=listing')).not.toHaveProperty('listing');
     expect(await publication(loose.id, 'expand=listing')).not.toHaveProperty('listing');
@@ -124,7 +124,7 @@ describe('expansion and stats', () => {
     });
   });
 
-  test('expand is a list, a repeated parameter, or both; media are an empty collection', async () => {
+  test('expand can be a list or a repeated parameter, and media can be an empty collection', async () => {
     const comma = await publication(shirts[0]!.id, 'expand=listing,media');
     expect(comma).toMatchObject({
       listing: { id: shown.id },
@@ -133,7 +133,7 @@ describe('expansion and stats', () => {
     expect(await publication(shirts[0]!.id, 'expand=listing&expand=media')).toEqual(comma);
   });
 
-  test('a value that adds nothing is accepted everywhere, an unknown one nowhere', async () => {
+  test('a value that the resource does not support is ignored, an unknown value is rejected', async () => {
     expect(await listing(shown.id, 'expand=listing')).toEqual(await listing(shown.id));
     for (const path of ['/api/store', '/api/listings', '/api/payment-methods', '/api/publications']) {
       await world.ask(path, { query: 'expand=publication,listing,media' });
@@ -141,7 +141,7 @@ describe('expansion and stats', () => {
     }
   });
 
-  test('what is expanded needs its own permission; what adds nothing needs none', async () => {
+  test('an expansion requires its own permission, an ignored value requires none', async () => {
     const without = (...missing: string[]) => ({
       permissions: permissionsOf('secret').filter((permission) => !missing.includes(permission)),
     });
@@ -151,7 +151,7 @@ describe('expansion and stats', () => {
         query: `expand=${value}`,
         as: without(missing),
       });
-    const refused = [
+    const rejected = [
       expand('/api/listing/:id', shown.id, 'publication', 'read:publications'),
       expand('/api/listings', undefined, 'publication', 'read:publications'),
       expand('/api/publication/:id', loose.id, 'listing', 'read:listings'),
@@ -159,12 +159,12 @@ describe('expansion and stats', () => {
       expand('/api/listing/:id/publications', shown.id, 'listing', 'read:listings'),
       expand('/api/store', undefined, 'listing', 'read:listings'),
     ];
-    for (const reading of refused) expect(await refusal(reading)).toBe('insufficient_permissions');
+    for (const reading of rejected) expect(await refusal(reading)).toBe('insufficient_permissions');
     await expand('/api/payment-methods', undefined, 'media', 'read:media');
     await expand('/api/publication/:id', loose.id, 'publication', 'read:media');
   });
 
-  test('by id, each filter finds only what it shows', async () => {
+  test('a read by id only finds resources of the requested visibility', async () => {
     const outcome = (id: string, filter: string) =>
       publication(id, `visibility=${filter}`).then(
         () => 'found',

@@ -10,7 +10,7 @@ import { idOf, sampleListing, samplePublication, sampleStore } from './sample';
 
 const POSITION = 'x-catalog-min-position';
 
-describe('reading what was written', () => {
+describe('reads with a minimum position', () => {
   const store = sampleStore('store');
   const listing = sampleListing(store, 'Shirts');
   const shirt = samplePublication(store, 'Shirt');
@@ -23,28 +23,28 @@ describe('reading what was written', () => {
 
   const from = (position: bigint) => ({ headers: { [POSITION]: String(position) } });
 
-  test('a read waits for the position it names, and is answered from that state', async () => {
+  test('a read waits for its minimum position and returns that state', async () => {
     const first = await world.fill({ store, listings: [], publications: [] });
     const reading = world.ask('/api/publications', from(first + 1n));
     await world.fill({ store, listings: [], publications: [shirt] });
     expect((await reading).data).toMatchObject([{ id: shirt.id }]);
   });
 
-  test('a read by id waits even while the resource is not there yet', async () => {
+  test('a read by id waits for a resource that does not exist yet', async () => {
     const first = await world.fill({ store, listings: [], publications: [] });
     const reading = world.ask('/api/publication/:id', { id: shirt.id, ...from(first + 1n) });
     await world.fill({ store, listings: [], publications: [shirt] });
     expect((await reading).data).toMatchObject({ id: shirt.id });
   });
 
-  test('a read by id gives the newer state of what was there before', async () => {
+  test('a read by id returns the newer state of an existing resource', async () => {
     const first = await world.fill({ store, listings: [listing], publications: [] });
     const reading = world.ask('/api/listing/:id', { id: listing.id, ...from(first + 1n) });
     await world.fill({ store, listings: [{ ...listing, name: 'Blouses', version: 2 }], publications: [] });
     expect(await reading).toMatchObject({ data: { name: 'Blouses' }, version: 2 });
   });
 
-  test('the store’s status is then as new as everything else', async () => {
+  test('the status of the store is read from that state, too', async () => {
     await world.fill({ store, listings: [], publications: [shirt] });
     await world.ask('/api/publication/:id', { id: shirt.id });
     const closed = await world.fill({
@@ -58,7 +58,7 @@ describe('reading what was written', () => {
 
   test('a position that the log has not reached is unavailable after two seconds', async () => {
     await world.fill({ store, listings: [], publications: [shirt] });
-    world.patience_ms = 0;
+    world.wait_ms_min = 0;
     const started_ms = Date.now();
     const reads = [
       world.ask('/api/store', from(10_000n)),
@@ -72,7 +72,7 @@ describe('reading what was written', () => {
     await expect(world.ask('/api/store', from(10_000n))).rejects.toMatchObject({ retry_after_s: 1 });
   });
 
-  test.each(['', '-1', '1.5', 'newest', '0x10'])('"%s" is no position', async (text) => {
+  test.each(['', '-1', '1.5', 'newest', '0x10'])('rejects "%s" as a position', async (text) => {
     const asked = { headers: { [POSITION]: text } };
     for (const path of ['/api/store', '/api/publications'])
       expect(await refusal(world.ask(path, asked))).toBe('invalid_query');
@@ -82,7 +82,7 @@ describe('reading what was written', () => {
   });
 });
 
-test('before anything was projected every read is unavailable', () =>
+test('every read is unavailable until an event was projected', () =>
   withTempDir(async (folder) => {
     const views = await openViewStore(parseConfig({ DATA_DIR: folder }), 'live');
     const view = new CachedActiveView(views);
@@ -99,7 +99,7 @@ test('before anything was projected every read is unavailable', () =>
           permissions: permissionsOf('secret'),
         },
         params: { id: idOf('shirt') },
-        // What the search must have; the other reads take no notice of it.
+        // Required by the search and ignored by the other reads.
         query: { q: ['shirt'] },
         body: {},
         request_id: 'request',

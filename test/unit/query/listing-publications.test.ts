@@ -6,7 +6,7 @@ const store = sampleStore('store');
 const shirts = sampleListing(store, 'Shirts', { default_sort_mode: 'price_asc' });
 const hidden = sampleListing(store, 'Hidden', { visibility: 'private' });
 
-/** Seven featured ones, two of them at the same position, and nine others, the last without a price to show. */
+/** Seven featured publications, two of them at the same position, and nine others, the last with an inactive price. */
 const featured = [3, 1, 2, 2, 6, 5, 4].map((featured_position, n) =>
   samplePublication(store, `Featured ${n}`, {
     listing_id: shirts.id,
@@ -48,7 +48,7 @@ describe('GET /api/listing/:id/publications', () => {
   };
   const titles = (items: readonly { title: string }[]) => items.map((item) => item.title);
 
-  /** By position, the cheaper first at the same one. */
+  /** By position; at the same position, the cheaper one first. */
   const featuredInOrder = ['Featured 1', 'Featured 3', 'Featured 2', 'Featured 0'].concat([
     'Featured 6',
     'Featured 5',
@@ -56,7 +56,7 @@ describe('GET /api/listing/:id/publications', () => {
   ]);
   const othersInOrder = titles(others);
 
-  test('the featured ones come first by position, then the others by the listing’s own mode', async () => {
+  test('featured publications come first by position, then the others by the listing’s sort mode', async () => {
     const result = await ask();
     expect(titles(result.featured)).toEqual(featuredInOrder);
     expect(titles(result.others)).toEqual(othersInOrder);
@@ -68,23 +68,23 @@ describe('GET /api/listing/:id/publications', () => {
   });
 
   test.each([1, 2, 3, 5, 7, 8, 16, 50])(
-    'pages of %i cut one sequence, across the border of featured and others',
+    'pages of %i divide one sequence of featured and other publications',
     async (limit) => {
       const walked: string[] = [];
       const pages = Math.ceil(16 / limit);
       for (let page = 1; page <= pages; page++) {
         const result = await ask(`page=${page}&limit=${limit}`);
-        const share = [...result.featured, ...result.others];
-        expect(share.length).toBe(Math.min(limit, 16 - (page - 1) * limit));
+        const items = [...result.featured, ...result.others];
+        expect(items.length).toBe(Math.min(limit, 16 - (page - 1) * limit));
         expect(result.meta.pagination).toEqual({ page, limit, total: 16, total_pages: pages });
-        walked.push(...titles(share));
+        walked.push(...titles(items));
       }
       expect(walked).toEqual([...featuredInOrder, ...othersInOrder]);
       expect(await ask(`page=${pages + 1}&limit=${limit}`)).toMatchObject({ featured: [], others: [] });
     },
   );
 
-  test('the request’s sort and order replace the listing’s mode, never the featured ones’ place', async () => {
+  test('sort and order replace the listing’s sort mode, but featured publications stay first', async () => {
     const newest = await ask('sort=created_at');
     expect(newest.meta).toMatchObject({
       default_sort_mode: 'price_asc',
@@ -96,21 +96,21 @@ describe('GET /api/listing/:id/publications', () => {
     ]);
   });
 
-  test('order alone turns the listing’s own mode; the one without a price stays last', async () => {
+  test('order alone reverses the listing’s sort mode, and an inactive price stays last', async () => {
     const result = await ask('order=desc');
     expect(result.meta.effective_sort_mode).toBe('price_desc');
     const priced = othersInOrder.slice(0, 8).reverse();
     expect(titles(result.others)).toEqual([...priced, 'Other 8']);
   });
 
-  test('hidden publications are shown and counted only to who asks for them', async () => {
+  test('private publications are only returned and counted with another visibility', async () => {
     expect((await ask('visibility=all')).meta.pagination.total).toBe(17);
     const managed = await ask('visibility=private');
     expect(titles(managed.others)).toEqual(['Secret']);
     expect(managed.meta.pagination).toEqual({ page: 1, limit: 20, total: 1, total_pages: 1 });
   });
 
-  test('a hidden listing is not found, unless one asks for what is hidden', async () => {
+  test('a private listing is only found with another visibility', async () => {
     expect(await refusal(ask('', hidden.id))).toBe('listing_not_found');
     expect(titles((await ask('visibility=all', hidden.id)).others)).toEqual(['In hidden']);
     expect(titles((await ask('visibility=private', hidden.id)).others)).toEqual([]);
@@ -118,13 +118,13 @@ describe('GET /api/listing/:id/publications', () => {
     expect(await refusal(world.ask('/api/listing/:id/publications', asked))).toBe('insufficient_permissions');
   });
 
-  test('its publications can be expanded', async () => {
+  test('the publications can be expanded', async () => {
     const result = await ask('expand=listing&limit=1');
     expect(result.featured[0]).toMatchObject({ listing: { id: shirts.id, name: 'Shirts' } });
   });
 
   test.each(['limit=51', 'limit=0', 'page=0', 'page=x', 'sort=title', 'order=up', 'expand=store'])(
-    '%s is a bad query',
+    'rejects %s',
     async (query) => {
       expect(await refusal(ask(query))).toBe('invalid_query');
     },

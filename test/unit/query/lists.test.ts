@@ -12,7 +12,7 @@ const foreign = sampleListing(other, 'Foreign');
 const open = sampleListing(store, 'Open');
 const hidden = sampleListing(store, 'Hidden', { visibility: 'private' });
 
-/** Few values each, so that ties are common. */
+/** Few values each, so that ties are frequent. */
 const publications = fc.sample(
   fc.record({
     visibility: fc.constantFrom<Visibility>('public', 'public', 'private'),
@@ -27,7 +27,7 @@ const publications = fc.sample(
   }),
   { numRuns: 120, seed: 7 },
 );
-const items: Publication[] = publications.map((given, n) => samplePublication(store, `#${n}`, given));
+const items: Publication[] = publications.map((fields, n) => samplePublication(store, `#${n}`, fields));
 
 interface Filters {
   visibility: 'public' | 'private' | 'all';
@@ -39,19 +39,20 @@ interface Filters {
   max_price?: number | undefined;
 }
 
-/** What the filters mean, said without keys, sentinels or facets. */
+/** Implements the filters independently of keys, sentinel values and facets. */
 function matches(item: Publication, filters: Filters): boolean {
   const { min_price = 0, max_price = Number.POSITIVE_INFINITY } = filters;
-  const ranged = filters.min_price !== undefined || filters.max_price !== undefined;
+  const has_range = filters.min_price !== undefined || filters.max_price !== undefined;
   const hiddenListing = filters.listing_id === hidden.id && filters.visibility === 'public';
-  const is = (asked: boolean | undefined, fact: boolean) => asked === undefined || asked === fact;
+  const matchesFlag = (filter: boolean | undefined, value: boolean) =>
+    filter === undefined || filter === value;
   return (
     (filters.visibility === 'all' || filters.visibility === item.visibility) &&
     (filters.listing_id === undefined || (filters.listing_id === item.listing_id && !hiddenListing)) &&
-    is(filters.featured, item.featured_position !== null) &&
-    is(filters.free_shipping, item.free_shipping === true) &&
-    is(filters.in_stock, item.quantity_available !== 0) &&
-    (!ranged || (item.price_active && item.price_amount >= min_price && item.price_amount <= max_price))
+    matchesFlag(filters.featured, item.featured_position !== null) &&
+    matchesFlag(filters.free_shipping, item.free_shipping === true) &&
+    matchesFlag(filters.in_stock, item.quantity_available !== 0) &&
+    (!has_range || (item.price_active && item.price_amount >= min_price && item.price_amount <= max_price))
   );
 }
 
@@ -71,14 +72,14 @@ describe('lists', () => {
   beforeAll(async () => {
     world = await ReadWorld.open([store.id]);
     await world.fill({ store, listings: [open, hidden], publications: items });
-    const strange = samplePublication(other, 'Strange', { listing_id: foreign.id });
-    await world.fill({ store: other, listings: [foreign], publications: [strange] });
+    const foreign_publication = samplePublication(other, 'Foreign publication', { listing_id: foreign.id });
+    await world.fill({ store: other, listings: [foreign], publications: [foreign_publication] });
   });
   afterAll(() => world.close());
 
   const ids = (data: unknown) => (data as { id: string }[]).map((item) => item.id);
 
-  test('walking all pages gives every matching publication once, in order, under every filter and sort', async () => {
+  test('the pages have every matching publication once and in order, with any filter and sort', async () => {
     const mode = fc.constantFrom<SortMode>(
       'created_at_desc',
       'created_at_asc',
@@ -88,19 +89,19 @@ describe('lists', () => {
       'name_desc',
     );
     await fc.assert(
-      fc.asyncProperty(filtersOf, mode, fc.constantFrom(1, 7, 20, 50), async (filters, asked, limit) => {
-        const wanted = items
+      fc.asyncProperty(filtersOf, mode, fc.constantFrom(1, 7, 20, 50), async (filters, requested, limit) => {
+        const expected = items
           .filter((item) => matches(item, filters))
           .map((item) => ({ id: item.id, keys: publicationKeys(item) }))
-          .sort((a, b) => compareByOrder(orderOf(asked), a, b))
+          .sort((a, b) => compareByOrder(orderOf(requested), a, b))
           .map((item) => item.id as string);
-        const [, sort, order] = /^(.*)_(asc|desc)$/.exec(asked)!;
-        const given = Object.entries(filters).filter(([, value]) => value !== undefined);
-        const pages = Math.max(1, Math.ceil(wanted.length / limit));
+        const [, sort, order] = /^(.*)_(asc|desc)$/.exec(requested)!;
+        const parameters = Object.entries(filters).filter(([, value]) => value !== undefined);
+        const pages = Math.max(1, Math.ceil(expected.length / limit));
         const walked: string[] = [];
         for (let page = 1; page <= pages; page++) {
           const query = new URLSearchParams([
-            ...given.map(([name, value]) => [name, String(value)] as [string, string]),
+            ...parameters.map(([name, value]) => [name, String(value)] as [string, string]),
             ['sort', sort!],
             ['order', order!],
             ['page', String(page)],
@@ -110,24 +111,24 @@ describe('lists', () => {
           expect(answer.meta).toEqual({
             page,
             take: limit,
-            item_count: wanted.length,
+            item_count: expected.length,
             pagination: {
               page,
               limit,
-              total_items: wanted.length,
-              total_pages: Math.ceil(wanted.length / limit),
+              total_items: expected.length,
+              total_pages: Math.ceil(expected.length / limit),
             },
           });
           walked.push(...ids(answer.data));
         }
-        expect(walked).toEqual(wanted);
+        expect(walked).toEqual(expected);
       }),
       { numRuns: 150 },
     );
   });
 
   test.each(['sort=price&order=asc', 'sort=price&order=desc', 'sort=name'])(
-    'a price that is not shown is in no range, sorted by %s',
+    'an inactive price matches no range, with %s',
     async (sort) => {
       const shown = items.filter((item) => item.price_active && item.visibility === 'public');
       for (const range of [
@@ -142,12 +143,12 @@ describe('lists', () => {
     },
   );
 
-  test('a page past the end is empty and still tells the total', async () => {
+  test('a page past the end is empty and has the total', async () => {
     const answer = await world.ask('/api/publications', { query: 'page=1000000&visibility=all' });
     expect(answer).toMatchObject({ data: [], meta: { page: 1_000_000, item_count: items.length } });
   });
 
-  test('sort without order: newest, cheapest and A first; order without sort turns the default', async () => {
+  test('sort has a default direction, and order without sort reverses the default order', async () => {
     const list = async (query: string) => ids((await world.ask('/api/publications', { query })).data);
     expect(await list('')).toEqual(await list('sort=created_at&order=desc'));
     expect(await list('sort=created_at')).toEqual(await list('sort=created_at&order=desc'));
@@ -156,7 +157,7 @@ describe('lists', () => {
     expect(await list('order=asc')).toEqual(await list('sort=created_at&order=asc'));
   });
 
-  test('both names of the listings’ list give the same, and totals by visibility', async () => {
+  test('both paths of the list of listings return the same, with totals by visibility', async () => {
     for (const [query, total] of [
       ['', 1],
       ['visibility=private', 1],
@@ -168,7 +169,7 @@ describe('lists', () => {
     }
   });
 
-  test('listings have no price: sorted by it, the id decides', async () => {
+  test('listings sorted by price are sorted by id, because they have no price', async () => {
     const list = async (query: string) =>
       ids((await world.ask('/api/listings', { query: `visibility=all&${query}` })).data);
     const byId = [open.id, hidden.id].sort();
@@ -190,11 +191,11 @@ describe('lists', () => {
     'page=1&page=2',
     'sort=title',
     'order=up',
-  ])('%s is a bad query', async (query) => {
+  ])('rejects %s', async (query) => {
     expect(await refusal(world.ask('/api/publications', { query }))).toBe('invalid_query');
   });
 
-  test('a listing_id that is no UUID is told as one', async () => {
+  test('rejects a listing_id that is not a UUID with its own condition', async () => {
     expect(await refusal(world.ask('/api/publications', { query: 'listing_id=shirts' }))).toBe(
       'invalid_uuid',
     );

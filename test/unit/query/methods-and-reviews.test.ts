@@ -15,7 +15,7 @@ const store = sampleStore('store', {
   payment_methods: [method('Wire', 3, 1), method('Äpfel', 1, 3), method('Bar', 2, 2)],
 });
 const shirt = samplePublication(store, 'Shirt');
-const unloved = samplePublication(store, 'Unloved');
+const unreviewed = samplePublication(store, 'Unreviewed');
 const secret = samplePublication(store, 'Secret', { visibility: 'private' });
 
 const review = (publication_id: string, rating: number, at: number): ReviewFields => ({
@@ -40,14 +40,14 @@ describe('payment methods and reviews', () => {
 
   beforeAll(async () => {
     world = await ReadWorld.open([store.id]);
-    await world.fill({ store, listings: [], publications: [shirt, unloved, secret], reviews });
+    await world.fill({ store, listings: [], publications: [shirt, unreviewed, secret], reviews });
   });
   afterAll(() => world.close());
 
   const methods = async (query = '') =>
     (await world.ask('/api/payment-methods', { query })).data as { name: string }[];
 
-  test('payment methods come in the merchant’s own order unless another is asked for', async () => {
+  test('payment methods come in the order of the merchant by default', async () => {
     const names = async (query: string) => (await methods(query)).map((one) => one.name);
     expect(await names('')).toEqual(['Äpfel', 'Bar', 'Wire']);
     expect(await names('order=desc')).toEqual(['Wire', 'Bar', 'Äpfel']);
@@ -57,7 +57,7 @@ describe('payment methods and reviews', () => {
     expect(await names('limit=1&page=2')).toEqual(['Bar']);
   });
 
-  test('a payment method has the shape that was decided', async () => {
+  test('a payment method has exactly the documented fields', async () => {
     const answer = await world.ask('/api/payment-methods', { query: 'limit=1' });
     expect(answer).toEqual({
       data: [{ id: idOf('Äpfel'), object: 'payment_method', type: 'cash', name: 'Äpfel', position: 1 }],
@@ -83,14 +83,14 @@ describe('payment methods and reviews', () => {
   });
 
   test('a publication without reviews has an average of 0 and a full distribution', async () => {
-    const answer = await world.ask('/api/publication/:id/reviews', { id: unloved.id });
+    const answer = await world.ask('/api/publication/:id/reviews', { id: unreviewed.id });
     expect(answer.data).toEqual([]);
     expect(answer.meta).toMatchObject({
       summary: { average: 0, count: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } },
     });
   });
 
-  test('the reviews of a hidden publication are not found, unless one asks for what is hidden', async () => {
+  test('the reviews of a private publication are only found with another visibility', async () => {
     const path = '/api/publication/:id/reviews';
     expect(await refusal(world.ask(path, { id: secret.id }))).toBe('publication_not_found');
     const managed = await world.ask(path, { id: secret.id, query: 'visibility=all' });

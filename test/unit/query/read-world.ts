@@ -1,10 +1,10 @@
 import { openViewStore } from '../../../services/boot/open-adapters';
+import type { PageView } from '../../../services/query/page-view-counter';
 import { queryRoutes } from '../../../services/query/routes';
-import type { Viewed } from '../../../services/query/view-counter';
 import { CachedActiveView } from '../../../shared/adapters/active-view';
 import type { CollectionName, ViewDocument } from '../../../shared/catalog/documents';
 import { type JsonValue, type Position, START } from '../../../shared/catalog/events/envelope';
-import { laneOf } from '../../../shared/catalog/events/lanes';
+import { partitionOf } from '../../../shared/catalog/events/partitions';
 import { writeJson } from '../../../shared/catalog/json-text';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import type { Principal } from '../../../shared/http/request';
@@ -17,23 +17,27 @@ import { makeTempDir, type TempDir } from '../../support/temp-dir';
 import { documentsOf, type StoreContents } from './catalog-documents';
 import { idOf } from './sample';
 
-export interface Asked {
+export interface ReadRequest {
   readonly id?: string;
-  /** As after the `?` of an address. */
+  /** The query string, without `?`. */
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly as?: Partial<Principal>;
   readonly method?: 'GET' | 'HEAD';
 }
 
-/** The reads over a real view store on a folder of its own; documents are written straight into it. */
+/**
+ * The read endpoints on a real view store in a temporary folder. Tests write documents directly into the view store.
+ */
 export class ReadWorld {
-  /** What the reads take for the time, Unix milliseconds. */
+  /** The current time for the reads, in Unix milliseconds. */
   now_ms = 1_000_000;
-  /** At least so long a read waits for a position, on a machine however busy; the product's own limit where it is 0. */
-  patience_ms = 60_000;
-  /** What was told of as viewed. */
-  readonly viewed: Viewed[] = [];
+  /**
+   * Shortest wait for a minimum position, so that tests pass on a busy machine. 0: the limit of the product applies.
+   */
+  wait_ms_min = 60_000;
+  /** The recorded views. */
+  readonly viewed: PageView[] = [];
   private readonly heads = new Map<number, Position>();
   private readonly routes: readonly Route[];
 
@@ -45,22 +49,22 @@ export class ReadWorld {
   ) {
     const now = () => this.now_ms;
     const view = new CachedActiveView(
-      patient(store, () => this.patience_ms),
+      withLongerWaits(store, () => this.wait_ms_min),
       now,
     );
     const system = { now, random: (size: number) => new Uint8Array(size) };
-    const recordView = (viewed: Viewed): void => void this.viewed.push(viewed);
+    const recordPageView = (viewed: PageView): void => void this.viewed.push(viewed);
     this.routes = queryRoutes({
       views: { live: view, test: view },
       system,
-      recordView,
+      recordPageView,
       pictures: noPictures,
     });
   }
 
   /**
-   * An active, empty version; the principal holds a secret key for `stores`. Embedded, unless the settings name a
-   * server.
+   * Opens a view store with an active, empty version. Requests use a secret key for `stores`. The view store is
+   * embedded unless the settings name a server.
    */
   static async open(stores: readonly string[], settings: Record<string, string> = {}): Promise<ReadWorld> {
     const folder = makeTempDir('catalog-reads-');
@@ -77,35 +81,35 @@ export class ReadWorld {
     });
   }
 
-  /** Answers of the read at this path, such as `/api/listing/:id`. */
-  async ask(path: string, asked: Asked = {}): Promise<Sent> {
+  /** Sends a request to a route, for example `/api/listing/:id`. */
+  async ask(path: string, request: ReadRequest = {}): Promise<ParsedAnswer> {
     const route = this.routes.find((one) => one.path === path);
     if (!route) throw new Error(`no route ${path}`);
-    const parameters = new URLSearchParams(asked.query);
+    const parameters = new URLSearchParams(request.query);
     const names = [...new Set(parameters.keys())];
     const answer = await route.handler({
-      method: asked.method ?? 'GET',
-      principal: { ...this.principal, ...asked.as },
-      params: asked.id === undefined ? {} : { id: asked.id },
+      method: request.method ?? 'GET',
+      principal: { ...this.principal, ...request.as },
+      params: request.id === undefined ? {} : { id: request.id },
       query: Object.fromEntries(names.map((name) => [name, parameters.getAll(name)])),
       body: {},
       request_id: 'request',
-      header: (name) => asked.headers?.[name],
+      header: (name) => request.headers?.[name],
     });
-    return asSent(answer);
+    return parsed(answer);
   }
 
-  /** Writes all documents of the store, and moves its lane on by one. */
+  /** Writes all documents of the store, and advances the checkpoint of its partition by one. */
   async fill(contents: StoreContents): Promise<Position> {
-    const lane = laneOf(contents.store.id, this.store.lane_count);
-    const from = this.heads.get(lane) ?? START;
+    const partition = partitionOf(contents.store.id, this.store.partition_count);
+    const from = this.heads.get(partition) ?? START;
     const to = from + 1n;
     const written = documentsOf(contents).map((one) => ({ ...one, position: to }));
-    const known = await Promise.all(written.map((one) => this.version.get(one.collection, one.id)));
-    const phase = written.map((one, at) => ({ ...one, expected: known[at]?.position ?? null }));
-    const outcome = await this.version.apply({ lane, from, to, phases: [phase] });
+    const stored = await Promise.all(written.map((one) => this.version.get(one.collection, one.id)));
+    const phase = written.map((one, at) => ({ ...one, expected: stored[at]?.position ?? null }));
+    const outcome = await this.version.apply({ partition, from, to, phases: [phase] });
     if (outcome !== 'applied') throw new Error(outcome);
-    this.heads.set(lane, to);
+    this.heads.set(partition, to);
     return to;
   }
 
@@ -121,23 +125,23 @@ export class ReadWorld {
   }
 }
 
-/** An answer with its data as who asked for it reads them. */
-export type Sent = Answer & { readonly data: JsonValue };
+/** An answer with parsed data. */
+export type ParsedAnswer = Answer & { readonly data: JsonValue };
 
-const asSent = (answer: Answer): Sent => ({ ...answer, data: JSON.parse(writeJson(answer.data)) });
+const parsed = (answer: Answer): ParsedAnswer => ({ ...answer, data: JSON.parse(writeJson(answer.data)) });
 
-/** The same documents, with `waitFor` waiting for `least_ms()` at least. */
-function patient(store: ViewStore, least_ms: () => number): ViewStore {
+/** Returns the same store with a `waitFor` that waits for at least `minMs()`. */
+function withLongerWaits(store: ViewStore, minMs: () => number): ViewStore {
   const open = async (number: number): Promise<ViewVersion> => {
     const version = await store.open(number);
-    const waitFor: ViewVersion['waitFor'] = (lane, position, timeout_ms) =>
-      version.waitFor(lane, position, Math.max(timeout_ms, least_ms()));
+    const waitFor: ViewVersion['waitFor'] = (partition, position, timeout_ms) =>
+      version.waitFor(partition, position, Math.max(timeout_ms, minMs()));
     return Object.create(version, { waitFor: { value: waitFor } });
   };
   return Object.create(store, { open: { value: open } });
 }
 
-/** The condition that the read is refused for; fails where it is not refused. */
+/** Returns the condition with which the read is rejected. Throws if it succeeds. */
 export async function refusal(reading: Promise<unknown>): Promise<string> {
   try {
     await reading;
@@ -145,8 +149,8 @@ export async function refusal(reading: Promise<unknown>): Promise<string> {
     if (error instanceof CatalogError) return error.condition;
     throw error;
   }
-  throw new Error('was not refused');
+  throw new Error('the read succeeded');
 }
 
-/** What a public key may: as that of a storefront. */
+/** The principal of a storefront: a public key with all its permissions. */
 export const STOREFRONT: Partial<Principal> = { key_type: 'public', permissions: permissionsOf('public') };

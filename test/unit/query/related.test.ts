@@ -11,21 +11,21 @@ describe('related publications', () => {
   const far = sampleStore('far');
   const cups = sampleListing(store, 'Cups');
   const cellar = sampleListing(store, 'Cellar', { visibility: 'private' });
-  const thing = (title: string, n: number, given: Partial<Publication> = {}) =>
-    samplePublication(store, title, { created_at: minute(n), ...given });
-  const source = thing('Blue stoneware mug', 5, { listing_id: cups.id, description: 'Holds tea' });
+  const createdAt = (title: string, n: number, fields: Partial<Publication> = {}) =>
+    samplePublication(store, title, { created_at: minute(n), ...fields });
+  const source = createdAt('Blue stoneware mug', 5, { listing_id: cups.id, description: 'Holds tea' });
   const publications = [
     source,
-    thing('Red stoneware mug', 1, { listing_id: cups.id }),
-    thing('Red mug', 2, { listing_id: cups.id }),
-    thing('Glass', 3, { listing_id: cups.id }),
-    thing('Goblet', 9, { listing_id: cups.id }),
-    thing('Secret mug', 8, { listing_id: cups.id, visibility: 'private' }),
-    thing('Blue stoneware plate', 1),
-    thing('Plate', 2, { description: 'Beside a mug' }),
-    thing('Saucer', 3, { description: 'For tea' }),
-    thing('Towel', 4, { listing_id: cellar.id }),
-    thing('Wine', 6, { listing_id: cellar.id }),
+    createdAt('Red stoneware mug', 1, { listing_id: cups.id }),
+    createdAt('Red mug', 2, { listing_id: cups.id }),
+    createdAt('Glass', 3, { listing_id: cups.id }),
+    createdAt('Goblet', 9, { listing_id: cups.id }),
+    createdAt('Secret mug', 8, { listing_id: cups.id, visibility: 'private' }),
+    createdAt('Blue stoneware plate', 1),
+    createdAt('Plate', 2, { description: 'Beside a mug' }),
+    createdAt('Saucer', 3, { description: 'For tea' }),
+    createdAt('Towel', 4, { listing_id: cellar.id }),
+    createdAt('Wine', 6, { listing_id: cellar.id }),
   ];
   const nearest = [
     ...['Red stoneware mug', 'Red mug', 'Goblet', 'Glass'],
@@ -44,15 +44,16 @@ describe('related publications', () => {
   });
   afterAll(() => world.close());
 
-  const ask = (query = '', of: Publication = source, as = {}) => world.ask(RELATED, { id: of.id, query, as });
-  const titles = async (...asked: Parameters<typeof ask>) =>
-    ((await ask(...asked)).data as { title: string }[]).map(({ title }) => title);
+  const ask = (query = '', publication: Publication = source, as = {}) =>
+    world.ask(RELATED, { id: publication.id, query, as });
+  const titles = async (...args: Parameters<typeof ask>) =>
+    ((await ask(...args)).data as { title: string }[]).map(({ title }) => title);
 
-  test('come nearest first: of the same listing, then by shared words, then the newest; never itself', async () => {
+  test('are sorted by same listing, then shared terms, then newest, and exclude the publication itself', async () => {
     expect(await titles('', source, STOREFRONT)).toEqual(nearest);
   });
 
-  test('come in pages, with the total of them', async () => {
+  test('are paginated with a total', async () => {
     for (let limit = 1; limit <= 10; limit++)
       for (let page = 1; page <= 10; page++) {
         expect(await titles(`limit=${limit}&page=${page}`)).toEqual(
@@ -65,7 +66,7 @@ describe('related publications', () => {
     });
   });
 
-  test('show what is hidden only when asked for', async () => {
+  test('include private publications only with another visibility', async () => {
     expect(await titles('visibility=private')).toEqual(['Secret mug']);
     expect((await titles('visibility=all')).slice(0, 3)).toEqual([
       'Red stoneware mug',
@@ -75,25 +76,25 @@ describe('related publications', () => {
     expect(await refusal(ask('visibility=all', source, STOREFRONT))).toBe('insufficient_permissions');
   });
 
-  test('of a hidden publication are not found, but by who may see it', async () => {
+  test('of a private publication are only found with another visibility', async () => {
     const secret = publications.find(({ title }) => title === 'Secret mug')!;
     expect(await refusal(ask('', secret))).toBe('publication_not_found');
     expect(await titles('visibility=all', secret)).toHaveLength(10);
     expect(await titles('visibility=private', secret)).toEqual([]);
   });
 
-  test('a hidden listing brings nobody together in the storefront’s view', async () => {
+  test('do not reveal which publications share a private listing', async () => {
     const wine = publications.find(({ title }) => title === 'Wine')!;
     expect((await titles('', wine))[0]).toBe('Goblet');
     expect((await titles('visibility=all', wine))[0]).toBe('Towel');
     expect((await ask('', wine)).meta?.item_count).toBe(9);
   });
 
-  test('can be sorted by something else', async () => {
+  test('can be sorted', async () => {
     expect(await titles('sort=name&order=asc')).toEqual([...nearest].sort());
   });
 
-  test('of another store, or of nothing, are not found', async () => {
+  test('of an unknown publication or one of another store are not found', async () => {
     expect(await refusal(world.ask(RELATED, { id: idOf('nothing') }))).toBe('publication_not_found');
     expect(await refusal(ask('', samplePublication(far, 'Blue stoneware mug')))).toBe(
       'publication_not_found',
@@ -101,7 +102,7 @@ describe('related publications', () => {
   });
 });
 
-test('over random catalogs every other publication comes once, those of the listing first', async () => {
+test('in random catalogs, every other publication comes once, those of the same listing first', async () => {
   let run = 0;
   const stores = Array.from({ length: 40 }, (_, n) => sampleStore(`store-${n}`));
   const world = await ReadWorld.open(stores.map(({ id }) => id));
@@ -117,10 +118,10 @@ test('over random catalogs every other publication comes once, those of the list
   });
   try {
     await fc.assert(
-      fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 25 }), async (given) => {
+      fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 25 }), async (items) => {
         const store = stores[run++]!;
         const listings = ['A', 'B'].map((name) => sampleListing(store, name));
-        const publications = given.map(({ place, ...fields }, n) =>
+        const publications = items.map(({ place, ...fields }, n) =>
           samplePublication(store, `#${n}`, {
             ...fields,
             listing_id: place === null ? null : listings[place]!.id,

@@ -8,13 +8,13 @@ import { timestamp } from '../../../shared/kernel/system';
 
 const FIRST_MS = Date.UTC(2026, 0, 31);
 
-/** The same name gives the same id in every run. */
+/** Returns an id that only depends on the name. */
 export const idOf = <Id extends AnyId>(name: string): Id => deriveId<Id>(FIRST_MS, name);
 
-/** Minute `n` of the samples' day. */
+/** Returns a timestamp, `n` minutes after the first one. */
 export const minute = (n: number): string => timestamp(FIRST_MS + n * 60_000);
 
-export function sampleStore(name: string, given: Partial<Store> = {}): Store {
+export function sampleStore(name: string, fields: Partial<Store> = {}): Store {
   return {
     id: idOf<StoreId>(name),
     account_id: idOf<AccountId>('account'),
@@ -29,11 +29,11 @@ export function sampleStore(name: string, given: Partial<Store> = {}): Store {
     payment_methods: [],
     created_at: minute(0),
     updated_at: minute(0),
-    ...given,
+    ...fields,
   };
 }
 
-export function sampleListing(store: Store, name: string, given: Partial<Listing> = {}): Listing {
+export function sampleListing(store: Store, name: string, fields: Partial<Listing> = {}): Listing {
   return {
     id: idOf(`${store.name}/${name}`),
     store_id: store.id,
@@ -45,17 +45,17 @@ export function sampleListing(store: Store, name: string, given: Partial<Listing
     version: 1,
     created_at: minute(0),
     updated_at: minute(0),
-    ...given,
+    ...fields,
   };
 }
 
 export function samplePublication(
   store: Store,
   title: string,
-  given: Partial<Publication> = {},
+  fields: Partial<Publication> = {},
 ): Publication {
   return {
-    // Fields of a later day, with their defaults.
+    // Defaults of fields that may be added later.
     ...dataOfNew<PublicationFields>({}, initialValues(publicationFields), {}),
     id: idOf(`${store.name}/${title}`),
     store_id: store.id,
@@ -75,6 +75,6 @@ export function samplePublication(
     version: 1,
     created_at: minute(0),
     updated_at: minute(0),
-    ...given,
+    ...fields,
   };
 }

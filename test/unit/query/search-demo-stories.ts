@@ -5,8 +5,8 @@ import { ownNames, type ServerUrls } from '../../support/own-servers';
 import { ReadWorld } from './read-world';
 import { minute, samplePublication, sampleStore } from './sample';
 
-/** Twenty things that a visitor of the demo store may type, and what should then be on top. */
-const EXPECTED: readonly (readonly [typed: string, ...on_top: string[]])[] = [
+/** Queries that a visitor of the demo store may type, with the first results. */
+const EXPECTED: readonly (readonly [query: string, ...first: string[]])[] = [
   ['taza', 'Taza Amancay'],
   ['taza amancay', 'Taza Amancay'],
   ['amancay', 'Bolsa de tela Amancay', 'Taza Amancay'],
@@ -34,7 +34,7 @@ const EXPECTED: readonly (readonly [typed: string, ...on_top: string[]])[] = [
 
 const products = liveItems().filter((item): item is PublicationItem => item.kind === 'publication');
 
-/** Tests the search of the demo store's products, embedded or on the given servers. */
+/** Registers the tests of searching the demo store's products, embedded or on the given servers. */
 export function searchDemoStories(servers: ServerUrls = {}): void {
   const names = ownNames(servers);
   const store = sampleStore('Demo');
@@ -58,11 +58,11 @@ export function searchDemoStories(servers: ServerUrls = {}): void {
     return (data as { title: string }[]).map(({ title }) => title);
   };
 
-  test.each(EXPECTED)('%s', async (typed, ...on_top) => {
-    expect((await titles(typed)).slice(0, on_top.length)).toEqual(on_top);
+  test.each(EXPECTED)('%s', async (query, ...first) => {
+    expect((await titles(query)).slice(0, first.length)).toEqual(first);
   });
 
-  test('every product is found first by its own title', async () => {
+  test('the title of every product finds that product first', async () => {
     const shown = products.filter(({ fields }) => fields.visibility !== 'private');
     expect(shown.length).toBeGreaterThan(60);
     for (const { fields } of shown) expect((await titles(String(fields.title)))[0]).toBe(fields.title);

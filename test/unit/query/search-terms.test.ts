@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import {
   atLeast,
+  exactTokens,
+  joinedTokens,
   oneEditAway,
   relatedTiers,
   searchTiers,
-  wantedWords,
-  writtenTogether,
 } from '../../../services/query/search-terms';
-import { publicationWords, typedWords } from '../../../shared/catalog/search/words';
+import { publicationWords, queryTokens } from '../../../shared/catalog/search/words';
 import type { WordTerms } from '../../../shared/ports/view-store';
 
-const fits = (words: readonly string[], terms: WordTerms): boolean =>
-  terms.every((matches) =>
-    matches.some(({ word, prefix }) =>
+const matches = (words: readonly string[], terms: WordTerms): boolean =>
+  terms.every((alternatives) =>
+    alternatives.some(({ word, prefix }) =>
       prefix ? words.some((one) => one.startsWith(word)) : words.includes(word),
     ),
   );
@@ -21,65 +21,65 @@ const word = fc.constantFrom('tea', 'teapot', 'te', 'green', 'mug', 'men’s', '
 const text = fc.array(word, { maxLength: 6 }).map((words) => words.join(' '));
 const publication = fc.record({ title: text, description: text, description_html: fc.constant(null) });
 
-test('each tier fits all that the tiers before it fit', () => {
+test('each tier matches everything that the tiers before it match', () => {
   fc.assert(
     fc.property(publication, text, (item, q) => {
       const words = publicationWords(item);
-      const asked = typedWords(q);
-      if (asked.length === 0) return;
+      const tokens = queryTokens(q);
+      fc.pre(tokens.length > 0);
       for (const tiers of [
-        searchTiers(asked, wantedWords(asked)),
-        searchTiers(asked, writtenTogether(asked) ?? wantedWords(asked)),
+        searchTiers(tokens, exactTokens(tokens)),
+        searchTiers(tokens, joinedTokens(tokens) ?? exactTokens(tokens)),
         relatedTiers(publicationWords({ ...item, title: q })),
       ]) {
-        const fitting = tiers.map((tier) => fits(words, tier));
-        expect(fitting).toEqual([...fitting].sort((a, b) => Number(a) - Number(b)));
+        const matching = tiers.map((tier) => matches(words, tier));
+        expect(matching).toEqual([...matching].sort((a, b) => Number(a) - Number(b)));
       }
     }),
     { numRuns: 2_000 },
   );
 });
 
-test('the last tier fits what has every word, the last as a beginning, and nothing else', () => {
+test('the last tier matches exactly the documents with every token, the last one possibly as a prefix', () => {
   fc.assert(
     fc.property(publication, text, (item, q) => {
       const words = publicationWords(item);
-      const asked = typedWords(q);
-      if (asked.length === 0) return;
-      const expected = asked.every((one, index) =>
-        index === asked.length - 1 ? words.some((other) => other.startsWith(one)) : words.includes(one),
+      const tokens = queryTokens(q);
+      fc.pre(tokens.length > 0);
+      const expected = tokens.every((one, index) =>
+        index === tokens.length - 1 ? words.some((other) => other.startsWith(one)) : words.includes(one),
       );
-      expect(fits(words, searchTiers(asked, wantedWords(asked)).at(-1)!)).toBe(expected);
+      expect(matches(words, searchTiers(tokens, exactTokens(tokens)).at(-1)!)).toBe(expected);
     }),
     { numRuns: 2_000 },
   );
 });
 
-test('at least so many', () => {
+test('atLeast matches documents with at least that many terms', () => {
   const terms = ['a', 'b', 'c', 'd'].map((one) => [{ word: one }]);
   for (let count = 1; count <= 4; count++)
     for (const words of fc.sample(fc.subarray(['a', 'b', 'c', 'd']), 50))
-      expect(fits(words, atLeast(count, terms))).toBe(words.length >= count);
+      expect(matches(words, atLeast(count, terms))).toBe(words.length >= count);
 });
 
-test('a word that was typed before is no beginning', () => {
+test('a last token that occurs earlier in the query does not match as a prefix', () => {
   const found = (title: string, q: string): boolean => {
     const words = publicationWords({ title, description: '', description_html: null });
-    const asked = typedWords(q);
-    return fits(words, searchTiers(asked, wantedWords(asked)).at(-1)!);
+    const tokens = queryTokens(q);
+    return matches(words, searchTiers(tokens, exactTokens(tokens)).at(-1)!);
   };
   expect([found('Gambit one', 'gam'), found('Gambit one', 'one gam')]).toEqual([true, true]);
   expect([found('Gambit one', 'gam gam'), found('Gambit one', 'gam one gam')]).toEqual([false, false]);
   expect([found('Gam one', 'gam gam'), found('Gambit gam', 'gam gamb')]).toEqual([true, true]);
 });
 
-test('a query of a hundred words stays a few tiers', () => {
-  const asked = typedWords(Array.from({ length: 100 }, (_, n) => n).join(' '));
-  expect(searchTiers(asked, wantedWords(asked)).length).toBeLessThan(10);
+test('a query of a hundred tokens has fewer than ten tiers', () => {
+  const tokens = queryTokens(Array.from({ length: 100 }, (_, n) => n).join(' '));
+  expect(searchTiers(tokens, exactTokens(tokens)).length).toBeLessThan(10);
 });
 
-describe('one edit', () => {
-  /** Damerau–Levenshtein with neighbours only, said plainly. */
+describe('oneEditAway', () => {
+  /** Returns the optimal string alignment distance. */
   function distance(a: string, b: string): number {
     const rows: number[][] = Array.from({ length: a.length + 1 }, (_, i) => [i]);
     for (let j = 0; j <= b.length; j++) rows[0]![j] = j;
@@ -94,7 +94,7 @@ describe('one edit', () => {
     return rows[a.length]![b.length]!;
   }
 
-  test('is one letter more, less or other, or two neighbours swapped: all of those and nothing else', () => {
+  test('returns exactly the words at edit distance 1', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'z'), minLength: 5, maxLength: 7 });
     fc.assert(
       fc.property(letters, letters, (one, other) => {
@@ -111,34 +111,34 @@ describe('one edit', () => {
     ['κεραμικα', 'κεραμκα'],
     ['שלומות', 'שלומת'],
     ['美濃焼茶碗', '美濃茶焼碗'],
-  ])('%s and %s', (one, other) => {
+  ])('includes, for %s, the word %s', (one, other) => {
     expect(oneEditAway(one)).toContain(other);
   });
 
-  test('is not tried on short words, nor on numbers', () => {
+  test('returns nothing for short words and for words with digits', () => {
     for (const short of ['tea', 'teas', '12345', 'x500pro', '']) expect(oneEditAway(short)).toEqual([]);
   });
 
-  test('gives some thousands of words for the longest', () => {
+  test('returns fewer than 3,000 words for the longest word', () => {
     expect(oneEditAway('x'.repeat(40)).length).toBeLessThan(3_000);
   });
 });
 
-test('related things are compared by telling words: the title’s before the description’s', () => {
+test('related publications share terms of the title first, then of the description, without stop words', () => {
   const words = publicationWords({
     title: 'The blue mug for tea',
     description: 'Made with love of stoneware',
     description_html: null,
   });
-  const one = (of: string) => ({ word: of });
+  const term = (word: string) => ({ word });
   expect(relatedTiers(words)).toEqual([
-    [[one('blue')], [one('mug')], [one('tea')]],
+    [[term('blue')], [term('mug')], [term('tea')]],
     [
-      [one('blue'), one('mug')],
-      [one('blue'), one('tea')],
-      [one('mug'), one('tea')],
+      [term('blue'), term('mug')],
+      [term('blue'), term('tea')],
+      [term('mug'), term('tea')],
     ],
-    [[one('blue'), one('mug'), one('tea')]],
+    [[term('blue'), term('mug'), term('tea')]],
     ...[expect.anything(), expect.anything(), expect.anything()],
     [],
   ]);

@@ -31,39 +31,42 @@ describe('the store guard of reads', () => {
   });
   afterAll(() => world.close());
 
-  test.each(LISTS)('%s means the first store of the token when none is named', async (path) => {
+  test.each(LISTS)('%s uses the first store of the token by default', async (path) => {
     const unnamed = await world.ask(path);
     expect(await world.ask(path, { query: `store_id=${mine.id.toUpperCase()}` })).toEqual(unnamed);
   });
 
-  test.each(LISTS)('%s of a store that is not active, or not there, is store_not_found', async (path) => {
+  test.each(LISTS)('%s is store_not_found for a store that is not active or does not exist', async (path) => {
     for (const store of [closed, missing])
       expect(await refusal(world.ask(path, { query: `store_id=${store.id}` }))).toBe('store_not_found');
   });
 
-  test.each(LISTS)('%s of a store outside the token is denied, whether it exists or not', async (path) => {
-    for (const id of [foreign.id, idOf('nowhere')])
-      expect(await refusal(world.ask(path, { query: `store_id=${id}` }))).toBe('store_access_denied');
-    expect(await refusal(world.ask(path, { query: 'store_id=7' }))).toBe('invalid_uuid');
-    expect(await refusal(world.ask(path, { as: { stores: [] } }))).toBe('store_access_denied');
-  });
+  test.each(LISTS)(
+    '%s is denied for a store that the token does not have, even if it does not exist',
+    async (path) => {
+      for (const id of [foreign.id, idOf('nowhere')])
+        expect(await refusal(world.ask(path, { query: `store_id=${id}` }))).toBe('store_access_denied');
+      expect(await refusal(world.ask(path, { query: 'store_id=7' }))).toBe('invalid_uuid');
+      expect(await refusal(world.ask(path, { as: { stores: [] } }))).toBe('store_access_denied');
+    },
+  );
 
   describe('by id', () => {
     const publication = (id: string, query = '') => world.ask('/api/publication/:id', { id, query });
 
-    test('a resource of any of the token’s stores is found, without naming the store', async () => {
+    test('finds a resource of any of the token’s stores without a store_id', async () => {
       const second = { stores: [missing.id, mine.id] };
       const found = await world.ask('/api/publication/:id', { id: shirt.id, as: second });
       expect(found).toMatchObject({ data: { id: shirt.id, object: 'publication' }, version: 1 });
     });
 
-    test('a resource of another store is not found', async () => {
+    test('does not find a resource of a store that the token does not have', async () => {
       expect(await refusal(publication(shoe.id))).toBe('publication_not_found');
       expect(await refusal(publication(idOf('nothing')))).toBe('publication_not_found');
       expect(await refusal(world.ask('/api/listing/:id', { id: idOf('nothing') }))).toBe('listing_not_found');
     });
 
-    test('a resource of another store than the one named is not found', async () => {
+    test('does not find a resource of another store than store_id', async () => {
       expect((await publication(shirt.id, `store_id=${mine.id}`)).data).toMatchObject({ id: shirt.id });
       const other = { stores: [mine.id, foreign.id] };
       const asked = { id: shirt.id, query: `store_id=${foreign.id}`, as: other };
@@ -71,12 +74,12 @@ describe('the store guard of reads', () => {
       expect(await refusal(publication(shirt.id, `store_id=${foreign.id}`))).toBe('store_access_denied');
     });
 
-    test('a named store that is not active is told as such, whatever it holds', async () => {
+    test('is store_not_found if store_id is not active, even if the resource does not exist', async () => {
       expect(await refusal(publication(shirt.id, `store_id=${closed.id}`))).toBe('store_not_found');
       expect(await refusal(publication(idOf('nothing'), `store_id=${missing.id}`))).toBe('store_not_found');
     });
 
-    test('a resource of a store that is not active is store_not_found', async () => {
+    test('is store_not_found if the store of the resource is not active', async () => {
       expect(await refusal(publication(hat.id))).toBe('store_not_found');
       for (const path of ['/api/listing/:id', '/api/listing/:id/publications'])
         expect(await refusal(world.ask(path, { id: hats.id }))).toBe('store_not_found');
@@ -85,24 +88,24 @@ describe('the store guard of reads', () => {
       );
     });
 
-    test('a store that closes is noticed within a second, and one that opens at once', async () => {
+    test('notices a deactivated store within a second and an activated one immediately', async () => {
       const store = sampleStore('turning');
       const cap = samplePublication(store, 'Cap');
       const ask = () => world.ask('/api/publication/:id', { id: cap.id, as: { stores: [store.id] } });
-      const become = (status: 'active' | 'inactive') =>
+      const setStatus = (status: 'active' | 'inactive') =>
         world.fill({ store: { ...store, status }, listings: [], publications: [cap] });
 
-      await become('active');
+      await setStatus('active');
       await ask();
-      await become('inactive');
+      await setStatus('inactive');
       world.now_ms += 1_000;
       expect(await refusal(ask())).toBe('store_not_found');
-      await become('active');
+      await setStatus('active');
       expect((await ask()).data).toMatchObject({ id: cap.id });
     });
   });
 
-  test('a public key may not ask for what is hidden; a word that is no filter is a bad query', async () => {
+  test('a public key cannot use another visibility, and an unknown visibility is rejected', async () => {
     for (const path of LISTS) {
       for (const filter of ['private', 'all']) {
         const asked = { query: `visibility=${filter}`, as: STOREFRONT };

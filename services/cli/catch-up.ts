@@ -1,0 +1,133 @@
+import { leaseOwner } from '../../projections/engine/lease';
+import { startPipeline } from '../../projections/pipeline';
+import type { CollectionName, DocumentOf } from '../../shared/catalog/documents';
+import type { Position } from '../../shared/catalog/events/envelope';
+import { least } from '../../shared/catalog/events/positions';
+import type { Realm } from '../../shared/catalog/realm';
+import { withTimeout } from '../../shared/kernel/async';
+import { DamagedFileError } from '../../shared/kernel/errors';
+import type { ViewQuery } from '../../shared/ports/view-store';
+import { openJobQueue } from '../boot/open-adapters';
+import type { Runtime } from '../boot/runtime';
+import { progressBar } from './progress';
+
+/** How long a command waits after its writes. A running server usually catches up within milliseconds. */
+const AFTER_WRITE_MS = 2_000;
+/** How long a command waits before it reads documents: the log may not have been projected at all yet. */
+const BEFORE_READ_MS = 60_000;
+const PROGRESS_INTERVAL_MS = 250;
+
+/**
+ * Waits until the documents include what the command wrote, for at most two seconds. Does not report a timeout. Prints a
+ * warning about a damaged file, because the write itself was done.
+ */
+export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[]): Promise<void> {
+  try {
+    await projectAll(runtime, realms, AFTER_WRITE_MS);
+  } catch (error) {
+    if (!(error instanceof DamagedFileError)) throw error;
+    process.stderr.write(
+      `catalog: Warning: the change was saved, but reads do not show it. ${error.message}\n`,
+    );
+  }
+}
+
+/**
+ * Waits until the documents have caught up with the log, for at most 60 s. Prints a warning and returns false if they
+ * have not. Throws `DamagedFileError` if a damaged file prevents it.
+ */
+export async function catchUpBeforeRead(runtime: Runtime, ...realms: readonly Realm[]): Promise<boolean> {
+  const caught_up = await projectAll(runtime, realms, BEFORE_READ_MS);
+  if (!caught_up)
+    process.stderr.write(
+      'catalog: Warning: the documents have not caught up with the log. The output may be out of date.\n',
+    );
+  return caught_up;
+}
+
+async function projectAll(runtime: Runtime, realms: readonly Realm[], timeout_ms: number): Promise<boolean> {
+  const results = await Promise.all(realms.map((realm) => project(runtime, realm, timeout_ms)));
+  return results.every((caught_up) => caught_up);
+}
+
+/**
+ * Runs a pipeline in this process until the documents have caught up. If a server projects the same data, it has the
+ * dispatcher's lease: the pipeline of this process then dispatches nothing and only waits for the checkpoints.
+ */
+async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Promise<boolean> {
+  if (await hasCaughtUp(runtime, realm)) return true;
+  const { config, events, viewStores, system, log } = runtime;
+  const views = viewStores[realm];
+  // Throws if the store cannot be reached. `views.ready` would wait without a limit.
+  await views.versions();
+  const queue = await openJobQueue(config, realm, { partition_count: views.partition_count });
+  const progress = showProgress(runtime, realm);
+  try {
+    const parts = { realm, events: events[realm], views, queue, system, log, owner: leaseOwner() };
+    const pipeline = await startPipeline(parts);
+    try {
+      const caught_up = pipeline.caughtUp().then(() => true);
+      return await withTimeout(caught_up, timeout_ms, () => false);
+    } finally {
+      await pipeline.stop();
+    }
+  } finally {
+    progress.end();
+    await queue.close();
+  }
+}
+
+/** Shows how far the documents are, until `end` is called. */
+function showProgress(runtime: Runtime, realm: Realm): { end(): void } {
+  const bar = progressBar(`${realm}: projecting`);
+  let from: number | undefined;
+  const update = async (): Promise<void> => {
+    const { checkpoint, head } = await progressOf(runtime, realm);
+    const done = Number(checkpoint);
+    from ??= done;
+    bar.show({ done, total: Number(head), from });
+  };
+  const timer = setInterval(() => void update().catch(() => {}), PROGRESS_INTERVAL_MS);
+  return {
+    end() {
+      clearInterval(timer);
+      bar.clear();
+    },
+  };
+}
+
+async function hasCaughtUp(runtime: Runtime, realm: Realm): Promise<boolean> {
+  const { checkpoint, head } = await progressOf(runtime, realm);
+  return checkpoint !== null && checkpoint >= head;
+}
+
+/** Returns the log's head, and the lowest checkpoint of the active version (null if the realm was never projected). */
+async function progressOf(
+  runtime: Runtime,
+  realm: Realm,
+): Promise<{ checkpoint: Position | null; head: Position }> {
+  const [head, version] = await Promise.all([runtime.events[realm].head(), runtime.views[realm].current()]);
+  const checkpoints = (await version?.checkpoints()) ?? [];
+  return { checkpoint: checkpoints.length === 0 ? null : least(checkpoints), head };
+}
+
+const PAGE_SIZE = 500;
+
+/** Returns the bodies of a collection's documents, oldest first. Returns none if the realm was never projected. */
+export async function scanBodies<Name extends CollectionName>(
+  runtime: Runtime,
+  realm: Realm,
+  collection: Name,
+  where: ViewQuery['where'] = {},
+): Promise<DocumentOf<Name>['body'][]> {
+  const view = await runtime.views[realm].current();
+  if (!view) return [];
+  const found: DocumentOf<Name>['body'][] = [];
+  for (let after_id: string | undefined; ; ) {
+    const from = after_id === undefined ? {} : { after_id };
+    const page = await view.scan(collection, { where, ...from, limit: PAGE_SIZE });
+    for (const { document } of page) if (document) found.push(document.body);
+    if (page.length < PAGE_SIZE) return found;
+    after_id = page.at(-1)!.id;
+  }
+}

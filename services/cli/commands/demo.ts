@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { ensureDemo } from '../../demo/ensure';
+import { demoRequests } from '../../demo/start';
+import { uploadDemoPictures } from '../../demo/upload-pictures';
+import { waitForWrites } from '../catch-up';
+import { CliError, stopSignal, withRuntime } from '../invocation';
+import { verb } from '../options';
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+export function demoCommands(program: Command): void {
+  const demo = program.command('demo').description('Create the demo store');
+
+  verb(demo, 'create', 'Create the demo store in an empty catalog; print its keys and requests to try')
+    .option('--url <url>', `Address of the service in the requests; default: ${DEFAULT_URL}`)
+    .action(
+      withRuntime<{ url?: string }>(async ({ runtime, print }, { url = DEFAULT_URL }) => {
+        const signal = stopSignal();
+        // The command asks for a demo, whatever the processes of the service are set to.
+        const ready = await ensureDemo(runtime, { ...runtime.config, DEMO: 'on' });
+        if (!ready)
+          throw new CliError(
+            'The catalog is not empty, so it gets no demo store. Run "catalog account create" to add a shop.',
+          );
+        await uploadDemoPictures(runtime, runtime.config, ready.demo, signal);
+        await waitForWrites(runtime, 'control', 'live', 'test');
+        const { listing_id, publication_id } = ready;
+        await print({ ...ready.demo, listing_id, publication_id }, () =>
+          demoRequests(ready, url.replace(/\/+$/, '')),
+        );
+      }),
+    );
+}

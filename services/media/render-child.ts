@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { ImageRejectedError, type ImageRejectionReason } from '../../shared/images/inspect';
+import { type RenderedImage, renderImage } from '../../shared/images/render';
+import { ImageLibraryUnavailable } from '../../shared/images/sharp';
+
+/* Main file of the rendering process that `render-process.ts` starts. It renders one file at a time. */
+
+export interface RenderRequest {
+  readonly bytes: Uint8Array;
+  readonly cpu_ms_max: number;
+  readonly memory_bytes_max: number;
+}
+
+/**
+ * - `exceeded`: a limit of the request was exceeded. The rendering still runs, so the service ends this process.
+ * - `failed`: a fault that says nothing about the file.
+ */
+export type RenderReply =
+  | { readonly outcome: 'rendered'; readonly image: RenderedImage }
+  | { readonly outcome: 'refused' | 'exceeded'; readonly reason: ImageRejectionReason }
+  | { readonly outcome: 'library_unavailable' | 'failed'; readonly message: string };
+
+/** Time between two comparisons with the limits. libvips works on other threads, so the timer is on time. */
+const WATCH_MS = 20;
+
+async function answer(request: RenderRequest): Promise<RenderReply> {
+  const started = process.cpuUsage();
+  return new Promise((resolve) => {
+    const watch = setInterval(() => {
+      const { user, system } = process.cpuUsage(started);
+      if ((user + system) / 1000 > request.cpu_ms_max) resolve({ outcome: 'exceeded', reason: 'too_slow' });
+      if (process.memoryUsage.rss() > request.memory_bytes_max)
+        resolve({ outcome: 'exceeded', reason: 'too_much_memory' });
+    }, WATCH_MS);
+    void render(request.bytes)
+      .then(resolve)
+      .finally(() => clearInterval(watch));
+  });
+}
+
+async function render(bytes: Uint8Array): Promise<RenderReply> {
+  try {
+    return { outcome: 'rendered', image: await renderImage(bytes) };
+  } catch (error) {
+    if (error instanceof ImageRejectedError) return { outcome: 'refused', reason: error.reason };
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const unavailable = error instanceof ImageLibraryUnavailable;
+    return { outcome: unavailable ? 'library_unavailable' : 'failed', message };
+  }
+}
+
+/** If the machine runs out of memory, Linux ends this process first, not the service. Other systems have no such file. */
+function preferForOutOfMemory(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '1000');
+  } catch {
+    // The rendering works without it.
+  }
+}
+
+preferForOutOfMemory();
+process.on('message', (request: RenderRequest) => {
+  void answer(request).then((reply) => process.send?.(reply));
+});
+// The service has ended, possibly by SIGKILL. `process.exit` would wait for the threads of libvips.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+// A terminal and systemd signal all processes of the service. The service decides when this one ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});

@@ -1,0 +1,248 @@
+import type { Collection, Document } from 'mongodb';
+import { type Position, START, type StreamName } from '../../catalog/events/envelope';
+import { CatalogError } from '../../kernel/errors';
+import type { CheckpointMove, DeadLetter, PartitionState, WriteBatch } from '../../ports/view-store';
+import { isDuplicateKey, type MongoConnection } from './connection';
+
+const POLL_MS_MIN = 2;
+const POLL_MS_MAX = 25;
+
+/**
+ * The state of a partition. It is one document, so that the checkpoint and the dead-letter list change in one atomic
+ * step. The maximum size of a document is enough for tens of thousands of dead letters; usually there are few.
+ */
+interface PartitionDocument extends Document {
+  readonly _id: number;
+  readonly position: Position;
+  /** The dead-letter list, by stream name. The names are encoded so that they are valid field names (`fieldOf`). */
+  readonly parked: Readonly<Record<string, Document>>;
+}
+
+/** Stores the partitions of one version in the collection `lanes_v<N>`. */
+export class Partitions {
+  private readonly connection: MongoConnection;
+  private readonly version: number;
+  private readonly collection: Collection<PartitionDocument>;
+
+  constructor(connection: MongoConnection, version: number) {
+    this.connection = connection;
+    this.version = version;
+    this.collection = connection.collection(partitionsName(version));
+  }
+
+  /** Creates the partitions that do not exist yet. */
+  async create(partition_count: number): Promise<void> {
+    for (let partition = 0; partition < partition_count; partition++) {
+      const initial: PartitionDocument = { _id: partition, position: 0n, parked: {} };
+      await this.connection.run(async () => {
+        try {
+          await this.collection.insertOne(initial);
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+        }
+      });
+    }
+  }
+
+  async checkpoints(): Promise<Position[]> {
+    const found = await this.connection.run(() =>
+      this.collection.find({}, { projection: { position: 1 }, sort: { _id: 1 } }).toArray(),
+    );
+    if (found.length === 0) throw this.droppedError();
+    return found.map(({ position }) => position);
+  }
+
+  async checkpoint(partition: number): Promise<Position> {
+    const found = await this.connection.run(() =>
+      this.collection.findOne({ _id: partition }, { projection: { position: 1 } }),
+    );
+    if (!found) throw this.droppedError();
+    return found.position;
+  }
+
+  async partition(partition: number): Promise<PartitionState> {
+    const found = await this.connection.run(() => this.collection.findOne({ _id: partition }));
+    if (!found) throw this.droppedError();
+    return { checkpoint: found.position, dead_letters: deadLettersOf(found) };
+  }
+
+  /** Returns the partitions whose checkpoint is now at or after `to`. Takes one round trip if all of them move. */
+  async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
+    if (moves.length === 0) return [];
+    const updates = moves.map(({ partition, from, to }) => ({
+      updateOne: {
+        filter: { _id: partition, position: { $gte: from, $lt: to } },
+        update: { $set: { position: to } },
+      },
+    }));
+    const { matchedCount } = await this.connection.run(() =>
+      this.collection.bulkWrite(updates, { ordered: false }),
+    );
+    if (matchedCount === moves.length) return moves.map(({ partition }) => partition);
+    const checkpoints = await this.checkpoints();
+    return moves
+      .filter(({ partition, to }) => checkpoints[partition]! >= to)
+      .map(({ partition }) => partition);
+  }
+
+  /**
+   * Moves the checkpoint and changes the dead-letter list in one step. Returns false if the checkpoint is not at
+   * `from`. Throws if the version was dropped.
+   */
+  async advance({
+    partition,
+    from,
+    to,
+    add_dead_letters = [],
+    remove_dead_letters = [],
+  }: WriteBatch): Promise<boolean> {
+    const added = new Map(
+      add_dead_letters.map((dead_letter) => [fieldOf(dead_letter.stream), toStored(dead_letter)]),
+    );
+    const removed = remove_dead_letters.map(fieldOf).filter((name) => !added.has(name));
+    const result = await this.connection.run(() =>
+      this.collection.updateOne(
+        { _id: partition, position: from },
+        {
+          $set: { position: to, ...Object.fromEntries(added) },
+          ...(removed.length > 0 ? { $unset: Object.fromEntries(removed.map((name) => [name, ''])) } : {}),
+        },
+      ),
+    );
+    if (result.matchedCount === 1) return true;
+    // Throws if the version was dropped.
+    await this.checkpoint(partition);
+    return false;
+  }
+
+  async deadLetters(): Promise<DeadLetter[]> {
+    const found = await this.connection.run(() => this.collection.find({}).toArray());
+    return sortByPosition(found.flatMap(deadLettersOf));
+  }
+
+  private droppedError(): CatalogError {
+    return new CatalogError('unavailable', { message: `view version ${this.version} was dropped` });
+  }
+}
+
+/**
+ * "Lane" and "parked" are the names of earlier releases. They are kept because an older process may share the database.
+ */
+export const partitionsName = (version: number): string => `lanes_v${version}`;
+
+const deadLettersOf = ({ _id: partition, parked }: PartitionDocument): DeadLetter[] =>
+  sortByPosition(
+    Object.values(parked).map(
+      ({ parked_at, ...dead_letter }) => ({ ...dead_letter, partition, failed_at: parked_at }) as DeadLetter,
+    ),
+  );
+
+const sortByPosition = (dead_letters: DeadLetter[]): DeadLetter[] =>
+  dead_letters.sort((a, b) => (a.position < b.position ? -1 : Number(a.position > b.position)));
+
+/**
+ * Returns the field of a stream. The encoding is unique and has no characters with a meaning in an update (`.` and
+ * `$`).
+ */
+const fieldOf = (stream: StreamName): string => `parked.${encodeURIComponent(stream).replaceAll('.', '%2E')}`;
+
+const toStored = ({ stream, revision, position, reason, failed_at }: DeadLetter): Document => ({
+  stream,
+  revision,
+  position,
+  reason,
+  parked_at: failed_at,
+});
+
+interface Waiter {
+  readonly partition: number;
+  readonly position: Position;
+  readonly settle: (reached: boolean) => void;
+}
+
+/**
+ * Waits for checkpoints in a store that sends no notifications. This process reports its own moves of a checkpoint with
+ * `reportMove`. `CheckpointWatch` finds the moves of other processes by polling. All waiters share one poll at a time.
+ * While no checkpoint moves, the polling interval grows from 2 to 25 ms. If this process has reported the last move of a
+ * partition, the interval for that partition is 25 ms from the start, because this process will probably report the next
+ * move, too.
+ */
+export class CheckpointWatch {
+  private readonly readCheckpoints: () => Promise<Position[]>;
+  private readonly waiters = new Set<Waiter>();
+  /** The latest known checkpoint of each partition. */
+  private readonly latest: Position[] = [];
+  /** The partitions whose last move this process has reported. */
+  private readonly moved_here = new Set<number>();
+  private pause_ms = POLL_MS_MIN;
+  private polling = false;
+  private next: { readonly at_ms: number; readonly timer: NodeJS.Timeout } | undefined;
+
+  constructor(readCheckpoints: () => Promise<Position[]>) {
+    this.readCheckpoints = readCheckpoints;
+  }
+
+  /**
+   * Resolves with true when the checkpoint is known to be at or after `position`, and with false after `timeout_ms`. Never
+   * rejects.
+   */
+  wait(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
+    if (this.hasReached(partition, position)) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => waiter.settle(false), timeout_ms);
+      const settle = (reached: boolean): void => {
+        clearTimeout(timer);
+        this.waiters.delete(waiter);
+        resolve(reached);
+      };
+      const waiter: Waiter = { partition, position, settle };
+      this.waiters.add(waiter);
+      this.pause_ms = POLL_MS_MIN;
+      this.pollWithin(this.moved_here.has(partition) ? POLL_MS_MAX : 0);
+    });
+  }
+
+  /** Reports that this process has moved the partition's checkpoint to `position`. */
+  reportMove(partition: number, position: Position): void {
+    this.moved_here.add(partition);
+    if (this.hasReached(partition, position)) return;
+    this.latest[partition] = position;
+    this.settleReached();
+  }
+
+  private hasReached(partition: number, position: Position): boolean {
+    return (this.latest[partition] ?? START) >= position;
+  }
+
+  private settleReached(): void {
+    for (const waiter of [...this.waiters])
+      if (this.hasReached(waiter.partition, waiter.position)) waiter.settle(true);
+  }
+
+  /** Schedules a poll in `wait_ms`, unless a poll is running or is scheduled for an earlier time. */
+  private pollWithin(wait_ms: number): void {
+    const at_ms = performance.now() + wait_ms;
+    if (this.polling || (this.next && this.next.at_ms <= at_ms)) return;
+    clearTimeout(this.next?.timer);
+    this.next = { at_ms, timer: setTimeout(() => void this.poll(), wait_ms) };
+  }
+
+  private async poll(): Promise<void> {
+    this.next = undefined;
+    if (this.waiters.size === 0) return;
+    this.polling = true;
+    // Ignores a failure, because the store may be available again before the waiters time out.
+    const positions = await this.readCheckpoints().catch((): Position[] => []);
+    this.polling = false;
+    for (const [partition, position] of positions.entries()) {
+      if (this.hasReached(partition, position)) continue;
+      this.latest[partition] = position;
+      this.moved_here.delete(partition);
+    }
+    this.settleReached();
+    if (this.waiters.size === 0) return;
+    const is_any_moved_elsewhere = [...this.waiters].some(({ partition }) => !this.moved_here.has(partition));
+    this.pollWithin(is_any_moved_elsewhere ? this.pause_ms : POLL_MS_MAX);
+    this.pause_ms = Math.min(this.pause_ms * 1.5, POLL_MS_MAX);
+  }
+}

@@ -1,0 +1,239 @@
+import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import Database from 'libsql';
+import { CatalogError, DamagedFileError } from '../../kernel/errors';
+import { isDamage, type OnDamage, retryWhileBusy, SqliteConnection, type SqliteOptions } from './connection';
+
+/** How often a process checks whether the file that it has open is still the file at the path. */
+const COMPARE_EVERY_MS = 1_000;
+/** Openings of a file that other processes move or create at the same time, before `open` fails. */
+const OPEN_ATTEMPTS_MAX = 10;
+/** How long the check of a file that seems to be damaged waits for locks of other processes. */
+const CONFIRM_WAIT_MS = 2_000;
+/**
+ * Suffixes of the files of a database. The main file is moved last: after a crash during the move, the damaged main file
+ * is still at the path, so the next process moves the files again.
+ */
+const SUFFIXES = ['-wal', '-shm', ''];
+
+/** The move of a damaged file. Afterwards, an empty file is created at its path. */
+export interface RecreatedFile {
+  readonly file: string;
+  /** Where the damaged file is now. */
+  readonly moved_to: string;
+}
+
+/** A connection, and the file that it has open. */
+interface Opened {
+  readonly connection: SqliteConnection;
+  readonly inode: bigint;
+}
+
+/** Called by the process that moved the damaged file. */
+export type OnRecreated = (recreated: RecreatedFile) => void;
+
+export interface DisposableOptions extends Omit<SqliteOptions, 'remedy' | 'onDamage'> {
+  readonly onRecreated?: OnRecreated | undefined;
+  /**
+   * Recreates the file only in `open`, which then checks all of its pages. For a file that is found damaged later,
+   * `attempt` calls `onDamage` and throws `DamagedFileError`.
+   */
+  readonly only_at_open?: boolean;
+  readonly onDamage?: OnDamage | undefined;
+  /** Called after this process has opened the new file at the path. */
+  readonly onReopened?: () => void;
+}
+
+/**
+ * A SQLite file whose content may be lost. If it turns out to be damaged, at the start or later, it is moved to
+ * `<file>.damaged-<UTC time>` and an empty one is created. Other processes that have the damaged file open notice this
+ * within a second, and open the new one.
+ */
+export class DisposableFile {
+  private readonly file: string;
+  private readonly options: DisposableOptions;
+  private connection: SqliteConnection;
+  private inode: bigint;
+  private compared_at_ms = performance.now();
+  /** The replacement that is in progress. */
+  private replacing: Promise<void> | undefined;
+  private closed = false;
+
+  private constructor(file: string, options: DisposableOptions, { connection, inode }: Opened) {
+    this.file = file;
+    this.options = options;
+    this.connection = connection;
+    this.inode = inode;
+  }
+
+  /** Throws what `SqliteConnection.open` throws. A damaged file is an error only if it cannot be moved. */
+  static async open(file: string, options: DisposableOptions): Promise<DisposableFile> {
+    return new DisposableFile(file, options, await openOrRecreate(file, options));
+  }
+
+  /** Runs `work` as `SqliteConnection.attempt` does. If the file is damaged, runs it again on an empty one. */
+  async attempt<Result>(work: (connection: SqliteConnection) => Result, limit_ms?: number): Promise<Result> {
+    await this.reopenIfReplaced();
+    const { connection } = this;
+    try {
+      return await connection.attempt(() => work(connection), limit_ms);
+    } catch (error) {
+      if (!(error instanceof DamagedFileError)) throw error;
+      if (this.options.only_at_open) this.options.onDamage?.(error);
+      if (this.options.only_at_open) throw error;
+      // A concurrent call may have replaced the file meanwhile.
+      if (connection === this.connection) await this.replace(true);
+    }
+    const recreated = this.connection;
+    return recreated.attempt(() => work(recreated), limit_ms);
+  }
+
+  private async reopenIfReplaced(): Promise<void> {
+    await this.replacing;
+    if (performance.now() - this.compared_at_ms < COMPARE_EVERY_MS) return;
+    this.compared_at_ms = performance.now();
+    if (inodeOf(this.file) !== this.inode) await this.replace(false);
+  }
+
+  /** Opens the file at the path. If `is_damaged`, first moves aside the file that this process has open. */
+  private async replace(is_damaged: boolean): Promise<void> {
+    if (this.closed) throw new CatalogError('unavailable', { message: `${this.file} is closed` });
+    this.replacing ??= this.replaceOnce(is_damaged).finally(() => {
+      this.replacing = undefined;
+    });
+    await this.replacing;
+  }
+
+  private async replaceOnce(is_damaged: boolean): Promise<void> {
+    const { file, options, inode } = this;
+    if (is_damaged) await moveAside(file, inode, options.onRecreated);
+    const opened = await openOrRecreate(file, options);
+    this.connection.close();
+    this.connection = opened.connection;
+    this.inode = opened.inode;
+    if (this.closed) opened.connection.close();
+    options.onReopened?.();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.connection.close();
+  }
+}
+
+/**
+ * Opens the file. Creates it if there is none, and moves a damaged one aside. Repeats the opening if another process moved
+ * or created the file meanwhile: `inode` must be that of the file that the connection has open.
+ */
+async function openOrRecreate(file: string, options: DisposableOptions): Promise<Opened> {
+  let failure: unknown = new CatalogError('unavailable', {
+    message: `other processes keep replacing ${file}`,
+  });
+  for (let attempt = 1; attempt <= OPEN_ATTEMPTS_MAX; attempt++) {
+    const inode = inodeOf(file);
+    try {
+      const connection = await open(file, options);
+      if (inode !== undefined && inodeOf(file) === inode) return { connection, inode };
+      connection.close();
+    } catch (error) {
+      if (!(error instanceof DamagedFileError)) throw error;
+      failure = error;
+      await moveAside(file, inode, options.onRecreated);
+    }
+  }
+  throw failure;
+}
+
+async function open(file: string, options: DisposableOptions): Promise<SqliteConnection> {
+  const { onRecreated: _, onDamage: __, onReopened: ___, only_at_open, ...sqlite } = options;
+  const remedy = only_at_open
+    ? 'Restart the service: it moves the file aside and creates an empty one.'
+    : 'Stop all processes and delete it.';
+  const connection = await SqliteConnection.open(file, { ...sqlite, remedy });
+  try {
+    if (only_at_open) await connection.attempt(() => connection.checkPages());
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/**
+ * Moves a damaged file to `<file>.damaged-<UTC time>`, unless another file has its path by now, or the damage cannot be
+ * confirmed. Several processes may call it at once: one of them moves the file.
+ */
+async function moveAside(
+  file: string,
+  inode: bigint | undefined,
+  onRecreated: OnRecreated | undefined,
+): Promise<void> {
+  try {
+    await withLock(`${file}.moving`, () => {
+      if (inode === undefined || inodeOf(file) !== inode || !isDamageConfirmed(file)) return;
+      const moved_to = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+      for (const suffix of SUFFIXES)
+        if (existsSync(file + suffix)) renameSync(file + suffix, moved_to + suffix);
+      onRecreated?.({ file, moved_to });
+    });
+  } catch (cause) {
+    throw new CatalogError('unavailable', {
+      message: `${file} seems to be damaged, and cannot be read or moved aside. Check the disk, or stop all processes and delete the file.`,
+      cause,
+    });
+  }
+}
+
+/**
+ * Runs `work` while no other process runs it. The lock is the lock of an empty SQLite file, because the operating system
+ * releases it if the process dies. The file is not removed.
+ */
+async function withLock(lock_file: string, work: () => void): Promise<void> {
+  const lock = new Database(lock_file);
+  try {
+    await retryWhileBusy(() => lock.exec('BEGIN EXCLUSIVE'));
+    work();
+    lock.exec('ROLLBACK');
+  } finally {
+    lock.close();
+  }
+}
+
+/**
+ * Returns whether a complete check finds the file damaged. SQLite reports a read that the disk failed as corruption, too.
+ * Therefore this reads the files first, and throws if the disk fails again: then nobody knows what they contain.
+ *
+ * Closing a descriptor of the file releases the locks that this process has on it. So the caller must not use a connection
+ * that was open before.
+ */
+function isDamageConfirmed(file: string): boolean {
+  for (const path of [file, `${file}-wal`]) if (existsSync(path)) readToEnd(path);
+  const database = new Database(file, { timeout: CONFIRM_WAIT_MS });
+  try {
+    const rows = database.prepare('PRAGMA integrity_check(1)').raw().all([]) as unknown[][];
+    return rows[0]?.[0] !== 'ok';
+  } catch (error) {
+    if (isDamage(error)) return true;
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+function readToEnd(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    const chunk = Buffer.allocUnsafe(1_048_576);
+    while (readSync(descriptor, chunk) > 0);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Returns the number that identifies the file at a path, or undefined if there is none. */
+function inodeOf(file: string): bigint | undefined {
+  try {
+    return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
+  } catch (cause) {
+    throw new CatalogError('unavailable', { message: `cannot read ${file}`, cause });
+  }
+}

@@ -1,0 +1,76 @@
+/** Status and headers of the response that a resource or page came from. */
+export interface AnswerInfo {
+  readonly status: number;
+  /** ETag of the response. `ifMatch` accepts the ETag, and also the resource itself. */
+  readonly etag: string | undefined;
+  /** Writes only: position of the write in the log. Pass it to `consistent` to read a state that includes the write. */
+  readonly position: string | undefined;
+  /**
+   * Writes only: whether the service returned the stored response of an earlier request with the same idempotency
+   * key.
+   */
+  readonly replayed: boolean;
+  readonly requestId: string | undefined;
+  /** The key's limit per minute, the number of requests left, and the Unix second at which none is used any more. */
+  readonly rateLimit: { readonly limit: number; readonly remaining: number; readonly reset: number };
+}
+
+/**
+ * Stores the `AnswerInfo` of every object that the client has returned, until the object is garbage-collected. Also stores
+ * the position of the newest write.
+ */
+export class AnswerInfos {
+  private readonly infos = new WeakMap<object, AnswerInfo>();
+  private newest_position: string | undefined;
+
+  /** Position of the newest write; undefined before the first one. */
+  get position(): string | undefined {
+    return this.newest_position;
+  }
+
+  /** Stores the status and headers under `data`, and returns `data`. */
+  record<Data extends object>(data: Data, status: number, headers: Headers): Data {
+    const info = parseInfo(status, headers);
+    this.infos.set(data, info);
+    const { position } = info;
+    // Responses may arrive in another order than the writes were stored in.
+    if (position !== undefined && BigInt(position) > BigInt(this.newest_position ?? 0))
+      this.newest_position = position;
+    return data;
+  }
+
+  /** Returns what was recorded for `data`. Returns undefined for a copy of `data`. */
+  get(data: object): AnswerInfo | undefined {
+    return this.infos.get(data);
+  }
+
+  /**
+   * Returns the ETag that was recorded for an object, or the argument if it is a string. Throws `TypeError` if there
+   * is none.
+   */
+  etagOf(version: object | string): string {
+    const etag = typeof version === 'string' ? version : this.get(version)?.etag;
+    if (etag === undefined)
+      throw new TypeError(
+        'No ETag for this object: pass an ETag, or an object that this client returned (not a copy of it).',
+      );
+    return etag;
+  }
+}
+
+function parseInfo(status: number, headers: Headers): AnswerInfo {
+  const text = (name: string): string | undefined => headers.get(name) ?? undefined;
+  const number = (name: string): number => Number(headers.get(name) ?? Number.NaN);
+  return {
+    status,
+    etag: text('etag'),
+    position: text('x-catalog-position'),
+    replayed: headers.has('idempotent-replayed'),
+    requestId: text('x-request-id'),
+    rateLimit: {
+      limit: number('x-ratelimit-limit'),
+      remaining: number('x-ratelimit-remaining'),
+      reset: number('x-ratelimit-reset'),
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SqliteConnection } from '../../shared/adapters/sqlite/connection';
+import { DisposableFile } from '../../shared/adapters/sqlite/disposable-file';
+import { withTempDir } from '../support/temp-dir';
+
+const options = {
+  synchronous: 'NORMAL',
+  schema: 'CREATE TABLE notes (text TEXT) STRICT',
+  format: 1,
+} as const;
+
+const read = (connection: SqliteConnection) => connection.all('SELECT text FROM notes');
+
+/** Returns work that SQLite fails once as it fails a read that the disk did not complete. */
+function failingOnce<Result>(work: (connection: SqliteConnection) => Result) {
+  let failed = false;
+  return (connection: SqliteConnection): Result => {
+    if (failed) return work(connection);
+    failed = true;
+    throw Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
+  };
+}
+
+test('a healthy file stays in its place if a single read of it fails', () =>
+  withTempDir(async (folder) => {
+    const file = join(folder, 'notes.sqlite');
+    const notes = await DisposableFile.open(file, options);
+    await notes.attempt((connection) => connection.run("INSERT INTO notes VALUES ('kept')"));
+    const { ino } = statSync(file);
+    expect(await notes.attempt(failingOnce(read))).toEqual([['kept']]);
+    expect(statSync(file).ino).toBe(ino);
+    expect(readdirSync(folder).filter((name) => name.includes('.damaged-'))).toEqual([]);
+    notes.close();
+  }));
+
+test('a file that is no database is moved aside once, and replaced by an empty one', () =>
+  withTempDir(async (folder) => {
+    const file = join(folder, 'notes.sqlite');
+    writeFileSync(file, 'no database'.repeat(1_000));
+    const moved: string[] = [];
+    const onRecreated = ({ moved_to }: { moved_to: string }): void => void moved.push(moved_to);
+    const opened = await Promise.all(
+      [1, 2, 3].map(() => DisposableFile.open(file, { ...options, onRecreated })),
+    );
+    for (const notes of opened) expect(await notes.attempt(read)).toEqual([]);
+    expect(moved).toHaveLength(1);
+    for (const notes of opened) notes.close();
+  }));

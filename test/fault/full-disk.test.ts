@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { fetch } from '../support/fetch';
+import { createSecretKey, fetchToken } from '../support/merchant';
+import { endAll, startProcess } from '../support/processes';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+
+/*
+ * A disk that cannot be written to, as real processes see it. A limit on the size of files makes every write of a
+ * process fail. A small file system that is full needs the right to mount one.
+ */
+
+const SETTINGS = {
+  DEMO: 'off',
+  RATE_LIMIT_SECRET: '100000/100000000/100000',
+  RATE_LIMIT_AUTH: '100000/100000',
+};
+const NAMES = ['main', 'main-command', 'main-query', 'main-worker'] as const;
+type Name = (typeof NAMES)[number];
+
+afterEach(endAll);
+
+interface Ready {
+  readonly status: number;
+  readonly waiting_for: readonly string[];
+  readonly live: { readonly event_store: string; readonly view_store: string };
+}
+
+async function readiness(url: string): Promise<Ready> {
+  const reply = await fetch(`${url}/health/ready`);
+  const body = (await reply.json()) as { data?: Ready; error?: { details: Ready } };
+  return { ...(body.data ?? body.error!.details), status: reply.status };
+}
+
+async function write(url: string, token: string, name = 'Tea'): Promise<number> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const reply = await fetch(`${url}/api/listing`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ name }),
+  });
+  await reply.text();
+  return reply.status;
+}
+
+async function readStore(url: string, token: string): Promise<number> {
+  const reply = await fetch(`${url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
+  await reply.text();
+  return reply.status;
+}
+
+/** Limits the size of the files that a process may write. Node.js ignores the signal that comes with it. */
+function limitFiles(pid: number, bytes: number | 'unlimited'): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
+}
+
+test('after a failed write, readiness is 503 until writes succeed again', () =>
+  withTempDir(async (folder) => {
+    const settings = { ...SETTINGS, DATA_DIR: folder };
+    const key = await createSecretKey(settings);
+    const { url, child, end } = await startProcess('services/boot/main.js', settings);
+    const token = await fetchToken(url, key);
+    expect(await write(url, token)).toBe(201);
+    limitFiles(child.pid!, 1);
+    expect(await write(url, token)).toBe(503);
+    expect(await readiness(url)).toMatchObject({
+      status: 503,
+      waiting_for: expect.arrayContaining(['event_store']) as string[],
+      live: { event_store: 'not_writable' },
+    });
+    expect(await readStore(url, token)).toBe(200);
+    expect((await readiness(url)).status).toBe(503);
+    limitFiles(child.pid!, 'unlimited');
+    await waitFor(async () => (await readiness(url)).status === 200, { what: 'the process to be ready' });
+    expect(await write(url, token)).toBe(201);
+    expect(readdirSync(join(folder, 'live')).filter((name) => name.endsWith('.probe'))).toEqual([]);
+    expect(await end('SIGTERM')).toBe(0);
+  }));
+
+/** Returns whether this process may mount file systems. */
+function mayMount(): boolean {
+  try {
+    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { stdio: 'ignore' });
+    return process.getuid?.() === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Runs the story in a folder on a file system of its own. */
+async function withSmallDisk(story: (folder: string) => Promise<void>): Promise<void> {
+  await withTempDir(async (folder) => {
+    const disk = join(folder, 'disk');
+    mkdirSync(disk);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk]);
+    try {
+      await story(disk);
+    } finally {
+      endAll();
+      execFileSync('umount', ['--lazy', disk]);
+    }
+  });
+}
+
+/** Fills the file system to its last byte. Returns a function that frees the space. */
+function fill(folder: string): () => void {
+  const path = join(folder, 'filler');
+  const file = openSync(path, 'w');
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4_096));
+  } catch (error) {
+    expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
+  } finally {
+    closeSync(file);
+  }
+  return () => rmSync(path);
+}
+
+(mayMount() ? test : test.skip)(
+  'on a full disk, processes that write are unready before a write fails, and processes that read stay ready',
+  () =>
+    withSmallDisk(async (folder) => {
+      const settings = { ...SETTINGS, DATA_DIR: folder };
+      const key = await createSecretKey(settings);
+      const urls = {} as Record<Name, string>;
+      const stops: (() => Promise<number | null>)[] = [];
+      for (const name of NAMES) {
+        const { url, end } = await startProcess(`services/boot/${name}.js`, settings);
+        urls[name] = url;
+        stops.push(() => end('SIGTERM'));
+      }
+      const token = await fetchToken(urls['main-command'], key);
+      for (const name of NAMES)
+        await waitFor(async () => (await readiness(urls[name])).status === 200, {
+          what: `${name} to be ready`,
+        });
+
+      const free = fill(folder);
+      for (const name of NAMES)
+        expect({ name, ready: await readiness(urls[name]) }).toMatchObject({
+          name,
+          ready: {
+            status: name === 'main-query' ? 200 : 503,
+            waiting_for: name === 'main-query' ? [] : expect.arrayContaining(['event_store']),
+            live: { event_store: 'not_writable' },
+          },
+        });
+      expect(await write(urls['main-command'], token)).toBe(503);
+      expect(await readStore(urls['main-query'], token)).toBe(200);
+
+      free();
+      for (const name of NAMES)
+        await waitFor(async () => (await readiness(urls[name])).status === 200, {
+          what: `${name} to be ready`,
+        });
+      expect(await write(urls['main-command'], token)).toBe(201);
+      for (const stop of stops) expect(await stop()).toBe(0);
+    }),
+);

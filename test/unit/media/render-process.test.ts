@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RenderProcess } from '../../../services/media/render-process';
+import { type RenderedImage, renderImage } from '../../../shared/images/render';
+import { childrenOf, isRunning } from '../../support/children';
+import { flatPicture, noisePicture } from '../../support/pictures';
+import { waitFor } from '../../support/wait-for';
+
+const MIB = 1024 ** 2;
+const small = () => flatPicture('png', { width: 300, height: 200 });
+/** Takes about 7 s of CPU time and 1 GB of memory. */
+const large = async () => readFileSync(join(process.cwd(), 'test/fixtures/avif-of-49-megapixels.avif'));
+
+const started: RenderProcess[] = [];
+afterEach(() => {
+  for (const each of started.splice(0)) each.stop();
+});
+function startRenderer(...limits: ConstructorParameters<typeof RenderProcess>): RenderProcess {
+  const renderer = new RenderProcess(...limits);
+  started.push(renderer);
+  return renderer;
+}
+
+/** Returns the image with hashes instead of bytes, which are slow to compare. */
+const summaryOf = ({ picture, variants, placeholder }: RenderedImage) => ({
+  placeholder,
+  renditions: [picture, ...variants].map(({ bytes, ...rest }) => ({
+    ...rest,
+    hash: createHash('sha256').update(bytes).digest('hex'),
+  })),
+});
+
+/** Returns the id of the rendering process, after it has rendered an upload. */
+async function pidOf(renderer: RenderProcess): Promise<number> {
+  const before = childrenOf(process.pid);
+  await renderer.render(await small());
+  return childrenOf(process.pid).find((pid) => !before.includes(pid))!;
+}
+
+test('renders the same pictures as this process would, and reuses its process', async () => {
+  const renderer = startRenderer();
+  const pid = await pidOf(renderer);
+  for (const format of ['jpeg', 'webp', 'avif'] as const) {
+    const bytes = await noisePicture(format, { width: 300, height: 200 });
+    expect(summaryOf(await renderer.render(bytes))).toEqual(summaryOf(await renderImage(bytes)));
+  }
+  expect(childrenOf(process.pid)).toContain(pid);
+});
+
+test('starts no process before the first upload, and ends it when it is idle', async () => {
+  const before = childrenOf(process.pid);
+  const renderer = startRenderer({ idle_ms: 50 });
+  expect(childrenOf(process.pid)).toEqual(before);
+  const pid = await pidOf(renderer);
+  await waitFor(() => !isRunning(pid));
+  expect((await renderer.render(await small())).variants).toHaveLength(4);
+});
+
+test('refuses a damaged file for the same reason as this process would', async () => {
+  const renderer = startRenderer();
+  const bytes = await small();
+  await expect(renderer.render(bytes.subarray(0, bytes.length - 40))).rejects.toMatchObject({
+    ...{ name: 'ImageRejectedError', reason: 'damaged' },
+  });
+});
+
+test.each([
+  ['CPU time', { cpu_ms: 100 }, 'too_slow'],
+  ['memory', { memory_bytes: 150 * MIB }, 'too_much_memory'],
+])(
+  'ends its process if a file takes too much %s, refuses the file and renders the next',
+  async (_, limits, reason) => {
+    const renderer = startRenderer({ idle_ms: 60_000, ...limits });
+    const pid = await pidOf(renderer);
+    await expect(renderer.render(await large())).rejects.toMatchObject({
+      name: 'ImageRejectedError',
+      reason,
+    });
+    await waitFor(() => !isRunning(pid));
+    expect((await renderer.render(await small())).variants).toHaveLength(4);
+  },
+);
+
+test('a rendering that does not end in time fails, but not because of the file', async () => {
+  const renderer = startRenderer({ clock_ms: 300 });
+  await expect(renderer.render(await large())).rejects.toThrow('no picture after 300 ms');
+});
+
+test('a crash of the process is not the fault of the file, and the next upload starts another', async () => {
+  const renderer = startRenderer();
+  const pid = await pidOf(renderer);
+  const rendering = renderer.render(await large());
+  process.kill(pid, 'SIGSEGV');
+  await expect(rendering).rejects.toThrow('the rendering process ended unexpectedly (SIGSEGV)');
+  expect((await renderer.render(await small())).variants).toHaveLength(4);
+
+  const idle = childrenOf(process.pid).at(-1)!;
+  process.kill(idle, 'SIGKILL');
+  await waitFor(() => !isRunning(idle));
+  expect((await renderer.render(await small())).variants).toHaveLength(4);
+});
+
+test('the process ignores SIGINT and SIGTERM, which a terminal and systemd send to all processes', async () => {
+  const renderer = startRenderer();
+  const pid = await pidOf(renderer);
+  const rendering = renderer.render(await small());
+  process.kill(pid, 'SIGINT');
+  process.kill(pid, 'SIGTERM');
+  expect((await rendering).variants).toHaveLength(4);
+});
+
+test('stop ends the process during a rendering', async () => {
+  const renderer = startRenderer();
+  const pid = await pidOf(renderer);
+  const rendering = renderer.render(await large());
+  renderer.stop();
+  await expect(rendering).rejects.toThrow('the rendering process ended unexpectedly (SIGKILL)');
+  await waitFor(() => !isRunning(pid));
+  await expect(renderer.render(await small())).rejects.toThrow('the rendering was stopped');
+});
+
+test('an idle process does not keep the service alive', async () => {
+  const script = `
+    const { RenderProcess } = require(${JSON.stringify(require.resolve('../../../services/media/render-process'))});
+    const bytes = Buffer.from('${(await small()).toString('base64')}', 'base64');
+    new RenderProcess({ idle_ms: 3600000 }).render(bytes).then(({ variants }) => console.log(variants.length));`;
+  const printed = execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 30_000 });
+  expect(printed.trim()).toBe('4');
+});

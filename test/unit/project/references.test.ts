@@ -1,0 +1,180 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/**
+ * Keeps references between code and documentation valid. A comment may refer to a page of this repository, such as
+ * `docs/interface.md#writes`, or to a public standard. It must not refer to a document that a reader cannot open.
+ */
+
+interface Reference {
+  /** The file that contains the reference. */
+  readonly from: string;
+  /** Path below the root of the repository, without the heading. */
+  readonly path: string;
+  /** Anchor of a heading, without `#`. Empty if the reference names the file only. */
+  readonly anchor: string;
+}
+
+const FOLDERS = ['.ci', 'docs', 'projections', 'services', 'shared', 'test'];
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
+}
+
+const files = [...readdirSync('.'), ...FOLDERS.flatMap(filesBelow)];
+/** This file is left out: its examples name pages that do not exist. */
+const sources = files.filter(
+  (path) => /\.(ts|js|mjs|yml|conf)$|^Dockerfile$/.test(path) && !path.endsWith('references.test.ts'),
+);
+const pages = files.filter((path) => path.endsWith('.md'));
+
+const read = (path: string): string => readFileSync(path, 'utf8');
+const withoutCodeBlocks = (markdown: string): string => markdown.replace(/^ *```[\s\S]*?^ *```/gm, '');
+
+// --- Headings ---
+
+/** Returns the anchors of a page's headings by GitHub's rules. Repeated headings get the suffixes `-1`, `-2`, … */
+function anchorsOf(markdown: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading] of withoutCodeBlocks(markdown).matchAll(/^#{1,6} +(.+?) *$/gm)) {
+    const slug = slugOf(heading!);
+    let anchor = slug;
+    for (let repeat = 1; anchors.has(anchor); repeat++) anchor = `${slug}-${repeat}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+function slugOf(heading: string): string {
+  const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+// --- References ---
+
+/** Pages named by their path from the root, wherever they are mentioned. */
+const PAGE = /(?<![\w./-])((?:docs\/[\w./-]+|[A-Z]+)\.md)\b(?:#([\w-]+))?/g;
+const LINK = /\]\(([^)\s#]*)(?:#([^)\s]+))?\)/g;
+const CODE_PATH = /`((?:\.ci|docs|projections|services|shared|test)\/[\w./-]+\.\w+)(?:#([\w-]+))?`/g;
+
+function pagesNamedIn(from: string, text: string): Reference[] {
+  return [...text.matchAll(PAGE)].map(([, path, anchor = '']) => ({ from, path: path!, anchor }));
+}
+
+function referencesOfPage(from: string, markdown: string): Reference[] {
+  const text = withoutCodeBlocks(markdown);
+  const links = [...text.replace(/`[^`\n]*`/g, '``').matchAll(LINK)]
+    .filter(([, target]) => !/^[a-z]+:/.test(target!))
+    .map(([, target, anchor = '']) => {
+      const path = target === '' ? from : join(dirname(from), target!);
+      return { from, path, anchor };
+    });
+  const paths = [...text.matchAll(CODE_PATH)].map(([, path, anchor = '']) => ({ from, path: path!, anchor }));
+  return [...links, ...paths, ...pagesNamedIn(from, text.replace(LINK, ']'))];
+}
+
+function isDangling({ path, anchor }: Reference): boolean {
+  if (!existsSync(path)) return true;
+  return anchor !== '' && !anchorsOf(read(path)).has(anchor);
+}
+
+const show = ({ from, path, anchor }: Reference): string =>
+  `${from}: ${path}${anchor === '' ? '' : `#${anchor}`}`;
+
+// --- Comments ---
+
+/** Returns each comment of a source on one line. A block comment starts a line, as the formatter has it. */
+function commentsOf(source: string): string[] {
+  const blocks = source.match(/^[ \t]*\/\*[\s\S]*?\*\//gm) ?? [];
+  const lines = source.match(/(?:^|[ \t])\/\/ .*(?:\n[ \t]*\/\/ .*)*/gm) ?? [];
+  return [...blocks, ...lines].map((comment) =>
+    comment.replace(/\s*\n[ \t]*(?:\*|\/\/)?[ \t]*/g, ' ').trim(),
+  );
+}
+
+/** Ways to refer to a specification or a design that is not in the repository. */
+const NOT_SHIPPED = [
+  /\bdecisions? §/i,
+  /\bspec(?:ification)?,? ["“§]/i,
+  /\(spec(?:ification)?[,)]/i,
+  /\bthe spec(?:ification)?\b(?! of)/i,
+  /\bdesign(?:\.md)?,? ["“§]/i,
+  /\bdesign\.md\b/i,
+];
+
+const refersToUnshipped = (text: string): boolean => NOT_SHIPPED.some((pattern) => pattern.test(text));
+
+test('the repository has sources, pages and references to check', () => {
+  expect(sources.length).toBeGreaterThan(200);
+  expect(pages.length).toBeGreaterThanOrEqual(9);
+  const named = sources.flatMap((path) => pagesNamedIn(path, read(path)));
+  expect(named.length).toBeGreaterThan(5);
+});
+
+test('every page and heading that a source refers to exists', () => {
+  const references = sources.flatMap((path) => pagesNamedIn(path, read(path)));
+  expect(references.filter(isDangling).map(show)).toEqual([]);
+});
+
+test('every link, page, heading and path in the documentation exists', () => {
+  const references = pages.flatMap((path) => referencesOfPage(path, read(path)));
+  expect(references.filter(isDangling).map(show)).toEqual([]);
+});
+
+test('no comment and no page refers to a document outside the repository', () => {
+  const inComments = sources.flatMap((path) =>
+    commentsOf(read(path))
+      .filter(refersToUnshipped)
+      .map((comment) => `${path}: ${comment}`),
+  );
+  const inPages = pages.flatMap((path) =>
+    read(path)
+      .split('\n')
+      .filter(refersToUnshipped)
+      .map((line) => `${path}: ${line}`),
+  );
+  expect([...inComments, ...inPages]).toEqual([]);
+});
+
+describe('the check itself', () => {
+  test('makes anchors by GitHub’s rules', () => {
+    const markdown =
+      '# A & `b_c`\n\n## See [x](y.md)\n\n## Same\n\n```sh\n# no heading\n```\n\n## Same\n\n## What’s 1.2?';
+    expect([...anchorsOf(markdown)]).toEqual(['a--b_c', 'see-x', 'same', 'same-1', 'whats-12']);
+  });
+
+  test('finds links, paths and pages in a page, and nothing in code blocks', () => {
+    const markdown = [
+      '[a](http.md#stages) [b](#here) [c](https://example.com/x.md) `[d](nowhere.md)`',
+      '`shared/http/none.ts` and docs/none.md',
+      '```sh',
+      '[e](nowhere.md)',
+      '```',
+    ].join('\n');
+    expect(referencesOfPage('docs/page.md', markdown).map(show)).toEqual([
+      'docs/page.md: docs/http.md#stages',
+      'docs/page.md: docs/page.md#here',
+      'docs/page.md: shared/http/none.ts',
+      'docs/page.md: docs/none.md',
+    ]);
+  });
+
+  test.each(['decisions §3', 'spec, "Store"', 'design, "Poison"', 'the specification says'])(
+    'refuses a comment with %p',
+    (text) => {
+      expect(
+        commentsOf(`/**\n * One thing (${text.replace(' ', '\n * ')}).\n */`).filter(refersToUnshipped),
+      ).toHaveLength(1);
+    },
+  );
+
+  test.each(['RFC 9110 §14.1.2', 'GIF89a §17, §18', 'docs/decisions/', 'the collection spec'])(
+    'accepts a comment with %p',
+    (text) => {
+      expect(commentsOf(`// One thing (${text}).`).filter(refersToUnshipped)).toEqual([]);
+    },
+  );
+});
