@@ -32,6 +32,38 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     };
     return { store: await openAnother(), openAnother, advance, dispose, text_order: await text_order };
   });
+
+  const reopened: MongoViewStore[] = [];
+  afterEach(async () => {
+    for (const store of reopened.splice(0)) await store.close();
+  });
+
+  test('versions are dropped at once, while the store that was just opened still creates missing indexes', async () => {
+    const url = new URL(server);
+    url.pathname = aName();
+    const open = async (): Promise<MongoViewStore> => {
+      const store = await MongoViewStore.open({ url: url.href, realm: 'live', partition_count: 8 });
+      reopened.push(store);
+      return store;
+    };
+    for (let round = 0; round < 5; round++) {
+      const store = await open();
+      const created = [
+        await store.createVersion(1),
+        await store.createVersion(1),
+        await store.createVersion(1),
+      ];
+      const another = await open();
+      await Promise.all(created.map(({ version }) => another.drop(version)));
+      expect(await another.versions()).toEqual([]);
+    }
+    const client = new MongoClient(server);
+    const database = client.db(`${url.pathname.slice(1)}_live`);
+    const names = (await database.listCollections().toArray()).map(({ name }) => name);
+    await database.dropDatabase();
+    await client.close();
+    expect(names.filter((name) => name.includes('publications'))).toEqual([]);
+  });
 });
 
 /**

@@ -1,7 +1,7 @@
 import type { Collection, Document, ReadPreferenceMode } from 'mongodb';
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import { PARTITION_COUNT } from '../../catalog/events/partitions';
-import { pause, withJitter, withTimeout } from '../../kernel/async';
+import { pause, Semaphore, withJitter, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
@@ -47,6 +47,11 @@ export class MongoViewStore implements ViewStore {
   private readonly stored_keys = new Map<number, StoredKeys>();
   private stored_partition_count: number | undefined;
   private readonly closing = new AbortController();
+  /**
+   * Lets one `cleanUp` or drop run at a time: a server may refuse to drop a collection while the other one creates its
+   * indexes.
+   */
+  private readonly cleaning = new Semaphore(1);
 
   private constructor(options: MongoViewStoreOptions) {
     this.connection = new MongoConnection(options);
@@ -57,7 +62,7 @@ export class MongoViewStore implements ViewStore {
     this.ready = this.retryUntilSuccess(async () => {
       await this.read();
     });
-    void this.ready.then(() => this.retryUntilSuccess(() => this.cleanUp()));
+    void this.ready.then(() => this.retryUntilSuccess(() => this.cleaning.run(() => this.cleanUp())));
   }
 
   /**
@@ -132,7 +137,7 @@ export class MongoViewStore implements ViewStore {
       return { versions: before.versions.filter((info) => info !== dropped) };
     });
     this.opened.delete(version);
-    await this.dropOrphans();
+    await this.cleaning.run(() => this.dropOrphans());
   }
 
   async open(version: number): Promise<MongoViewVersion> {
