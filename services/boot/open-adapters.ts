@@ -23,7 +23,7 @@ import type { ViewStore } from '../../shared/ports/view-store';
 /*
  * Chooses the adapter of each port: the server's if its address is configured, otherwise the embedded one.
  * - An embedded adapter throws CatalogError('unavailable') if its files cannot be opened. It replaces a damaged file
- *   whose content may be lost (docs/operations.md#damaged-files).
+ *   whose content may be lost (docs/operations/failures.md#damaged-files).
  * - A server adapter opens even if the server cannot be reached yet.
  * - `require` loads a server adapter only when it is used, because its client library takes most of the start-up time.
  */

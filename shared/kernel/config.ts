@@ -90,7 +90,7 @@ const schema = z.object({
   VIEW_FLUSH_INTERVAL_S: seconds.default(30),
   /**
    * Event store server. Each of the three server URLs replaces the embedded adapter of one port by a server
-   * (docs/operations.md#choosing-the-stores).
+   * (docs/operations/README.md#choosing-the-stores).
    */
   EVENTSTORE_URL: serverUrl(EVENTSTORE_SCHEMES, 'esdb://127.0.0.1:2113?tls=false').optional(),
   /**

@@ -148,7 +148,7 @@ export interface DocumentWrite extends StoredDocument {
 
 /**
  * A stream with an event that failed to project. That event and the stream's later events wait
- * (docs/operations.md#dead-letters).
+ * (docs/operations/failures.md#dead-letters).
  */
 export interface DeadLetter {
   readonly stream: StreamName;

@@ -66,7 +66,7 @@ export class SqliteEventStore implements EventStore {
   }
 
   static async open({ file, ...limits }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
-    const remedy = 'Restore it from a back-up (docs/operations.md#damaged-files).';
+    const remedy = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
     const options = { synchronous: 'FULL', schema: SCHEMA, format: 1, remedy, ...limits } as const;
     return new SqliteEventStore(await SqliteConnection.open(file, options));
   }
