@@ -30,7 +30,7 @@ async function buildSharedOptions(runtime: Runtime, ready: ReadyCheck) {
     system,
     onCache: metrics.onCache,
   });
-  const fallback_limiter = new MemoryRateLimiter();
+  const fallback_limiter = new MemoryRateLimiter({ now: system.now });
   metrics.setSources({ pipelines: () => readPipelines(runtime) });
   const observed = { metrics, metrics_text: metrics.text };
   return {

@@ -12,6 +12,7 @@ import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { backoff } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
+import type { System } from '../../shared/kernel/system';
 import type { BlobArea, BlobStore } from '../../shared/ports/blob-store';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
@@ -115,15 +116,17 @@ export async function openMediaTasks(
   return new BullmqMediaTaskQueue({ url, prefix, ...options });
 }
 
-/** Opens the rate limiter: Redis if REDIS_URL is set, otherwise SQLite. */
+/** Opens the rate limiter: Redis, with its own clock, if REDIS_URL is set, otherwise SQLite. */
 export async function openRateLimiter(
   config: Config,
+  { now }: Pick<System, 'now'>,
   { onRecreated }: DamageReports = {},
 ): Promise<RateLimiter> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined)
     return SqliteRateLimiter.open({
       file: join(makeFolder(config.DATA_DIR), 'limits.sqlite'),
+      now,
       ...(onRecreated && { onRecreated }),
     });
   const { RedisRateLimiter } =

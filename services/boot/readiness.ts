@@ -53,11 +53,11 @@ export const PROJECTIONS: ReadinessNeeds = {
  * - the idempotency store, because only writes with an Idempotency-Key need it.
  */
 export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
-  const { limiter, idempotency, system } = runtime;
+  const { limiter, idempotency } = runtime;
   return async () => {
     const [image_library, rate_limiter, idempotency_store, ...realms] = await Promise.all([
       stateOf(checkImageLibrary(needs)),
-      stateOf(limiter.take('health', CHECK_TIER, system.now())),
+      stateOf(limiter.take('health', CHECK_TIER)),
       stateOf(idempotency.check()),
       ...REALMS.map((realm) => checkRealm(runtime, realm, needs)),
     ]);

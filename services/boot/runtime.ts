@@ -81,7 +81,7 @@ export async function openRuntime(
           log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
       }),
     );
-    const limiter = await track(openRateLimiter(config, reports));
+    const limiter = await track(openRateLimiter(config, system, reports));
     const idempotency = await track(openIdempotencyStore(config, reports));
     return {
       config,

@@ -98,13 +98,13 @@ export class Limits {
   private async take(subject: string, tier: Tier): Promise<Verdict> {
     const now_ms = this.options.system.now();
     try {
-      return await this.options.limiter.take(subject, tier, now_ms);
+      return await this.options.limiter.take(subject, tier);
     } catch (error) {
       this.reportFallback(error, now_ms);
     }
     const allowed = { allowed: true, limit: tier.limit, remaining: tier.limit, retry_after_s: 0 };
     const unlimited: Verdict = { ...allowed, reset_s: Math.ceil(now_ms / 1000) };
-    return this.options.fallback_limiter?.take(subject, tier, now_ms).catch(() => unlimited) ?? unlimited;
+    return this.options.fallback_limiter?.take(subject, tier).catch(() => unlimited) ?? unlimited;
   }
 
   private reportFallback(error: unknown, now_ms: number): void {

@@ -23,7 +23,7 @@ export interface Verdict {
   readonly retry_after_s: number;
 }
 
-/** Arguments of one `take`. `now_ms`: Unix milliseconds. */
+/** Arguments of one `take`. */
 export interface Take {
   /**
    * What is limited: `key:<API key id>`, `ip:<address>`, `auth:<endpoint>:<API key id or ip:address>` or
@@ -31,7 +31,6 @@ export interface Take {
    */
   readonly subject: string;
   readonly tier: Tier;
-  readonly now_ms: number;
 }
 
 /**
@@ -41,8 +40,11 @@ export interface Take {
  * - Takes one token from the subject's bucket, and counts the request for the UTC day if the tier has `per_day`.
  * - Exact over all processes that share the store.
  * - A refused request takes no token and is not counted.
+ * - Time is the clock of the store, not of the calling process. So a process whose clock is wrong neither refills a
+ *   bucket early nor starts a day early. Stores without a clock of their own (memory, a SQLite file) belong to one
+ *   machine and use its clock.
  */
 export interface RateLimiter {
-  take(subject: string, tier: Tier, now_ms: number): Promise<Verdict>;
+  take(subject: string, tier: Tier): Promise<Verdict>;
   close(): Promise<void>;
 }

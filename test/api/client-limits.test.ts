@@ -5,6 +5,7 @@ import { realSystem } from '../../shared/kernel/system';
 import { fetch } from '../support/fetch';
 import { HandClock } from '../support/hand-clock';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { ownNames } from '../support/own-servers';
 
 const TEA = { price_currency: 'USD', price_amount: 1_250 };
 const LIMITS = { RATE_LIMIT_PUBLIC: '60/40/5', RATE_LIMIT_SECRET: '6000/100000/1000' };
@@ -18,7 +19,8 @@ let shop: Shop;
 
 beforeAll(async () => {
   const system = { ...realSystem, now: () => clock.now() + skew.ms };
-  harness = await startHarness({ environment: LIMITS, system });
+  // On the embedded stores, because a test cannot move the clock of Redis.
+  harness = await startHarness({ environment: LIMITS, system, servers: ownNames({}) });
 });
 afterAll(() => harness.close());
 beforeEach(async () => {

@@ -1,5 +1,6 @@
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+import { ownNames } from '../support/own-servers';
 
 const LIMITS = {
   RATE_LIMIT_PUBLIC: '60/1000/5',
@@ -22,7 +23,8 @@ describe('rate limits of the running service', () => {
   let shop: Shop;
 
   beforeAll(async () => {
-    harness = await startHarness({ environment: LIMITS, system });
+    // On the embedded stores, because a test cannot move the clock of Redis.
+    harness = await startHarness({ environment: LIMITS, system, servers: ownNames({}) });
     shop = await harness.newShop();
   });
 

@@ -22,6 +22,7 @@ import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
 import { withTempDir } from '../support/temp-dir';
 
 /** URLs at which no server listens. */
@@ -40,7 +41,7 @@ async function openedClasses(settings: Record<string, string>): Promise<unknown[
       await openBlobStore(config, 'live', 'pictures'),
       await openJobQueue(config, 'live', { partition_count: 8 }),
       await openMediaTasks(config),
-      await openRateLimiter(config),
+      await openRateLimiter(config, realSystem),
     ];
     await Promise.all(opened.map((one) => one.close()));
     return opened.map((one) => one.constructor);

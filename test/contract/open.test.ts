@@ -9,6 +9,7 @@ import {
 } from '../../services/boot/open-adapters';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
 import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
 import { BLOB_AREAS } from '../../shared/ports/blob-store';
 import { withTempDir } from '../support/temp-dir';
 
@@ -26,8 +27,8 @@ test('without servers, all stores open in one folder with a folder per realm, re
       ...[...ENVIRONMENTS, ...ENVIRONMENTS].flatMap((environment) =>
         BLOB_AREAS.map((area) => openBlobStore(config, environment, area)),
       ),
-      openRateLimiter(config),
-      openRateLimiter(config),
+      openRateLimiter(config, realSystem),
+      openRateLimiter(config, realSystem),
     ]);
     for (const one of opened) await one.close();
     for (const path of [data, ...REALMS.map((realm) => join(data, realm))])

@@ -9,8 +9,8 @@ import { rateLimiterContract } from './rate-limiter.contract';
 
 rateLimiterContract(
   'memory',
-  async () => {
-    const limiter = new MemoryRateLimiter();
+  async (now) => {
+    const limiter = new MemoryRateLimiter({ now });
     return { limiter, dispose: () => limiter.close() };
   },
   { shared: false },
@@ -18,11 +18,11 @@ rateLimiterContract(
 
 rateLimiterContract(
   'SQLite',
-  async () => {
+  async (now) => {
     const folder = makeTempDir();
     const opened: SqliteRateLimiter[] = [];
     const openAnother = async (): Promise<SqliteRateLimiter> => {
-      const limiter = await SqliteRateLimiter.open({ file: join(folder.path, 'limits.sqlite') });
+      const limiter = await SqliteRateLimiter.open({ file: join(folder.path, 'limits.sqlite'), now });
       opened.push(limiter);
       return limiter;
     };
@@ -39,8 +39,8 @@ describe('the rate limiter in memory', () => {
   const TIER: Tier = { burst: 2, refill_per_s: 1, limit: 2, per_day: null };
 
   test('evicts the least recently used subject above the maximum', async () => {
-    const limiter = new MemoryRateLimiter({ subjects_max: 2 });
-    const take = async (subject: string): Promise<number> => (await limiter.take(subject, TIER, 0)).remaining;
+    const limiter = new MemoryRateLimiter({ subjects_max: 2, now: () => 0 });
+    const take = async (subject: string): Promise<number> => (await limiter.take(subject, TIER)).remaining;
     expect([await take('a'), await take('b'), await take('a')]).toEqual([1, 1, 0]);
     await take('c');
     expect(await take('a')).toBe(0);
@@ -55,10 +55,13 @@ describe('the rate limiter on SQLite', () => {
   test('deletes buckets that are full again', async () => {
     await withTempDir(async (folder) => {
       const file = join(folder, 'limits.sqlite');
-      const limiter = await SqliteRateLimiter.open({ file });
-      for (let n = 0; n < 50; n++) await limiter.take(`ip:${n}`, TIER, 0);
-      await limiter.take('key:a', TIER, DAY_MS - 1);
-      await limiter.take('key:b', TIER, DAY_MS + 20_000);
+      let now_ms = 0;
+      const limiter = await SqliteRateLimiter.open({ file, now: () => now_ms });
+      for (let n = 0; n < 50; n++) await limiter.take(`ip:${n}`, TIER);
+      now_ms = DAY_MS - 1;
+      await limiter.take('key:a', TIER);
+      now_ms = DAY_MS + 20_000;
+      await limiter.take('key:b', TIER);
       const database = new Database(file);
       const rows = database.prepare('SELECT subject FROM buckets').all();
       expect(rows).toEqual([{ subject: 'key:b' }]);
@@ -72,7 +75,7 @@ describe('the rate limiter on SQLite', () => {
       const file = join(folder, 'limits.sqlite');
       writeFileSync(file, 'no database '.repeat(500));
       const limiter = await SqliteRateLimiter.open({ file });
-      expect((await limiter.take('key:a', TIER, 0)).remaining).toBe(1);
+      expect((await limiter.take('key:a', TIER)).remaining).toBe(1);
       await limiter.close();
     });
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { parseState, RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
 import { type BucketState, takeToken } from '../../shared/adapters/token-bucket';
-import type { RateLimiter, Tier } from '../../shared/ports/rate-limiter';
+import type { RateLimiter, Tier, Verdict } from '../../shared/ports/rate-limiter';
 import { aName, describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
@@ -10,6 +10,8 @@ import { rateLimiterContract } from './rate-limiter.contract';
 
 const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
 const DAY_MS = 86_400_000;
+/** No token comes back while a test runs. */
+const SLOW: Tier = { burst: 15, refill_per_s: 1 / 3600, limit: 10, per_day: null };
 const PUBLIC: Tier = { burst: 15, refill_per_s: 10 / 60, limit: 10, per_day: 100 };
 /** For tests that are not about deadlines: on a busy machine Redis may take longer than the default deadline. */
 const LONG_DEADLINE = { command_ms: 60_000 };
@@ -17,11 +19,11 @@ const LONG_DEADLINE = { command_ms: 60_000 };
 describeOn('REDIS_URL', 'on a real server', (url) => {
   rateLimiterContract(
     'Redis',
-    async () => {
+    async (now) => {
       const prefix = aName();
       const opened: RateLimiter[] = [];
       const openAnother = async (): Promise<RateLimiter> => {
-        const limiter = await RedisRateLimiter.open({ url, prefix, ...LONG_DEADLINE });
+        const limiter = await RedisRateLimiter.open({ url, prefix, now, ...LONG_DEADLINE });
         opened.push(limiter);
         return limiter;
       };
@@ -60,19 +62,20 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
 
     test('compute the same verdicts and exactly the same state', async () => {
       const prefix = aName();
-      const limiter = await RedisRateLimiter.open({ url, prefix, ...LONG_DEADLINE });
+      let now_ms = NOON_MS;
+      const limiter = await RedisRateLimiter.open({ url, prefix, now: () => now_ms, ...LONG_DEADLINE });
       const redis = new Redis(url);
       let run = 0;
       await fc.assert(
         fc.asyncProperty(tiers, fc.array(step, { minLength: 1, maxLength: 60 }), async (tiers, steps) => {
           const subject = `key:${++run}`;
           let state: BucketState | undefined;
-          let now_ms = NOON_MS;
+          now_ms = NOON_MS;
           for (const [index, [gap_ms, count]] of steps.entries()) {
             now_ms += gap_ms;
             // The tier changes after 30 steps.
             const tier = tiers[index > 30 ? 1 : 0];
-            const at_once = Array.from({ length: count }, () => limiter.take(subject, tier, now_ms));
+            const at_once = Array.from({ length: count }, () => limiter.take(subject, tier));
             const expected = at_once.map(() => {
               const taken = takeToken(state, tier, now_ms);
               state = taken.state;
@@ -89,10 +92,41 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
     });
   });
 
+  test('a process whose clock is ahead gets no tokens and no day early: time is that of Redis', async () => {
+    const prefix = aName();
+    const redis = new Redis(url);
+    const limiters: RateLimiter[] = [];
+    for (let n = 0; n < 2; n++) limiters.push(await RedisRateLimiter.open({ url, prefix, ...LONG_DEADLINE }));
+    const [right, ahead] = limiters as [RateLimiter, RateLimiter];
+    const takeAhead = async (subject: string, tier: Tier): Promise<Verdict> => {
+      const machine = Date.now;
+      const clock = jest.spyOn(Date, 'now').mockImplementation(() => machine() + 2 * DAY_MS);
+      try {
+        return await ahead.take(subject, tier);
+      } finally {
+        clock.mockRestore();
+      }
+    };
+
+    for (let n = 0; n < 15; n++) expect(await right.take('key:a', SLOW)).toMatchObject({ allowed: true });
+    expect(await takeAhead('key:a', SLOW)).toMatchObject({ allowed: false });
+    const redis_s = Number((await redis.time())[0]);
+    const { reset_s, retry_after_s } = await takeAhead('key:a', SLOW);
+    expect(Math.abs(reset_s - retry_after_s - (redis_s + 9 * 3600))).toBeLessThan(60);
+    expect(await right.take('key:a', SLOW)).toMatchObject({ allowed: false });
+
+    const daily: Tier = { ...SLOW, burst: 1_000, per_day: 3 };
+    for (let n = 0; n < 3; n++) await right.take('key:b', daily);
+    expect(await takeAhead('key:b', daily)).toMatchObject({ allowed: false });
+    redis.disconnect();
+    for (const limiter of limiters) await limiter.close();
+  });
+
   test('Redis expires a bucket some time after it is full again', async () => {
     const prefix = aName();
-    const limiter = await RedisRateLimiter.open({ url, prefix, ...LONG_DEADLINE });
-    await limiter.take('key:a', { ...PUBLIC, per_day: null }, DAY_MS - 1_000);
+    const now = () => DAY_MS - 1_000;
+    const limiter = await RedisRateLimiter.open({ url, prefix, now, ...LONG_DEADLINE });
+    await limiter.take('key:a', { ...PUBLIC, per_day: null });
     const redis = new Redis(url);
     const kept_ms = await redis.pttl(`${prefix}:limit:key:a`);
     expect(kept_ms).toBeGreaterThan(6_000);
@@ -106,7 +140,7 @@ describeOn('REDIS_URL', 'the rate limiter while Redis stops and restarts', () =>
   let server: OwnServer;
   let limiter: RedisRateLimiter;
 
-  const take = () => limiter.take('key:a', PUBLIC, NOON_MS);
+  const take = () => limiter.take('key:a', SLOW);
   async function expectRefusal(): Promise<void> {
     const began_ms = Date.now();
     await expect(within(take(), 'the call to fail')).rejects.toMatchObject({ condition: 'unavailable' });

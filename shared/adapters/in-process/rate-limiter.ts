@@ -10,13 +10,19 @@ const SUBJECTS_MAX = 100_000;
  */
 export class MemoryRateLimiter implements RateLimiter {
   private readonly states: LRUCache<string, BucketState>;
+  private readonly now: () => number;
 
-  constructor(options: { subjects_max?: number } = {}) {
-    this.states = new LRUCache({ max: options.subjects_max ?? SUBJECTS_MAX });
+  /** `now` returns Unix milliseconds; the machine's clock by default. */
+  constructor({
+    subjects_max = SUBJECTS_MAX,
+    now = Date.now,
+  }: { subjects_max?: number; now?: () => number } = {}) {
+    this.states = new LRUCache({ max: subjects_max });
+    this.now = now;
   }
 
-  async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
-    const { state, verdict } = takeToken(this.states.get(subject), tier, now_ms);
+  async take(subject: string, tier: Tier): Promise<Verdict> {
+    const { state, verdict } = takeToken(this.states.get(subject), tier, this.now());
     this.states.set(subject, state);
     return verdict;
   }

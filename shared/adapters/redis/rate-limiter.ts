@@ -14,16 +14,23 @@ const OPENING_MS = 1_000;
 /**
  * Runs `takeToken` of shared/adapters/token-bucket.ts in Redis, once or several times for the same moment. The script and
  * `takeToken` do the same arithmetic in the same order, so that they compute the same state to the last bit. The script
- * returns the state before the call (empty if there was none), from which the caller computes the verdicts. Numbers are written with 17
- * significant digits, which represents a double exactly.
+ * returns the state before the call (empty if there was none) and the time, from which the caller computes the verdicts.
+ * Numbers are written with 17 significant digits, which represents a double exactly.
  *
- * KEYS: the bucket. ARGV: burst, refill per second, requests per day (empty: no limit), now in Unix milliseconds,
- * number of tokens requested.
+ * The time is that of Redis, so that processes whose clocks differ agree (shared/ports/rate-limiter.ts).
+ *
+ * KEYS: the bucket. ARGV: burst, refill per second, requests per day (empty: no limit), number of tokens requested, Unix
+ * milliseconds to use instead of the time of Redis (empty: none).
  */
 const TAKE_TOKEN = `
 local DAY_MS, CLOCK_JITTER_MS, ROUNDING, EXTRA_TTL_MS = 86400000, 10000, 1e-9, 60000
-local burst, refill_per_s, now_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
+local burst, refill_per_s = tonumber(ARGV[1]), tonumber(ARGV[2])
 local per_day = ARGV[3] ~= '' and tonumber(ARGV[3]) or math.huge
+local now_ms = tonumber(ARGV[5])
+if not now_ms then
+  local time = redis.call('TIME')
+  now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
 
 local stored = redis.call('GET', KEYS[1])
 local tokens, at_ms, day, day_count = burst, now_ms, math.floor(now_ms / DAY_MS), 0
@@ -41,7 +48,7 @@ if stored then
 end
 
 local allowed = false
-for _ = 1, tonumber(ARGV[5]) do
+for _ = 1, tonumber(ARGV[4]) do
   if tokens + ROUNDING < 1 or day_count >= per_day then break end
   allowed = true
   tokens = math.max(0, tokens - 1)
@@ -53,7 +60,7 @@ if allowed or clock_was_set_back or not stored then
   local state = string.format('%.17g %.17g %.17g %.17g', tokens, at_ms, day, day_count)
   redis.call('SET', KEYS[1], state, 'PX', math.ceil(idle_from_ms - at_ms) + EXTRA_TTL_MS)
 end
-return stored or ''
+return {stored or '', string.format('%.17g', now_ms)}
 `;
 
 export interface RedisRateLimiterOptions {
@@ -63,6 +70,8 @@ export interface RedisRateLimiterOptions {
   readonly prefix?: string;
   /** How long Redis may take to answer; 250 ms by default. */
   readonly command_ms?: number;
+  /** Returns Unix milliseconds; the clock of Redis by default. Tests pass a clock that they can move. */
+  readonly now?: () => number;
 }
 
 interface WithScript {
@@ -71,9 +80,9 @@ interface WithScript {
     burst: number,
     refill_per_s: number,
     per_day: string,
-    now_ms: number,
     count: number,
-  ): Promise<string>;
+    now_ms: string,
+  ): Promise<[state: string, now_ms: string]>;
 }
 
 /** The most tokens that one run of the script takes. Redis executes nothing else while a script runs. */
@@ -87,13 +96,15 @@ const TAKES_MAX = 256;
 export class RedisRateLimiter implements RateLimiter {
   private readonly connection: Redis & WithScript;
   private readonly prefix: string;
+  private readonly now: (() => number) | undefined;
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes), TAKES_MAX);
 
-  private constructor({ url, prefix = 'catalog', command_ms = COMMAND_MS }: RedisRateLimiterOptions) {
+  private constructor({ url, prefix = 'catalog', command_ms = COMMAND_MS, now }: RedisRateLimiterOptions) {
     const connection = connectFailFast(url, command_ms);
     connection.defineCommand('takeToken', { numberOfKeys: 1, lua: TAKE_TOKEN });
     this.connection = connection as Redis & WithScript;
     this.prefix = prefix;
+    this.now = now;
   }
 
   /** Waits at most one second for the server. If it is unavailable, the limiter opens anyway and `take` fails. */
@@ -103,10 +114,10 @@ export class RedisRateLimiter implements RateLimiter {
     return limiter;
   }
 
-  take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
+  take(subject: string, tier: Tier): Promise<Verdict> {
     const { burst, refill_per_s, per_day, limit } = tier;
-    const batch_key = [now_ms, burst, refill_per_s, per_day, limit, subject].join(' ');
-    return this.batcher.load(batch_key, { subject, tier, now_ms });
+    const batch_key = [burst, refill_per_s, per_day, limit, subject].join(' ');
+    return this.batcher.load(batch_key, { subject, tier });
   }
 
   /**
@@ -114,14 +125,16 @@ export class RedisRateLimiter implements RateLimiter {
    * other.
    */
   private async takeTogether(takes: readonly Take[]): Promise<Verdict[]> {
-    const [{ subject, tier, now_ms }] = takes as [Take, ...Take[]];
+    const [{ subject, tier }] = takes as [Take, ...Take[]];
     const { burst, refill_per_s, per_day } = tier;
     const key = `${this.prefix}:limit:${subject}`;
     const day_limit = String(per_day ?? '');
+    const own_now = String(this.now?.() ?? '');
     try {
       const { connection } = this;
-      const before = await connection.takeToken(key, burst, refill_per_s, day_limit, now_ms, takes.length);
-      let state = parseState(before);
+      const reply = await connection.takeToken(key, burst, refill_per_s, day_limit, takes.length, own_now);
+      const now_ms = Number(reply[1]);
+      let state = parseState(reply[0]);
       return takes.map(() => {
         const taken = takeToken(state, tier, now_ms);
         state = taken.state;
@@ -137,7 +150,7 @@ export class RedisRateLimiter implements RateLimiter {
   }
 }
 
-/** Parses what the script returns: four numbers, or an empty text if there is no state. */
+/** Parses a stored state: four numbers, or an empty text if there is none. */
 export function parseState(text: string): BucketState | undefined {
   if (text === '') return undefined;
   const [tokens, at_ms, day, day_count] = text.split(' ').map(Number) as [number, number, number, number];

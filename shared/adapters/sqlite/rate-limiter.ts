@@ -24,6 +24,8 @@ const SWEEP_ROWS = 1_000;
 
 export interface SqliteRateLimiterOptions {
   readonly file: string;
+  /** Returns Unix milliseconds; the machine's clock by default. */
+  readonly now?: () => number;
   /** Called after a damaged file was replaced by an empty one: all limits start full. */
   readonly onRecreated?: OnRecreated;
 }
@@ -31,14 +33,20 @@ export interface SqliteRateLimiterOptions {
 /** Stores token buckets in a SQLite file. Exact across all processes that have it open. */
 export class SqliteRateLimiter implements RateLimiter {
   private readonly buckets: DisposableFile;
+  private readonly now: () => number;
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(buckets: DisposableFile) {
+  private constructor(buckets: DisposableFile, now: () => number) {
     this.buckets = buckets;
+    this.now = now;
   }
 
-  static async open({ file, onRecreated }: SqliteRateLimiterOptions): Promise<SqliteRateLimiter> {
+  static async open({
+    file,
+    now = Date.now,
+    onRecreated,
+  }: SqliteRateLimiterOptions): Promise<SqliteRateLimiter> {
     // NORMAL: a power failure may undo the latest counts, which is harmless, and never corrupts the file.
     const options = {
       synchronous: 'NORMAL',
@@ -46,11 +54,11 @@ export class SqliteRateLimiter implements RateLimiter {
       format: FORMAT,
       onRecreated,
     } as const;
-    return new SqliteRateLimiter(await DisposableFile.open(file, options));
+    return new SqliteRateLimiter(await DisposableFile.open(file, options), now);
   }
 
-  take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
-    return this.batcher.load('', { subject, tier, now_ms });
+  take(subject: string, tier: Tier): Promise<Verdict> {
+    return this.batcher.load('', { subject, tier });
   }
 
   /** Takes tokens for all requests of one turn of the event loop in one transaction, one after the other. */
@@ -63,7 +71,8 @@ export class SqliteRateLimiter implements RateLimiter {
 
   private takeAll(connection: SqliteConnection, takes: readonly Take[]): Verdict[] {
     const changed = new Map<string, { state: BucketState; tier: Tier }>();
-    const verdicts = takes.map(({ subject, tier, now_ms }) => {
+    const now_ms = this.now();
+    const verdicts = takes.map(({ subject, tier }) => {
       const before = changed.get(subject)?.state ?? read(connection, subject);
       const { state, verdict } = takeToken(before, tier, now_ms);
       if (state !== before) changed.set(subject, { state, tier });
@@ -71,7 +80,7 @@ export class SqliteRateLimiter implements RateLimiter {
     });
     for (const [subject, { state, tier }] of changed)
       write(connection, subject, state, idleFromMs(state, tier));
-    this.sweep(connection, takes.at(-1)!.now_ms);
+    this.sweep(connection, now_ms);
     return verdicts;
   }
 

@@ -41,12 +41,12 @@ export class CountingLimiter implements RateLimiter {
   /** Number of tokens taken, by bucket. */
   readonly taken = new Map<string, number>();
 
-  async take(subject: string, tier: Tier, now_ms: number): Promise<Verdict> {
+  async take(subject: string, tier: Tier): Promise<Verdict> {
     const before = this.taken.get(subject) ?? 0;
     const allowed = before < tier.burst;
     if (allowed) this.taken.set(subject, before + 1);
     const remaining = Math.min(tier.limit, tier.burst - before - (allowed ? 1 : 0));
-    const reset_s = Math.ceil(now_ms / 1000) + 60;
+    const reset_s = Math.ceil(Date.now() / 1000) + 60;
     return { allowed, limit: tier.limit, remaining, reset_s, retry_after_s: allowed ? 0 : 7 };
   }
 
