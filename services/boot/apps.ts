@@ -12,7 +12,9 @@ import { recordPageViews } from '../command/publication';
 import { commandRoutes } from '../command/routes';
 import { docsRoutes } from '../docs/routes';
 import { pictureRoute } from '../media/public-files';
+import { readDisk } from '../metrics/disk-reading';
 import { readPipelines } from '../metrics/pipeline-reading';
+import type { MetricsSources } from '../metrics/service-metrics';
 import { type PageViewBatch, PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
 import { type Listening, listen } from './listen';
@@ -31,12 +33,28 @@ async function buildSharedOptions(runtime: Runtime, ready: ReadyCheck) {
     onCache: metrics.onCache,
   });
   const fallback_limiter = new MemoryRateLimiter({ now: system.now });
-  metrics.setSources({ pipelines: () => readPipelines(runtime) });
+  metrics.setSources(metricsSources(runtime, ready));
   const observed = { metrics, metrics_text: metrics.text };
   return {
     tokens,
     authenticator,
     shared: { config, log, system, limiter, fallback_limiter, authenticator, ready, ...observed },
+  };
+}
+
+/** Returns what `/metrics` reads at each scrape. */
+function metricsSources(runtime: Runtime, ready: ReadyCheck): MetricsSources {
+  const { config } = runtime;
+  const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL, DATA_DIR } = config;
+  const has_embedded = [EVENTSTORE_URL, MONGODB_URL, REDIS_URL].includes(undefined);
+  return {
+    pipelines: () => readPipelines(runtime),
+    ready: () =>
+      ready().then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    disk: async () => (has_embedded ? readDisk(DATA_DIR) : undefined),
   };
 }
 
@@ -85,14 +103,9 @@ export async function startHealthServer(
   pipelines: Pipelines,
 ): Promise<Listening | undefined> {
   const { config, log, system, metrics } = runtime;
-  metrics.setSources({ pipelines: () => readPipelines(runtime) });
-  const app = buildHealthApp({
-    log,
-    system,
-    metrics,
-    ready: readiness(runtime, { ...PROJECTIONS, pipelines }),
-    metrics_text: metrics.text,
-  });
+  const ready = readiness(runtime, { ...PROJECTIONS, pipelines });
+  metrics.setSources(metricsSources(runtime, ready));
+  const app = buildHealthApp({ log, system, metrics, ready, metrics_text: metrics.text });
   try {
     return await listen(app, config.HOST, config.WORKER_PORT);
   } catch (error) {

@@ -1,17 +1,39 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Realm } from '../../shared/catalog/realm';
-import type { CacheObserver, HttpMetrics, IdempotencyOutcome, MetricsText } from '../../shared/http/metrics';
+import { REALMS, type Realm } from '../../shared/catalog/realm';
+import {
+  type CacheObserver,
+  type HttpMetrics,
+  IDEMPOTENCY_OUTCOMES,
+  type IdempotencyOutcome,
+  type MetricsText,
+} from '../../shared/http/metrics';
 import type { PipelineReading } from './pipeline-reading';
 
 /** Histogram buckets in seconds, from a cached read to a write that waits for its projection. */
 const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
-export type AppendOutcome = 'appended' | 'wrong_revision' | 'failed';
+const APPEND_OUTCOMES = ['appended', 'wrong_revision', 'failed'] as const;
+export type AppendOutcome = (typeof APPEND_OUTCOMES)[number];
 
-/** Functions that are called at each scrape. */
+/** `tried_again`: the rendering failed for a reason other than the file, and is retried. */
+const RENDERING_OUTCOMES = ['ready', 'failed', 'tried_again'] as const;
+export type RenderingOutcome = (typeof RENDERING_OUTCOMES)[number];
+
+/** Space on the disk of DATA_DIR, in bytes. */
+export interface DiskReading {
+  /** What this process may still write; less than what is free if the system keeps a reserve for root. */
+  readonly free_bytes: number;
+  readonly size_bytes: number;
+}
+
+/** Functions that are called at each scrape. They never reject. */
 export interface MetricsSources {
   readonly pipelines: () => Promise<readonly PipelineReading[]>;
+  /** Whether `/health/ready` of this process is 200. */
+  readonly ready: () => Promise<boolean>;
+  /** Resolves to undefined if no embedded store is used or the disk cannot be read. */
+  readonly disk: () => Promise<DiskReading | undefined>;
 }
 
 /**
@@ -76,6 +98,17 @@ export class ServiceMetrics implements HttpMetrics {
     'dependency',
     'realm',
   ]);
+  private readonly ready = this.gauge('ready', '1 if /health/ready of this process is 200, else 0.', []);
+  private readonly diskFree = this.gauge(
+    'data_dir_free_bytes',
+    'Space that is left on the disk of DATA_DIR. Only if an embedded store is used.',
+    [],
+  );
+  private readonly diskSize = this.gauge(
+    'data_dir_size_bytes',
+    'Size of the disk of DATA_DIR. Only if an embedded store is used.',
+    [],
+  );
   private readonly lagEvents = this.gauge(
     'partition_lag_events',
     'Log positions between the checkpoint of the partition and the head of the log.',
@@ -100,6 +133,23 @@ export class ServiceMetrics implements HttpMetrics {
     ]),
     deadLetters: this.gauge('parked_streams', 'Old name of catalog_dead_letter_streams.', ['realm']),
   };
+
+  constructor() {
+    this.startAtZero();
+  }
+
+  /**
+   * Creates the samples whose labels are known in advance. Prometheus computes increases between two samples, so it
+   * would not see the first failure if the sample did not exist before it.
+   */
+  private startAtZero(): void {
+    for (const outcome of IDEMPOTENCY_OUTCOMES) this.idempotent.inc({ outcome }, 0);
+    for (const outcome of RENDERING_OUTCOMES) this.renderings.zero({ outcome });
+    for (const realm of REALMS) {
+      this.events.inc({ realm }, 0);
+      for (const outcome of APPEND_OUTCOMES) this.appends.zero({ realm, outcome });
+    }
+  }
 
   private counter(name: string, help: string, labelNames: string[]) {
     return new Counter({ name: `catalog_${name}`, help, labelNames, registers: this.registers });
@@ -141,8 +191,7 @@ export class ServiceMetrics implements HttpMetrics {
     if (outcome === 'appended') this.events.inc({ realm }, events);
   }
 
-  /** `tried_again`: the rendering failed for a reason other than the file, and is retried. */
-  renderingFinished(outcome: 'ready' | 'failed' | 'tried_again', duration_ms: number): void {
+  renderingFinished(outcome: RenderingOutcome, duration_ms: number): void {
     this.renderings.observe({ outcome }, duration_ms / 1000);
   }
 
@@ -164,10 +213,22 @@ export class ServiceMetrics implements HttpMetrics {
   /** Returns the response to a scrape. */
   readonly text = async (): Promise<MetricsText> => {
     this.waiting.set(this.countWaitingPageViews());
-    for (const reading of (await this.sources?.pipelines()) ?? []) this.setPipelineGauges(reading);
+    if (this.sources) await this.readSources(this.sources);
     const [registry] = this.registers;
     return { content_type: registry!.contentType, body: await registry!.metrics() };
   };
+
+  private async readSources(sources: MetricsSources): Promise<void> {
+    const [pipelines, ready, disk] = await Promise.all([
+      sources.pipelines(),
+      sources.ready(),
+      sources.disk(),
+    ]);
+    for (const reading of pipelines) this.setPipelineGauges(reading);
+    this.ready.set(Number(ready));
+    setOrRemove(this.diskFree, {}, disk?.free_bytes);
+    setOrRemove(this.diskSize, {}, disk?.size_bytes);
+  }
 
   private setPipelineGauges({
     realm,

@@ -3,7 +3,8 @@
  * `answered`: the response is stored. `locked`: an earlier request is running. `other_request`: used for a different
  * request.
  */
-export type IdempotencyOutcome = 'first' | 'resumed' | 'answered' | 'locked' | 'other_request';
+export const IDEMPOTENCY_OUTCOMES = ['first', 'resumed', 'answered', 'locked', 'other_request'] as const;
+export type IdempotencyOutcome = (typeof IDEMPOTENCY_OUTCOMES)[number];
 
 /** Receives measurements of the HTTP stages. Implementations are cheap and never throw. */
 export interface HttpMetrics {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -107,6 +107,26 @@ describe('/metrics', () => {
     expect(value('catalog_views_waiting')! - before.value('catalog_views_waiting')!).toBe(1);
   });
 
+  test('starts known outcomes at 0, so that the first failure is an increase', async () => {
+    const harness = await startHarness();
+    const { value } = await scrape(harness.url);
+    for (const outcome of ['ready', 'failed', 'tried_again'])
+      expect(value(`catalog_media_rendering_seconds_count{outcome="${outcome}"}`)).toBe(0);
+    for (const outcome of ['first', 'resumed', 'answered', 'locked', 'other_request'])
+      expect(value(`catalog_idempotent_requests_total{outcome="${outcome}"}`)).toBe(0);
+    expect(value('catalog_append_duration_seconds_count{realm="live",outcome="failed"}')).toBe(0);
+    expect(value('catalog_events_appended_total{realm="test"}')).toBe(0);
+    await harness.close();
+  });
+
+  test('shows the space on the disk of the data folder', async () => {
+    const { value } = await metrics();
+    const { bavail, blocks, bsize } = statfsSync(harness.data_dir);
+    expect(value('catalog_data_dir_size_bytes')).toBe(blocks * bsize);
+    // Others write to the same disk meanwhile.
+    expect(value('catalog_data_dir_free_bytes')! / (bavail * bsize)).toBeCloseTo(1, 1);
+  });
+
   test('counts refused requests, and requests that were limited without the shared limiter', async () => {
     const stranger = await harness.newKey('public', [shop.store_id]);
     const read = () => harness.request('GET', '/api/store', { token: stranger.token });
@@ -208,6 +228,7 @@ test('a store that fails makes the service unready; the state of every part is s
     }),
   ]);
   const { value } = await scrape(harness.url);
+  expect(value('catalog_ready')).toBe(0);
   expect(value('catalog_dependency_up{dependency="event_store",realm="test"}')).toBe(0);
   expect(value('catalog_dependency_up{dependency="event_store",realm="live"}')).toBe(1);
   expect(value('catalog_partition_lag_events{realm="test",partition="0"}')).toBeUndefined();
@@ -215,6 +236,7 @@ test('a store that fails makes the service unready; the state of every part is s
   Object.assign(idempotency, { check });
   Object.assign(limiter, { take });
   expect((await harness.request('GET', '/health/ready')).status).toBe(200);
+  expect((await scrape(harness.url)).value('catalog_ready')).toBe(1);
   await harness.close();
 });
 
@@ -246,6 +268,8 @@ describe('each process', () => {
       const { value } = await scrape(url);
       expect(value('catalog_http_requests_total{method="GET",route="/health/ready",status="200"}')).toBe(1);
       expect(value('catalog_partition_lag_events{realm="live",partition="7"}')).toBe(0);
+      expect(value('catalog_ready')).toBe(1);
+      expect(value('catalog_data_dir_size_bytes')).toBeGreaterThan(0);
     }
     for (const one of [worker, command, query]) expect(await one.end('SIGTERM')).toBe(0);
     await harness.close();
