@@ -90,7 +90,7 @@ test('calls fail within the deadline while the server is frozen; writers and fol
   const follower = new Follower(store);
   await store.append(streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));
   await follower.until(1);
-  server.signal('SIGSTOP');
+  await server.freeze();
   const stream = streamName('live', 'store', randomUUID());
   const events = someEvents(2);
   const caller = await openFailFastStore(server.url);
@@ -100,7 +100,7 @@ test('calls fail within the deadline while the server is frozen; writers and fol
   });
   expect(performance.now() - started_ms).toBeLessThan(FAILS_WITHIN_MS);
   await caller.close();
-  server.signal('SIGCONT');
+  server.thaw();
   expect(await store.append(stream, NO_STREAM, events)).toMatchObject({ outcome: 'appended', revision: 1 });
   await follower.until(3);
   await follower.end();

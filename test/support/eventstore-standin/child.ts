@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freezeProcess } from '../freeze-process';
 import { within } from '../wait-for';
 
 /** The stand-in as a separate process, which can be killed, stopped and started again on the same log. */
@@ -30,8 +31,12 @@ export class StandInProcess {
     this.port = Number(/:(\d+)\?/.exec(line)?.[1]);
   }
 
-  signal(signal: NodeJS.Signals): void {
-    this.child?.kill(signal);
+  async freeze(): Promise<void> {
+    if (this.child?.pid) await freezeProcess(this.child.pid);
+  }
+
+  thaw(): void {
+    this.child?.kill('SIGCONT');
   }
 
   /** Resolves when the process has exited. */

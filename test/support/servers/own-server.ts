@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { StandInProcess } from '../eventstore-standin/child';
+import { freezeProcess } from '../freeze-process';
 import { containerVariable } from '../own-servers';
 import { makeTempDir, type TempDir } from '../temp-dir';
 import { WAIT_MS_MAX } from '../wait-for';
@@ -60,8 +61,8 @@ class ScriptServer implements OwnServer {
     await script(this.folder, 'kill', this.kind);
   }
 
-  async freeze(): Promise<void> {
-    process.kill(this.pid(), 'SIGSTOP');
+  freeze(): Promise<void> {
+    return freezeProcess(this.pid());
   }
 
   async thaw(): Promise<void> {
@@ -115,12 +116,12 @@ class StandInServer implements OwnServer {
     return this.standIn.kill();
   }
 
-  async freeze(): Promise<void> {
-    this.standIn.signal('SIGSTOP');
+  freeze(): Promise<void> {
+    return this.standIn.freeze();
   }
 
   async thaw(): Promise<void> {
-    this.standIn.signal('SIGCONT');
+    this.standIn.thaw();
   }
 
   async dispose(): Promise<void> {
