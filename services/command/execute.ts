@@ -65,6 +65,8 @@ export interface WriteContext {
 export interface Written<Value> {
   readonly value: Value;
   readonly position: Position;
+  /** Revision of the event at `position`. */
+  readonly revision: number;
   readonly changed: boolean;
   /** Whether this write appended the first event of the stream. */
   readonly created: boolean;
@@ -173,6 +175,45 @@ export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   return loaded;
 }
 
+/** How many events `loadAt` reads at once, and after how many it remembers the state. */
+const REMEMBERED_EVERY = 1_000;
+const REMEMBERED_STREAMS_MAX = 1_000;
+
+/**
+ * States of long streams after each 1,000 events, by their revision, per log. They take at most a thousandth of the
+ * memory that the events would.
+ */
+const rememberedStates = new WeakMap<EventStore, LRUCache<StreamName, Map<number, Loaded<unknown>>>>();
+
+/**
+ * Returns the state of the stream right after the event of this revision, whatever was appended since. Throws if the
+ * stream has no such revision. Reads at most 1,000 events, except the first time that this process reads a stream.
+ */
+export async function loadAt<State, Event extends DomainEvent, Id extends AnyId>(
+  ref: StreamRef<State, Event, Id>,
+  revision: number,
+): Promise<State> {
+  const { events } = ref;
+  const stream = streamNameOf(ref);
+  const streams = rememberedStates.get(events) ?? new LRUCache({ max: REMEMBERED_STREAMS_MAX });
+  rememberedStates.set(events, streams);
+  const remembered = (streams.get(stream) ?? new Map()) as Map<number, Loaded<State>>;
+  const newest = longStreams.get(events)?.get(stream) as Loaded<State> | undefined;
+  let loaded = fold(ref, []);
+  for (const known of [...remembered.values(), ...(newest ? [newest] : [])])
+    if (known.revision <= revision && known.revision > loaded.revision) loaded = known;
+  while (loaded.revision < revision) {
+    const from = loaded.revision + 1;
+    const count = Math.min(revision - loaded.revision, REMEMBERED_EVERY - (from % REMEMBERED_EVERY));
+    const recorded = await events.readStream(stream, from, count);
+    if (recorded.length === 0) throw new Error(`${stream} has no revision ${revision}`);
+    loaded = fold(ref, recorded, loaded);
+    if ((loaded.revision + 1) % REMEMBERED_EVERY === 0)
+      streams.set(stream, remembered.set(loaded.revision, loaded));
+  }
+  return loaded.state;
+}
+
 function fold<State, Event extends DomainEvent, Id extends AnyId>(
   { aggregate, id }: StreamRef<State, Event, Id>,
   recorded: readonly RecordedEvent[],
@@ -227,8 +268,9 @@ async function findEarlierResult<State, Event extends DomainEvent, Id extends An
   const isOfOperation = ({ metadata }: RecordedEvent): boolean => metadata.operation_id === operation.id;
   const last = recorded.findLastIndex(isOfOperation);
   if (last === -1) return undefined;
-  const { state, position } = fold(write, recorded.slice(0, last + 1));
-  return { value: state, position, changed: true, created: isOfOperation(recorded[0]!), repeated: true };
+  const { state, position, revision } = fold(write, recorded.slice(0, last + 1));
+  const created = isOfOperation(recorded[0]!);
+  return { value: state, position, revision, changed: true, created, repeated: true };
 }
 
 /** Executes the command once. Returns undefined if another writer appended to the stream in the meantime. */
@@ -245,7 +287,8 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
       decision.message === undefined ? {} : { message: decision.message },
     );
   }
-  if (decision.events.length === 0) return { value: state, position, changed: false, created: false };
+  if (decision.events.length === 0)
+    return { value: state, position, revision, changed: false, created: false };
 
   const occurred_at = timestamp(write.system.now());
   const next = decision.events.reduce(
@@ -260,7 +303,14 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
   );
   const appended = await write.events.append(streamNameOf(write), revision, encoded);
   if (appended.outcome === 'wrong_revision') return undefined;
-  return { value: next, position: appended.position, changed: true, created: revision === NO_STREAM };
+  const created = revision === NO_STREAM;
+  return {
+    value: next,
+    position: appended.position,
+    revision: appended.revision,
+    changed: true,
+    created,
+  };
 }
 
 /**

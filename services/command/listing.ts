@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ListingBody } from '../../shared/catalog/listing/document';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
 import {
@@ -12,15 +11,17 @@ import {
   listingResource,
 } from '../../shared/catalog/listing/listing';
 import type { Environment } from '../../shared/catalog/realm';
-import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { withTimeout } from '../../shared/kernel/async';
 import { accept } from '../../shared/kernel/decision';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
+import type { AnswerSource } from '../../shared/ports/idempotency-store';
 import {
   execute,
   idForNew,
   load,
+  loadAt,
   type NewTarget,
   type PutResult,
   putOutcome,
@@ -193,9 +194,10 @@ function listingIn(state: ListingState): Listing {
 }
 
 export function listingRoutes(deps: RouteDeps): Route[] {
+  const rebuild = rebuildFrom(deps);
   return [
-    routeOf(writes.createListing, (request) => create(deps, request)),
-    routeOf(writes.updateListing, (request) => update(deps, request)),
+    routeOf(writes.createListing, (request) => create(deps, request), { rebuild }),
+    routeOf(writes.updateListing, (request) => update(deps, request), { rebuild }),
     routeOf(writes.deleteListing, (request) => remove(deps, request)),
   ];
 }
@@ -207,12 +209,12 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const { environment } = request.principal;
   const guard = (): Promise<void> => deps.stores.require(environment, store_id);
   const target = { environment, store_id, guard };
-  const { value, position, repeated } = await createListing(deps, context, target, input);
+  const { value, position, revision, repeated } = await createListing(deps, context, target, input);
   const headers = await awaitProjection(deps, request, store_id, position, repeated);
+  const counts = { media_count: value.media_ids.length, publication_count: 0 };
   return {
     status: 201,
-    data: { ...listingResource(value), stats: { media_count: value.media_ids.length, publication_count: 0 } },
-    version: value.version,
+    ...answerOf(value, revision, counts),
     headers: { ...headers, Location: locationOf(`/api/listing/${value.id}`, value.visibility) },
   };
 }
@@ -221,22 +223,34 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const target = targetOf(deps, request);
   const changes = parseBody(listingPatchBody, request.body);
-  const { value, position, repeated } = await updateListing(deps, context, target, changes);
+  const { value, position, revision, repeated } = await updateListing(deps, context, target, changes);
   const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
-  const stats = await statsOf(deps, request, value);
-  const data = { ...listingResource(value), ...(stats && { stats }) };
-  return { data, version: value.version, headers };
+  return { ...answerOf(value, revision, await countsOf(deps, request, value)), headers };
+}
+
+/** Returns the answer to a write. Without `counts`, it has no `stats`. */
+function answerOf(value: Listing, revision: number, counts: AnswerSource['counts']): Answer {
+  const data = { ...listingResource(value), ...(counts && { stats: counts }) };
+  return { data, version: value.version, source: { id: value.id, revision, counts } };
+}
+
+/** Makes the resource of an earlier answer again. */
+function rebuildFrom(deps: RouteDeps): Rebuild {
+  return async (environment, { id, revision, counts }) => {
+    const state = await loadAt(streamRef(deps, environment, id as ListingId), revision);
+    return answerOf(listingIn(state), revision, counts);
+  };
 }
 
 /**
- * Returns `stats`. Only documents count the publications, so this waits for the view store, at most `WAIT_MS`. Returns
+ * Returns the counts of `stats`. Only documents count the publications, so this waits for the view store, at most `WAIT_MS`. Returns
  * undefined if it does not respond: the write is done, and its response must not fail.
  */
-async function statsOf(
+async function countsOf(
   deps: RouteDeps,
   request: ApiRequest,
   { id, media_ids }: Listing,
-): Promise<JsonObject | undefined> {
+): Promise<AnswerSource['counts']> {
   const { environment } = request.principal;
   try {
     const [media, publication_count] = await Promise.all([

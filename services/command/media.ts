@@ -15,7 +15,7 @@ import {
 } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import type { Environment } from '../../shared/catalog/realm';
-import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
@@ -23,6 +23,7 @@ import type { MediaTask } from '../../shared/ports/media-tasks';
 import {
   execute,
   idForNew,
+  loadAt,
   type NewTarget,
   type StoreDeps,
   streamIn,
@@ -52,8 +53,12 @@ export async function uploadMedia(
     check: async () => target.guard?.(),
     decide: (state) => decideMedia(state, { type: 'UploadMedia', upload: { ...upload, store_id } }),
   });
-  if (written.value.tag !== 'present') throw new Error('the media is absent after its upload');
-  return { ...written, value: written.value.media };
+  return { ...written, value: mediaIn(written.value) };
+}
+
+function mediaIn(state: MediaState): Media {
+  if (state.tag !== 'present') throw new Error('the media is absent after its upload');
+  return state.media;
 }
 
 /** Deletes a media. Returns the id of its store. Throws `media_not_found`, and errors of `guard`. */
@@ -203,8 +208,11 @@ export function mediaRoutes(deps: RouteDeps): Route[] {
   const inspector = new Inspector();
   return [
     routeOf(writes.uploadMedia, (request) => upload(deps, inspector, request), {
-      bytes_max: UPLOAD_BYTES_MAX,
-      keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
+      rebuild: rebuildFrom(deps),
+      upload: {
+        bytes_max: UPLOAD_BYTES_MAX,
+        keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
+      },
     }),
     routeOf(writes.deleteMedia, (request) => remove(deps, request)),
   ];
@@ -233,9 +241,21 @@ async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest
   const headers = await awaitProjection(deps, request, store_id, position, uploaded.repeated);
   return {
     status: 201,
-    data: mediaResource(value, environment),
-    version: value.version,
+    ...resourceOf(value, environment),
+    source: { id: value.id, revision: uploaded.revision },
     headers: { ...headers, Location: `/api/media/${value.id}` },
+  };
+}
+
+function resourceOf(value: Media, environment: Environment): Answer {
+  return { data: mediaResource(value, environment), version: value.version };
+}
+
+/** Makes the resource of an earlier answer again. */
+function rebuildFrom(deps: RouteDeps): Rebuild {
+  return async (environment, { id, revision }) => {
+    const state = await loadAt(streamRef(deps, environment, id as MediaId), revision);
+    return resourceOf(mediaIn(state), environment);
   };
 }
 

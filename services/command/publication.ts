@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { newPublicationBody, publicationPatchBody } from '../../shared/api/requests/writes';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { fits } from '../../shared/catalog/input-rules';
 import { HTML_MAX, PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import {
@@ -12,7 +11,7 @@ import {
   publicationResource,
 } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
-import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { accept } from '../../shared/kernel/decision';
 import type { MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
@@ -20,6 +19,7 @@ import {
   execute,
   idForNew,
   load,
+  loadAt,
   type NewTarget,
   type PutResult,
   putOutcome,
@@ -219,9 +219,10 @@ function publicationIn(state: PublicationState): Publication {
 }
 
 export function publicationRoutes(deps: RouteDeps): Route[] {
+  const rebuild = rebuildFrom(deps);
   return [
-    routeOf(writes.createPublication, (request) => create(deps, request)),
-    routeOf(writes.updatePublication, (request) => update(deps, request)),
+    routeOf(writes.createPublication, (request) => create(deps, request), { rebuild }),
+    routeOf(writes.updatePublication, (request) => update(deps, request), { rebuild }),
     routeOf(writes.deletePublication, (request) => remove(deps, request)),
   ];
 }
@@ -233,12 +234,12 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const { environment } = request.principal;
   const guard = (): Promise<void> => deps.stores.require(environment, store_id);
   const target = { environment, store_id, guard };
-  const { value, position, repeated } = await createPublication(deps, context, target, input);
+  const written = await createPublication(deps, context, target, input);
+  const { value, position, repeated } = written;
   const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return {
     status: 201,
-    data: await resourceOf(deps, request, value),
-    version: value.version,
+    ...(await answerOf(deps, environment, written)),
     headers: { ...headers, Location: locationOf(`/api/publication/${value.id}`, value.visibility) },
   };
 }
@@ -247,9 +248,10 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const target = targetOf(deps, request);
   const changes = parseBody(publicationPatchSchema, request.body);
-  const { value, position, repeated } = await updatePublication(deps, context, target, changes);
+  const written = await updatePublication(deps, context, target, changes);
+  const { value, position, repeated } = written;
   const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
-  return { data: await resourceOf(deps, request, value), version: value.version, headers };
+  return { ...(await answerOf(deps, target.environment, written)), headers };
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
@@ -263,10 +265,27 @@ async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   return { data: { id: target.id, object: 'publication', deleted: true }, headers };
 }
 
-/** Returns the resource. Reads which of its media exist for `stats.media_count`, because some may be deleted. */
-async function resourceOf(deps: RouteDeps, request: ApiRequest, value: Publication): Promise<JsonObject> {
-  const media = await existingMedia(deps, request.principal.environment, value.media_ids);
-  return publicationResource(value, media.length);
+/** Returns the answer to a write. Reads which media exist for `stats.media_count`, because some may be deleted. */
+async function answerOf(
+  deps: RouteDeps,
+  environment: Environment,
+  { value, revision }: Written<Publication>,
+): Promise<Answer> {
+  const media = await existingMedia(deps, environment, value.media_ids);
+  const counts = { media_count: media.length };
+  return { ...resourceOf(value, counts.media_count), source: { id: value.id, revision, counts } };
+}
+
+function resourceOf(value: Publication, media_count: number): Answer {
+  return { data: publicationResource(value, media_count), version: value.version };
+}
+
+/** Makes the resource of an earlier answer again. */
+function rebuildFrom(deps: RouteDeps): Rebuild {
+  return async (environment, { id, revision, counts }) => {
+    const state = await loadAt(streamRef(deps, environment, id as PublicationId), revision);
+    return resourceOf(publicationIn(state), counts?.media_count ?? 0);
+  };
 }
 
 function targetOf(deps: RouteDeps, request: ApiRequest): PublicationTarget {

@@ -30,9 +30,9 @@ export class DryRunLog implements EventStore {
     return { outcome: 'appended', revision: actual + events.length, position };
   }
 
-  async readStream(stream: StreamName, from = 0): Promise<RecordedEvent[]> {
+  async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
     const appended = (this.appended.get(stream) ?? []).filter((event) => event.revision >= from);
-    return [...(await this.real.readStream(stream, from)), ...appended];
+    return [...(await this.real.readStream(stream, from, count)), ...appended].slice(0, count);
   }
 
   subscribe(): AsyncIterable<LogBatch> {

@@ -27,8 +27,8 @@ export class CountedEventStore implements EventStore {
     }
   }
 
-  readStream(stream: StreamName, from?: number): Promise<RecordedEvent[]> {
-    return this.store.readStream(stream, from);
+  readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]> {
+    return this.store.readStream(stream, from, count);
   }
 
   subscribe(options: Parameters<EventStore['subscribe']>[0]): AsyncIterable<LogBatch> {

@@ -6,7 +6,7 @@ import { authErrorBody, errorBody, errorCatalogue } from '../api/error-catalogue
 import { CatalogError } from '../kernel/errors';
 import { generateId } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
-import type { StoredAnswer } from '../ports/idempotency-store';
+import type { RenderedAnswer } from '../ports/idempotency-store';
 import { requestContext } from './request';
 import { sendHeldOpen, sendRendered } from './respond';
 
@@ -46,7 +46,7 @@ function toCatalogError(error: unknown): CatalogError {
 }
 
 /** Returns the error response, with the error body of the request's area (docs/interface.md#errors). */
-export function renderError(failure: CatalogError, res: Response): StoredAnswer {
+export function renderError(failure: CatalogError, res: Response): RenderedAnswer {
   const { status, retry_after_s } = errorCatalogue[failure.condition];
   const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
   const wait_s = failure.retry_after_s ?? retry_after_s;

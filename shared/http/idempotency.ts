@@ -6,11 +6,13 @@ import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
 import { isUuid } from '../kernel/uuid';
 import type {
+  AnswerSource,
   Claim,
   Claimed,
   IdempotencyStore,
   Operation,
   OperationKey,
+  RenderedAnswer,
   StoredAnswer,
 } from '../ports/idempotency-store';
 import type { HttpMetrics, IdempotencyOutcome } from './metrics';
@@ -46,10 +48,17 @@ export interface OnceRequest {
   readonly key: OperationKey;
   /** Hash of the request (`fingerprintOf`), to detect a key that is used for different requests. */
   readonly fingerprint: string;
-  /** Carries out the write. */
-  readonly run: (operation: Operation) => Promise<StoredAnswer>;
+  /** Carries out the write. A response with a `source` is stored without its body. */
+  readonly run: (operation: Operation) => Promise<RunResult>;
+  /** Renders a response that was stored without its body. */
+  readonly rebuild: (stored: Extract<StoredAnswer, { source: AnswerSource }>) => Promise<RenderedAnswer>;
   /** Renders an error as the response that will be stored and sent. */
-  readonly renderFailure: (failure: CatalogError) => StoredAnswer;
+  readonly renderFailure: (failure: CatalogError) => RenderedAnswer;
+}
+
+interface RunResult {
+  readonly rendered: RenderedAnswer;
+  readonly source?: AnswerSource | undefined;
 }
 
 /**
@@ -66,11 +75,11 @@ export class Idempotency {
   }
 
   /**
-   * Runs the write, or returns the stored response with `Idempotent-Replayed: true`. Rejects with
-   * `idempotency_key_reused`, with `idempotency_key_locked`, and with what `run` rejects with. If the store cannot be
-   * reached, rejects with its error and does not run the write, because it could not guarantee a single run.
+   * Runs the write, or returns the first response again with `Idempotent-Replayed: true`. Rejects with
+   * `idempotency_key_reused`, with `idempotency_key_locked`, and with what `run` or `rebuild` rejects with. If the store
+   * cannot be reached, rejects with its error and does not run the write, because it could not guarantee a single run.
    */
-  async once({ key, fingerprint, run, renderFailure }: OnceRequest): Promise<StoredAnswer> {
+  async once({ key, fingerprint, run, rebuild, renderFailure }: OnceRequest): Promise<RenderedAnswer> {
     const { store, system } = this.options;
     const now_ms = system.now();
     const holder = generateId(now_ms, system.random);
@@ -79,7 +88,7 @@ export class Idempotency {
     this.options.metrics?.keyClaimed(outcomeOf(claimed));
     switch (claimed.outcome) {
       case 'answered':
-        return withReplayedHeader(claimed.answer);
+        return withReplayedHeader(await this.renderStored(claimed.answer, rebuild));
       case 'other_request':
         throw new CatalogError('idempotency_key_reused');
       case 'locked':
@@ -96,12 +105,23 @@ export class Idempotency {
     }
   }
 
-  private async runClaimed(claim: OwnClaim, run: () => Promise<StoredAnswer>): Promise<StoredAnswer> {
+  /** Renders the response. Records of the release before have a body: it is sent as it is. */
+  private async renderStored(answer: StoredAnswer, rebuild: OnceRequest['rebuild']): Promise<RenderedAnswer> {
+    if ('body' in answer) return answer;
+    const rendered = await rebuild(answer);
+    // Another release made the first response, and renders this resource in another way.
+    if (rendered.headers.ETag !== answer.headers.ETag)
+      this.options.log.warn({ source: answer.source }, 'a repeated response differs from the first one');
+    return rendered;
+  }
+
+  private async runClaimed(claim: OwnClaim, run: () => Promise<RunResult>): Promise<RenderedAnswer> {
     const stopRenewing = this.startRenewing(claim);
     try {
-      const answer = await run();
-      await this.tryStoring(() => this.storeAnswer(claim, answer));
-      return answer;
+      const { rendered, source } = await run();
+      const { status, headers } = rendered;
+      await this.tryStoring(() => this.storeAnswer(claim, source ? { status, headers, source } : rendered));
+      return rendered;
     } catch (error) {
       await this.tryStoring(() => this.settleFailure(claim, error));
       throw error;
@@ -166,7 +186,7 @@ const outcomeOf = (claimed: Claimed): IdempotencyOutcome => {
   return claimed.resumed ? 'resumed' : 'first';
 };
 
-const withReplayedHeader = (answer: StoredAnswer): StoredAnswer => ({
+const withReplayedHeader = (answer: RenderedAnswer): RenderedAnswer => ({
   ...answer,
   headers: { ...answer.headers, 'Idempotent-Replayed': 'true' },
 });

@@ -8,7 +8,7 @@ import type { JsonObject } from '../catalog/events/envelope';
 import { writeJson } from '../catalog/json-text';
 import { CatalogError } from '../kernel/errors';
 import type { ByteRange } from '../ports/blob-store';
-import type { StoredAnswer } from '../ports/idempotency-store';
+import type { RenderedAnswer } from '../ports/idempotency-store';
 import type { Answer, FileAnswer } from './route';
 
 /** Sends the answer of a handler: the envelope with an ETag, 304 if the client has that version, or a file. */
@@ -23,7 +23,7 @@ export async function sendAnswer(req: Request, res: Response, answer: Answer): P
  * Renders the envelope `{code, status: "OK", data, meta?}`. Sets an ETag for reads and for writes of a versioned
  * resource.
  */
-export function renderAnswer(answer: Answer, is_read: boolean): StoredAnswer {
+export function renderAnswer(answer: Answer, is_read: boolean): RenderedAnswer {
   const status = answer.status ?? 200;
   const data = writeJson(answer.data);
   const meta = answer.meta === undefined ? undefined : JSON.stringify(answer.meta);
@@ -35,7 +35,7 @@ export function renderAnswer(answer: Answer, is_read: boolean): StoredAnswer {
   return { status, headers: { ...answer.headers, ...etag }, body };
 }
 
-export function sendRendered(res: Response, { status, headers, body }: StoredAnswer): void {
+export function sendRendered(res: Response, { status, headers, body }: RenderedAnswer): void {
   setHeaders(res, headers);
   sendText(res, body, 'application/json; charset=utf-8', status);
 }
@@ -44,7 +44,7 @@ export function sendRendered(res: Response, { status, headers, body }: StoredAns
  * Sends a complete response, but does not end it, because Node closes a connection without keep-alive at the end of the
  * response. The client can read the response by its `Content-Length`. Returns the function that ends it.
  */
-export function sendHeldOpen(res: Response, { status, headers, body }: StoredAnswer): () => void {
+export function sendHeldOpen(res: Response, { status, headers, body }: RenderedAnswer): () => void {
   setHeaders(res, headers);
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');

@@ -3,7 +3,7 @@ import { methodsOfPaths } from '../api/operations';
 import type { Method } from '../api/operations/operation';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
-import type { StoredAnswer } from '../ports/idempotency-store';
+import type { RenderedAnswer } from '../ports/idempotency-store';
 import { type BearerAuthenticator, bearerIdentity, keyOfError } from './auth';
 import { readBody } from './body';
 import { renderError } from './errors';
@@ -101,14 +101,14 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
   };
 }
 
-/** Runs the handler once per `Idempotency-Key`, and returns the response or the stored one. */
+/** Runs the handler once per `Idempotency-Key`, and returns the response, or the first one again. */
 function answerOnce(
   idempotency: Idempotency,
   idempotency_key: string,
   route: Route,
   request: ApiRequest,
   res: Response,
-): Promise<StoredAnswer> {
+): Promise<RenderedAnswer> {
   const { query, body, params, principal } = request;
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
   const parameters = Object.fromEntries(Object.entries(query).map(([name, values]) => [name, [...values]]));
@@ -117,7 +117,13 @@ function answerOnce(
     fingerprint: fingerprintOf(route.method, path, parameters, body),
     run: async (operation) => {
       const answer = await route.handler({ ...request, operation: { ...operation, idempotency_key } });
-      return renderAnswer(answer, false);
+      return { rendered: renderAnswer(answer, false), source: answer.source };
+    },
+    rebuild: async ({ status, headers, source }) => {
+      if (!route.rebuild)
+        throw new Error(`${route.method} ${route.path} cannot repeat an answer without its body`);
+      const resource = await route.rebuild(principal.environment, source);
+      return renderAnswer({ ...resource, status: status as 200 | 201, headers }, false);
     },
     renderFailure: (failure) => renderError(failure, res),
   });

@@ -36,7 +36,8 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
  * - After an error, the events may be stored or not. The same call may be repeated.
  *
  * `readStream`
- * - Returns the stream's events in order, from revision `from` (default 0). Returns none if the stream does not exist.
+ * - Returns the stream's events in order, from revision `from` (default 0), at most `count` (default: all). Returns
+ *   none if the stream does not exist.
  *
  * `subscribe`
  * - Yields every event with a position after `after`, once, in one total order that never changes.
@@ -64,7 +65,7 @@ export interface EventStore {
     expected_revision: number,
     events: readonly EncodedEvent[],
   ): Promise<AppendResult>;
-  readStream(stream: StreamName, from?: number): Promise<RecordedEvent[]>;
+  readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
   head(): Promise<Position>;
   health?(): Promise<StoreHealth>;

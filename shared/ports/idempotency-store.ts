@@ -14,12 +14,30 @@ export interface Operation {
   readonly resumed: boolean;
 }
 
-/** A stored answer, to be sent again for a repeated request. */
-export interface StoredAnswer {
+/** An answer as it is sent. */
+export interface RenderedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
+
+/** From what the body of an answer can be made again: a resource at a revision of its stream. */
+export interface AnswerSource {
+  /** Id of the resource. */
+  readonly id: string;
+  /** Revision of the last event that the answer includes. */
+  readonly revision: number;
+  /** The counts in the answer that follow from other streams. Undefined if the answer has none. */
+  readonly counts?: Readonly<Record<string, number>> | undefined;
+}
+
+/**
+ * What is stored of an answer, to send it again for a repeated request. An answer with a resource is stored without its
+ * body, which may have 100 KB: every write would store the resource once more.
+ */
+export type StoredAnswer =
+  | RenderedAnswer
+  | (Omit<RenderedAnswer, 'body'> & { readonly source: AnswerSource });
 
 export interface Claim {
   /** Hash of the request: method, path, query and body. */

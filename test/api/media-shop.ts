@@ -5,7 +5,7 @@ import { recordPictures, uploadMedia } from '../../services/command/media';
 import type { ImageType } from '../../shared/catalog/vocabulary';
 import type { MediaId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
-import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+import { type Harness, type HarnessOptions, type Reply, type Shop, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
 
@@ -19,8 +19,8 @@ export class MediaShop {
     readonly png: Buffer,
   ) {}
 
-  static async open(): Promise<MediaShop> {
-    const harness = await startHarness();
+  static async open(options: HarnessOptions = {}): Promise<MediaShop> {
+    const harness = await startHarness(options);
     const shop = await harness.newShop();
     return new MediaShop(harness, shop, await flatPicture('png', { width: 30, height: 20 }));
   }

@@ -71,6 +71,8 @@ function eventAppendsContract(name: string, open: () => Promise<EventStoreUnderT
         await appendOrThrow(stream, NO_STREAM, someEvents(5));
         expect((await store.readStream(stream, 3)).map(({ revision }) => revision)).toEqual([3, 4]);
         expect(await store.readStream(stream, 5)).toEqual([]);
+        expect((await store.readStream(stream, 1, 2)).map(({ revision }) => revision)).toEqual([1, 2]);
+        expect((await store.readStream(stream, 4, 2)).map(({ revision }) => revision)).toEqual([4]);
       });
 
       test('any text is read back unchanged', async () => {

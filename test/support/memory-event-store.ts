@@ -47,8 +47,8 @@ export class MemoryEventStore implements EventStore {
     this.log[index] = { ...this.log[index]!, ...change };
   }
 
-  async readStream(stream: StreamName, from = 0): Promise<RecordedEvent[]> {
-    return this.log.filter((event) => event.stream === stream && event.revision >= from);
+  async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
+    return this.log.filter((event) => event.stream === stream && event.revision >= from).slice(0, count);
   }
 
   async *subscribe(options: {

@@ -54,8 +54,8 @@ export class EventStoreDbEventStore implements EventStore {
     return append(this.connection, this.names, stream, expected_revision, events);
   }
 
-  async readStream(stream: StreamName, from = 0): Promise<RecordedEvent[]> {
-    return readStream(this.connection, this.names, stream, from);
+  async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
+    return readStream(this.connection, this.names, stream, from, count);
   }
 
   subscribe(options: {

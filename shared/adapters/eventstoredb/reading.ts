@@ -18,16 +18,18 @@ import { NoResponseError } from './failures';
 /** Reads from the leader, because a follower may not have the newest events yet. */
 const LEADER = { requiresLeader: true } as const;
 
-/** Returns the stream's events from revision `from` on. Returns none if the stream does not exist or was deleted. */
+/** Returns the stream's events from revision `from` on, at most `count`. Returns none if the stream does not exist or was deleted. */
 export async function readStream(
   connection: EventStoreDbConnection,
   names: StreamNames,
   stream: StreamName,
   from: number,
+  count?: number,
 ): Promise<RecordedEvent[]> {
   try {
     return await connection.call(async ({ client }, timeout_ms) => {
-      const reading = client.readStream(names.stored(stream), { ...LEADER, fromRevision: BigInt(from) });
+      const range = { fromRevision: BigInt(from), ...(count !== undefined && { maxCount: count }) };
+      const reading = client.readStream(names.stored(stream), { ...LEADER, ...range });
       const resolved = await collect(reading, timeout_ms);
       return resolved.flatMap(({ event }) =>
         event === undefined || isSystemEvent(event) ? [] : [toRecordedEvent(event, names)],

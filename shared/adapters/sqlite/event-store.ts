@@ -35,6 +35,8 @@ const SCHEMA = `
 
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';
 const BATCH_SIZE = 256;
+/** SQLite takes a negative limit for none. */
+const NO_LIMIT = -1;
 /** The most events per transaction, because a transaction blocks the process. */
 const GROUP_EVENTS_MAX = 1_000;
 /** How long a subscription waits after a failed read before it reads again. */
@@ -82,11 +84,11 @@ export class SqliteEventStore implements EventStore {
     return this.queue.append(stream, expected_revision, events);
   }
 
-  async readStream(stream: StreamName, from = 0): Promise<RecordedEvent[]> {
+  async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
     const rows = await this.connection.attempt(() =>
       this.connection.all(
-        `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision`,
-        [stream, from],
+        `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+        [stream, from, count ?? NO_LIMIT],
       ),
     );
     return rows.map(toRecordedEvent);

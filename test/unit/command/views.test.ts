@@ -1,4 +1,4 @@
-import type { WriteContext } from '../../../services/command/execute';
+import { loadAt, streamIn, type WriteContext } from '../../../services/command/execute';
 import {
   createPublication,
   deletePublication,
@@ -6,6 +6,7 @@ import {
   updatePublication,
 } from '../../../services/command/publication';
 import { streamName } from '../../../shared/catalog/events/envelope';
+import { publicationAggregate } from '../../../shared/catalog/publication/publication';
 import type { StoreId } from '../../../shared/kernel/ids';
 import { newId, World } from './support';
 
@@ -74,4 +75,32 @@ test('a write sees the events that another process appended after the cached sta
   await updatePublication(other, world.context(), { environment, id }, { title: 'Theirs' });
   const { value } = await patch(2);
   expect(value).toMatchObject({ title: 'Theirs', price_amount: 2, version: 4, view_count: 100 });
+});
+
+test('an earlier state of a long stream is read from the nearest remembered one', async () => {
+  const { world, id, view, patch, events, stream } = await shop();
+  await patch(1);
+  for (let n = 0; n < 2_500; n++) await view(1);
+  const { revision } = await patch(2);
+  let read = 0;
+  const readStream = events.readStream.bind(events);
+  events.readStream = async (...args) => {
+    const recorded = await readStream(...args);
+    if (args[0] === stream) read += recorded.length;
+    return recorded;
+  };
+  const ref = streamIn(world, environment, publicationAggregate, id);
+  const viewsAt = async (at: number): Promise<unknown> => {
+    const state = await loadAt(ref, at);
+    return state.tag === 'present' && state.publication.view_count;
+  };
+  // `patch` has cached the state before its own event.
+  expect([await viewsAt(revision), read]).toEqual([2_500, 1]);
+  read = 0;
+  // The first two events are not views.
+  expect([await viewsAt(2_001), read]).toEqual([2_000, 2_002]);
+  read = 0;
+  for (const at of [2_001, 1_999, 1_500, 999, 1]) expect(await viewsAt(at)).toBe(at - 1);
+  expect(read).toBe(2 + 0 + 501 + 0 + 2);
+  await expect(loadAt(ref, revision + 1)).rejects.toThrow('has no revision');
 });

@@ -4,14 +4,14 @@ import { SqliteIdempotencyStore } from '../../../shared/adapters/sqlite/idempote
 import { fingerprintOf, Idempotency } from '../../../shared/http/idempotency';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { realSystem } from '../../../shared/kernel/system';
-import type { Operation, StoredAnswer } from '../../../shared/ports/idempotency-store';
+import type { Operation, RenderedAnswer } from '../../../shared/ports/idempotency-store';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
 import { within } from '../../support/wait-for';
 
 const KEY = { api_key_id: 'key', idempotency_key: 'once' };
 /** Reads the clock at each call, so that jest's fake timers apply. */
 const system = { ...realSystem, now: () => Date.now() };
-const OK: StoredAnswer = { status: 200, headers: {}, body: '{}' };
+const OK: RenderedAnswer = { status: 200, headers: {}, body: '{}' };
 
 describe('Idempotency', () => {
   let folder: TempDir;
@@ -28,8 +28,14 @@ describe('Idempotency', () => {
 
   const withLease = (lease_ms: number) =>
     new Idempotency({ store, system, log: pino({ level: 'silent' }), lease_ms });
-  const once = (idempotency: Idempotency, run: (operation: Operation) => Promise<StoredAnswer>) =>
-    idempotency.once({ key: KEY, fingerprint: 'print', run, renderFailure: () => ({ ...OK, status: 404 }) });
+  const once = (idempotency: Idempotency, run: (operation: Operation) => Promise<RenderedAnswer>) =>
+    idempotency.once({
+      key: KEY,
+      fingerprint: 'print',
+      run: async (operation) => ({ rendered: await run(operation) }),
+      rebuild: () => Promise.reject(new Error('a response with a body is not rebuilt')),
+      renderFailure: () => ({ ...OK, status: 404 }),
+    });
   const condition = (call: Promise<unknown>): Promise<unknown> =>
     call.then(
       () => 'answered',
@@ -43,8 +49,8 @@ describe('Idempotency', () => {
     });
     try {
       const renewals = jest.spyOn(store, 'renew');
-      let finish: (answer: StoredAnswer) => void = () => {};
-      let slow: Promise<StoredAnswer> | undefined;
+      let finish: (answer: RenderedAnswer) => void = () => {};
+      let slow: Promise<RenderedAnswer> | undefined;
       const started = new Promise<void>((resolve_started) => {
         slow = once(withLease(3_000), () => {
           resolve_started();
