@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { listSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import {
   listingPatchBody,
@@ -6,6 +7,8 @@ import {
   newPublicationBody,
   publicationPatchBody,
   uploadForm,
+  uploadQuerySchema,
+  writeQuerySchema,
 } from './requests/writes';
 import { envelopeOf, pageMetaSchema, pageOf, reviewsMetaSchema } from './responses/envelopes';
 import { authErrorSchema, errorSchema, faultSchema } from './responses/errors';
@@ -86,4 +89,14 @@ export const namedRequests: Readonly<Record<string, z.ZodType>> = {
   Upload: uploadForm,
   TokenRequest: tokenBody,
   NoFields: noBody,
+};
+
+/** The query parameters of operations, under their names in the client's types. */
+export const namedQueries: Readonly<Record<string, z.ZodType>> = {
+  ReadQuery: readSchema,
+  ListQuery: listSchema,
+  PublicationsQuery: publicationsSchema,
+  SearchQuery: searchSchema,
+  WriteQuery: writeQuerySchema,
+  UploadQuery: uploadQuerySchema,
 };

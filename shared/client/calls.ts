@@ -1,5 +1,5 @@
 import { AnswerInfos } from './answer-info';
-import type { AnswerOf, DataOf, OperationId, ReadId } from './endpoints';
+import type { AnswerOf, DataOf, OperationId, ReadId } from './operations';
 import type { ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options';
 import { Transport } from './transport';
 

@@ -1,4 +1,8 @@
-import type { ErrorBody, ErrorCode, ErrorDetails } from '../api/responses/errors';
+import type { ErrorBody } from './api';
+
+/** All values of `error.code`. */
+export type ErrorCode = ErrorBody['error']['code'];
+export type ErrorDetails = NonNullable<ErrorBody['error']['details']>;
 
 /**
  * The service rejected the request. `docs/errors.md` explains every `code`.

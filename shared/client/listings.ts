@@ -1,7 +1,6 @@
-import type { Expandable } from '../api/requests/reads';
-import type { DeletedListing, Listing, ListingPublications, Publication } from '../api/responses/resources';
+import type { DeletedListing, Listing, ListingPublications, Publication } from './api';
 import type { Calls } from './calls';
-import type { AnswerOf, BodyOf, Expanded, Expanding, QueryOf } from './endpoints';
+import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations';
 import type { ListOptions, ReadOptions, WriteOptions } from './options';
 import type { Pages } from './pages';
 import { listOf, pagesOf } from './pages';

@@ -1,12 +1,10 @@
-import type { z } from 'zod';
-import type { uploadForm } from '../api/requests/writes';
-import type { Media } from '../api/responses/resources';
+import type { Media, Upload } from './api';
 import type { Calls } from './calls';
-import type { DataOf, QueryOf } from './endpoints';
+import type { DataOf, QueryOf } from './operations';
 import type { CallOptions, ReadOptions, WriteOptions } from './options';
 
 /** The fields of an upload besides the file. */
-export type UploadFields = Omit<z.input<typeof uploadForm>, 'file'>;
+export type UploadFields = Omit<Upload, 'file'>;
 
 /** Time between two requests for the status of an upload. */
 const POLL_INTERVAL_MS = 500;

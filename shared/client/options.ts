@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import type { writeQuerySchema } from '../api/requests/writes';
+import type { WriteQuery } from './api';
 import type { Clock } from './clock';
 
 export interface ClientOptions {
@@ -62,7 +61,7 @@ export interface ReadOptions<Resource extends object> extends ListOptions {
 }
 
 /** Options of a call that writes. */
-export interface WriteOptions extends CallOptions, Readonly<Partial<z.output<typeof writeQuerySchema>>> {
+export interface WriteOptions extends CallOptions, Readonly<WriteQuery> {
   /** `Idempotency-Key` of the write: the service carries out one write per key. Default: a random key for each call. */
   readonly idempotencyKey?: string;
   /**

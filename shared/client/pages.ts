@@ -58,8 +58,8 @@ export class Pages<Item extends { readonly id: string }, Page> implements AsyncI
 }
 
 interface PageQuery {
-  readonly page?: number;
-  readonly limit?: number;
+  readonly page?: number | undefined;
+  readonly limit?: number | undefined;
 }
 
 /** The paginated envelope. */
@@ -92,7 +92,7 @@ export function pagesOf<Item extends { readonly id: string }, Page>(
   query: PageQuery,
 ): Pages<Item, Page> {
   const fetchPage = async (number: number) => {
-    const page = await read({ limit: LIMIT_DEFAULT, ...query, page: number });
+    const page = await read({ ...query, limit: query.limit ?? LIMIT_DEFAULT, page: number });
     return { page, items: itemsOf(page), total_pages: totalPagesOf(page) };
   };
   return new Pages(fetchPage, query.page);

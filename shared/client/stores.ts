@@ -1,7 +1,6 @@
-import type { Expandable } from '../api/requests/reads';
-import type { Listing, PaymentMethod, Publication, Store } from '../api/responses/resources';
+import type { Listing, PaymentMethod, Publication, Store } from './api';
 import type { Calls } from './calls';
-import type { AnswerOf, Expanded, Expanding, QueryOf } from './endpoints';
+import type { AnswerOf, Expandable, Expanded, Expanding, QueryOf } from './operations';
 import type { ListOptions, ReadOptions } from './options';
 import type { Pages } from './pages';
 import { listOf } from './pages';

@@ -1,4 +1,4 @@
-import type { Token } from '../api/responses/service';
+import type { Token } from './api';
 import { type Clock, unlessAborted } from './clock';
 
 interface CachedToken {

@@ -1,6 +1,6 @@
-import type { Token, TokenDescription } from '../api/responses/service';
+import type { Token, TokenDescription } from './api';
 import type { Calls } from './calls';
-import type { BodyOf } from './endpoints';
+import type { BodyOf } from './operations';
 import type { CallOptions } from './options';
 
 /** Tokens for your own requests. The client obtains and renews its own token without these methods. */

@@ -1,8 +1,8 @@
-import type { Token } from '../api/responses/service';
+import { endpoints, type Token } from './api';
 import { type Clock, realClock } from './clock';
-import { type AnswerOf, endpoints, type OperationId } from './endpoints';
 import { CatalogApiError } from './errors';
 import { createSender, type HttpResponse, type Outcome, type Send } from './exchange';
+import type { AnswerOf, OperationId } from './operations';
 import type { ClientOptions } from './options';
 import { type RetryPolicy, withRetries } from './retry-policy';
 import { TokenSource } from './token-source';

@@ -45,8 +45,8 @@ export const EDITS = {
   },
 } satisfies Record<string, Edit>;
 
-/** Uses the field through the types of the client. It is compiled in the folder of the client. */
-export const CLIENT_TYPES = `import type { BodyOf, DataOf, QueryOf } from './endpoints';
+/** Uses the field through the types of the client, after `npm run generate`. It is compiled in the folder of the client. */
+export const CLIENT_TYPES = `import type { BodyOf, DataOf, QueryOf } from './operations';
 
 const pot = { title: 'Pot', price_currency: 'PEN', price_amount: 1 };
 const created: BodyOf<'createPublication'> = { ...pot, trial_field: 'Acme' };

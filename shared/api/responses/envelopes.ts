@@ -31,6 +31,3 @@ export const reviewsMetaSchema = pageMetaSchema.extend({ summary: reviewSummaryS
 export function pageOf<Item extends z.ZodType, Meta extends z.ZodType>(item: Item, meta: Meta) {
   return z.strictObject({ code: z.literal(200), status: z.literal('OK'), data: z.array(item), meta });
 }
-
-export type PageMeta = z.infer<typeof pageMetaSchema>;
-export type ReviewsMeta = z.infer<typeof reviewsMetaSchema>;

@@ -77,6 +77,3 @@ export const authErrorSchema = z.strictObject({
   status: z.literal('error'),
   message: z.string(),
 });
-
-export type ErrorBody = z.infer<typeof errorSchema>;
-export type ErrorDetails = NonNullable<ErrorBody['error']['details']>;

@@ -181,5 +181,3 @@ export type Store = z.infer<typeof storeSchema>;
 export type PaymentMethod = z.infer<typeof paymentMethodSchema>;
 export type Review = z.infer<typeof reviewSchema>;
 export type ListingPublications = z.infer<typeof listingPublicationsSchema>;
-export type DeletedPublication = z.infer<typeof deletedPublicationSchema>;
-export type DeletedListing = z.infer<typeof deletedListingSchema>;

@@ -32,4 +32,3 @@ export const notReadySchema = z.strictObject({
 });
 
 export type Token = z.infer<typeof tokenSchema>;
-export type TokenDescription = z.infer<typeof validationSchema>;

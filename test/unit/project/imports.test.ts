@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'shared/ports': DOMAIN,
   'shared/adapters': [...DOMAIN, 'shared/ports'],
   'shared/http': [...DOMAIN, 'shared/api', 'shared/ports'],
-  'shared/client': [...DOMAIN, 'shared/api'],
+  'shared/client': [],
   'shared/images': DOMAIN,
   'projections/views': DOMAIN,
   'projections/engine': [...DOMAIN, 'shared/ports', 'projections/views'],
@@ -111,17 +111,10 @@ test('decide, evolve and view files import only the kernel, the catalog and zod'
   expect(wrong.map(show)).toEqual([]);
 });
 
-test('the client imports types of the API, the catalog and the kernel, and its build loads no other file', () => {
-  const allowed = /^(zod$|shared\/(client|api|catalog|kernel)\/)/;
-  const wrong = imports.filter(({ from, to }) => from.startsWith('shared/client/') && !allowed.test(to));
-  expect(wrong.map(show)).toEqual([]);
-  const built = join(__dirname, '../../../shared/client');
-  const scripts = readdirSync(built).filter((name) => name.endsWith('.js'));
-  const loaded = scripts.flatMap((name) =>
-    [...readFileSync(join(built, name), 'utf8').matchAll(/require\("(.*?)"\)/g)].map(([, module]) => module),
-  );
-  expect(loaded.length).toBeGreaterThan(10);
-  expect(loaded.filter((module) => !module!.startsWith('./'))).toEqual([]);
+test('the client imports only its own files', () => {
+  const of_client = imports.filter(({ from }) => from.startsWith('shared/client/'));
+  expect(of_client.length).toBeGreaterThan(10);
+  expect(of_client.filter(({ to }) => !to.startsWith('shared/client/')).map(show)).toEqual([]);
 });
 
 test('only shared/images imports the image library, and it imports only the catalog', () => {

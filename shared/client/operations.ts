@@ -1,0 +1,49 @@
+import type { endpoints, Operations, ReadQuery } from './api';
+
+export type OperationId = keyof Operations;
+/** The operations that only read. */
+export type ReadId = {
+  [Id in OperationId]: (typeof endpoints)[Id][0] extends 'GET' ? Id : never;
+}[OperationId];
+
+/** The body of an operation's successful response, such as `{ code, status, data, meta }`. */
+export type AnswerOf<Id extends OperationId> = Operations[Id]['answer'];
+/** The `data` of that body. */
+export type DataOf<Id extends OperationId> = AnswerOf<Id>['data'];
+
+/** The JSON body that an operation accepts. */
+export type BodyOf<Id extends OperationId> = Operations[Id] extends { body: infer Body } ? Body : never;
+
+/** The query parameters of a read, as numbers, booleans and lists. The client encodes them into the URL. */
+export type QueryOf<Id extends ReadId> = Readonly<Operations[Id]['query']>;
+
+/** The values of `expand`. */
+export type Expandable = NonNullable<ReadQuery['expand']>[number];
+
+/** `QueryOf` with the values of `expand` as a type parameter, from which `Expanded` derives the result's type. */
+export type Expanding<Id extends ReadId, Values extends Expandable> = Omit<QueryOf<Id>, 'expand'> & {
+  readonly expand?: readonly Values[];
+};
+
+/**
+ * For each resource and each value of `expand`: the field that the service then always sends. `listing` of a publication is
+ * not included, because the service omits the field if the publication has no listing or the listing is hidden.
+ */
+interface ExpandedFields {
+  readonly store: { readonly listing: 'listings'; readonly media: 'media' };
+  readonly listing: { readonly publication: 'publications'; readonly media: 'media' };
+  readonly publication: { readonly media: 'media' };
+}
+
+type FieldsOf<Resource extends { readonly object: keyof ExpandedFields }> =
+  ExpandedFields[Resource['object']];
+
+/** A resource with its expanded collections as required fields, so that callers do not have to check for undefined. */
+export type Expanded<
+  Resource extends { readonly object: keyof ExpandedFields },
+  Values extends Expandable,
+> = Resource & {
+  [Field in FieldsOf<Resource>[Values & keyof FieldsOf<Resource>] & keyof Resource]-?: NonNullable<
+    Resource[Field]
+  >;
+};

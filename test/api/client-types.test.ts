@@ -1,0 +1,185 @@
+import { CatalogClient } from '../../shared/client';
+import { COMPILERS, compileOutside } from '../support/outsider';
+
+/**
+ * What a program does with the result of each method of the client. The annotations are types that the package exports:
+ * a result that is not assignable to its type does not compile.
+ */
+const USES: Readonly<Record<string, string>> = {
+  'store.get': `
+    const plain: Store = await client.store.get();
+    const { listings, media } = await client.store.get({ expand: ['listing', 'media'] });
+    const names: string[] = listings.data.map(({ name }) => name);
+    const sizes: number[] = media.data.map(({ size_bytes }) => size_bytes);
+    console.log(plain.businessHours?.[0]?.day, plain.contact?.email, plain.stats?.listing_count, names, sizes);`,
+  'store.search': `
+    const found: Publication[] = (await client.store.search('tea', { limit: 5, min_price: 1 }).page()).data;
+    const all: Publication[] = await client.store.search('tea').all();
+    console.log(found, all);`,
+  'store.listings': `
+    const found: Listing[] = (await client.store.listings({ sort: 'name' }).page()).data;
+    console.log(found);`,
+  'store.paymentMethods': `
+    const methods: PaymentMethod[] = await client.store.paymentMethods().all();
+    const type: 'cash' | 'card' | 'bank_transfer' | 'wallet' | 'other' | undefined = methods[0]?.type;
+    console.log(type);`,
+  'listings.list': `
+    const { data, meta } = await client.listings.list({ page: 2, order: 'asc' }).page();
+    const listings: Listing[] = data;
+    const page_meta: PageMeta = meta;
+    for await (const listing of client.listings.list()) console.log(listing.default_sort_mode === 'price_asc');
+    console.log(listings, page_meta.pagination.total_pages);`,
+  'listings.get': `
+    const listing: Listing = await client.listings.get('id');
+    const { publications } = await client.listings.get('id', { expand: ['publication'] });
+    const below: Publication[] = publications.data;
+    const again: Listing | undefined = below[0]?.listing;
+    console.log(listing, again?.publications?.data[0]?.listing?.name);`,
+  'listings.publications': `
+    const page: ListingPublications = await client.listings.publications('id', { limit: 12 }).page(2);
+    const featured: Publication[] = page.featured;
+    const all: Publication[] = await client.listings.publications('id').all();
+    console.log(featured, page.others[0]?.title, page.meta.effective_sort_mode, all);`,
+  'listings.create': `
+    const body: NewListing = { name: 'Tea', description: null, media_ids: ['id'] as const };
+    const listing: Listing = await client.listings.create(body, { store_id: 'id', idempotencyKey: 'key' });
+    console.log(listing);`,
+  'listings.update': `
+    const patch: ListingPatch = { description: null };
+    const listing: Listing = await client.listings.update('id', patch, { ifMatch: await client.listings.get('id') });
+    console.log(listing.stats?.publication_count);`,
+  'listings.delete': `
+    const deleted: DeletedListing = await client.listings.delete('id');
+    const yes: true = deleted.deleted;
+    console.log(yes);`,
+  'publications.list': `
+    const first: Publication[] = (await client.publications.list().page()).data;
+    const query: QueryOf<'listPublications'> = { sort: 'price', in_stock: true, expand: ['listing', 'media'] };
+    const answer: AnswerOf<'listPublications'> = await client.publications.list(query).page();
+    for await (const publication of client.publications.list()) first.push(publication);
+    console.log(first, answer.meta.item_count);`,
+  'publications.get': `
+    const publication: Publication = await client.publications.get('id');
+    const expanded = await client.publications.get('id', { expand: ['listing', 'media'] });
+    const again: Publication = await client.publications.get('id', {}, { cached: publication, consistent: true });
+    const media: Media | undefined = expanded.media.data[0];
+    const variant: MediaVariant | undefined = media?.variants[0];
+    console.log(again, expanded.listing?.publications?.data[0]?.media?.data[0]?.url, variant?.url);`,
+  'publications.related': `
+    const related: Publication[] = (await client.publications.related('id', { limit: 4 }).page()).data;
+    console.log(related);`,
+  'publications.reviews': `
+    const { data, meta } = await client.publications.reviews('id').page();
+    const reviews: Review[] = data;
+    const reviews_meta: ReviewsMeta = meta;
+    console.log(reviews, reviews_meta.summary.distribution['5']);`,
+  'publications.create': `
+    const body: NewPublication = { title: 'Tea', price_currency: 'PEN', price_amount: 1 };
+    const publication: Publication = await client.publications.create({ ...body, listing_id: null });
+    console.log(publication);`,
+  'publications.update': `
+    const patch: PublicationPatch = { featured_position: null, media_ids: [] };
+    const publication: Publication = await client.publications.update('id', patch, { respondAsync: true });
+    console.log(publication);`,
+  'publications.delete': `
+    const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
+    console.log(deleted.id);`,
+  'media.get': `
+    const media: Media = await client.media.get('id');
+    console.log(media.placeholder, media.variants.map(({ name, width }) => [name, width]));`,
+  'media.upload': `
+    const fields: UploadFields = { alt: 'A cup', publication_id: 'id' };
+    const media: Media = await client.media.upload(new Blob([]), fields);
+    console.log(media.status === 'processing');`,
+  'media.processed': `
+    const media: Media = await client.media.processed('id', { signal: AbortSignal.timeout(1) });
+    console.log(media);`,
+  'media.delete': `
+    const deleted: DeletedMedia = await client.media.delete('id');
+    console.log(deleted);`,
+  'tokens.current': `
+    const token: string = await client.tokens.current();
+    console.log(token);`,
+  'tokens.issue': `
+    const token: Token = await client.tokens.issue({ ttl_minutes: 5 });
+    console.log(token.expires_in);`,
+  'tokens.refresh': `
+    const token: Token = await client.tokens.refresh('token');
+    console.log(token.token_type);`,
+  'tokens.validate': `
+    const token: TokenDescription = await client.tokens.validate();
+    const stores: string[] = token.stores;
+    console.log(stores, token.key_type === 'public');`,
+  answerOf: `
+    const info: AnswerInfo | undefined = client.answerOf(await client.store.get());
+    console.log(info?.etag, info?.rateLimit.remaining);`,
+  position: `
+    const position: string | undefined = client.position;
+    console.log(position);`,
+};
+
+const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, Listing,
+  ListingPatch, ListingPublications, Media, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
+  PublicationPatch, QueryOf, Review, ReviewsMeta, Store, Token, TokenDescription, UploadFields`;
+
+const PROGRAM = `
+import type { ${TYPES} } from 'catalog-service/client';
+import { CatalogApiError, CatalogClient, CatalogConnectionError } from 'catalog-service/client';
+
+declare const console: { log(...values: unknown[]): void };
+const options: ClientOptions = { baseUrl: 'http://127.0.0.1:8080', apiKey: 'pk_live_x', fetch };
+
+export async function use(): Promise<void> {
+  const client = new CatalogClient(options);
+${Object.values(USES)
+  .map((use) => `  {${use}\n  }`)
+  .join('\n')}
+}
+
+export function read(error: unknown): string | undefined {
+  if (error instanceof CatalogConnectionError) return error.message;
+  if (!(error instanceof CatalogApiError)) return undefined;
+  const code: ErrorCode | undefined = error.code;
+  return error.details?.errors[0]?.constraint ?? code ?? error.requestId;
+}
+`;
+
+function methodsOf(object: object): string[] {
+  return Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(object)))
+    .filter(([name]) => name !== 'constructor')
+    .map(([name]) => name);
+}
+
+test('the program uses every method of the client', () => {
+  const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
+  const { store, listings, publications, media, tokens } = client;
+  const of_resources = Object.entries({ store, listings, publications, media, tokens }).flatMap(
+    ([name, resource]) => methodsOf(resource).map((method) => `${name}.${method}`),
+  );
+  expect(Object.keys(USES).sort()).toEqual([...of_resources, ...methodsOf(client)].sort());
+});
+
+const MODULES = {
+  bundler: { module: 'esnext', moduleResolution: 'bundler' },
+  node16: { module: 'node16', moduleResolution: 'node16' },
+};
+const CASES = (Object.keys(COMPILERS) as (keyof typeof COMPILERS)[]).flatMap((compiler) =>
+  (['bundler', 'node16'] as const).flatMap((resolution) =>
+    [true, false].map((exact) => ({ compiler, resolution, exact })),
+  ),
+);
+
+test.each(CASES)(
+  'TypeScript $compiler compiles the result of every method ($resolution, exact optional properties: $exact)',
+  async ({ compiler, resolution, exact }) => {
+    const options = { ...MODULES[resolution], exactOptionalPropertyTypes: exact };
+    // A CommonJS module resolves the package by the condition `require`.
+    const files = { 'main.ts': PROGRAM, ...(resolution === 'node16' ? { 'main.cts': PROGRAM } : {}) };
+    await compileOutside(files, compiler, options);
+  },
+);
+
+test('a wrong use of a result does not compile', async () => {
+  const wrong = PROGRAM.replace('const first: Publication[]', 'const first: Listing[]');
+  await expect(compileOutside({ 'main.ts': wrong }, '5.6')).rejects.toThrow(/main\.ts.*TS2322/);
+});

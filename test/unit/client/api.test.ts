@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { clientApiText } from '../../../shared/api/typescript';
+
+test('shared/client/api.ts is what `npm run generate` writes', () => {
+  expect(readFileSync('shared/client/api.ts', 'utf8')).toBe(clientApiText());
+});
+
+test('a resource is an interface with descriptions, in which recursive types refer to each other by name', () => {
+  const text = clientApiText();
+  const [publication] = /export interface Publication \{\n[\s\S]*?\n\}/.exec(text)!;
+  expect(publication).toContain("  /** The product's title, shown to customers. */\n  title: string;\n");
+  expect(publication).toContain('  listing?: Listing;\n');
+  expect(publication).toContain('  media?: MediaCollection;\n');
+});
+
+test('what a client sends may be undefined if it is optional, and has read-only lists', () => {
+  const [patch] = /export interface PublicationPatch \{\n[\s\S]*?\n\}/.exec(clientApiText())!;
+  expect(patch).toContain('  media_ids?: readonly string[] | null | undefined;\n');
+});
+
+test('an operation has the types of its query, body and answer, and its method and path', () => {
+  const text = clientApiText();
+  expect(text).toContain(
+    '  createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };\n',
+  );
+  expect(text).toContain("  createListing: ['POST', '/api/listing'],\n");
+});
