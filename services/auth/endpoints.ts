@@ -1,5 +1,5 @@
 import { tokens as operations } from '../../shared/api/operations/tokens';
-import { type ApiKey, hashKey } from '../../shared/catalog/api-key/api-key';
+import { type ApiKey, hashKey, isApiKeyText } from '../../shared/catalog/api-key/api-key';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { type Authenticator, bearerOf } from '../../shared/http/auth';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/route';
@@ -17,9 +17,6 @@ export interface AuthOptions {
   /** Called when a key is used, at most once per key and interval. The response does not wait for it. */
   readonly onKeyUsed?: OnKeyUsed;
 }
-
-/** `<prefix><43 base64url characters>` (docs/interface.md#api-keys). Other values are rejected without a look-up. */
-const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;
 
 /** The exact texts of the errors of `/auth` (docs/errors.md). */
 const KEY_REQUIRED = 'X-API-Key header required';
@@ -90,7 +87,8 @@ function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
 }
 
 async function findKey(authenticator: Authenticator, api_key: string): Promise<ApiKey> {
-  if (!API_KEY.test(api_key)) throw new CatalogError('key_invalid');
+  // Other texts are rejected without a look-up.
+  if (!isApiKeyText(api_key)) throw new CatalogError('key_invalid');
   return authenticator.assertUsable(await authenticator.findKeyByHash(hashKey(api_key)));
 }
 

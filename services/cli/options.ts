@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { isCurrency } from '../../shared/catalog/input-rules';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
+import { type ApiLimits, apiLimits } from '../../shared/kernel/config';
 import { parseId } from '../../shared/kernel/ids';
 import { CliError, EXIT } from './invocation';
 
@@ -64,6 +65,15 @@ export function wholeNumberArgument(name: string): (text: string) => number {
   return (text) => {
     if (!/^\d{1,9}$/.test(text)) throw usageError(`Invalid ${name} "${text}": expected a whole number.`);
     return Number(text);
+  };
+}
+
+/** Returns a parser of rate limits such as `600/100000/900`, in the form of the settings RATE_LIMIT_PUBLIC and _SECRET. */
+export function limitsArgument(name: string): (text: string) => ApiLimits {
+  return (text) => {
+    const parsed = apiLimits.safeParse(text);
+    if (parsed.success) return parsed.data;
+    throw usageError(`Invalid ${name} "${text}": expected ${parsed.error.issues[0]!.message}.`);
   };
 }
 

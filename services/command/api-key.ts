@@ -7,6 +7,7 @@ import {
   apiKeyAggregate,
   decideApiKey,
   hashKey,
+  type KeyLimits,
 } from '../../shared/catalog/api-key/api-key';
 import { idField, lineField, timeField } from '../../shared/catalog/input-rules';
 import type { Environment } from '../../shared/catalog/realm';
@@ -27,6 +28,21 @@ import { requireAccount } from './account';
 import { type ControlDeps, execute, load, streamIn, type WriteContext, type Written } from './execute';
 import { locateStore } from './store';
 
+/** The largest number of requests in a limit. A higher one would limit nothing. */
+const REQUESTS_MAX = 1_000_000_000;
+const requests = z.int().min(1).max(REQUESTS_MAX);
+
+/** Input for the limits of a key. More requests per minute or at once than per day would be a mistake. */
+const keyLimitsField = z
+  .strictObject({ per_minute: requests, per_day: requests, burst: requests })
+  .refine(({ per_minute, per_day, burst }) => per_day >= Math.max(per_minute, burst), {
+    params: { condition: 'field_invalid' },
+    path: ['per_day'],
+    error: 'at least as high as per_minute and burst',
+  });
+
+const keyLimitsSchema = z.strictObject({ limits: keyLimitsField.nullable() });
+
 /** Input for a new key. `environment` is only required for a key without stores. */
 export const newApiKeySchema = z.strictObject({
   account_id: idField,
@@ -37,6 +53,8 @@ export const newApiKeySchema = z.strictObject({
   /** Default: all permissions of the key's type (docs/interface.md#permissions). */
   permissions: z.array(permissionSchema).optional(),
   expires_at: timeField.nullish(),
+  /** Default: the limits of the key's type (docs/interface.md#rate-limits). */
+  limits: keyLimitsField.nullish(),
 });
 
 export type NewApiKey = z.input<typeof newApiKeySchema>;
@@ -71,7 +89,28 @@ export async function createApiKey(
     stores: store_ids,
     permissions: grantedPermissions(checked),
     expires_at,
+    ...(checked.limits && { limits: checked.limits }),
   });
+}
+
+/** Returns the key as its events say. Throws `key_invalid` if it does not exist. */
+export async function readApiKey(deps: ControlDeps, id: ApiKeyId): Promise<ApiKey> {
+  const { state } = await load(streamRef(deps, id));
+  if (state.tag === 'absent') throw new CatalogError('key_invalid', { message: 'There is no such API key' });
+  return state.key;
+}
+
+/**
+ * Gives a key limits of its own, or with null those of its type. All processes apply them within 5 s. Throws the faults
+ * of the limits, `key_invalid` if the key does not exist, and `key_revoked`.
+ */
+export async function setApiKeyLimits(
+  deps: ControlDeps,
+  context: WriteContext,
+  id: ApiKeyId,
+  limits: KeyLimits | null,
+): Promise<Written<ApiKey>> {
+  return run(deps, context, id, { type: 'SetApiKeyLimits', ...parseBody(keyLimitsSchema, { limits }) });
 }
 
 /** Revokes a key. All processes reject its tokens within 5 s. Throws `key_invalid` if the key does not exist. */
@@ -84,7 +123,7 @@ export async function revokeApiKey(
 }
 
 /**
- * Creates a key with the grants of the old one. The old key then expires at `old_valid_until`, or at its own expiry if
+ * Creates a key with the stores, permissions and limits of the old one. The old key then expires at `old_valid_until`, or at its own expiry if
  * that is earlier. The new key expires at `expires_at`, by default never. It is created first, so that a crash between
  * the two steps leaves two valid keys rather than none. Throws `key_invalid` if the old key does not exist or has
  * expired, `key_revoked`, and the faults of the times.
@@ -95,9 +134,7 @@ export async function rotateApiKey(
   id: ApiKeyId,
   times: { readonly old_valid_until: Date; readonly expires_at?: Date },
 ): Promise<CreatedApiKey> {
-  const { state } = await load(streamRef(deps, id));
-  if (state.tag === 'absent') throw new CatalogError('key_invalid', { message: 'There is no such API key' });
-  const { key: old } = state;
+  const old = await readApiKey(deps, id);
   const now_ms = deps.system.now();
   if (old.revoked_at !== null) throw new CatalogError('key_revoked', { message: 'The API key is revoked' });
   if (old.expires_at !== null && Date.parse(old.expires_at) <= now_ms)
@@ -106,9 +143,9 @@ export async function rotateApiKey(
   const expires_at = times.expires_at === undefined ? null : timestamp(times.expires_at.getTime());
   assertFuture('expires_at', expires_at, now_ms);
 
-  const { account_id, name, type, environment, stores, permissions } = old;
-  const fields = { account_id, name, type, environment, stores: [...stores], permissions, expires_at };
-  const created = await issue(deps, context, fields);
+  const { account_id, name, type, environment, permissions, limits } = old;
+  const grants = { account_id, name, type, environment, stores: [...old.stores], permissions };
+  const created = await issue(deps, context, { ...grants, expires_at, ...(limits && { limits }) });
   await run(deps, context, id, { type: 'ExpireApiKey', expires_at: old_expires_at });
   return created;
 }
@@ -128,12 +165,12 @@ export async function recordApiKeyUse(
 async function issue(
   deps: ControlDeps,
   context: WriteContext,
-  grants: Omit<ApiKeyFields, 'key_hash'>,
+  grants: Omit<ApiKeyFields, 'key_hash' | 'last_four'>,
 ): Promise<CreatedApiKey> {
   const { now, random } = deps.system;
   const id = generateId<ApiKeyId>(now(), random);
   const key = generateKey(grants.type, grants.environment, random);
-  const fields = { ...grants, key_hash: hashKey(key) };
+  const fields = { ...grants, key_hash: hashKey(key), last_four: key.slice(-LAST_SHOWN) };
   return { ...(await run(deps, context, id, { type: 'CreateApiKey', fields })), id, key };
 }
 
@@ -197,6 +234,11 @@ function invalid(field: string, constraint: string): CatalogError {
 
 const PREFIXES = { public: 'pk', secret: 'sk' } as const;
 const BODY_BYTES = 32;
+/**
+ * Number of characters by which people recognise a key. Four contain 22 bits (the last character of 32 bytes in
+ * base64url has only four), so 234 of 256 bits remain secret.
+ */
+const LAST_SHOWN = 4;
 
 /** Returns a new key, for example `pk_live_` and 43 base64url characters (docs/interface.md#api-keys). */
 function generateKey(type: KeyType, environment: Environment, random: RandomBytes): string {

@@ -88,12 +88,13 @@ export class Authenticator {
    * `key_invalid`, `account_suspended`, or with `KeyStateUnavailable` if the key's state cannot be read.
    */
   async authenticate(bearer: string): Promise<Principal> {
-    const { claims } = await this.verifyToken(bearer);
+    const { claims, key } = await this.verifyToken(bearer);
     const status = await readState(claims, this.accountStatus(claims.account_id));
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
-    return { api_key_id, account_id, key_type, environment: env, stores, permissions };
+    const grants = { api_key_id, account_id, key_type, environment: env, stores, permissions };
+    return key.limits === undefined ? grants : { ...grants, limits: key.limits };
   }
 
   /**

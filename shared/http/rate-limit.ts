@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
 import * as ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
+import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { KeyType } from '../catalog/vocabulary';
 import { type Config, ConfigError } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
@@ -18,6 +19,8 @@ const WARN_EVERY_MS = 10_000;
 export interface KeyIdentity {
   readonly api_key_id: string;
   readonly key_type: KeyType;
+  /** The key's own limits. Absent: those of its type. */
+  readonly limits?: KeyLimits;
 }
 
 export interface LimitsOptions {
@@ -51,11 +54,12 @@ export class Limits {
     this.auth = { burst, refill_per_s: per_second, limit: per_second, per_day: null };
   }
 
-  /** Limits `/api/*` by key. A request without a valid key is limited by IP address, with the limit of a public key. */
+  /** Limits `/api/*` by key, with the key's own limits or those of its type. A request without a valid key is limited by IP address, with the limit of a public key. */
   async admitApi(req: Request, res: Response, key: KeyIdentity | undefined): Promise<void> {
     const type = key?.key_type ?? 'public';
     const subject = key === undefined ? `ip:${this.addressOf(req)}` : `key:${key.api_key_id}`;
-    await this.admit(res, 'api', subject, this.api[type], type);
+    const tier = key?.limits === undefined ? this.api[type] : apiTier(key.limits);
+    await this.admit(res, 'api', subject, tier, type);
   }
 
   /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */
@@ -115,8 +119,7 @@ export class Limits {
   }
 }
 
-function apiTier(setting: Config['RATE_LIMIT_PUBLIC']): Tier {
-  const { per_minute, per_day, burst } = setting;
+function apiTier({ per_minute, per_day, burst }: KeyLimits): Tier {
   return { burst, refill_per_s: per_minute / 60, limit: per_minute, per_day };
 }
 

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { TierName } from '../api/error-catalogue';
+import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { Environment } from '../catalog/realm';
 import type { KeyType, Permission } from '../catalog/vocabulary';
 import { CatalogError } from '../kernel/errors';
@@ -23,6 +24,8 @@ export interface Principal {
   /** The first store is the default of requests without `store_id` (docs/interface.md#stores-and-environments). */
   readonly stores: readonly StoreId[];
   readonly permissions: readonly Permission[];
+  /** The key's own rate limits. Absent: those of its type. */
+  readonly limits?: KeyLimits;
 }
 
 /** State of one request that its stages share. */

@@ -15,7 +15,7 @@ const oneOf = <const Value extends string>(values: readonly [Value, ...Value[]])
   z.enum(values, { error: `one of ${values.join(', ')}` });
 
 /** Requests per minute, per day, and burst, such as `100/10000/150`. */
-const apiTier = z
+export const apiLimits = z
   .string()
   .regex(/^\d+\/\d+\/\d+$/, 'minute/day/burst, such as 100/10000/150')
   .transform((text) => {
@@ -23,6 +23,7 @@ const apiTier = z
     return { per_minute, per_day, burst };
   })
   .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
+export type ApiLimits = z.output<typeof apiLimits>;
 
 /** Requests per second, and burst, such as `10/20`. */
 const authTier = z
@@ -69,8 +70,8 @@ const schema = z.object({
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */
   TRUST_PROXY: z.string().default(''),
-  RATE_LIMIT_PUBLIC: apiTier.prefault('100/10000/150'),
-  RATE_LIMIT_SECRET: apiTier.prefault('1000/100000/1500'),
+  RATE_LIMIT_PUBLIC: apiLimits.prefault('100/10000/150'),
+  RATE_LIMIT_SECRET: apiLimits.prefault('1000/100000/1500'),
   RATE_LIMIT_AUTH: authTier.prefault('10/20'),
   JWT_ISSUER: z.string().min(1).default('catalog-service'),
   /**

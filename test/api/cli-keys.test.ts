@@ -1,3 +1,7 @@
+import { type KeyRing, loadTokenKeys } from '../../shared/http/token-keys';
+import { TokenCodec, type TokenGrant } from '../../shared/http/tokens';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
 import { withTempDir } from '../support/temp-dir';
 import { Cli, expectFailure } from './cli-run';
 
@@ -81,18 +85,23 @@ test('creates, lists, rotates and revokes keys, and shows each key only once', (
     const table = await cli.run(...create, '--type', 'secret', '--expires', '2999-01-01');
     const secret = /sk_live_[\w-]{43}/.exec(table.stdout)![0];
 
+    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+    expect(await cli.json('key', 'limit', key.id, '600/100000/900')).toMatchObject({ limits });
     const rotated = await cli.json('key', 'rotate', key.id, '--overlap', '30');
-    expect(rotated).toMatchObject({ rotated_from: key.id, permissions: ['read:listings'] });
+    expect(rotated).toMatchObject({ rotated_from: key.id, permissions: ['read:listings'], limits });
     expect(rotated.key).not.toBe(key.key);
     await cli.json('key', 'revoke', rotated.id);
 
     const listed = await cli.run('key', 'list', '--account', account, '--json');
     const { keys } = JSON.parse(listed.stdout) as {
-      keys: { id: string; status: string; expires_at: string }[];
+      keys: { id: string; status: string; expires_at: string; last_four: string }[];
     };
     expect(keys.map(({ status }) => status)).toEqual(['active', 'active', 'revoked']);
     expect(Date.parse(keys[0]!.expires_at)).toBeGreaterThan(Date.now());
     expect(keys[1]!.expires_at).toBe('2999-01-01T00:00:00.000Z');
+    expect(keys.map(({ last_four }) => last_four)).toEqual(
+      [key.key, secret, rotated.key].map((text: string) => text.slice(-4)),
+    );
     for (const hidden of [key.key, secret, rotated.key, 'key_hash'])
       expect(listed.stdout).not.toContain(hidden);
   }));
@@ -130,6 +139,129 @@ test('refuses invalid grants with an error on one line', () =>
     expectFailure(await cli.run('key', 'revoke', UNKNOWN), 1, 'no such API key');
     expectFailure(await cli.run('account', 'suspend', UNKNOWN), 1, 'no such account');
     expectFailure(await cli.run('store', 'status', UNKNOWN, 'active'), 1, `Store ${UNKNOWN} does not exist.`);
+  }));
+
+test('key list shows last four characters, permissions, stores, limits and last use in one row per key', () =>
+  withTempDir(async (folder) => {
+    const cli = new Cli(folder);
+    const account = await cli.account();
+    const [first, second] = [await cli.store(account), await cli.store(account)];
+    const create = (...options: string[]) => cli.json('key', 'create', '--account', account, ...options);
+    const some = ['--permission', 'read:listings,read:media,write:media', '--limit', '60/1000/90'];
+    const web = await create('--type', 'public', '--store', first, '--name', 'Web');
+    const till = await create('--type', 'secret', '--store', first, second, '--name', 'Till', ...some);
+    const { stdout } = await cli.run('key', 'list', '--account', account);
+    const [titles, ...rows] = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    expect(titles).toEqual([
+      ...['ID', 'NAME', 'TYPE', 'ENVIRONMENT', 'LAST FOUR', 'STATUS', 'PERMISSIONS', 'STORES', 'LIMITS'],
+      ...['LAST USED AT', 'EXPIRES AT'],
+    ]);
+    const last = (key: { key: string }): string => key.key.slice(-4);
+    expect(rows).toEqual([
+      [web.id, 'Web', 'public', 'live', last(web), 'active', 'read', first, 'default', '-', '-'],
+      [
+        ...[till.id, 'Till', 'secret', 'live', last(till), 'active'],
+        ...['read:listings,media write:media', `${first} +1`, '60/1000/90', '-', '-'],
+      ],
+    ]);
+    const { keys } = await cli.json('key', 'list', '--account', account);
+    expect(keys[1]).toEqual({
+      ...{ id: till.id, name: 'Till', type: 'secret', environment: 'live', status: 'active' },
+      ...{ account_id: account, stores: [first, second], last_four: last(till) },
+      permissions: ['read:listings', 'read:media', 'write:media'],
+      limits: { per_minute: 60, per_day: 1000, burst: 90 },
+      ...{ last_used_at: null, expires_at: null, revoked_at: null, created_at: till.created_at },
+    });
+  }));
+
+test('key limit shows, sets and removes the limits of a key, and refuses others with one line', () =>
+  withTempDir(async (folder) => {
+    const cli = new Cli(folder, { RATE_LIMIT_PUBLIC: '50/5000/75' });
+    const account = await cli.account();
+    const create = [...['key', 'create', '--account', account], '--store', await cli.store(account)];
+    const key = await cli.json(...create, '--type', 'public', '--name', 'Web');
+    const limit = (...args: string[]) => cli.json('key', 'limit', key.id, ...args);
+    const default_limits = { per_minute: 50, per_day: 5000, burst: 75 };
+    const shown = { id: key.id, name: 'Web', type: 'public', default_limits };
+    expect(await limit()).toEqual({ ...shown, limits: null });
+    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+    expect(await limit('600/100000/900')).toEqual({ ...shown, limits });
+    expect((await cli.run('key', 'limit', key.id)).stdout).toMatch(
+      /\nlimits +600\/100000\/900\ndefault_limits +50\/5000\/75\n$/,
+    );
+    expect(await limit('--default')).toEqual({ ...shown, limits: null });
+
+    expectFailure(
+      await cli.run('key', 'limit', key.id, '600'),
+      2,
+      'Invalid limits "600": expected minute/day',
+    );
+    const too_few = 'limits.per_day: must be at least as high as per_minute and burst';
+    expectFailure(await cli.run(...create, '--type', 'public', '--limit', '600/599/10'), 1, too_few);
+    expectFailure(
+      await cli.run('key', 'limit', key.id, '1/9999999999/1'),
+      1,
+      'limits.per_day: must be at most',
+    );
+    expectFailure(await cli.run('key', 'limit', key.id, '1/9/1', '--default'), 2, 'Give either');
+    expectFailure(await cli.run('key', 'limit', UNKNOWN), 1, 'no such API key');
+    await cli.json('key', 'revoke', key.id);
+    expectFailure(await cli.run('key', 'limit', key.id, '1/9/1'), 1, 'The API key is revoked');
+  }));
+
+test('key find names the key that leaked, or the key behind a token, and never prints it', () =>
+  withTempDir(async (folder) => {
+    const cli = new Cli(folder);
+    const account = await cli.account();
+    const create = ['key', 'create', '--account', account, '--store', await cli.store(account)];
+    const web = await cli.json(...create, '--type', 'public', '--name', 'Web');
+    const till = await cli.json(...create, '--type', 'secret', '--name', 'Till');
+
+    const found = await cli.runWithInput(`\n  ${till.key} \n`, 'key', 'find');
+    expect(found).toMatchObject({ code: 0, stderr: '' });
+    expect(found.stdout).toMatch(
+      new RegExp(`^id +${till.id}\ntype +secret\nenvironment +live\nname +Till\naccount_id +${account}\n`),
+    );
+    expect(found.stdout).toMatch(`last_four     ${till.key.slice(-4)}\nstatus        active\n`);
+    expect(found.stdout).toContain(`catalog key revoke ${till.id}\n`);
+    expect(found.stdout).not.toContain(till.key);
+    expect((await cli.runWithInput(`${web.key}\n`, 'key', 'find', '-')).stdout).toContain(web.id);
+    expect(await cli.json('key', 'find', web.key)).toMatchObject({ id: web.id, status: 'active' });
+
+    // A token names its key, also when it has expired. One that this service has not signed names none.
+    const config = parseConfig({ DATA_DIR: folder });
+    const grant = {
+      ...{ api_key_id: till.id, account_id: account, key_type: 'secret', env: 'live' },
+      ...{ stores: till.stores, permissions: till.permissions },
+    } as TokenGrant;
+    const signAt = (ring: KeyRing, now_ms: number): string => {
+      const system = { ...realSystem, now: () => now_ms };
+      return new TokenCodec({ ring, issuer: config.JWT_ISSUER, system }).sign(grant, 900);
+    };
+    const expired = signAt(await loadTokenKeys(config), Date.UTC(2026, 0));
+    expect((await cli.runWithInput(`${expired}\n`, 'key', 'find')).stdout).toContain(till.id);
+    const forged = signAt(await loadTokenKeys(parseConfig({ JWT_SECRET: 'x'.repeat(32) })), Date.now());
+    expectFailure(await cli.runWithInput(`${forged}\n`, 'key', 'find'), 1, 'not issued by this service');
+
+    await cli.json('key', 'revoke', till.id);
+    const revoked = await cli.runWithInput(`${till.key}\n`, 'key', 'find');
+    expect(revoked.stdout).toMatch(/\nstatus +revoked\n/);
+    expect(revoked.stdout).not.toContain('key revoke');
+
+    const unknown = `sk_live_${'x'.repeat(43)}`;
+    expectFailure(
+      await cli.runWithInput(`${unknown}\n`, 'key', 'find'),
+      1,
+      'No API key of this service matches.',
+    );
+    const cut = till.key.slice(0, -1);
+    const refused = await cli.runWithInput(`${cut}\n`, 'key', 'find');
+    expectFailure(refused, 2, 'neither an API key nor a token');
+    expect(refused.stderr).not.toContain(cut);
+    expectFailure(await cli.run('key', 'find'), 2, 'Expected an API key or a token on standard input.');
   }));
 
 test('a usage error exits with 2, help with 0, an invalid setting with 1', () =>

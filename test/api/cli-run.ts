@@ -22,15 +22,27 @@ export class Cli {
   ) {}
 
   start(...args: string[]): ChildProcess {
+    return this.spawn('ignore', args);
+  }
+
+  private spawn(stdin: 'ignore' | 'pipe', args: readonly string[]): ChildProcess {
     const { NODE_OPTIONS: _, ...inherited } = environmentWithoutServers();
     return spawn(process.execPath, [MAIN, ...args], {
       env: { ...inherited, DATA_DIR: this.folder, ...this.environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [stdin, 'pipe', 'pipe'],
     });
   }
 
   async run(...args: string[]): Promise<Ended> {
     return ended(this.start(...args));
+  }
+
+  /** Runs a command that reads `input`. Leaves its standard input open, like a terminal. */
+  async runWithInput(input: string, ...args: string[]): Promise<Ended> {
+    const child = this.spawn('pipe', args);
+    // The command may end before it has read everything.
+    child.stdin!.on('error', () => {}).write(input);
+    return ended(child);
   }
 
   /** Runs a command with `--json` and returns the parsed output. Throws if it fails. */

@@ -1,23 +1,38 @@
 import type { Command } from 'commander';
-import type { ApiKey } from '../../../shared/catalog/api-key/api-key';
+import { type ApiKey, hashKey, isApiKeyText, type KeyLimits } from '../../../shared/catalog/api-key/api-key';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
+import { loadTokenKeys } from '../../../shared/http/token-keys';
+import { TokenCodec } from '../../../shared/http/tokens';
+import { CatalogError } from '../../../shared/kernel/errors';
 import type { ApiKeyId } from '../../../shared/kernel/ids';
-import { type CreatedApiKey, createApiKey, revokeApiKey, rotateApiKey } from '../../command/api-key';
+import type { Runtime } from '../../boot/runtime';
+import {
+  type CreatedApiKey,
+  createApiKey,
+  readApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  setApiKeyLimits,
+} from '../../command/api-key';
 import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
-import { type Invocation, withRuntime } from '../invocation';
+import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
+import { keyFields, keysTable, limitsText, permissionsText } from '../key-fields';
 import {
   accountOption,
   choiceOption,
   idArgument,
   idListArgument,
+  limitsArgument,
   listArgument,
   timeArgument,
   verb,
   wholeNumberArgument,
 } from '../options';
-import { fieldsTable, recordsTable } from '../table';
+import { readLine } from '../stdin';
+import { fieldsTable } from '../table';
 
 const MINUTE_MS = 60_000;
+const LIMITS_FORM = 'minute/day/burst, such as 600/100000/900';
 
 interface CreateOptions {
   readonly account: string;
@@ -26,6 +41,7 @@ interface CreateOptions {
   readonly name?: string;
   readonly permission?: string[];
   readonly expires?: string;
+  readonly limit?: KeyLimits;
 }
 
 export function keyCommands(program: Command): void {
@@ -52,6 +68,11 @@ export function keyCommands(program: Command): void {
       listArgument,
     )
     .option('--expires <time>', 'Expiry as ISO 8601 time; default: never', timeArgument)
+    .option(
+      '--limit <limits>',
+      `Rate limits of this key: ${LIMITS_FORM}; default: those of the type`,
+      limitsArgument('--limit'),
+    )
     .action(
       withRuntime<CreateOptions>(async (invocation, options) => {
         const { runtime, context } = invocation;
@@ -62,6 +83,7 @@ export function keyCommands(program: Command): void {
           stores: options.store ?? [],
           ...(options.permission ? { permissions: options.permission as Permission[] } : {}),
           ...(options.expires ? { expires_at: options.expires } : {}),
+          ...(options.limit ? { limits: options.limit } : {}),
         });
         await printKey(invocation, created);
       }),
@@ -74,17 +96,54 @@ export function keyCommands(program: Command): void {
         await catchUpBeforeRead(runtime, 'control');
         const found = await scanBodies(runtime, 'control', 'api_keys', { account_id: account });
         const now_ms = runtime.system.now();
-        const keys = found.map((body) => resourceOf(body as unknown as ApiKey, now_ms));
-        const columns = [
-          'id',
-          'type',
-          'environment',
-          'status',
-          'name',
-          'last_used_at',
-          'expires_at',
-        ] as const;
-        await print({ keys }, () => recordsTable(columns, keys));
+        const keys = found.map((body) => keyFields(body, now_ms));
+        await print({ keys }, () => keysTable(keys));
+      }),
+    );
+
+  verb(key, 'find', 'Find the ID of an API key, or of the key behind a token, for example of a leaked one')
+    .argument(
+      '[key]',
+      'The key or token; - or none: reads it from standard input, which no shell history keeps',
+    )
+    .action(
+      withRuntime(async ({ runtime, print }, _options, [argument]) => {
+        const found = await findKey(runtime, await keyText(argument));
+        const fields = keyFields(found, runtime.system.now());
+        await print(fields, () => {
+          const { id, type, environment, name, account_id, last_four, status } = fields;
+          const { last_used_at, expires_at, revoked_at } = fields;
+          const about = { id, type, environment, name, account_id, last_four, status };
+          const text = fieldsTable({ ...about, last_used_at, expires_at, revoked_at });
+          return status === 'active' ? `${text}\n${replaceText(id)}` : text;
+        });
+      }),
+    );
+
+  verb(key, 'limit', 'Show or change the rate limits of an API key; a change takes effect within 5 seconds')
+    .argument('<id>', 'ID of the key (not the key itself)', idArgument('key'))
+    .argument(
+      '[limits]',
+      `New limits: ${LIMITS_FORM}; none: shows the present ones`,
+      limitsArgument('limits'),
+    )
+    .option('--default', 'Remove the limits of this key, so that it has those of its type')
+    .action(
+      withRuntime<{ default?: true }>(async ({ runtime, context, print }, options, operands) => {
+        const [id, limits] = operands as [ApiKeyId, KeyLimits | undefined];
+        if (options.default && limits !== undefined)
+          throw new CliError('Give either new limits or --default.', EXIT.usage);
+        const changed = limits ?? (options.default ? null : undefined);
+        if (changed !== undefined) {
+          await setApiKeyLimits(runtime, context, id, changed);
+          await waitForWrites(runtime, 'control');
+        }
+        const fields = limitFields(runtime, await readApiKey(runtime, id));
+        await print(fields, () => {
+          const { limits, default_limits, ...rest } = fields;
+          const texts = { limits: limitsText(limits), default_limits: limitsText(default_limits) };
+          return fieldsTable({ ...rest, ...texts });
+        });
       }),
     );
 
@@ -101,7 +160,7 @@ export function keyCommands(program: Command): void {
   verb(
     key,
     'rotate',
-    'Create a new key with the same stores and permissions; the old key works for the overlap',
+    'Create a new key with the same stores, permissions and limits; the old key works for the overlap',
   )
     .argument('<id>', 'ID of the old key (not the key itself)', idArgument('key'))
     .requiredOption(
@@ -128,20 +187,60 @@ async function printKey(
 ) {
   const { runtime, print } = invocation;
   await waitForWrites(runtime, 'control');
-  const { id, ...rest } = resourceOf(created.value, runtime.system.now());
+  const { id, ...rest } = keyFields(created.value, runtime.system.now());
   await print({ id, key: created.key, ...rest, ...extra_fields }, () => {
-    const { type, environment, name, expires_at, stores } = rest;
-    const fields = { id, key: created.key, type, environment, name, expires_at, stores: stores.join(' ') };
+    const { type, environment, name, expires_at } = rest;
+    const stores = rest.stores.join(' ');
+    const grants = { stores, permissions: permissionsText(rest), limits: limitsText(rest.limits) };
+    const fields = { id, key: created.key, type, environment, name, expires_at, ...grants };
     return `${fieldsTable({ ...fields, ...extra_fields })}\nStore the key now. It is not shown again.\n`;
   });
 }
 
-/** Returns the fields of a key to print, without its hash. */
-function resourceOf(key: ApiKey, now_ms: number) {
-  const { id, type, environment, account_id, stores, permissions, name } = key;
-  const { expires_at, revoked_at, last_used_at, created_at } = key;
-  const expired = expires_at !== null && Date.parse(expires_at) <= now_ms;
-  const status = revoked_at !== null ? 'revoked' : expired ? 'expired' : 'active';
-  const times = { expires_at, revoked_at, last_used_at, created_at };
-  return { id, type, environment, status, name, account_id, stores, permissions, ...times };
+/** Returns the limits of a key, and those that a key of its type has by the settings of this process. */
+function limitFields({ config }: Runtime, { id, name, type, limits: own }: ApiKey) {
+  const limits: KeyLimits | null = own ?? null;
+  const default_limits: KeyLimits = type === 'public' ? config.RATE_LIMIT_PUBLIC : config.RATE_LIMIT_SECRET;
+  return { id, name, type, limits, default_limits };
+}
+
+// --- key find ---
+
+const replaceText = (id: string): string =>
+  `Revoke it now:       catalog key revoke ${id}\n` +
+  `Or replace it first: catalog key rotate ${id} --overlap MINUTES\n`;
+
+/** Returns the key or token to look for: the argument, or a line of standard input if it is `-` or missing. */
+async function keyText(argument: string | undefined): Promise<string> {
+  if (argument !== undefined && argument !== '-') return argument;
+  const line = await readLine('Paste the API key or token and press Enter: ');
+  if (line === undefined) throw new CliError('Expected an API key or a token on standard input.', EXIT.usage);
+  return line;
+}
+
+/** Finds the key that the text is, or that the token was issued for. No message repeats the text, which is a secret. */
+async function findKey(runtime: Runtime, text: string): Promise<ApiKey> {
+  if (!isApiKeyText(text)) return readApiKey(runtime, await keyIdOfToken(runtime, text));
+  await catchUpBeforeRead(runtime, 'control');
+  const [found] = await scanBodies(runtime, 'control', 'api_keys', { key_hash: hashKey(text) });
+  if (found === undefined) throw new CliError('No API key of this service matches.');
+  return found;
+}
+
+/** Returns the id of the token's key. Also accepts an expired token, but none that this service has not signed. */
+async function keyIdOfToken({ config }: Runtime, text: string): Promise<ApiKeyId> {
+  if (text.split('.').length !== 3)
+    throw new CliError(
+      'This is neither an API key nor a token. A key is pk_live_, sk_live_, pk_test_ or sk_test_ and 43 characters.',
+      EXIT.usage,
+    );
+  const ring = await loadTokenKeys(config);
+  // With the clock at 0, no token has expired.
+  const system = { now: () => 0, random: () => new Uint8Array() };
+  try {
+    return new TokenCodec({ ring, issuer: config.JWT_ISSUER, system }).verify(text).api_key_id;
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error;
+    throw new CliError('The token was not issued by this service, or its signing key was removed.');
+  }
 }

@@ -8,6 +8,10 @@ import type { Aggregate } from '../events/aggregate';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
 
+/** Rate limits of one key, instead of those of its type (docs/interface.md#rate-limits). Numbers of requests. */
+const keyLimitsSchema = z.object({ per_minute: z.number(), per_day: z.number(), burst: z.number() });
+export type KeyLimits = Readonly<z.infer<typeof keyLimitsSchema>>;
+
 export const apiKeyEvents = [
   defineEvent(
     'ApiKeyCreated',
@@ -21,8 +25,16 @@ export const apiKeyEvents = [
       /** SHA-256 of the full key, in hex. The key itself is not stored (docs/interface.md#api-keys). */
       key_hash: z.string(),
       expires_at: z.string().nullable(),
+      // These two are absent, not null, in the events and documents of older keys. So documents of keys without them
+      // stay as they are, and need no rebuild.
+      /** The last characters of the key, by which people recognise it (docs/interface.md#api-keys). */
+      last_four: z.string().exactOptional(),
+      /** Absent: the limits of the key's type. */
+      limits: keyLimitsSchema.exactOptional(),
     }),
   ),
+  /** Null: the limits of the key's type. */
+  defineEvent('ApiKeyLimitsSet', z.object({ limits: keyLimitsSchema.nullable() })),
   /** Set by a rotation: the old key works until this time. */
   defineEvent('ApiKeyExpirySet', z.object({ expires_at: z.string() })),
   defineEvent('ApiKeyRevoked', z.object({})),
@@ -73,9 +85,15 @@ export function evolveApiKey(
       return changed({ revoked_at: state.key.revoked_at ?? occurred_at });
     case 'ApiKeyUsed':
       return changed({ last_used_at: occurred_at });
+    case 'ApiKeyLimitsSet':
+      return { tag: 'present', key: withLimits(state.key, event.data.limits) };
     default:
       return assertNever(event, 'API key event');
   }
+}
+
+function withLimits({ limits: _, ...key }: ApiKey, limits: KeyLimits | null): ApiKey {
+  return limits === null ? key : { ...key, limits };
 }
 
 export const apiKeyAggregate: Aggregate<ApiKeyState, ApiKeyEvent, ApiKeyId> = {
@@ -93,6 +111,8 @@ export type ApiKeyCommand =
   /** Sets an earlier expiry. Never postpones it. */
   | { readonly type: 'ExpireApiKey'; readonly expires_at: string }
   | { readonly type: 'RevokeApiKey' }
+  /** Null: the limits of the key's type. */
+  | { readonly type: 'SetApiKeyLimits'; readonly limits: KeyLimits | null }
   | { readonly type: 'RecordApiKeyUse'; readonly used_at_ms: number };
 
 /** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
@@ -108,6 +128,12 @@ export function decideApiKey(state: ApiKeyState, command: ApiKeyCommand): Decisi
     }
     case 'RevokeApiKey':
       return key.revoked_at === null ? accept({ type: 'ApiKeyRevoked', data: {} }) : accept();
+    case 'SetApiKeyLimits': {
+      const { limits } = command;
+      if (isSameValue(key.limits ?? null, limits)) return accept();
+      if (key.revoked_at !== null) return reject('key_revoked', 'The API key is revoked');
+      return accept({ type: 'ApiKeyLimitsSet', data: { limits } });
+    }
     case 'RecordApiKeyUse': {
       const last_ms = key.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(key.last_used_at);
       const is_due = command.used_at_ms - last_ms >= USE_INTERVAL_MS;
@@ -122,6 +148,14 @@ function create(state: ApiKeyState, fields: ApiKeyFields): Decision<ApiKeyEvent>
   if (state.tag === 'absent') return accept({ type: 'ApiKeyCreated', data: fields });
   const is_repeat = isSameValue({ ...state.key, ...fields }, state.key);
   return is_repeat ? accept() : reject('lost_race', 'An API key with this id already exists');
+}
+
+/** `<prefix><43 base64url characters>` (docs/interface.md#api-keys). */
+const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;
+
+/** Whether the text has the form of an API key. Says nothing about whether there is such a key. */
+export function isApiKeyText(text: string): boolean {
+  return API_KEY.test(text);
 }
 
 /** Returns the SHA-256 of the full key, in hex: the form in which keys are stored and looked up. */

@@ -5,6 +5,7 @@ import {
   type ApiKeyCommand,
   apiKeyAggregate,
   decideApiKey,
+  type KeyLimits,
   USE_INTERVAL_MS,
 } from '../../../shared/catalog/api-key/api-key';
 import type { ReviewFields } from '../../../shared/catalog/review/review';
@@ -97,7 +98,32 @@ describe('an API key', () => {
       .thenAppends([used]);
   });
 
+  test('gets limits of its own and loses them again, and a repetition changes nothing', () => {
+    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+    const set = (limits: KeyLimits | null): ApiKeyEvent => ({ type: 'ApiKeyLimitsSet', data: { limits } });
+    const setLimits = (limits: KeyLimits | null): ApiKeyCommand => ({ type: 'SetApiKeyLimits', limits });
+    given([created])
+      .when(setLimits(limits))
+      .thenAppends([set(limits)]);
+    given([created, set(limits)])
+      .when(setLimits({ ...limits }))
+      .thenAppendsNothing();
+    given([created, set(limits)])
+      .when(setLimits(null))
+      .thenAppends([set(null)]);
+    given([created]).when(setLimits(null)).thenAppendsNothing();
+    given([created, set(limits), set(null)])
+      .when(setLimits(null))
+      .thenAppendsNothing();
+    const born_with: ApiKeyEvent = { type: 'ApiKeyCreated', data: { ...fields, limits } };
+    given([born_with]).when(setLimits(limits)).thenAppendsNothing();
+    given([created, { type: 'ApiKeyRevoked', data: {} }])
+      .when(setLimits(limits))
+      .thenRejects('key_revoked');
+  });
+
   test('that does not exist rejects every command', () => {
+    given([]).when({ type: 'SetApiKeyLimits', limits: null }).thenRejects('key_invalid');
     given([]).when(expire(later)).thenRejects('key_invalid');
     given([]).when({ type: 'RevokeApiKey' }).thenRejects('key_invalid');
     given([]).when(use(NOW_MS)).thenRejects('key_invalid');

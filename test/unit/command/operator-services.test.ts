@@ -1,6 +1,13 @@
 import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account';
 import type { NewApiKey } from '../../../services/command/api-key';
-import { createApiKey, recordApiKeyUse, revokeApiKey, rotateApiKey } from '../../../services/command/api-key';
+import {
+  createApiKey,
+  readApiKey,
+  recordApiKeyUse,
+  revokeApiKey,
+  rotateApiKey,
+  setApiKeyLimits,
+} from '../../../services/command/api-key';
 import { createPublication } from '../../../services/command/publication';
 import { postReview } from '../../../services/command/review';
 import {
@@ -117,6 +124,7 @@ describe('API keys', () => {
     expect(key).toMatch(new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`));
     expect(value).toMatchObject({ id, type, environment, stores: [store.id], key_hash: hashKey(key) });
     expect(value.permissions).toEqual(permissionsOf(type));
+    expect(value.last_four).toBe(key.slice(-4));
     expect(
       JSON.stringify(world.events.control.log, (_, v) => (typeof v === 'bigint' ? '' : v)),
     ).not.toContain(key.slice(8));
@@ -157,7 +165,8 @@ describe('API keys', () => {
 
   test('are rotated into a key with the same grants, and the old key expires at the given time', async () => {
     const { create, world } = await shop();
-    const old = await create({ permissions: ['read:stores'] });
+    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+    const old = await create({ permissions: ['read:stores'], limits });
     const old_valid_until = new Date(world.now_ms + HOUR_MS);
     const fresh = await rotateApiKey(world, world.context(), old.id, { old_valid_until });
     expect(fresh.key).not.toBe(old.key);
@@ -165,6 +174,7 @@ describe('API keys', () => {
       name: 'Web',
       stores: old.value.stores,
       permissions: ['read:stores'],
+      limits,
       expires_at: null,
     });
     const again = await recordApiKeyUse(world, world.context(), old.id);
@@ -172,6 +182,34 @@ describe('API keys', () => {
     world.now_ms += HOUR_MS;
     const failure = await errorOf(() => rotateApiKey(world, world.context(), old.id, { old_valid_until }));
     expect(failure.condition).toBe('key_invalid');
+  });
+
+  test('have limits of their own if they are given some, which can be changed and removed', async () => {
+    const { create, world } = await shop();
+    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+    const { id, value } = await create();
+    expect(value.limits).toBeUndefined();
+    const set = (to: typeof limits | null) => setApiKeyLimits(world, world.context(), id, to);
+    expect(await set(limits)).toMatchObject({ changed: true, value: { limits } });
+    expect(await set(limits)).toMatchObject({ changed: false });
+    expect((await readApiKey(world, id)).limits).toEqual(limits);
+    expect((await set(null)).value).not.toHaveProperty('limits');
+  });
+
+  test.each([
+    ['no requests per minute', { per_minute: 0, per_day: 10, burst: 1 }, 'limits.per_minute'],
+    ['a negative burst', { per_minute: 1, per_day: 10, burst: -1 }, 'limits.burst'],
+    ['a fraction', { per_minute: 1.5, per_day: 10, burst: 1 }, 'limits.per_minute'],
+    ['more than a billion', { per_minute: 1, per_day: 1_000_000_001, burst: 1 }, 'limits.per_day'],
+    ['fewer per day than per minute', { per_minute: 11, per_day: 10, burst: 1 }, 'limits.per_day'],
+    ['fewer per day than at once', { per_minute: 1, per_day: 10, burst: 11 }, 'limits.per_day'],
+  ])('cannot have limits with %s', async (_name, limits, field) => {
+    const { create, world } = await shop();
+    expect(await faultsOf(() => create({ limits }))).toEqual([['field_invalid', field]]);
+    const { id } = await create();
+    expect(await faultsOf(() => setApiKeyLimits(world, world.context(), id, limits))).toEqual([
+      ['field_invalid', field],
+    ]);
   });
 
   test('stay revoked and cannot be rotated then', async () => {

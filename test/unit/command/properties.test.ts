@@ -114,20 +114,41 @@ const accountCommand = fc.oneof(
 );
 
 const time = fc.constantFrom('2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z');
-const apiKeyFields = fc.record({
-  account_id: id,
-  name: word,
-  type: fc.constant('public' as const),
-  environment,
-  stores: ids,
-  permissions: fc.constant<Permission[]>([]),
-  key_hash: word,
-  expires_at: fc.option(time),
-});
+const limits = fc.constantFrom(
+  { per_minute: 600, per_day: 100_000, burst: 900 },
+  { per_minute: 60, per_day: 100, burst: 1 },
+);
+const apiKeyFields = fc.record(
+  {
+    account_id: id,
+    name: word,
+    type: fc.constant('public' as const),
+    environment,
+    stores: ids,
+    permissions: fc.constant<Permission[]>([]),
+    key_hash: word,
+    expires_at: fc.option(time),
+    last_four: word,
+    limits,
+  },
+  {
+    requiredKeys: [
+      'account_id',
+      'name',
+      'type',
+      'environment',
+      'stores',
+      'permissions',
+      'key_hash',
+      'expires_at',
+    ],
+  },
+);
 const apiKeyCommand = fc.oneof(
   fc.record({ type: fc.constant('CreateApiKey' as const), fields: apiKeyFields }),
   fc.record({ type: fc.constant('ExpireApiKey' as const), expires_at: time }),
   fc.record({ type: fc.constant('RevokeApiKey' as const) }),
+  fc.record({ type: fc.constant('SetApiKeyLimits' as const), limits: fc.option(limits) }),
   fc.record({ type: fc.constant('RecordApiKeyUse' as const), used_at_ms: fc.constant(NOW_MS) }),
 );
 

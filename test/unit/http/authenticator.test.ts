@@ -60,6 +60,15 @@ describe('the authenticator', () => {
     });
   });
 
+  test('returns the limits of a key that has its own, and new ones a second later at most', async () => {
+    const { authenticator, token, state, clock } = controlRealm();
+    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+    expect(await authenticator.authenticate(token)).not.toHaveProperty('limits');
+    state.key = change(state.key, { limits });
+    clock.now_ms += 1000;
+    expect(await authenticator.authenticate(token)).toMatchObject({ limits });
+  });
+
   test('rejects a revoked key within a second, and requests in between do not extend that second', async () => {
     const { authenticator, token, state, clock } = controlRealm();
     await authenticator.authenticate(token);

@@ -2,7 +2,7 @@ import { KeyStateUnavailable } from '../../../shared/http/auth';
 import { clientAddress } from '../../../shared/http/rate-limit';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { RateLimiter } from '../../../shared/ports/rate-limiter';
-import { CountingLimiter, get, ITEM, KEY, startTinyApp, type TinyApp } from './tiny-app';
+import { CountingLimiter, get, ITEM, KEY, principal, startTinyApp, type TinyApp } from './tiny-app';
 
 const HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-ratelimit-tier'];
 const routes = [
@@ -56,6 +56,21 @@ describe('rate limits', () => {
       expect(reply.headers['x-ratelimit-tier']).toBe('secret_key');
       expect([...app.limiter.taken.keys()]).toEqual([`key:${KEY}`]);
     });
+  });
+
+  test('a key with limits of its own has these instead of those of its type, also in a process on its own', () => {
+    const limits = { per_minute: 3, per_day: 100, burst: 2 };
+    const authenticate = async () => principal({ limits });
+    return withApp(
+      { authenticator: { authenticate }, limiter: failing, fallback_limiter: new CountingLimiter() },
+      async (app) => {
+        const replies = [];
+        for (let n = 0; n < 3; n++) replies.push(await app.request('GET', '/api/nothing', { token: 'any' }));
+        expect(replies.map(({ status }) => status)).toEqual([404, 404, 429]);
+        for (const { headers } of replies)
+          expect([headers['x-ratelimit-limit'], headers['x-ratelimit-tier']]).toEqual(['3', 'secret_key']);
+      },
+    );
   });
 
   test('an exceeded limit is 429 with Retry-After and the tier, without a top-level message', () =>

@@ -54,6 +54,16 @@ describe('the documents of the control realm', () => {
     });
   });
 
+  test('an API key has no field for limits before they are set and after they are removed', async () => {
+    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+    const set = key('ApiKeyLimitsSet', { limits });
+    const bodyAfter = async (...more: (typeof created)[]) =>
+      (await documentAfter([created, ...more], 'api_keys', id))!.body;
+    expect(Object.keys(await bodyAfter())).not.toEqual(expect.arrayContaining(['limits']));
+    expect(await bodyAfter(set)).toMatchObject({ limits });
+    expect(await bodyAfter(set, key('ApiKeyLimitsSet', { limits: null }))).toEqual(await bodyAfter());
+  });
+
   test('a review has the keys and body of its only event', async () => {
     const document = await documentAfter([reviewPosted(1, 2, 4)], 'reviews', reviewId(1));
     expect(document).toMatchObject({

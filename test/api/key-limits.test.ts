@@ -1,0 +1,155 @@
+import { createApiKey, setApiKeyLimits } from '../../services/command/api-key';
+import type { WriteContext } from '../../services/command/execute';
+import type { KeyLimits } from '../../shared/catalog/api-key/api-key';
+import { realSystem } from '../../shared/kernel/system';
+import { fetch } from '../support/fetch';
+import { Fleet } from '../support/fleet';
+import { type Harness, type Reply, type Shop, startHarness, type TestKey } from '../support/harness';
+import { fetchToken } from '../support/merchant';
+import { ownNames, serversOfEnvironment } from '../support/own-servers';
+import { endAll } from '../support/processes';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+import { Cli } from './cli-run';
+
+const OF_TYPE = {
+  RATE_LIMIT_PUBLIC: '60/1000/5',
+  RATE_LIMIT_SECRET: '600/10000/10',
+  RATE_LIMIT_AUTH: '10/20',
+};
+const OWN: KeyLimits = { per_minute: 12, per_day: 15, burst: 8 };
+
+describe('a key with limits of its own', () => {
+  // The clock moves only when a test moves it, so that buckets are not refilled in between.
+  const clock = { now_ms: Date.UTC(2026, 0, 31, 12) };
+  let harness: Harness;
+  let shop: Shop;
+  let writes = 0;
+
+  beforeAll(async () => {
+    const system = { ...realSystem, now: () => clock.now_ms };
+    // On the embedded stores, because a test cannot move the clock of Redis.
+    harness = await startHarness({ environment: OF_TYPE, system, servers: ownNames({}) });
+    shop = await harness.newShop();
+  });
+
+  afterAll(() => harness.close());
+
+  const context = (): WriteContext => ({ source: 'cli', request_id: `key-limits-${++writes}` });
+
+  async function newKey(
+    type: 'public' | 'secret',
+    limits: KeyLimits | null,
+  ): Promise<TestKey & { id: never }> {
+    const { account_id, deps } = harness;
+    const input = { account_id, name: 'own', type, stores: [shop.store_id], limits };
+    const { id, key } = await createApiKey(deps, context(), input);
+    await harness.settled();
+    return { id: id as never, key, token: await harness.token(key) };
+  }
+
+  async function change(key: { id: never }, limits: KeyLimits | null): Promise<void> {
+    await setApiKeyLimits(harness.deps, context(), key.id, limits);
+    await harness.settled();
+    // A process caches the state of a key for at most a second.
+    clock.now_ms += 1_000;
+  }
+
+  const headersOf = ({ status, headers }: Reply) => ({
+    status,
+    ...Object.fromEntries(
+      ['limit', 'remaining', 'tier'].map((name) => [name, headers.get(`x-ratelimit-${name}`)]),
+    ),
+  });
+
+  test('shows them in every answer, errors and refusals included', async () => {
+    const { token } = await newKey('public', OWN);
+    const requests = [
+      ['GET', '/api/store', 200],
+      ['HEAD', '/api/store', 200],
+      ['GET', '/api/nothing', 404],
+      ['PUT', '/api/store', 405],
+      ['POST', '/api/listing', 403],
+      ['GET', '/api/listing/no-uuid', 400],
+      ['GET', '/api/publications?limit=51', 400],
+      ['GET', '/api/store', 200],
+      ['GET', '/api/store', 429],
+    ] as const;
+    for (const [index, [method, path, status]] of requests.entries())
+      expect(headersOf(await harness.request(method, path, { token }))).toEqual({
+        status,
+        limit: '12',
+        remaining: String(Math.max(0, 7 - index)),
+        tier: 'public_key',
+      });
+    const refused = await harness.request('GET', '/api/store', { token });
+    // 12 requests per minute: the next token after five seconds.
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect(refused.body.error).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', tier: 'public_key' });
+  });
+
+  test('has its own number of requests per day', async () => {
+    const { token } = await newKey('secret', OWN);
+    const read = () => harness.request('GET', '/api/store', { token });
+    for (let n = 0; n < 15; n++) {
+      clock.now_ms += 5_000;
+      expect((await read()).status).toBe(200);
+    }
+    clock.now_ms += 5_000;
+    const refused = await read();
+    expect(headersOf(refused)).toEqual({ status: 429, limit: '12', remaining: '0', tier: 'secret_key' });
+    expect(refused.headers.get('x-ratelimit-reset')).toBe(String(Date.UTC(2026, 1, 1) / 1000));
+  });
+
+  test('has the limits of its type again when its own are removed', async () => {
+    const key = await newKey('public', null);
+    const limit = async () =>
+      (await harness.request('GET', '/api/store', { token: key.token })).headers.get('x-ratelimit-limit');
+    expect(await limit()).toBe('60');
+    await change(key, OWN);
+    expect(await limit()).toBe('12');
+    await change(key, null);
+    expect(await limit()).toBe('60');
+  });
+
+  test('has the same limits at /auth as every key', async () => {
+    const { key } = await newKey('public', OWN);
+    const reply = await harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } });
+    expect(headersOf(reply)).toMatchObject({ status: 200, limit: '10', remaining: '10' });
+  });
+});
+
+describe('on several processes', () => {
+  afterEach(endAll);
+
+  test('a change of limits takes effect on each, and they share the new ones', () =>
+    withTempDir(async (folder) => {
+      const servers = ownNames(serversOfEnvironment());
+      const settings = { ...servers.settings, DATA_DIR: folder, DEMO: 'off' };
+      const cli = new Cli(folder, settings);
+      const account = await cli.account();
+      const shop = ['--account', account, '--store', await cli.store(account)];
+      const { id, key } = await cli.json('key', 'create', ...shop, '--type', 'public');
+      const fleet = new Fleet(settings);
+      await fleet.start('command-1', 'query-1', 'query-2', 'worker-1');
+      const token = await fetchToken(fleet.url('command-1'), key);
+      const queries = [fleet.url('query-1'), fleet.url('query-2')];
+      const read = async (url: string) => {
+        const reply = await fetch(`${url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
+        await reply.arrayBuffer();
+        return { status: reply.status, limit: reply.headers.get('x-ratelimit-limit') };
+      };
+      for (const url of queries) expect(await read(url)).toEqual({ status: 200, limit: '100' });
+
+      await cli.json('key', 'limit', id, '1/20/8');
+      for (const url of queries)
+        await waitFor(async () => (await read(url)).limit === '1', { what: 'the new limit' });
+      // Eight at once and one per minute over both, of which the reads above have used some.
+      const statuses = [];
+      for (let n = 0; n < 20; n++) statuses.push((await read(queries[n % 2]!)).status);
+      expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(9);
+      expect(statuses.at(-1)).toBe(429);
+      await fleet.stop();
+      await servers.dispose();
+    }));
+});
