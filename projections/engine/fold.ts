@@ -7,6 +7,7 @@ import { plans, viewsOf } from './plan';
 import {
   afterChildChange,
   afterOwnEvent,
+  changedParentIds,
   embeddedIds,
   existingOrNull,
   type Transition,
@@ -18,7 +19,7 @@ import type { UnitOfWork } from './unit-of-work';
 /**
  * Folds one event into the documents of the unit. Every document that the event changes must have been loaded. Folds
  * the documents of the event's own stream first. Then propagates each change to the documents that embed, list or count
- * them (media → publication → listing → store, review → publication).
+ * them (publication → media, listing, store; media → publication, listing, store; review → publication).
  *
  * Folding is a pure function of the documents and the event: the same log gives the same documents.
  */
@@ -50,18 +51,49 @@ function foldInto(unit: UnitOfWork, view: View, id: string, recorded: RecordedEv
   const { collection } = view;
   const before = unit.read(collection, id);
   const folded = applyOwnEvent(view, before, recorded, decoded);
-  if (folded === before) return;
-  const { document, made_stale } = folded
-    ? afterOwnEvent(collection, before, folded, (other, other_id) => unit.read(other, other_id))
-    : { document: folded, made_stale: [] };
-  unit.set(collection, id, document, made_stale);
-  for (const relation of plans[collection].embedsMany)
-    updateReverseIndex(unit, relation, id, before, document);
-  propagateToParents(unit, collection, id, before, document);
-  // The copies of a crowded document are not updated here: a sweep has updated them before this event.
-  if (plans[collection].incomingEmbedsMany.length > 0 && !unit.isCrowded(id))
-    for (const embedding of unit.embeddingDocumentsOf(id))
-      updateEmbedIn(unit, embedding, collection, id, document);
+  if (folded !== before) {
+    const { document, made_stale } = folded
+      ? afterOwnEvent(collection, before, folded, (other, other_id) => unit.read(other, other_id))
+      : { document: folded, made_stale: [] };
+    const counted = before === undefined ? withEmbeddingCounts(unit, collection, id, document) : document;
+    unit.set(collection, id, counted, made_stale);
+    for (const relation of plans[collection].embedsMany)
+      updateReverseIndex(unit, relation, id, before, counted);
+    propagateToParents(unit, collection, id, before, counted);
+  }
+  // Also if the document already includes the event: a worker may have crashed after it wrote the document and before
+  // it wrote the documents that embed it. The copies of a crowded document are not updated here: a sweep has updated
+  // them before this event.
+  const document = unit.read(collection, id);
+  if (document === undefined || plans[collection].incomingEmbedsMany.length === 0 || unit.isCrowded(id))
+    return;
+  for (const embedding of unit.embeddingDocumentsOf(id))
+    updateEmbedIn(unit, embedding, collection, id, document);
+}
+
+/**
+ * Returns a new document with the counts of the documents that embed it already. Until now, no document could count
+ * them. From now on, `propagateToParents` keeps the counts.
+ *
+ * The embedding documents do not include events after this one, which would then be counted twice. Reason: this document
+ * is written before them (see `PHASES`), so it would exist if an interrupted attempt had written them. In a retry of a
+ * dead letter they include all events up to the checkpoint, and none of these comes again.
+ */
+function withEmbeddingCounts(
+  unit: UnitOfWork,
+  collection: CollectionName,
+  id: string,
+  created: MaybeDocument<AnyDocument>,
+): MaybeDocument<AnyDocument> {
+  if (plans[collection].incomingEmbedsMany.length === 0) return created;
+  let document = created;
+  for (const embedding of unit.embeddingDocumentsOf(id)) {
+    const after = existingOrNull(embedding.collection, unit.read(embedding.collection, embedding.id));
+    for (const relation of plans[embedding.collection].parents)
+      if (relation.collection === collection && 'field' in relation.named_in)
+        document = afterChildChange(relation, id, document, embedding.id, { before: null, after }).document;
+  }
+  return document;
 }
 
 /**
@@ -98,7 +130,7 @@ function propagateToParents(
   const transition = { before: existingOrNull(collection, before), after: existingOrNull(collection, after) };
   if (hasSameKeysAndBody(transition)) return;
   for (const relation of plans[collection].parents)
-    for (const parent_id of parentIds(transition, relation.key)) {
+    for (const parent_id of changedParentIds(relation, transition)) {
       const parent = unit.updateParent(relation.collection, parent_id, (document) =>
         afterChildChange(relation, parent_id, document, id, transition),
       );
@@ -109,12 +141,6 @@ function propagateToParents(
 /** If it returns true, the parents need no change: they depend only on the keys and the body of a child. */
 function hasSameKeysAndBody({ before, after }: Transition): boolean {
   return before?.keys === after?.keys && before?.body === after?.body;
-}
-
-/** Returns the ids of the parents before and after the change. They differ if the child was moved. */
-function parentIds({ before, after }: Transition, key: string): Set<string> {
-  const values = [before?.keys[key], after?.keys[key]];
-  return new Set(values.filter((value) => typeof value === 'string'));
 }
 
 /**

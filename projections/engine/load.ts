@@ -8,13 +8,12 @@ import type { UnitOfWork } from './unit-of-work';
 
 type Ids = Map<CollectionName, Set<string>>;
 
-/**
- * A document of an event's own stream that other documents may embed. `store_id` is set if the events name the store.
- */
+/** A document of an event's own stream that other documents may embed. */
 interface Embeddable {
   readonly collection: CollectionName;
   readonly id: string;
-  readonly store_id: string | undefined;
+  /** The store of its stream. The document itself does not name its store if it is deleted or does not exist yet. */
+  readonly store_id: string;
 }
 
 /** The ids of the documents that a batch of events names. */
@@ -33,8 +32,9 @@ interface NamedIds {
 
 /**
  * Loads every document that folding these events may read, in three rounds: the documents that the events name, the
- * documents that embed these, and the parents of both. If more than `embedding_max` documents embed a document, marks
- * that document as crowded and does not load the embedding documents. Skips events that cannot be decoded.
+ * documents that embed these or that these embed, and the parents of both. If more than `embedding_max` documents embed
+ * a document, marks that document as crowded and does not load the embedding documents. Skips events that cannot be
+ * decoded.
  */
 export async function loadDocumentsOf(
   unit: UnitOfWork,
@@ -44,13 +44,13 @@ export async function loadDocumentsOf(
   const named: NamedIds = { all: new Map(), changing: new Map(), own: new Map(), embeddable: new Map() };
   for (const event of events) {
     const decoded = decodedOrUndefined(event);
-    if (decoded) addIdsOf(decoded, named);
+    if (decoded) addIdsOf(event.metadata.partition_key, decoded, named);
   }
   const { all, changing, own, embeddable } = named;
   await loadAll(unit, all);
   const embedding = await findEmbeddingDocuments(unit, [...embeddable.values()], embedding_max);
   for (const { collection, id } of embedding) addId(changing, collection, id);
-  await Promise.all([loadAll(unit, changing), loadAll(unit, referencesFrom(unit, own))]);
+  await Promise.all([loadAll(unit, changing), loadAll(unit, embeddedBy(unit, own))]);
   await loadParents(unit, changing);
 }
 
@@ -67,9 +67,9 @@ export async function loadWithParents(
 
 /**
  * Adds the documents that the event names: the documents of its own stream, and the documents whose ids are in the
- * fields of the declared relations.
+ * fields of the declared relations. `store_id`: the store of the event.
  */
-function addIdsOf({ category, id: stream_id, event }: Decoded, named: NamedIds): void {
+function addIdsOf(store_id: string, { category, id: stream_id, event }: Decoded, named: NamedIds): void {
   const { all, changing, own, embeddable } = named;
   const data = event.data as Readonly<Record<string, unknown>>;
   for (const { collection, idOf } of viewsOf(category)) {
@@ -77,34 +77,41 @@ function addIdsOf({ category, id: stream_id, event }: Decoded, named: NamedIds):
     if (id === undefined) continue;
     const plan = plans[collection];
     for (const ids of [all, changing, own]) addId(ids, collection, id);
-    for (const parent of plan.parents)
-      for (const ids of [all, changing]) addId(ids, parent.collection, data[parent.key]);
+    for (const { collection: parent, named_in } of plan.parents)
+      if ('key' in named_in) for (const ids of [all, changing]) addId(ids, parent, data[named_in.key]);
     for (const { target, key } of plan.embedsOne) addId(all, target, data[key]);
     for (const { target, field, index } of plan.embedsMany)
       for (const target_id of Array.isArray(data[field]) ? data[field] : []) {
         addId(all, target, target_id);
         addId(all, index.collection, referenceId(String(target_id), id));
       }
-    if (plan.incomingEmbedsMany.length === 0) continue;
-    const store_id = typeof data.store_id === 'string' ? data.store_id : embeddable.get(id)?.store_id;
-    embeddable.set(id, { collection, id, store_id });
+    if (plan.incomingEmbedsMany.length > 0) embeddable.set(id, { collection, id, store_id });
   }
 }
 
-/** Returns the ids of the references from these documents to the documents that they embed before the events. */
-function referencesFrom(unit: UnitOfWork, own: Ids): Ids {
-  const references: Ids = new Map();
+/**
+ * Returns the ids of the documents that these documents embed before the events, because they may count these documents,
+ * and of the references to them.
+ */
+function embeddedBy(unit: UnitOfWork, own: Ids): Ids {
+  const embedded: Ids = new Map();
   for (const [collection, ids] of own)
     for (const relation of plans[collection].embedsMany)
       for (const id of ids)
-        for (const target_id of embeddedIds(relation, unit.read(collection, id)))
-          addId(references, relation.index.collection, referenceId(target_id, id));
-  return references;
+        for (const target_id of embeddedIds(relation, unit.read(collection, id))) {
+          addId(embedded, relation.target, target_id);
+          addId(embedded, relation.index.collection, referenceId(target_id, id));
+        }
+  return embedded;
 }
 
+/** More than the references to any document. */
+const REFERENCES_MAX = 10_000_000;
+
 /**
- * Returns the documents that embed these. Returns none for a crowded document. Uses a reference in memory rather than
- * the stored one, because the one in memory may have unsaved changes.
+ * Returns the documents that embed these. Returns none for a crowded document. A document that does not exist yet is
+ * never crowded: when it is created, it counts the documents that embed it. Uses a reference in memory rather than the
+ * stored one, because the one in memory may have unsaved changes.
  */
 async function findEmbeddingDocuments(
   unit: UnitOfWork,
@@ -112,13 +119,12 @@ async function findEmbeddingDocuments(
   embedding_max: number,
 ): Promise<EmbeddingAddress[]> {
   const found = await Promise.all(
-    embeddable.map(async ({ collection, id, store_id: store_id_of_event }) => {
-      const store_id = unit.read(collection, id)?.keys.store_id ?? store_id_of_event;
-      if (typeof store_id !== 'string') return [];
+    embeddable.map(async ({ collection, id, store_id }) => {
+      const max = unit.read(collection, id) === undefined ? REFERENCES_MAX : embedding_max;
       for (const index of new Set(plans[collection].incomingEmbedsMany.map((relation) => relation.index))) {
         const where = referencesTo(index, id, store_id);
-        const references = await unit.version.scan(index.collection, { where, limit: embedding_max + 1 });
-        if (references.length > embedding_max) unit.markCrowded(id);
+        const references = await unit.version.scan(index.collection, { where, limit: max + 1 });
+        if (references.length > max) unit.markCrowded(id);
         else
           for (const reference of references)
             if (!unit.isLoaded(index.collection, reference.id)) unit.addStored(index.collection, reference);
@@ -134,9 +140,9 @@ async function loadParents(unit: UnitOfWork, children: Ids): Promise<void> {
   for (let round = children; round.size > 0; ) {
     const next: Ids = new Map();
     for (const [collection, ids] of round)
-      for (const { collection: parent, key } of plans[collection].parents)
-        for (const id of ids) {
-          const parent_id = unit.read(collection, id)?.keys[key];
+      for (const { collection: parent, named_in } of plans[collection].parents)
+        for (const id of 'key' in named_in ? ids : []) {
+          const parent_id = 'key' in named_in && unit.read(collection, id)?.keys[named_in.key];
           if (typeof parent_id === 'string' && !unit.isLoaded(parent, parent_id))
             addId(next, parent, parent_id);
         }

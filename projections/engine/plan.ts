@@ -1,7 +1,7 @@
 import { COLLECTION_NAMES, type CollectionName } from '../../shared/catalog/documents';
 import type { Category } from '../../shared/catalog/events/envelope';
 import { views } from '../views';
-import type { Counts, EmbedsMany, EmbedsOne, ListsFirst, ListVisibility } from '../views/relation';
+import type { Counts, EmbedsMany, EmbedsOne, ListsFirst, ListVisibility, NamedIn } from '../views/relation';
 import { relations } from '../views/relations';
 import type { View } from '../views/view';
 
@@ -21,8 +21,10 @@ export interface List {
 export interface ParentRelation {
   /** The collection of the parents. */
   readonly collection: CollectionName;
-  /** The key of a child, and the field of its events, that contains the parent's id. */
-  readonly key: string;
+  /** The collection of the children. */
+  readonly child: CollectionName;
+  /** Where a child names its parents. */
+  readonly named_in: NamedIn;
   readonly counts: readonly Counts[];
   readonly lists: readonly List[];
 }
@@ -71,18 +73,25 @@ function parentsOf(child: CollectionName): ParentRelation[] {
   const toParents = [...counts, ...lists.map(({ relation }) => relation)].filter(
     ({ target }) => target === child,
   );
-  // Relations with the same parent collection and the same key are one `ParentRelation`.
-  const byParent = new Map(toParents.map((relation) => [`${relation.collection} ${relation.key}`, relation]));
-  return [...byParent.values()].map(({ collection, key }) => {
-    const hasSameParent = (relation: Counts | ListsFirst): boolean =>
-      relation.target === child && relation.collection === collection && relation.key === key;
+  // Relations with the same parent collection that name the parents in the same place are one `ParentRelation`.
+  const placeOf = (relation: Counts | ListsFirst): string =>
+    JSON.stringify([relation.collection, namedIn(relation)]);
+  const byParent = new Map(toParents.map((relation) => [placeOf(relation), relation]));
+  return [...byParent].map(([place, relation]) => {
+    const hasSameParent = (other: Counts | ListsFirst): boolean =>
+      other.target === child && placeOf(other) === place;
     return {
-      collection,
-      key,
+      collection: relation.collection,
+      child,
+      named_in: namedIn(relation),
       counts: counts.filter(hasSameParent),
-      lists: lists.filter(({ relation }) => hasSameParent(relation)),
+      lists: lists.filter((list) => hasSameParent(list.relation)),
     };
   });
+}
+
+function namedIn(relation: Counts | ListsFirst): NamedIn {
+  return relation.kind === 'counts' ? relation.named_in : { key: relation.key };
 }
 
 export const plans = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, planOf(name)])) as Readonly<
@@ -97,9 +106,9 @@ const viewsByCategory = new Map(
 );
 
 /**
- * The order in which changed documents are written. A document that counts or lists other documents (a parent), or that
- * embeds several, is written before these other documents. A reverse index is written before the documents that it
- * indexes.
+ * The order in which changed documents are written. A document that counts or lists other documents (a parent) is
+ * written before these other documents. A reverse index is written before the documents that it indexes, and after the
+ * documents that count these.
  *
  * Reason: a worker may crash between two phases. The batch is then projected again.
  *
@@ -112,18 +121,22 @@ const viewsByCategory = new Map(
  * So no change is lost, and no document is counted twice. See
  * `docs/architecture.md#between-a-document-and-its-checkpoint`.
  *
- * `embedsOne` relations do not affect the order: a sweep updates these copies before the event itself is folded (see
- * `sweep.ts`).
+ * Relations that embed do not affect the order. A sweep updates the copies before the event itself is folded (see
+ * `sweep.ts`). All other copies of an `embedsMany` relation are compared with their target again when an event of the
+ * target is redelivered, also if the target already includes the event (see `foldInto` in `fold.ts`).
  */
 export const PHASES: readonly (readonly CollectionName[])[] = phases();
 
 function phases(): CollectionName[][] {
   const write_order: { readonly earlier: CollectionName; readonly later: CollectionName }[] = [
-    ...[...counts, ...embedsMany, ...lists.map(({ relation }) => relation)].map(({ collection, target }) => ({
+    ...[...counts, ...lists.map(({ relation }) => relation)].map(({ collection, target }) => ({
       earlier: collection,
       later: target,
     })),
-    ...embedsMany.map(({ index, collection }) => ({ earlier: index.collection, later: collection })),
+    ...embedsMany.flatMap(({ index, collection, target }) => [
+      { earlier: target, later: index.collection },
+      { earlier: index.collection, later: collection },
+    ]),
   ];
   /**
    * Returns the number of phases that must follow the phase of this collection. `path`: collections on the way here.

@@ -49,13 +49,35 @@ export function existingOrNull(
 
 /** Returns the ids of the documents that the document embeds. Documents with these ids may not exist. */
 export function embeddedIds(
-  { collection, field }: EmbedsMany,
+  { collection, field }: Pick<EmbedsMany, 'collection' | 'field'>,
   document: MaybeDocument<AnyDocument>,
 ): readonly string[] {
   return (aggregateOf(collection, document)?.[field] as readonly string[] | undefined) ?? NO_IDS;
 }
 
 const NO_IDS: readonly string[] = [];
+
+/** Returns the ids of the parents that the child names. Parents with these ids may not exist. */
+function parentIdsOf({ child, named_in }: ParentRelation, document: AnyDocument | null): readonly string[] {
+  if ('field' in named_in) return embeddedIds({ collection: child, field: named_in.field }, document);
+  const id = document?.keys[named_in.key];
+  return typeof id === 'string' ? [id] : NO_IDS;
+}
+
+/**
+ * Returns the ids of the parents that the change of a child may concern: those before and after it. They differ if the
+ * child was moved. Returns none if only counts depend on the child and none of them changes, because these parents may
+ * not have been loaded.
+ */
+export function changedParentIds(relation: ParentRelation, { before, after }: Transition): Iterable<string> {
+  const old_ids = parentIdsOf(relation, before);
+  const new_ids = parentIdsOf(relation, after);
+  const is_counted_alike =
+    old_ids === new_ids &&
+    relation.lists.length === 0 &&
+    relation.counts.every(({ facetOf }) => before && after && facetOf(before) === facetOf(after));
+  return is_counted_alike ? NO_IDS : new Set([...old_ids, ...new_ids]);
+}
 
 /**
  * Returns the document after an event of its own stream, with its embeds and lists updated.
@@ -183,17 +205,20 @@ const isSameStore = (a: AnyDocument, b: AnyDocument): boolean => a.keys.store_id
  * parent becomes a placeholder.
  */
 export function afterChildChange(
-  { collection, key, counts, lists }: ParentRelation,
+  relation: ParentRelation,
   parent_id: string,
   before: MaybeDocument<AnyDocument>,
   child_id: string,
   child: Transition,
 ): ChangeResult {
-  const { view } = plans[collection];
+  const { counts, lists } = relation;
+  const { view } = plans[relation.collection];
   const start = before ?? view?.placeholder;
   if (before === null || !start) return { document: before, made_stale: [] };
-  const old_child = child.before?.keys[key] === parent_id ? child.before : null;
-  const new_child = child.after?.keys[key] === parent_id ? child.after : null;
+  const ofParent = (document: AnyDocument | null): AnyDocument | null =>
+    document && isParent(relation, parent_id, start, document) ? document : null;
+  const old_child = ofParent(child.before);
+  const new_child = ofParent(child.after);
   let document = start;
   for (const { name, facetOf, add } of counts) {
     const old_facet = old_child && facetOf(old_child);
@@ -217,6 +242,17 @@ export function afterChildChange(
   }
   if (document === start) return { document: before, made_stale };
   return { document: view?.derive?.(document) ?? document, made_stale };
+}
+
+/** Returns whether the child names this parent. A document that it embeds must also belong to the same store. */
+function isParent(
+  relation: ParentRelation,
+  parent_id: string,
+  parent: AnyDocument,
+  child: AnyDocument,
+): boolean {
+  if (!parentIdsOf(relation, child).includes(parent_id)) return false;
+  return !('field' in relation.named_in) || isSameStore(parent, child);
 }
 
 const isItemOf = ({ visibility }: List, child: AnyDocument): boolean =>

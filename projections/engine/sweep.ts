@@ -31,8 +31,8 @@ export interface Sweep {
   readonly embedsOne: readonly EmbedsOne[];
   /** If the target is crowded: the reverse indexes that contain references to it. */
   readonly indexes: readonly ReverseIndex[];
-  /** The store of the target. Null for a target without a store. */
-  readonly store_id: string | null;
+  /** The store of the target. */
+  readonly store_id: string;
 }
 
 /** Number of documents per chunk. */
@@ -72,13 +72,14 @@ export function sweepFor(
     document = applyOwnEvent(view, document, recorded, next);
     length++;
   }
-  if (document === before) return undefined;
-  const store_id = (document ?? before)?.keys.store_id ?? null;
+  // If the document already includes the events, a worker may have crashed after it wrote the document and before it
+  // wrote the documents that embed it, which were not too many for it then.
+  if (document === undefined || (document === before && indexes.length === 0)) return undefined;
   return {
     ...{ collection, id, document, length, embedsOne, indexes },
     first: events[index]!.position,
     last: events[index + length - 1]!.position,
-    store_id: store_id === null ? null : String(store_id),
+    store_id: events[index]!.metadata.partition_key,
   };
 }
 
@@ -147,7 +148,7 @@ async function sweepEmbedsMany(
   page: Page,
 ): Promise<StoredDocument[]> {
   const references = await unit.version.scan(index.collection, {
-    where: referencesTo(index, id, store_id ?? ''),
+    where: referencesTo(index, id, store_id),
     ...page,
   });
   const embedding = references.flatMap((reference) =>

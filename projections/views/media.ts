@@ -1,4 +1,10 @@
-import { type MediaDocument, type MediaEmbed, mediaKeys } from '../../shared/catalog/media/document';
+import {
+  type MediaDocument,
+  type MediaEmbed,
+  type MediaUses,
+  mediaKeys,
+  visibilityOfMedia,
+} from '../../shared/catalog/media/document';
 import {
   evolveMedia,
   type MediaEvent,
@@ -8,6 +14,8 @@ import {
 import type { Environment } from '../../shared/catalog/realm';
 import type { MediaId } from '../../shared/kernel/ids';
 import type { EventContext, View } from './view';
+
+const UNUSED: MediaUses = { public: 0, private: 0 };
 
 /** Documents of media. The URLs of a document contain the stream's environment. */
 export const mediaView: View<MediaDocument, MediaEvent> = {
@@ -20,12 +28,18 @@ export const mediaView: View<MediaDocument, MediaEvent> = {
     if (after.tag === 'deleted') return null;
     if (after.tag === 'absent') return before;
     const { media } = after;
+    const uses = before?.state.uses ?? UNUSED;
     return {
-      keys: mediaKeys(media),
+      keys: mediaKeys(media, uses),
       body: mediaResource(media, realm as Environment),
-      state: { media, revision },
+      state: { media, uses, revision },
       expansions: {},
     };
+  },
+  derive: (document) => {
+    const visibility = visibilityOfMedia(document.state.uses);
+    if (document.keys.visibility === visibility) return document;
+    return { ...document, keys: { ...document.keys, visibility } };
   },
 };
 

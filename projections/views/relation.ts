@@ -96,19 +96,29 @@ export interface ListsFirst {
 export type ListVisibility = Visibility | null;
 
 /**
- * `state[name]` contains the number of target documents whose key `key` is the id of this document, for each facet: a
- * group that `facetOf` names, such as a visibility, a rating or a combination of flags. The facet of a target document must depend only on its own stream, not on the documents that it embeds.
+ * `state[name]` contains the number of target documents that name this document, for each facet: a group that `facetOf`
+ * names, such as a visibility, a rating or a combination of flags. The facet of a target document must depend only on
+ * its own stream, not on the documents that it embeds.
  */
 export interface Counts {
   readonly kind: 'counts';
   readonly collection: CollectionName;
   readonly name: string;
   readonly target: CollectionName;
-  readonly key: string;
+  readonly named_in: NamedIn;
   facetOf(target: AnyDocument): string;
   /** Returns `counts` after `change` was added to the number of the facet. */
   add(counts: unknown, facet: string, change: 1 | -1): unknown;
 }
+
+/**
+ * Where a target document names the documents that count it.
+ *
+ * - `key`: a key of the target document, and a field of its events. It contains the id of one document.
+ * - `field`: the `field` of an `embedsMany` relation. It contains the ids of the documents that the target document
+ *   embeds. A document that is created counts the target documents that name it already.
+ */
+export type NamedIn = { readonly key: string } | { readonly field: string };
 
 export type Relation = EmbedsOne | EmbedsMany | ListsFirst | Counts;
 
@@ -169,7 +179,7 @@ export function counts<
   name: Name,
   options: {
     readonly target: Target;
-    readonly key: KeyName<Target>;
+    readonly named_in: { readonly key: KeyName<Target> } | { readonly field: string };
     facetOf(target: DocumentOf<Target>): string;
     add(
       counts: DocumentOf<Counting>['state'][Name],

@@ -1,6 +1,7 @@
 import { addToFacet } from '../../shared/catalog/publication/facets';
 import { orderOf } from '../../shared/catalog/sorting';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import { embedListing, entryOrder, publicationCount } from './listing';
 import { embedMedia } from './media';
 import { facetOf } from './publication';
@@ -9,6 +10,15 @@ import { counts, embedsMany, embedsOne, listsFirst, type Relation } from './rela
 /** The collection is still called `media_uses`, because its name is stored. */
 const mediaReferences = { collection: 'media_uses', key: 'media_id' } as const;
 const NEWEST_FIRST = orderOf('created_at_desc');
+
+const addToVisibility = (
+  totals: Readonly<Record<Visibility, number>>,
+  visibility: string,
+  change: 1 | -1,
+): Readonly<Record<Visibility, number>> => ({
+  ...totals,
+  [visibility]: totals[visibility as Visibility] + change,
+});
 
 /** Every relation between documents. With `split_by`, the `visibility` that `totalOf` receives is never null. */
 export const relations: readonly Relation[] = [
@@ -31,26 +41,45 @@ export const relations: readonly Relation[] = [
     index: mediaReferences,
   }),
 
-  counts('listings', 'facets', { target: 'publications', key: 'listing_id', facetOf, add: addToFacet }),
-  counts('stores', 'facets', { target: 'publications', key: 'store_id', facetOf, add: addToFacet }),
+  counts('listings', 'facets', {
+    target: 'publications',
+    named_in: { key: 'listing_id' },
+    facetOf,
+    add: addToFacet,
+  }),
+  counts('stores', 'facets', {
+    target: 'publications',
+    named_in: { key: 'store_id' },
+    facetOf,
+    add: addToFacet,
+  }),
   counts('stores', 'listings', {
     target: 'listings',
-    key: 'store_id',
+    named_in: { key: 'store_id' },
     facetOf: ({ keys }) => keys.visibility ?? 'private',
-    add: (totals, visibility, change) => ({
-      ...totals,
-      [visibility]: totals[visibility as keyof typeof totals] + change,
-    }),
+    add: addToVisibility,
   }),
   counts('stores', 'media', {
     target: 'media',
-    key: 'store_id',
-    facetOf: () => 'all',
-    add: (count, _, change) => count + change,
+    named_in: { key: 'store_id' },
+    facetOf: ({ keys }) => keys.visibility ?? 'private',
+    add: addToVisibility,
+  }),
+  counts('media', 'uses', {
+    target: 'publications',
+    named_in: { field: 'media_ids' },
+    facetOf: ({ keys }) => keys.visibility ?? 'private',
+    add: addToVisibility,
+  }),
+  counts('media', 'uses', {
+    target: 'listings',
+    named_in: { field: 'media_ids' },
+    facetOf: ({ keys }) => keys.visibility ?? 'private',
+    add: addToVisibility,
   }),
   counts('publications', 'reviews', {
     target: 'reviews',
-    key: 'publication_id',
+    named_in: { key: 'publication_id' },
     facetOf: ({ keys }) => String(keys.rating),
     add: ({ count, sum, distribution }, rating, change) => ({
       count: count + change,
@@ -76,7 +105,8 @@ export const relations: readonly Relation[] = [
   listsFirst(EXPANDED_MAX, 'stores', 'media', {
     target: 'media',
     key: 'store_id',
+    split_by: 'visibility',
     orderOf: () => NEWEST_FIRST,
-    totalOf: ({ state }) => state.media,
+    totalOf: ({ state }, visibility) => state.media[visibility ?? 'public'],
   }),
 ];

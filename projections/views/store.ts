@@ -21,11 +21,11 @@ const PLACEHOLDER: StoreDocument = {
     account_id: null,
     facets: {},
     listings: { public: 0, private: 0 },
-    media: 0,
+    media: { public: 0, private: 0 },
     payment_methods: 0,
     revision: -1,
   },
-  expansions: { listings: { public: [], private: [] }, media: [] },
+  expansions: { listings: { public: [], private: [] }, media: { public: [], private: [] } },
 };
 
 /** Documents of stores. Stores are never deleted. */

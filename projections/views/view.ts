@@ -59,8 +59,8 @@ export interface View<Shape extends AnyDocument = AnyDocument, Event extends Dom
    */
   fold(before: MaybeDocument<Shape>, event: Event, context: EventContext): MaybeDocument<Shape>;
   /**
-   * Updates the fields of `body` that depend on related documents, such as `stats`. Returns the same document if
-   * nothing changed.
+   * Updates the keys and the fields of `body` that depend on related documents, such as `stats`. Returns the same
+   * document if nothing changed.
    */
   derive?(document: Shape): Shape;
 }

@@ -5,9 +5,10 @@ import type { ListingDocument } from '../../shared/catalog/listing/document';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets } from '../../shared/catalog/publication/facets';
-import { featuredFirst } from '../../shared/catalog/sorting';
+import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
+import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { DocumentPart } from '../../shared/ports/view-store';
 import { isContainerVisible, type ReadQuery, visibilitiesOf, visibleEntries } from './read';
 
@@ -30,9 +31,9 @@ export type Presented = JsonObject | JsonText;
 /** Returns the document parts that the `present…` functions need for the query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
   const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
-  // A store's number of media is in its `state` only.
-  const needs_media_count = resource === 'store' && query.expand.includes('media');
-  const needs_state = needs_media_count || (query.visibility !== 'public' && resource !== 'publication');
+  // A store's numbers of media are in its `state` only.
+  const needs_media_counts = resource === 'store' && query.expand.includes('media');
+  const needs_state = needs_media_counts || (query.visibility !== 'public' && resource !== 'publication');
   if (!needs_state && !expanded) return TEXT_ONLY;
   return [...(needs_state ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
@@ -104,15 +105,29 @@ export function presentStore(
     );
   if (query.expand.includes('media')) {
     const address = urlOf('/api/store', filter, { store_id: body.id, ...EXPAND_MEDIA });
-    body.media = mediaCollection(document.expansions.media, document.state.media, address);
+    body.media = storeMedia(document, filter, address);
   }
   return body;
 }
 
+/**
+ * Returns the store's newest media that the filter shows. Returns none for a document of an old schema, which is read
+ * until a rebuild: its media are an array without visibilities.
+ */
+function storeMedia(document: StoreDocument, filter: VisibilityFilter, address: string): JsonObject {
+  const { media } = document.expansions;
+  if (Array.isArray(media)) return collectionOf([], 0, address);
+  const entries = visibleEntries(media, filter, orderOf('created_at_desc'));
+  return mediaCollection(entries, countOf(document.state.media, filter), address);
+}
+
 /** Returns the number of listings that the filter shows. Needs the `state` part of the document. */
 export function countListings(store: StoreDocument, filter: VisibilityFilter): number {
-  const { listings } = store.state;
-  return visibilitiesOf(filter).reduce((total, visibility) => total + listings[visibility], 0);
+  return countOf(store.state.listings, filter);
+}
+
+function countOf(counts: Readonly<Record<Visibility, number>>, filter: VisibilityFilter): number {
+  return visibilitiesOf(filter).reduce((total, visibility) => total + counts[visibility], 0);
 }
 
 /**

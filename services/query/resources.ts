@@ -1,6 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
-import type { MediaDocument } from '../../shared/catalog/media/document';
+import type { MediaDocument, MediaUses } from '../../shared/catalog/media/document';
 import { orderOf } from '../../shared/catalog/sorting';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
@@ -90,7 +90,7 @@ const RETRY_AFTER_S = 1;
 
 /**
  * Handles `GET /api/media/:id`: returns the record, or the picture for `Accept: image/*`. A media has no visibility of
- * its own.
+ * its own (docs/interface.md#visibility): a secret key reads all media of its stores.
  */
 export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const { visibility } = parseRead(reads.getMedia, request, []);
@@ -99,10 +99,20 @@ export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<An
   const media = await findById(deps, request, version, 'media', {
     visibility,
     isVisible: () => true,
-    parts: wants_picture ? ['state'] : [],
+    parts: ['state'],
   });
+  if (request.principal.key_type === 'public' && isHidden(media)) throw new CatalogError('media_not_found');
   if (wants_picture) return pictureAnswer(deps, request, media);
   return { data: media.body, version: Number(media.keys.version), headers: VARY };
+}
+
+/**
+ * Returns whether everything that uses the media is private. `uses` is undefined in documents of an old schema, which
+ * are read until a rebuild.
+ */
+function isHidden({ state }: MediaDocument): boolean {
+  const uses: MediaUses | undefined = state.uses;
+  return uses !== undefined && uses.public === 0 && uses.private > 0;
 }
 
 function pictureAnswer(deps: ReadDeps, request: ApiRequest, media: MediaDocument): Answer {

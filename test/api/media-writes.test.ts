@@ -138,7 +138,7 @@ describe('an upload with publication_id or listing_id', () => {
   });
 
   async function countMedia(): Promise<number> {
-    return (await media.get('/api/store?expand=media')).body.data.media.total_count;
+    return (await media.get('/api/store?expand=media&visibility=all')).body.data.media.total_count;
   }
 });
 

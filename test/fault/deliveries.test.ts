@@ -7,7 +7,9 @@ import { cleanFold, expectSameDocuments, expectTruth, foldBatch, PARTITIONS } fr
 import {
   historyOf,
   listingCreated,
+  mediaDeleted,
   mediaId,
+  mediaProcessed,
   mediaUploaded,
   onListing,
   onPublication,
@@ -147,6 +149,39 @@ describe('the documents equal those of one clean fold of the log', () => {
       await foldBatch(version, partition, log, to);
       await expectSameDocuments(version, expected);
     }
+  });
+
+  test.each([
+    ['few enough to update them together', 3],
+    ['too many by then', 0],
+  ])('for a crash at any write of media and what uses them, redelivered one by one: %s', async (_, max) => {
+    const log = await logOf([
+      ...[storeCreated(0), listingCreated(0), mediaUploaded(0)],
+      ...[0, 1].map((n) => publicationCreated(n, { media_ids: [mediaId(0), mediaId(1)] })),
+      ...[mediaProcessed(0), mediaUploaded(1)],
+      onPublication(0, 'PublicationVisibilityChanged', { visibility: 'private' }),
+      onPublication(1, 'PublicationMediaArranged', { media_ids: [mediaId(1)] }),
+      ...[mediaProcessed(1), mediaDeleted(0)],
+      onListing(0, 'ListingMediaArranged', { media_ids: [mediaId(1)] }),
+      onPublication(1, 'PublicationDeleted', {}),
+    ]);
+    const expected = await cleanFold(log);
+    await expectTruth(expected, log);
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    const end = log.length;
+    for (let from = 2; from < end; from++)
+      for (let crash_in = 0, completed = false; !completed; crash_in++) {
+        const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+        await foldBatch(version, partition, log, BigInt(from));
+        version.crash_in = crash_in;
+        completed = await foldBatch(version, partition, log, BigInt(end)).then(
+          () => true,
+          () => false,
+        );
+        version.crash_in = Number.POSITIVE_INFINITY;
+        for (let to = from + 1; to <= end; to++) await foldBatch(version, partition, log, BigInt(to), max);
+        await expectSameDocuments(version, expected);
+      }
   });
 
   test('for two workers in one partition at once, in a store without transactions', async () => {

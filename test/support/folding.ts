@@ -128,14 +128,21 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
         facets,
         listings,
         media,
-        newest_media: idsAndBodies(expansions.media),
+        newest_media: ofBothVisibilities(expansions.media),
         payment_methods,
         entries: ofBothVisibilities(expansions.listings),
       }),
     ),
     truth.stores,
   );
-  expectEqual(await storedDocuments('media', ({ body }) => body), truth.media);
+  expectEqual(
+    await storedDocuments('media', ({ body, keys: { visibility }, state: { uses } }) => ({
+      body,
+      visibility,
+      uses,
+    })),
+    truth.media,
+  );
   const uses = await version.scan('media_uses', { limit: 100_000 });
   expect(uses.flatMap(({ id, document }) => (document ? [id] : [])).sort()).toEqual(truth.media_uses);
 }

@@ -94,6 +94,15 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     mediaOf(owner).map((one) => mediaResource(one, 'live'));
   const publicationBody = (publication: Publication) =>
     publicationResource(publication, mediaOf(publication).length);
+  const usesOf = (one: Media) => {
+    const items = [...alive.map(({ publication }) => publication), ...listings.values()];
+    const users = items.filter(
+      ({ store_id, media_ids }) => store_id === one.store_id && media_ids.includes(one.id),
+    );
+    const countOf = (visibility: string) => users.filter((user) => user.visibility === visibility).length;
+    return { public: countOf('public'), private: countOf('private') };
+  };
+  const visibilityOf = (one: Media) => (usesOf(one).public > 0 ? 'public' : 'private');
   const entry = ({ publication }: Product) => ({ id: publication.id, body: publicationBody(publication) });
 
   const listingBody = (listing: Listing) => ({
@@ -112,12 +121,19 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       const pictures = present.filter(({ store_id }) => store_id === store.id);
       pictures.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? 1 : -1));
       const shown = (visibility: string) => newest.filter((listing) => listing.visibility === visibility);
+      const newestMedia = (visibility: string) =>
+        pictures
+          .filter((one) => visibilityOf(one) === visibility)
+          .map((one) => ({ id: one.id, body: mediaResource(one, 'live') }));
       return {
         body: { ...storeResource(store), stats: { listing_count: shown('public').length } },
         facets: countsOf(alive.filter(({ publication }) => publication.store_id === store.id)),
         listings: { public: shown('public').length, private: shown('private').length },
-        media: pictures.length,
-        newest_media: pictures.slice(0, 20).map((one) => ({ id: one.id, body: mediaResource(one, 'live') })),
+        media: { public: newestMedia('public').length, private: newestMedia('private').length },
+        newest_media: {
+          public: newestMedia('public').slice(0, 20),
+          private: newestMedia('private').slice(0, 20),
+        },
         payment_methods: store.payment_methods.length,
         entries: {
           public: shown('public')
@@ -159,7 +175,12 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         };
       },
     ),
-    media: new Map(present.map((one) => [one.id as string, mediaResource(one, 'live')])),
+    media: new Map(
+      present.map((one) => [
+        one.id as string,
+        { body: mediaResource(one, 'live'), visibility: visibilityOf(one), uses: usesOf(one) },
+      ]),
+    ),
     media_uses: [...alive.map(({ publication }) => publication), ...listings.values()]
       .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
       .sort(),

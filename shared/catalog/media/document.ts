@@ -1,25 +1,39 @@
 import type { JsonObject } from '../events/envelope';
 import type { CollectionSpec, Document, KeysOf, Nothing } from '../stored-document';
+import type { Visibility } from '../vocabulary';
 import type { Media } from './media';
 
-const keys = { store_id: 'text', status: 'text', created_at: 'text', version: 'integer' } as const;
+const keys = {
+  store_id: 'text',
+  status: 'text',
+  /** `public` if a public publication or listing uses the media (docs/interface.md#visibility). */
+  visibility: 'text',
+  created_at: 'text',
+  version: 'integer',
+} as const;
 
 export const mediaCollection: CollectionSpec<typeof keys> = {
   keys,
   indexes: [
-    ['store_id', 'created_at', 'id'],
+    ['store_id', 'visibility', 'created_at', 'id'],
     ['status', 'id'],
   ],
 };
 
-export type MediaKeys = KeysOf<typeof keys>;
+export type MediaKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
-export function mediaKeys({ store_id, progress, created_at, version }: Media): MediaKeys {
-  return { store_id, status: progress.status, created_at, version };
+export function mediaKeys({ store_id, progress, created_at, version }: Media, uses: MediaUses): MediaKeys {
+  return { store_id, status: progress.status, visibility: visibilityOfMedia(uses), created_at, version };
 }
+
+/** Number of publications and listings whose `media_ids` contain the media, by their visibility. */
+export type MediaUses = Readonly<Record<Visibility, number>>;
+
+export const visibilityOfMedia = (uses: MediaUses): Visibility => (uses.public > 0 ? 'public' : 'private');
 
 export interface MediaDocumentState {
   readonly media: Media;
+  readonly uses: MediaUses;
   /** Revision of the last event of its own stream that is in this document. */
   readonly revision: number;
 }

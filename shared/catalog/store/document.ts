@@ -1,7 +1,7 @@
 import { foldText } from '../../kernel/text';
 import type { JsonObject } from '../events/envelope';
 import type { Facets } from '../publication/facets';
-import type { CollectionSpec, Document, Entries, Entry, KeysOf } from '../stored-document';
+import type { CollectionSpec, Document, Entries, KeysOf } from '../stored-document';
 import type { Visibility } from '../vocabulary';
 import type { Store } from './store';
 
@@ -37,8 +37,8 @@ export interface StoreDocumentState {
   readonly facets: Facets;
   /** Number of listings, by visibility. */
   readonly listings: Readonly<Record<Visibility, number>>;
-  /** Number of media. */
-  readonly media: number;
+  /** Number of media, by visibility: `public` if a public publication or listing uses the media. */
+  readonly media: Readonly<Record<Visibility, number>>;
   /** Number of payment methods. */
   readonly payment_methods: number;
   /** Revision of the last event of the store's own stream that is in this document. */
@@ -47,8 +47,8 @@ export interface StoreDocumentState {
 
 export interface StoreExpansions {
   readonly listings: Entries;
-  /** The newest media, at most `EXPANDED_MAX`. */
-  readonly media: readonly Entry[];
+  /** The newest media. */
+  readonly media: Entries;
 }
 
 export type StoreDocument = Document<StoreKeys, StoreDocumentState, StoreExpansions, StoreBody>;

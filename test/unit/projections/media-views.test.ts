@@ -130,16 +130,35 @@ describe('the media of a store', () => {
 
   test('lists the newest twenty and counts all', async () => {
     const store = await after('stores', storeId(0), ...many);
-    expect(shownIds(store)).toEqual(Array.from({ length: 20 }, (_, n) => mediaId(27 - n)));
-    expect(store!.state.media).toBe(22);
+    expect(shownIds(store, 'private')).toEqual(Array.from({ length: 20 }, (_, n) => mediaId(27 - n)));
+    expect(store!.state.media).toEqual({ public: 0, private: 22 });
   });
 
   test('lists the next one when a listed one is deleted', async () => {
     const store = await after('stores', storeId(0), ...many, mediaDeleted(27), mediaProcessed(8));
-    expect(shownIds(store)).toEqual(Array.from({ length: 20 }, (_, n) => mediaId(26 - n)));
-    expect(store!.state.media).toBe(21);
+    expect(shownIds(store, 'private')).toEqual(Array.from({ length: 20 }, (_, n) => mediaId(26 - n)));
+    expect(store!.state.media).toEqual({ public: 0, private: 21 });
+  });
+
+  test('separates those that a public resource uses from all others', async () => {
+    const steps = [
+      publicationCreated(1, { media_ids: [mediaId(6), mediaId(7)], visibility: 'private' }),
+      ...many,
+      publicationCreated(2, { media_ids: [mediaId(7), mediaId(8)] }),
+      onListing(0, 'ListingMediaArranged', { media_ids: [mediaId(9)] }),
+    ];
+    const store = await after('stores', storeId(0), ...steps);
+    expect(shownIds(store, 'public')).toEqual([mediaId(9), mediaId(8), mediaId(7)]);
+    expect(store!.state.media).toEqual({ public: 3, private: 19 });
+    const used = await after('media', mediaId(7), ...steps);
+    expect([used!.keys.visibility, used!.state.uses]).toEqual(['public', { public: 1, private: 1 }]);
+    const withdrawn = onPublication(2, 'PublicationVisibilityChanged', { visibility: 'private' });
+    const store_after = await after('stores', storeId(0), ...steps, withdrawn);
+    expect(shownIds(store_after, 'public')).toEqual([mediaId(9)]);
+    expect(store_after!.state.media).toEqual({ public: 1, private: 21 });
   });
 
   // biome-ignore lint/suspicious/noExplicitAny: tests read any property of a document
-  const shownIds = (store: any): string[] => store.expansions.media.map(({ id }: { id: string }) => id);
+  const shownIds = (store: any, visibility: 'public' | 'private'): string[] =>
+    store.expansions.media[visibility].map(({ id }: { id: string }) => id);
 });

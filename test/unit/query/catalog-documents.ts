@@ -106,11 +106,14 @@ function storeDocument({ store, listings, publications }: StoreContents): Docume
     state: {
       facets: facetsOf(publications),
       listings: { public: count('public'), private: count('private') },
-      media: 0,
+      media: { public: 0, private: 0 },
       payment_methods: store.payment_methods.length,
       account_id: store.account_id,
     },
-    expansions: { listings: entries(items, orderOf('created_at_desc')), media: [] },
+    expansions: {
+      listings: entries(items, orderOf('created_at_desc')),
+      media: { public: [], private: [] },
+    },
   };
   return { collection: 'stores', id: store.id, document };
 }
