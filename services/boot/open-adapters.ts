@@ -110,7 +110,8 @@ export async function openMediaTasks(
   options: MediaTaskQueueOptions = {},
 ): Promise<MediaTaskQueue> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
-  if (url === undefined) return new InProcessMediaTaskQueue(options);
+  if (url === undefined)
+    return new InProcessMediaTaskQueue({ folder: join(config.DATA_DIR, 'media-tasks'), ...options });
   const { BullmqMediaTaskQueue } =
     require('../../shared/adapters/bullmq/media-tasks') as typeof import('../../shared/adapters/bullmq/media-tasks');
   return new BullmqMediaTaskQueue({ url, prefix, ...options });

@@ -74,6 +74,7 @@ function failureOf(reason: ImageRejectionReason): MediaFailure {
   switch (reason) {
     case 'not_an_image':
     case 'damaged':
+    case 'crashes':
       return 'damaged';
     case 'too_many_pixels':
     case 'too_slow':

@@ -4,6 +4,7 @@ import { ImageRejectedError } from '../../shared/images/inspect';
 import type { RenderedImage } from '../../shared/images/render';
 import { ImageLibraryUnavailable, loadSharp } from '../../shared/images/sharp';
 import { Semaphore } from '../../shared/kernel/async';
+import { TaskCrashError } from '../../shared/ports/media-tasks';
 import type { RenderReply, RenderRequest } from './render-child';
 
 export interface RenderLimits {
@@ -25,6 +26,14 @@ const LIMITS: RenderLimits = {
 };
 
 /**
+ * The environment variables that the process gets: where programs and libraries are, the time zone and language,
+ * temporary folders, and the settings of libvips and of the memory allocator. A file that takes over the decoder finds no
+ * secret of the service there.
+ */
+const ENVIRONMENT =
+  /^(PATH|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_LIBRARY_PATH|SystemRoot|TZ|LANG|LC_\w+|TMPDIR|TMP|TEMP|VIPS_\w+|MALLOC_\w+)$/i;
+
+/**
  * Renders uploads in a process of its own, one at a time, because a rendering within the service cannot be ended and its
  * crash would end the service. Starts the process for the first upload and reuses it. The process ends when a limit is
  * exceeded, after idle time, on `stop`, and when the service ends, also by SIGKILL.
@@ -41,23 +50,32 @@ export class RenderProcess {
   }
 
   /**
-   * Renders an upload. Throws `ImageRejectedError` if the file cannot be rendered within the limits. Throws other errors if the
-   * fault is not the file's: the process could not start or crashed, or the image library cannot be loaded.
+   * Renders an upload. Throws `ImageRejectedError` if the file cannot be rendered within the limits. Throws
+   * `TaskCrashError` if the process crashed or did not reply. Throws other errors if the fault is not the file's: the
+   * process could not start or was stopped, or the image library cannot be loaded.
    */
   render(bytes: Uint8Array): Promise<RenderedImage> {
     return this.turns.run(async () => {
-      if (this.stopped) throw new Error('the rendering was stopped');
-      clearTimeout(this.idle);
-      const child = this.running();
-      try {
-        return resultOf(await this.exchange(child, bytes));
-      } finally {
-        // The idle process must not keep the service alive.
-        child.unref();
-        child.channel?.unref();
-        this.idle = setTimeout(() => this.end(child), this.limits.idle_ms).unref();
-      }
+      const is_reused = this.child?.connected === true;
+      const reply = await this.renderOnce(bytes);
+      // The process may have kept memory of earlier uploads. Only a new one shows how much this upload needs.
+      const repeats = is_reused && reply.outcome === 'exceeded' && reply.reason === 'too_much_memory';
+      return resultOf(repeats ? await this.renderOnce(bytes) : reply);
     });
+  }
+
+  private async renderOnce(bytes: Uint8Array): Promise<RenderReply> {
+    if (this.stopped) throw new Error('the rendering was stopped');
+    clearTimeout(this.idle);
+    const child = this.running();
+    try {
+      return await this.exchange(child, bytes);
+    } finally {
+      // The idle process must not keep the service alive.
+      child.unref();
+      child.channel?.unref();
+      this.idle = setTimeout(() => this.end(child), this.limits.idle_ms).unref();
+    }
   }
 
   /** Ends the process at once. A running rendering fails. */
@@ -79,8 +97,7 @@ export class RenderProcess {
       // Passes buffers as bytes.
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      // With more arenas, glibc keeps much of the memory of earlier uploads.
-      env: { MALLOC_ARENA_MAX: '2', ...process.env },
+      env: environmentOf(process.env),
     });
     // Without a listener, an error would end the service. `exchange` reports it.
     child.on('error', () => {});
@@ -98,7 +115,10 @@ export class RenderProcess {
     try {
       const reply = await new Promise<RenderReply>((resolve, reject) => {
         // The CPU time is limited in the process itself. Without CPU time, the machine stalls, not the file.
-        const timer = setTimeout(() => reject(new Error(`no picture after ${clock_ms} ms`)), clock_ms);
+        const timer = setTimeout(
+          () => reject(new TaskCrashError(`no picture after ${clock_ms} ms`)),
+          clock_ms,
+        );
         const listen = (event: string, listener: (...args: never[]) => void): void => {
           child.on(event, listener as () => void);
           signal.addEventListener('abort', () => child.off(event, listener as () => void));
@@ -106,9 +126,10 @@ export class RenderProcess {
         signal.addEventListener('abort', () => clearTimeout(timer));
         listen('message', resolve);
         listen('error', reject);
-        listen('exit', (code: number | null, by: NodeJS.Signals | null) =>
-          reject(new Error(`the rendering process ended unexpectedly (${by ?? `exit code ${code}`})`)),
-        );
+        listen('exit', (code: number | null, by: NodeJS.Signals | null) => {
+          const message = `the rendering process ended unexpectedly (${by ?? `exit code ${code}`})`;
+          reject(this.stopped ? new Error('the rendering was stopped') : new TaskCrashError(message));
+        });
         child.send(request, (error) => error && reject(error));
       });
       if (reply.outcome === 'exceeded') this.end(child);
@@ -129,6 +150,12 @@ export class RenderProcess {
   private forget(child: ChildProcess): void {
     if (this.child === child) this.child = undefined;
   }
+}
+
+function environmentOf(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const passed = Object.entries(variables).filter(([name]) => ENVIRONMENT.test(name));
+  // With more arenas, glibc keeps much of the memory of earlier uploads.
+  return { MALLOC_ARENA_MAX: '2', ...Object.fromEntries(passed) };
 }
 
 function resultOf(reply: RenderReply): RenderedImage {

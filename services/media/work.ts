@@ -2,12 +2,18 @@ import { once } from 'node:events';
 import { leaseOwner } from '../../projections/engine/lease';
 import { ENVIRONMENTS, type Environment } from '../../shared/catalog/realm';
 import { ImageRejectedError } from '../../shared/images/inspect';
+import type { RenderedImage } from '../../shared/images/render';
 import { pause, withTimeout } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
-import type { MediaTask, MediaTaskQueue } from '../../shared/ports/media-tasks';
+import {
+  MEDIA_ATTEMPTS,
+  type MediaTask,
+  type MediaTaskQueue,
+  TaskCrashError,
+} from '../../shared/ports/media-tasks';
 import { makePictures, type PictureDeps, type PictureOutcome } from './make-pictures';
 import { type RenderLimits, RenderProcess } from './render-process';
 import { type SweepParts, sweepOnceADay } from './sweep';
@@ -58,7 +64,10 @@ export function startMediaWork(
   const work = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
-        const worker = await mediaTasks.work((task) => render(parts, renderer, task), CONCURRENCY);
+        const worker = await mediaTasks.work(
+          (task, starts) => render(parts, renderer, task, starts),
+          CONCURRENCY,
+        );
         if (!signal.aborted) await once(signal, 'abort');
         await withTimeout(worker.stop(), stop_ms, () => undefined);
       } catch (error) {
@@ -94,15 +103,23 @@ export function startMediaWork(
   };
 }
 
-async function render(parts: MediaWorkParts, renderer: RenderProcess, task: MediaTask): Promise<void> {
+async function render(
+  parts: MediaWorkParts,
+  renderer: RenderProcess,
+  task: MediaTask,
+  starts: number,
+): Promise<void> {
   const started_ms = performance.now();
   try {
     const outcome = await makePictures(parts, task, async (bytes) => {
       try {
-        return await renderer.render(bytes);
+        return await renderUnlessCrashing(renderer, bytes, starts);
       } catch (error) {
         if (error instanceof ImageRejectedError)
-          parts.log.info({ ...task, reason: error.reason }, 'an upload cannot be rendered');
+          parts.log[error.reason === 'crashes' ? 'error' : 'info'](
+            { ...task, reason: error.reason, err: error.cause },
+            'an upload cannot be rendered',
+          );
         throw error;
       }
     });
@@ -110,6 +127,24 @@ async function render(parts: MediaWorkParts, renderer: RenderProcess, task: Medi
   } catch (error) {
     parts.metrics.renderingFinished('tried_again', performance.now() - started_ms);
     throw error;
+  }
+}
+
+/**
+ * Renders an upload. Rejects the file when `MEDIA_ATTEMPTS` renderings of it have crashed: that of the rendering process,
+ * or that of the service, which may be ended together with it when a container runs out of memory.
+ */
+async function renderUnlessCrashing(
+  renderer: RenderProcess,
+  bytes: Uint8Array,
+  starts: number,
+): Promise<RenderedImage> {
+  if (starts > MEDIA_ATTEMPTS) throw new ImageRejectedError('crashes');
+  try {
+    return await renderer.render(bytes);
+  } catch (error) {
+    if (!(error instanceof TaskCrashError) || starts < MEDIA_ATTEMPTS) throw error;
+    throw new ImageRejectedError('crashes', { cause: error });
   }
 }
 

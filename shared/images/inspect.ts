@@ -8,13 +8,15 @@ import { isInvalidImageError, loadSharp } from './sharp';
  * - `too_many_pixels`: the header announces more than PIXELS_MAX pixels. Nothing was decoded.
  * - `damaged`: the header is valid, but the data after it is invalid or truncated.
  * - `too_slow`, `too_much_memory`: the rendering exceeded a limit.
+ * - `crashes`: each of several renderings crashed the process that it ran in.
  */
 export type ImageRejectionReason =
   | 'not_an_image'
   | 'too_many_pixels'
   | 'damaged'
   | 'too_slow'
-  | 'too_much_memory';
+  | 'too_much_memory'
+  | 'crashes';
 
 /** Thrown for a file that cannot be rendered. The service rejects the same bytes every time, so a retry is useless. */
 export class ImageRejectedError extends Error {

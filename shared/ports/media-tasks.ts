@@ -27,12 +27,24 @@ export interface MediaTask {
  *   the last minutes come first. Within a store, the order is roughly that of the calls of `add`.
  * - Runs up to `concurrency` tasks in parallel in this process.
  * - If `handler` throws, retries the task with back-off, up to `MEDIA_ATTEMPTS` attempts. Then drops the task.
+ * - Passes the number of unfinished starts of the media's tasks, this one included. A start is stored before the handler
+ *   runs, and stays counted if the process dies or the handler throws `TaskCrashError`. It is no longer counted after any
+ *   other error. The count ends when a handler succeeds, or 30 days after the last start on a server. It is kept when
+ *   the task is dropped and added again, and when the process restarts.
  * - `stop` waits for running tasks.
  */
 export interface MediaTaskQueue {
   add(task: MediaTask): Promise<void>;
-  work(handler: (task: MediaTask) => Promise<void>, concurrency: number): Promise<{ stop(): Promise<void> }>;
+  work(handler: MediaTaskHandler, concurrency: number): Promise<{ stop(): Promise<void> }>;
   close(): Promise<void>;
+}
+
+/** `starts`: the unfinished starts, at least 1. */
+export type MediaTaskHandler = (task: MediaTask, starts: number) => Promise<void>;
+
+/** Thrown by a handler if the task crashed the process that it ran in, and may be the reason. */
+export class TaskCrashError extends Error {
+  override readonly name = 'TaskCrashError';
 }
 
 export interface MediaTaskQueueOptions {

@@ -15,14 +15,17 @@ const backoffMs = (): number => 5;
 describeOn('REDIS_URL', 'on a real server', (url) => {
   mediaTasksContract('BullMQ', async () => {
     const reported: { message: string; task: MediaTask; attempt: number }[] = [];
-    const tasks = new BullmqMediaTaskQueue({
-      url,
-      prefix: aName(),
-      onError: (error, task, attempt) =>
-        void reported.push({ message: (error as Error).message, task, attempt }),
-      backoffMs,
-    });
-    return { tasks, reported, dispose: () => tasks.close() };
+    const prefix = aName();
+    const open = () =>
+      new BullmqMediaTaskQueue({
+        url,
+        prefix,
+        onError: (error, task, attempt) =>
+          void reported.push({ message: (error as Error).message, task, attempt }),
+        backoffMs,
+      });
+    const tasks = open();
+    return { tasks, reported, reopen: open, dispose: () => tasks.close() };
   });
 
   test('the task of a killed process moves to another within seconds', async () => {
@@ -33,11 +36,11 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
     await tasks.add(aTask(1));
     const [printed] = await within(once(victim.stdout, 'data'), 'the process to take its first job');
     expect(String(printed).trim()).toBe(aTask(1).media_id);
-    const seen: MediaTask[] = [];
-    await tasks.work(async (task) => void seen.push(task), 1);
+    const seen: [MediaTask, number][] = [];
+    await tasks.work(async (...call) => void seen.push(call), 1);
     victim.kill('SIGKILL');
     await waitFor(() => seen.length === 1, { what: 'the other process to run the task' });
-    expect(seen).toEqual([aTask(1)]);
+    expect(seen).toEqual([[aTask(1), 2]]);
     await tasks.close();
   });
 
@@ -54,7 +57,7 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
     for (let n = 0; n < 5; n++) await tasks.add(aTask(n));
     await tasks.add(aTask(1, 'test'));
     const redis = new Redis(url);
-    await waitFor(async () => (await redis.keys(`${prefix}:media:*-*-*`)).length === 0 && attempts > 10);
+    await waitFor(async () => (await redis.keys(`${prefix}:media*:*-*-*-*-*`)).length === 0 && attempts > 10);
     expect(done).toBe(5);
     redis.disconnect();
     await tasks.close();

@@ -1,6 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { MediaId, StoreId } from '../../shared/kernel/ids';
-import { MEDIA_ATTEMPTS, type MediaTask, type MediaTaskQueue } from '../../shared/ports/media-tasks';
+import {
+  MEDIA_ATTEMPTS,
+  type MediaTask,
+  type MediaTaskQueue,
+  TaskCrashError,
+} from '../../shared/ports/media-tasks';
 import { bounded } from '../support/bounded';
 import { waitFor, within } from '../support/wait-for';
 
@@ -9,6 +14,8 @@ export interface MediaTasksUnderTest {
   readonly tasks: MediaTaskQueue;
   /** The failed attempts that were reported with `onError`. */
   readonly reported: readonly { message: string; task: MediaTask; attempt: number }[];
+  /** Opens another handle to what is stored, as a process does after a restart. */
+  reopen(): MediaTaskQueue;
   /** Closes every handle and removes what was stored. */
   dispose(): Promise<void>;
 }
@@ -142,6 +149,56 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
         return seen.some(({ media_id }) => media_id === aTask(1).media_id);
       });
       expect(under_test.reported).toHaveLength(MEDIA_ATTEMPTS);
+    });
+
+    test('the starts of a task that crashes are counted, also when it was dropped and added again', async () => {
+      const seen: number[] = [];
+      const crashing = await tasks.work(async (_, starts) => {
+        seen.push(starts);
+        throw new TaskCrashError('crashed');
+      }, 1);
+      await tasks.add(aTask(1));
+      await waitFor(() => under_test.reported.length === MEDIA_ATTEMPTS);
+      await waitFor(async () => {
+        await tasks.add(aTask(1));
+        return seen.length > MEDIA_ATTEMPTS;
+      });
+      await crashing.stop();
+      expect(seen).toEqual(seen.map((_, index) => index + 1));
+    });
+
+    test('the count of starts survives a restart of the process, and ends when the task succeeds', async () => {
+      const crashing = await tasks.work(async () => {
+        throw new TaskCrashError('crashed');
+      }, 1);
+      await tasks.add(aTask(1));
+      await waitFor(() => under_test.reported.length === 2);
+      await crashing.stop();
+      const crashes = under_test.reported.length;
+      await tasks.close();
+
+      const reopened = bounded(under_test.reopen(), 'reopened tasks');
+      const seen: number[] = [];
+      await reopened.work(async (_, starts) => void seen.push(starts), 1);
+      await reopened.add(aTask(1));
+      await waitFor(() => seen.length === 1);
+      await waitFor(async () => {
+        await reopened.add(aTask(1));
+        return seen.length > 1;
+      });
+      await reopened.close();
+      expect(seen.slice(0, 2)).toEqual([crashes + 1, 1]);
+    });
+
+    test('a failure other than a crash does not count as a start', async () => {
+      const seen: number[] = [];
+      await tasks.work(async (_, starts) => {
+        seen.push(starts);
+        throw new Error('unavailable');
+      }, 1);
+      await tasks.add(aTask(1));
+      await waitFor(() => under_test.reported.length === MEDIA_ATTEMPTS);
+      expect(seen).toEqual(seen.map(() => 1));
     });
 
     test('stop waits for running tasks and starts no more; the next worker continues', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Runtime } from '../../services/boot/runtime';
 import { findMedia } from '../../services/command/references';
 import { startMediaWork } from '../../services/media/work';
@@ -24,12 +25,13 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
+const startsFolder = () => join(harness.data_dir, 'starts');
 const isReady = async (id: MediaId) => (await findMedia(runtime, 'live', id))?.progress.status === 'ready';
 const small = () => flatPicture('png', { width: 30, height: 20 });
 
 /** Runs media workers on a queue of the test, next to the service's queue. */
 async function withWork(parts: Partial<Runtime>, story: (tasks: InProcessMediaTaskQueue) => Promise<void>) {
-  const mediaTasks = new InProcessMediaTaskQueue({ backoffMs: () => 5 });
+  const mediaTasks = new InProcessMediaTaskQueue({ folder: startsFolder(), backoffMs: () => 5 });
   const work = startMediaWork({ ...runtime, mediaTasks, ...parts }, QUICK);
   try {
     await story(mediaTasks);
@@ -60,7 +62,7 @@ test('media whose task was lost are rendered, in both environments', async () =>
 test('a queue that is unavailable at the start is used as soon as it is available', async () => {
   const media_id = await uploadWithoutTask(runtime, store_id, await small());
   await harness.settled();
-  const tasks = new InProcessMediaTaskQueue();
+  const tasks = new InProcessMediaTaskQueue({ folder: startsFolder() });
   let attempts = 0;
   const initially_unavailable = Object.create(tasks) as InProcessMediaTaskQueue;
   initially_unavailable.work = async (...args) => {
@@ -97,7 +99,7 @@ test('media stays processing during an outage longer than all attempts of a task
 test('a stop waits for the running rendering and starts no other', async () => {
   const ids = [];
   for (let n = 0; n < 3; n++) ids.push(await uploadWithoutTask(runtime, store_id, await small()));
-  const mediaTasks = new InProcessMediaTaskQueue();
+  const mediaTasks = new InProcessMediaTaskQueue({ folder: startsFolder() });
   let unblock = (): void => {};
   const blocked = new Promise<void>((resolve) => {
     unblock = resolve;

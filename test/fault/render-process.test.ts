@@ -5,13 +5,14 @@ import { findMedia } from '../../services/command/references';
 import { startMediaWork } from '../../services/media/work';
 import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
 import type { MediaId } from '../../shared/kernel/ids';
+import { MEDIA_ATTEMPTS } from '../../shared/ports/media-tasks';
 import { childrenOf, isRunning } from '../support/children';
 import { fetch } from '../support/fetch';
 import { type Harness, startHarness } from '../support/harness';
 import { uploadWithoutTask } from '../support/media';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { flatPicture } from '../support/pictures';
-import { endAll, startProcess } from '../support/processes';
+import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor, within } from '../support/wait-for';
 
@@ -38,7 +39,7 @@ test('a file that takes too much time to render is failed, and other merchants g
     await flatPicture('png', { width: 30, height: 20 }),
   );
   const progressOf = async (id: MediaId) => (await findMedia(runtime, 'live', id))?.progress;
-  const mediaTasks = new InProcessMediaTaskQueue();
+  const mediaTasks = new InProcessMediaTaskQueue({ folder: join(harness.data_dir, 'starts') });
   const times = { recover_ms: 20, lost_after_ms: 0 };
   const work = startMediaWork({ ...runtime, mediaTasks }, times, { cpu_ms: 500 });
   try {
@@ -54,6 +55,56 @@ test('a file that takes too much time to render is failed, and other merchants g
   }
 });
 
+async function uploadBomb({ url }: RunningProcess, token: string): Promise<string> {
+  const reply = await fetch(`${url}/api/media`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'image/avif' },
+    body: new Uint8Array(bomb),
+  });
+  expect(reply.status).toBe(201);
+  return ((await reply.json()) as { data: { id: string } }).data.id;
+}
+
+/** Waits for the only rendering process of the service. Returns its id. */
+const rendererOf = ({ child }: RunningProcess): Promise<number> =>
+  waitFor(() => childrenOf(child.pid!).find(isRunning), { what: 'a rendering process' });
+
+async function crash(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSEGV');
+  await waitFor(() => !isRunning(pid));
+}
+
+test('a file whose renderings crash the process or the service is failed after six of them, with an error in the log', () =>
+  withTempDir(async (folder) => {
+    const settings = { DATA_DIR: folder };
+    const key = await createSecretKey(settings);
+    let running = await startProcess('services/boot/main.js', settings);
+    const id = await uploadBomb(running, await fetchToken(running.url, key));
+    // Two crashes of the rendering process, which the service survives.
+    await crash(await rendererOf(running));
+    await crash(await rendererOf(running));
+    let renderer = await rendererOf(running);
+    // Four crashes of the service together with it, as when a container runs out of memory.
+    for (let starts = 3; starts <= MEDIA_ATTEMPTS; starts++) {
+      await running.end('SIGKILL');
+      await waitFor(() => !isRunning(renderer));
+      running = await startProcess('services/boot/main.js', settings);
+      if (starts < MEDIA_ATTEMPTS) renderer = await rendererOf(running);
+    }
+    const token = await fetchToken(running.url, key);
+    await waitFor(async () => {
+      const reply = await fetch(`${running.url}/api/media/${id}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      return ((await reply.json()) as { data: { status: string } }).data.status === 'failed';
+    });
+    expect(childrenOf(running.child.pid!)).toEqual([]);
+    await waitFor(() =>
+      running.warnings.some((line) => /"level":"error".*"reason":"crashes"/.test(line) && line.includes(id)),
+    );
+    expect(await running.end('SIGTERM')).toBe(0);
+  }));
+
 test.each(['SIGKILL', 'SIGTERM'] as const)(
   'after %s during a rendering, no rendering process remains',
   (signal) =>
@@ -63,19 +114,11 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
       const pid = running.child.pid!;
       expect(childrenOf(pid)).toEqual([]);
       const token = await fetchToken(running.url, key);
-      const reply = await fetch(`${running.url}/api/media`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'image/avif' },
-        body: new Uint8Array(bomb),
-      });
-      expect(reply.status).toBe(201);
-      const [renderer] = await waitFor(() => {
-        const children = childrenOf(pid);
-        return children.length > 0 ? children : undefined;
-      });
+      await uploadBomb(running, token);
+      const renderer = await rendererOf(running);
       const exited = once(running.child, 'exit');
       running.child.kill(signal);
       await within(exited, 'the service to exit');
-      await waitFor(() => !isRunning(renderer!));
+      await waitFor(() => !isRunning(renderer));
     }),
 );

@@ -1,11 +1,14 @@
 import { type Job, UnrecoverableError } from 'bullmq';
+import type { ChainableCommander } from 'ioredis';
 import { backoff } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import {
   MEDIA_ATTEMPTS,
   type MediaTask,
+  type MediaTaskHandler,
   type MediaTaskQueue,
   type MediaTaskQueueOptions,
+  TaskCrashError,
 } from '../../ports/media-tasks';
 import { Queues, Workers } from './queues';
 
@@ -19,6 +22,8 @@ export interface BullmqMediaTaskQueueOptions extends MediaTaskQueueOptions {
 const QUEUE = 'media';
 /** Time for which the tasks of a store are counted, from its first one. */
 const COUNT_S = 600;
+/** Time for which unfinished starts of a task are kept, from the last one. */
+const STARTS_S = 30 * 24 * 3_600;
 /** Lowest priority in BullMQ. */
 const PRIORITY_MAX = 2_097_152;
 
@@ -60,23 +65,39 @@ export class BullmqMediaTaskQueue implements MediaTaskQueue {
   /** Counts a task of a store. Returns the number of its tasks in the last minutes. */
   private async countTask({ environment, store_id }: MediaTask): Promise<number> {
     const key = `${this.options.prefix}:media-count:${environment}-${store_id}`;
-    const [, counted] =
-      (await this.queues.connection.multi().set(key, 0, 'EX', COUNT_S, 'NX').incr(key).exec()) ?? [];
-    const [error, count] = counted ?? [];
-    if (error) throw error;
-    return Number(count);
+    return lastNumber(this.queues.connection.multi().set(key, 0, 'EX', COUNT_S, 'NX').incr(key));
   }
 
-  async work(
-    handler: (task: MediaTask) => Promise<void>,
-    concurrency: number,
-  ): Promise<{ stop(): Promise<void> }> {
+  /** Counts a start of a task. Returns the number of its unfinished starts. */
+  private countStart(task: MediaTask): Promise<number> {
+    const key = this.startsKey(task);
+    return this.queues.withQueue(QUEUE, () =>
+      lastNumber(
+        this.queues.connection.multi().set(key, 0, 'EX', STARTS_S, 'NX').expire(key, STARTS_S).incr(key),
+      ),
+    );
+  }
+
+  /** Sets the number of unfinished starts to a lower one. If Redis is unavailable, it stays too high. */
+  private async setStarts(task: MediaTask, starts: number): Promise<void> {
+    const { connection } = this.queues;
+    const key = this.startsKey(task);
+    await (starts === 0 ? connection.del(key) : connection.set(key, starts, 'EX', STARTS_S)).catch(
+      () => undefined,
+    );
+  }
+
+  private startsKey({ environment, media_id }: MediaTask): string {
+    return `${this.options.prefix}:media-starts:${environment}-${media_id}`;
+  }
+
+  async work(handler: MediaTaskHandler, concurrency: number): Promise<{ stop(): Promise<void> }> {
     this.assertOpen();
     const { onError, onWorkerError, backoffMs } = this.options;
     const workers = new Workers<MediaTask>(this.options);
     const handle = async ({ data: task, attemptsMade }: Job<MediaTask>): Promise<void> => {
       try {
-        await handler(task);
+        await this.runTask(handler, task);
       } catch (error) {
         onError(error, task, attemptsMade + 1);
         throw error;
@@ -101,6 +122,17 @@ export class BullmqMediaTaskQueue implements MediaTaskQueue {
     };
   }
 
+  private async runTask(handler: MediaTaskHandler, task: MediaTask): Promise<void> {
+    const starts = await this.countStart(task);
+    try {
+      await handler(task, starts);
+    } catch (error) {
+      if (!(error instanceof TaskCrashError)) await this.setStarts(task, starts - 1);
+      throw error;
+    }
+    await this.setStarts(task, 0);
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     await Promise.all([...this.workers].map((workers) => workers.stop()));
@@ -110,4 +142,11 @@ export class BullmqMediaTaskQueue implements MediaTaskQueue {
   private assertOpen(): void {
     if (this.closed) throw new CatalogError('unavailable', { message: 'the media tasks are closed' });
   }
+}
+
+/** Runs the commands in a transaction. Returns the result of the last one, which is a number. */
+async function lastNumber(commands: ChainableCommander): Promise<number> {
+  const [error, value] = (await commands.exec())?.at(-1) ?? [];
+  if (error) throw error;
+  return Number(value);
 }

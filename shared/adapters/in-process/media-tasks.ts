@@ -4,10 +4,13 @@ import { CatalogError } from '../../kernel/errors';
 import {
   MEDIA_ATTEMPTS,
   type MediaTask,
+  type MediaTaskHandler,
   type MediaTaskQueue,
   type MediaTaskQueueOptions,
+  TaskCrashError,
 } from '../../ports/media-tasks';
 import { FairQueue } from './fair-queue';
+import { StartCounts } from './start-counts';
 
 /**
  * Limits the memory of a process without workers. A worker adds dropped tasks again later, because their media are still
@@ -15,7 +18,10 @@ import { FairQueue } from './fair-queue';
  */
 const WAITING_MAX = 10_000;
 
-type Handler = (task: MediaTask) => Promise<void>;
+export interface InProcessMediaTaskQueueOptions extends MediaTaskQueueOptions {
+  /** Folder for the numbers of unfinished starts. Created if it does not exist. Several processes may share it. */
+  readonly folder: string;
+}
 
 /** A task that waits for a worker. */
 interface WaitingTask {
@@ -25,7 +31,7 @@ interface WaitingTask {
 }
 
 interface Worker {
-  readonly handler: Handler;
+  readonly handler: MediaTaskHandler;
   readonly concurrency: number;
   readonly running: Set<Promise<void>>;
 }
@@ -35,7 +41,7 @@ const storeOf = ({ environment, store_id }: MediaTask): string => `${environment
 
 /**
  * Keeps at most 10,000 waiting tasks in memory, and shares the time fairly among their stores (`fair-queue.ts`). The
- * tasks are lost when the process ends.
+ * tasks are lost when the process ends. Only the numbers of unfinished starts are on disk.
  */
 export class InProcessMediaTaskQueue implements MediaTaskQueue {
   private readonly onError: NonNullable<MediaTaskQueueOptions['onError']>;
@@ -44,9 +50,12 @@ export class InProcessMediaTaskQueue implements MediaTaskQueue {
   /** Timers of the tasks that wait for their next attempt. */
   private readonly retry_timers = new Map<string, NodeJS.Timeout>();
   private readonly workers = new Set<Worker>();
+  private readonly starts: StartCounts;
   private closed = false;
 
-  constructor({ onError = () => {}, backoffMs = backoff(1_000, 60_000) }: MediaTaskQueueOptions = {}) {
+  constructor(options: InProcessMediaTaskQueueOptions) {
+    const { folder, onError = () => {}, backoffMs = backoff(1_000, 60_000) } = options;
+    this.starts = new StartCounts(folder);
     this.onError = onError;
     this.backoffMs = backoffMs;
   }
@@ -58,7 +67,7 @@ export class InProcessMediaTaskQueue implements MediaTaskQueue {
     this.assignTasks();
   }
 
-  async work(handler: Handler, concurrency: number): Promise<{ stop(): Promise<void> }> {
+  async work(handler: MediaTaskHandler, concurrency: number): Promise<{ stop(): Promise<void> }> {
     this.assertOpen();
     const worker: Worker = { handler, concurrency, running: new Set() };
     this.workers.add(worker);
@@ -86,12 +95,23 @@ export class InProcessMediaTaskQueue implements MediaTaskQueue {
     // A handler may settle without any I/O. Yielding between two tasks keeps the process responsive.
     await nextTurn();
     try {
-      await handler(task);
+      await this.handle(handler, task);
     } catch (error) {
       const attempt = attempts + 1;
       this.onError(error, task, attempt);
       if (attempt < MEDIA_ATTEMPTS) this.retryLater({ task, attempts: attempt });
     }
+  }
+
+  private async handle(handler: MediaTaskHandler, task: MediaTask): Promise<void> {
+    const starts = await this.starts.add(keyOf(task));
+    try {
+      await handler(task, starts);
+    } catch (error) {
+      if (!(error instanceof TaskCrashError)) await this.starts.set(keyOf(task), starts - 1);
+      throw error;
+    }
+    await this.starts.set(keyOf(task), 0);
   }
 
   private retryLater(next: WaitingTask): void {

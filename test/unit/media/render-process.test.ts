@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RenderProcess } from '../../../services/media/render-process';
 import { type RenderedImage, renderImage } from '../../../shared/images/render';
+import { TaskCrashError } from '../../../shared/ports/media-tasks';
 import { childrenOf, isRunning } from '../../support/children';
 import { flatPicture, noisePicture } from '../../support/pictures';
 import { waitFor } from '../../support/wait-for';
@@ -83,6 +84,35 @@ test.each([
   },
 );
 
+test('memory that earlier uploads left in the process does not count against a file', async () => {
+  // The second picture alone takes about 190 MB, and about 300 MB after the first one.
+  const renderer = startRenderer({ memory_bytes: 255 * MIB });
+  await renderer.render(await noisePicture('png', { width: 4000, height: 3000 }));
+  const second = await noisePicture('webp', { width: 3000, height: 3000 });
+  expect((await renderer.render(second)).variants).toHaveLength(4);
+});
+
+test('the process gets the settings of libraries and locale, and no other variable of the service', async () => {
+  const variables = {
+    JWT_SECRET: 'secret',
+    MONGODB_URL: 'mongodb://user:secret@host',
+    VIPS_WARNING: '1',
+    TZ: 'UTC',
+  };
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  try {
+    const pid = await pidOf(startRenderer());
+    const passed = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    expect(passed).toEqual(
+      expect.arrayContaining(['MALLOC_ARENA_MAX=2', `PATH=${process.env.PATH}`, 'TZ=UTC', 'VIPS_WARNING=1']),
+    );
+    expect(passed.join(' ')).not.toMatch(/secret|JWT|MONGODB|NODE_OPTIONS/);
+  } finally {
+    process.env = before;
+  }
+});
+
 test('a rendering that does not end in time fails, but not because of the file', async () => {
   const renderer = startRenderer({ clock_ms: 300 });
   await expect(renderer.render(await large())).rejects.toThrow('no picture after 300 ms');
@@ -93,7 +123,10 @@ test('a crash of the process is not the fault of the file, and the next upload s
   const pid = await pidOf(renderer);
   const rendering = renderer.render(await large());
   process.kill(pid, 'SIGSEGV');
-  await expect(rendering).rejects.toThrow('the rendering process ended unexpectedly (SIGSEGV)');
+  await expect(rendering).rejects.toThrow(
+    new TaskCrashError('the rendering process ended unexpectedly (SIGSEGV)'),
+  );
+  await expect(rendering).rejects.toBeInstanceOf(TaskCrashError);
   expect((await renderer.render(await small())).variants).toHaveLength(4);
 
   const idle = childrenOf(process.pid).at(-1)!;
@@ -116,7 +149,8 @@ test('stop ends the process during a rendering', async () => {
   const pid = await pidOf(renderer);
   const rendering = renderer.render(await large());
   renderer.stop();
-  await expect(rendering).rejects.toThrow('the rendering process ended unexpectedly (SIGKILL)');
+  await expect(rendering).rejects.toThrow('the rendering was stopped');
+  await expect(rendering).rejects.not.toThrow(TaskCrashError);
   await waitFor(() => !isRunning(pid));
   await expect(renderer.render(await small())).rejects.toThrow('the rendering was stopped');
 });
