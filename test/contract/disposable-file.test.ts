@@ -1,5 +1,7 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Database from 'libsql';
 import type { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { DisposableFile } from '../../shared/adapters/sqlite/disposable-file';
 import { withTempDir } from '../support/temp-dir';
@@ -46,4 +48,26 @@ test('a file that is no database is moved aside once, and replaced by an empty o
     for (const notes of opened) expect(await notes.attempt(read)).toEqual([]);
     expect(moved).toHaveLength(1);
     for (const notes of opened) notes.close();
+  }));
+
+test('a process that opens a file while another one moves it waits for the end of the move', () =>
+  withTempDir(async (folder) => {
+    const file = join(folder, 'notes.sqlite');
+    const damaged = await DisposableFile.open(file, options);
+    await damaged.attempt((connection) => connection.run("INSERT INTO notes VALUES ('moved')"));
+    const mover = new Database(`${file}.moving`);
+    mover.exec('BEGIN EXCLUSIVE');
+    for (const suffix of ['-wal', '-shm']) renameSync(file + suffix, `${file}.damaged${suffix}`);
+
+    const opening = DisposableFile.open(file, options);
+    for (let turns = 0; turns < 20; turns++) await nextTurn();
+    expect(existsSync(`${file}-wal`)).toBe(false);
+    renameSync(file, `${file}.damaged`);
+    mover.exec('ROLLBACK');
+    mover.close();
+
+    const notes = await opening;
+    expect(await notes.attempt(read)).toEqual([]);
+    notes.close();
+    damaged.close();
   }));

@@ -1,10 +1,21 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
+import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
+import { SqliteEventStore, type SqliteEventStoreOptions } from '../../shared/adapters/sqlite/event-store';
 import { type RecordedEvent, START, type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import { DamagedFileError } from '../../shared/kernel/errors';
 import { NO_STREAM } from '../../shared/ports/event-store';
 import type { AppendReport } from '../support/append-process';
 import { readLog } from '../support/read-log';
@@ -31,7 +42,7 @@ describe('the event store on SQLite', () => {
     folder.remove();
   });
 
-  async function open(limits: { timeout_ms?: number } = {}): Promise<SqliteEventStore> {
+  async function open(limits: Omit<SqliteEventStoreOptions, 'file'> = {}): Promise<SqliteEventStore> {
     const store = await SqliteEventStore.open({ file, ...limits });
     opened.push(store);
     return store;
@@ -194,5 +205,100 @@ describe('the event store on SQLite', () => {
     await expect(open()).rejects.toThrow(`${file} is damaged`);
     file = join(folder.path, 'nowhere', 'events.sqlite');
     await expect(open()).rejects.toMatchObject({ condition: 'unavailable' });
+  });
+
+  describe('a log that has lost its content', () => {
+    const lost = () => expect(open()).rejects.toThrow(`${file} is missing or empty, but `);
+
+    test.each([
+      ['truncated to nothing', () => truncateSync(file)],
+      ['removed', () => rmSync(file)],
+    ])('is not replaced by an empty one next to documents: %s', async (_, lose) => {
+      const store = await open();
+      await store.append(STREAM, NO_STREAM, someEvents(1));
+      await store.close();
+      writeFileSync(join(folder.path, 'views-v3.sqlite'), 'documents');
+      lose();
+      await lost();
+      expect(statSync(file, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+    });
+
+    test('is not replaced next to its write-ahead log, which SQLite would delete', async () => {
+      const store = await open();
+      await store.append(STREAM, NO_STREAM, someEvents(1));
+      const write_ahead = readFileSync(`${file}-wal`);
+      await store.close();
+      truncateSync(file);
+      writeFileSync(`${file}-wal`, write_ahead);
+      await lost();
+      expect(readFileSync(`${file}-wal`).equals(write_ahead)).toBe(true);
+    });
+
+    test('is not replaced if only its first page is left', async () => {
+      const first = new Database(file);
+      first.exec('PRAGMA journal_mode = WAL');
+      first.close();
+      expect(statSync(file).size).toBe(4_096);
+      writeFileSync(join(folder.path, 'views.sqlite'), 'documents');
+      await lost();
+      rmSync(join(folder.path, 'views.sqlite'));
+      await open();
+    });
+
+    test('an empty file of a start that was interrupted is a new log', async () => {
+      writeFileSync(file, '');
+      writeFileSync(join(folder.path, 'views.sqlite'), '');
+      expect(await readLog(await open())).toEqual([]);
+    });
+  });
+
+  describe('a read that the disk fails', () => {
+    const corrupt = () =>
+      Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
+    const failNextRead = () =>
+      jest.spyOn(SqliteConnection.prototype, 'all').mockImplementationOnce(() => {
+        throw corrupt();
+      });
+    afterEach(() => jest.restoreAllMocks());
+
+    test('once is no damage: the read is repeated, and the log stays healthy', async () => {
+      const damaged = jest.fn();
+      const store = await open({ onDamage: damaged });
+      await store.append(STREAM, NO_STREAM, someEvents(2));
+      failNextRead();
+      expect(await store.readStream(STREAM)).toHaveLength(2);
+      expect(damaged).not.toHaveBeenCalled();
+      expect(await store.health()).toBe('ok');
+    });
+
+    test('twice is an outage, not damage', async () => {
+      const store = await open();
+      failNextRead();
+      failNextRead();
+      const failed = await store.readStream(STREAM).catch((error: unknown) => error);
+      expect(failed).toMatchObject({ condition: 'unavailable' });
+      expect(failed).not.toBeInstanceOf(DamagedFileError);
+      expect(await store.readStream(STREAM)).toEqual([]);
+      expect(await store.health()).toBe('ok');
+    });
+
+    test('for some time, so that a complete check fails too, is forgotten after a check that succeeds', async () => {
+      const store = await open();
+      await store.append(STREAM, NO_STREAM, someEvents(500));
+      await store.close();
+      const content = readFileSync(file);
+      const overwritten = openSync(file, 'r+');
+      writeSync(overwritten, Buffer.alloc(content.length - 8_192, 0xab), 0, content.length - 8_192, 8_192);
+      closeSync(overwritten);
+      const reader = await open();
+      await expect(reader.readStream(STREAM)).rejects.toThrow(`${file} is damaged`);
+      expect(await reader.health()).toBe('damaged');
+
+      writeFileSync(file, content);
+      const now_ms = performance.now();
+      jest.spyOn(performance, 'now').mockImplementation(() => now_ms + 61_000);
+      await waitFor(async () => (await reader.health()) === 'ok');
+      expect(await reader.readStream(STREAM)).toHaveLength(500);
+    });
   });
 });

@@ -34,10 +34,12 @@ const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
     writeSync(open, Buffer.alloc(PAGE_BYTES, 0xab), 0, PAGE_BYTES, middleOf(file));
     closeSync(open);
   },
+  emptied: (file) => truncateSync(file),
   truncated: (file) => truncateSync(file, middleOf(file)),
   'random bytes': (file) => writeFileSync(file, randomBytes(statSync(file).size)),
   missing: (file) => rmSync(file),
 };
+const DAMAGES_OF_DOCUMENTS = Object.keys(DAMAGES).filter((how) => how !== 'emptied');
 
 const middleOf = (file: string): number => Math.floor(statSync(file).size / 2 / PAGE_BYTES) * PAGE_BYTES;
 const damage = (how: string, file: string): void => DAMAGES[how]!(file);
@@ -137,9 +139,20 @@ describe('a damaged log', () => {
       damage('random bytes', file);
       await expect(start()).rejects.toThrow(`${file} is damaged. Restore it from a back-up`);
     }));
+
+  test.each(['emptied', 'missing'])('that is %s prevents the start, which names the file', (how) =>
+    withShop(async ({ folder, start, cli }) => {
+      const file = join(folder, 'live', 'events.sqlite');
+      damage(how, file);
+      await expect(start()).rejects.toThrow(`${file} is missing or empty, but `);
+      expectFailure(await cli.run('projections', 'verify'), 1, 'Restore it from a back-up');
+      expect(existsSync(file)).toBe(how === 'emptied');
+      expect(existsSync(join(folder, 'live', 'views-v1.sqlite'))).toBe(true);
+    }),
+  );
 });
 
-describe.each(Object.keys(DAMAGES))('the file of the active version is damaged: %s', (how) => {
+describe.each(DAMAGES_OF_DOCUMENTS)('the file of the active version is damaged: %s', (how) => {
   test('"projections rebuild" makes the documents again, and "verify" names the file before', () =>
     withShop(async (shop) => {
       const { folder, cli } = shop;

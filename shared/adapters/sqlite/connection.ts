@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'libsql';
-import { pause, withJitter } from '../../kernel/async';
+import { pause, withJitter, withTimeout } from '../../kernel/async';
 import { LRUCache } from '../../kernel/cache';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import type { StoreHealth } from '../../ports/event-store';
@@ -32,6 +34,10 @@ const STATEMENTS_MAX = 256;
 const PROBE_BYTES = 262_144;
 /** The least time between two probes. */
 const PROBE_EVERY_MS = 1_000;
+/** How long `attempt` waits for the check of a file that seems to be damaged. The check of a large file continues. */
+const CHECK_WAIT_MS = 5_000;
+/** After this time, a file that was found damaged is checked again. */
+const CHECK_AGAIN_MS = 60_000;
 /** How often `ChangeSignal` checks for commits of other processes. */
 const POLL_MS = 25;
 
@@ -66,8 +72,11 @@ export class SqliteConnection {
   private readonly database: Database.Database;
   private readonly statements = new LRUCache<string, Statement>({ max: STATEMENTS_MAX });
   private readonly options: SqliteOptions;
-  private closed = false;
+  private readonly closing = new AbortController();
   private was_damage_found = false;
+  /** The complete check that is running. */
+  private check: Promise<FileState> | undefined;
+  private checked_at_ms = Number.NEGATIVE_INFINITY;
   /** Whether a call has failed since the last successful probe, in a way that suggests a full or read-only disk. */
   private disk_failed = false;
   /** The last probe, or the one that is running. Resolves to whether the file can be written. */
@@ -102,13 +111,17 @@ export class SqliteConnection {
     return connection;
   }
 
-  /** Whether the file has turned out to be damaged since it was opened. */
+  private get closed(): boolean {
+    return this.closing.signal.aborted;
+  }
+
+  /** Whether the last complete check found the file damaged. */
   get is_damaged(): boolean {
     return this.was_damage_found;
   }
 
   private prepareFile(): void {
-    const { synchronous, schema, format, upgrades = {} } = this.options;
+    const { synchronous, format, upgrades = {} } = this.options;
     this.database.exec(
       `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${WAL_PAGES_MAX}`,
     );
@@ -116,7 +129,7 @@ export class SqliteConnection {
     this.transaction(() => {
       const file_format = this.format();
       if (file_format === format) return;
-      const statements = file_format === 0 ? schema : upgrades[file_format];
+      const statements = file_format === 0 ? this.options.schema : upgrades[file_format];
       if (statements === undefined)
         throw new Error(`${this.file} has format ${file_format}, but this release reads format ${format}`);
       this.database.exec(`${statements}; PRAGMA user_version = ${format}`);
@@ -182,6 +195,9 @@ export class SqliteConnection {
    * Runs `work`, and retries it while another connection has a lock that it needs. Does not block the process between
    * the attempts. Throws `CatalogError('database_timeout')` after the deadline, `DamagedFileError` if the file is
    * damaged, and `CatalogError('unavailable')` if the file fails or is closed.
+   *
+   * SQLite reports a read that the disk fails as corruption, too. So a complete check decides whether the file is damaged.
+   * If it is not, `work` runs once more.
    */
   async attempt<Result>(
     work: () => Result,
@@ -190,10 +206,35 @@ export class SqliteConnection {
     try {
       return await retryWhileBusy(work, limit_ms);
     } catch (error) {
-      if (isDamage(error)) throw this.toDamagedFileError(error);
-      if (DISK_FAILURE.test(sqliteCode(error))) this.disk_failed = true;
-      throw toCatalogError(error);
+      if (!isDamage(error)) throw this.toCatalogError(error);
+      const state = await this.checkFile();
+      if (state === 'damaged') throw this.toDamagedFileError(error);
+      if (state === 'unknown') throw this.toCatalogError(error);
     }
+    try {
+      return await retryWhileBusy(work, limit_ms);
+    } catch (error) {
+      throw this.toCatalogError(error);
+    }
+  }
+
+  /** Checks the complete file. Returns the last result if it is recent and was `damaged`. */
+  private checkFile(): Promise<FileState> {
+    const is_recent = performance.now() - this.checked_at_ms < CHECK_AGAIN_MS;
+    if (this.was_damage_found && is_recent) return Promise.resolve('damaged');
+    this.check ??= checkInOwnProcess(this.file, this.closing.signal).then((state) => {
+      this.was_damage_found = state === 'damaged';
+      this.checked_at_ms = performance.now();
+      this.check = undefined;
+      if (state === 'intact') this.evictPages();
+      return state;
+    });
+    return withTimeout(this.check, CHECK_WAIT_MS, () => 'unknown');
+  }
+
+  /** Evicts the pages in memory, because they may contain what the disk returned by mistake. */
+  private evictPages(): void {
+    if (!this.closed) this.database.exec('PRAGMA shrink_memory');
   }
 
   /**
@@ -201,6 +242,8 @@ export class SqliteConnection {
    * it may be called often. Otherwise it probes with real writes, at most once per second.
    */
   async health(): Promise<StoreHealth> {
+    // Without waiting for it. The damage may have been a disk that failed for some time.
+    if (this.was_damage_found) void this.checkFile();
     if (this.was_damage_found) return 'damaged';
     if (!this.disk_failed && hasRoom(dirname(this.file))) return 'ok';
     if (!this.probe || performance.now() - this.probed_at_ms >= PROBE_EVERY_MS) {
@@ -233,9 +276,13 @@ export class SqliteConnection {
     }
   }
 
+  private toCatalogError(error: unknown): unknown {
+    if (DISK_FAILURE.test(sqliteCode(error)) || isDamage(error)) this.disk_failed = true;
+    return toCatalogError(error);
+  }
+
   private toDamagedFileError(cause: unknown): DamagedFileError {
     const { remedy, onDamage } = this.options;
-    this.was_damage_found = true;
     const error = new DamagedFileError(this.file, { problem: 'is damaged', remedy, cause });
     onDamage?.(error);
     return error;
@@ -261,7 +308,7 @@ export class SqliteConnection {
     } catch {
       // Another process uses the file. That is no problem: the next process that opens the file reads the WAL.
     }
-    this.closed = true;
+    this.closing.abort();
     this.statements.clear();
     this.database.close();
   }
@@ -334,6 +381,30 @@ export async function retryWhileBusy<Result>(work: () => Result, limit_ms = TIME
   }
 }
 
+/** `unknown`: the disk failed the check, too, or the check takes long. */
+type FileState = 'intact' | 'damaged' | 'unknown';
+
+/** The exit codes of `check-file.ts`. */
+export const CHECK_EXIT_CODES = { intact: 0, damaged: 10 } as const;
+
+/**
+ * Checks the complete file in a process of its own, because the check blocks, and closing the file in this process would
+ * release the locks of its connections.
+ */
+async function checkInOwnProcess(file: string, signal: AbortSignal): Promise<FileState> {
+  try {
+    const child = spawn(process.execPath, [join(__dirname, 'check-file.js'), file], {
+      stdio: 'ignore',
+      signal,
+    });
+    const [code] = await once(child, 'exit');
+    if (code === CHECK_EXIT_CODES.intact) return 'intact';
+    return code === CHECK_EXIT_CODES.damaged ? 'damaged' : 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}
+
 /** Codes of a full or read-only disk, or of one that fails. */
 const DISK_FAILURE = /^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM)/;
 
@@ -360,24 +431,24 @@ async function writeScratchFile(path: string): Promise<void> {
 }
 
 /** Returns true if another connection has a lock that this connection needs. The same call may succeed later. */
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(sqliteCode(error));
 }
 
 /**
- * Maps an error of SQLite: a lock that was not released in time is `database_timeout`, a failing disk or file is
- * `unavailable`. Returns any other error (a violated constraint, a wrong statement) unchanged.
+ * Maps an error of SQLite: a lock that was not released in time is `database_timeout`, a failing disk or file, and damage
+ * that is not confirmed, is `unavailable`. Returns any other error (a violated constraint, a wrong statement) unchanged.
  */
 function toCatalogError(error: unknown): unknown {
   if (isBusy(error)) return new CatalogError('database_timeout', { cause: error });
-  if (/^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|NOMEM|PERM)/.test(sqliteCode(error)))
+  if (isDamage(error) || /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|NOMEM|PERM)/.test(sqliteCode(error)))
     return new CatalogError('unavailable', { cause: error });
   return error;
 }
 
 /**
  * Returns true for an error of the driver that means: the file is not a SQLite database, is corrupt or truncated. A disk
- * that fails to read (EIO) can also look like this, so `disposable-file.ts` confirms it before it moves a file.
+ * that fails to read (EIO) can also look like this, so a complete check confirms it (`check-file.ts`).
  */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(sqliteCode(error));

@@ -1,12 +1,22 @@
 import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import Database from 'libsql';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
-import { isDamage, type OnDamage, retryWhileBusy, SqliteConnection, type SqliteOptions } from './connection';
+import {
+  isBusy,
+  isDamage,
+  type OnDamage,
+  retryWhileBusy,
+  SqliteConnection,
+  type SqliteOptions,
+  sqliteCode,
+} from './connection';
 
 /** How often a process checks whether the file that it has open is still the file at the path. */
 const COMPARE_EVERY_MS = 1_000;
 /** Openings of a file that other processes move or create at the same time, before `open` fails. */
 const OPEN_ATTEMPTS_MAX = 10;
+/** How long a process waits while another one moves the file, which includes the check of it. */
+const MOVE_WAIT_MS = 30_000;
 /** How long the check of a file that seems to be damaged waits for locks of other processes. */
 const CONFIRM_WAIT_MS = 2_000;
 /**
@@ -131,7 +141,7 @@ async function openOrRecreate(file: string, options: DisposableOptions): Promise
   for (let attempt = 1; attempt <= OPEN_ATTEMPTS_MAX; attempt++) {
     const inode = inodeOf(file);
     try {
-      const connection = await open(file, options);
+      const connection = await openUnlessMoving(file, options);
       if (inode !== undefined && inodeOf(file) === inode) return { connection, inode };
       connection.close();
     } catch (error) {
@@ -141,6 +151,20 @@ async function openOrRecreate(file: string, options: DisposableOptions): Promise
     }
   }
   throw failure;
+}
+
+/**
+ * Opens the file while no process moves it. SQLite would otherwise combine files from before and after the move: the
+ * database file with a new `-wal` file, which then stays next to the empty file.
+ */
+async function openUnlessMoving(file: string, options: DisposableOptions): Promise<SqliteConnection> {
+  try {
+    return await withLock(file, 'shared', () => open(file, options));
+  } catch (error) {
+    if (isBusy(error)) throw new CatalogError('database_timeout', { cause: error });
+    if (sqliteCode(error) === '') throw error;
+    throw new CatalogError('unavailable', { message: `cannot open ${lockOf(file)}`, cause: error });
+  }
 }
 
 async function open(file: string, options: DisposableOptions): Promise<SqliteConnection> {
@@ -168,7 +192,7 @@ async function moveAside(
   onRecreated: OnRecreated | undefined,
 ): Promise<void> {
   try {
-    await withLock(`${file}.moving`, () => {
+    await withLock(file, 'exclusive', async () => {
       if (inode === undefined || inodeOf(file) !== inode || !isDamageConfirmed(file)) return;
       const moved_to = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`;
       for (const suffix of SUFFIXES)
@@ -183,16 +207,33 @@ async function moveAside(
   }
 }
 
+const lockOf = (file: string): string => `${file}.moving`;
+
+/** Statements that take the lock. An empty file has no tables, but reading it takes the shared lock. */
+const LOCKS = {
+  shared: ['BEGIN', 'SELECT count(*) FROM sqlite_schema'],
+  exclusive: ['BEGIN EXCLUSIVE'],
+} as const;
+
 /**
- * Runs `work` while no other process runs it. The lock is the lock of an empty SQLite file, because the operating system
- * releases it if the process dies. The file is not removed.
+ * Runs `work` while no other process runs work under an exclusive lock, or under any lock if this one is exclusive. The
+ * lock is that of an empty SQLite file, because the operating system releases it if the process dies. The file is not
+ * removed. Throws errors of the driver if the lock cannot be taken.
  */
-async function withLock(lock_file: string, work: () => void): Promise<void> {
-  const lock = new Database(lock_file);
+async function withLock<Result>(
+  file: string,
+  kind: keyof typeof LOCKS,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const lock = new Database(lockOf(file));
   try {
-    await retryWhileBusy(() => lock.exec('BEGIN EXCLUSIVE'));
-    work();
+    await retryWhileBusy(() => {
+      if (lock.inTransaction) lock.exec('ROLLBACK');
+      for (const statement of LOCKS[kind]) lock.exec(statement);
+    }, MOVE_WAIT_MS);
+    const result = await work();
     lock.exec('ROLLBACK');
+    return result;
   } finally {
     lock.close();
   }
@@ -205,7 +246,7 @@ async function withLock(lock_file: string, work: () => void): Promise<void> {
  * Closing a descriptor of the file releases the locks that this process has on it. So the caller must not use a connection
  * that was open before.
  */
-function isDamageConfirmed(file: string): boolean {
+export function isDamageConfirmed(file: string): boolean {
   for (const path of [file, `${file}-wal`]) if (existsSync(path)) readToEnd(path);
   const database = new Database(file, { timeout: CONFIRM_WAIT_MS });
   try {

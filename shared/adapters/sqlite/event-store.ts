@@ -1,8 +1,10 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
 import { withTimeout } from '../../kernel/async';
-import { CatalogError, isOutage } from '../../kernel/errors';
+import { CatalogError, DamagedFileError, isOutage } from '../../kernel/errors';
 import {
   type AppendResult,
   type EventStore,
@@ -15,6 +17,7 @@ import {
   type OnDamage,
   type SqlInput,
   SqliteConnection,
+  type SqliteOptions,
   type SqlRow,
   sqliteCode,
 } from './connection';
@@ -33,12 +36,15 @@ const SCHEMA = `
     UNIQUE (stream, revision)
   ) STRICT`;
 
+/** The files of `SqliteViewStore`, which is opened after the log. */
+const VIEWS = /^views(-v\d+)?\.sqlite$/;
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';
 const BATCH_SIZE = 256;
 /** SQLite takes a negative limit for none. */
 const NO_LIMIT = -1;
 /** The most events per transaction, because a transaction blocks the process. */
 const GROUP_EVENTS_MAX = 1_000;
+const REMEDY = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
 /** How long a subscription waits after a failed read before it reads again. */
 const FAILURE_PAUSE_MS = 500;
 /** Time of an event whose metadata has none: rows have no time column. */
@@ -67,9 +73,29 @@ export class SqliteEventStore implements EventStore {
     this.queue = new AppendQueue(connection, () => this.changes.notify());
   }
 
+  /**
+   * Creates the file if it does not exist. Throws `DamagedFileError` if it has lost its content: if it is missing or
+   * empty, and other files of the folder show that there was a log.
+   */
   static async open({ file, ...limits }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
-    const remedy = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
-    const options = { synchronous: 'FULL', schema: SCHEMA, format: 1, remedy, ...limits } as const;
+    const remains = remainsOf(file);
+    const reportLoss = (): void => {
+      if (remains === undefined) return;
+      const problem = `is missing or empty, but ${remains} shows that there were events`;
+      throw new DamagedFileError(file, { problem, remedy: REMEDY });
+    };
+    // SQLite would delete the write-ahead log of an empty file.
+    if (!statSync(file, { throwIfNoEntry: false })?.size) reportLoss();
+    const options: SqliteOptions = {
+      ...limits,
+      synchronous: 'FULL',
+      get schema() {
+        reportLoss();
+        return SCHEMA;
+      },
+      format: 1,
+      remedy: REMEDY,
+    };
     return new SqliteEventStore(await SqliteConnection.open(file, options));
   }
 
@@ -133,6 +159,19 @@ export class SqliteEventStore implements EventStore {
     await this.queue.drain();
     this.connection.close();
   }
+}
+
+/**
+ * Returns a file that exists only next to a log: its write-ahead log, or documents made from it. Call it before reading
+ * anything of the log, because another process may be creating all of them at the same time, the log first.
+ */
+function remainsOf(file: string): string | undefined {
+  const folder = dirname(file);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const others = names.filter((name) => name === `${basename(file)}-wal` || VIEWS.test(name));
+  return others
+    .map((name) => join(folder, name))
+    .find((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0);
 }
 
 function toRecordedEvent(row: SqlRow): RecordedEvent {
