@@ -7,7 +7,7 @@ import { markRunning } from './running-processes';
 const ROOT = join(__dirname, '..', '..', '..');
 
 /** How long a graceful shutdown may take before the process exits anyway. */
-const STOP_TIMEOUT_MS = 15_000;
+export const STOP_TIMEOUT_MS = 15_000;
 
 /**
  * Runs a server process: parses the configuration, calls `start`, and on SIGTERM or SIGINT calls the function that

@@ -115,6 +115,9 @@ const schema = z.object({
   MONGODB_READ_PREFERENCE: oneOf(READ_PREFERENCES).default('primary'),
 });
 
+/** The names of all environment variables that the service reads. */
+export const SETTING_NAMES: readonly string[] = Object.keys(schema.shape);
+
 export type Config = z.infer<typeof schema>;
 
 /** A setting is invalid. The process prints the message unchanged, so it names the setting and the expected value. */

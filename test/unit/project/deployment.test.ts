@@ -1,0 +1,343 @@
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { STOP_TIMEOUT_MS } from '../../../services/boot/process';
+import { operations } from '../../../shared/api/operations';
+import { reads } from '../../../shared/api/operations/reads';
+import { tokens } from '../../../shared/api/operations/tokens';
+import { writes } from '../../../shared/api/operations/writes';
+import { errorCodeSchema } from '../../../shared/api/responses/errors';
+import { parseConfig, SETTING_NAMES } from '../../../shared/kernel/config';
+import { describeWithProgram, run } from '../../support/programs';
+import { withTempDir } from '../../support/temp-dir';
+
+const read = (path: string): string => readFileSync(path, 'utf8');
+
+const OPERATIONS = 'docs/operations';
+const SYSTEMD = `${OPERATIONS}/systemd`;
+const KUBERNETES = `${OPERATIONS}/kubernetes`;
+
+const dockerfile = read('Dockerfile');
+const scripts = JSON.parse(read('package.json')).scripts as Record<string, string>;
+/** The environment of the image, by name. */
+const image_environment = Object.fromEntries(
+  [...dockerfile.matchAll(/^ENV ((?:.*\\\n)*.*)$/gm)].flatMap(([, text]) =>
+    [...text!.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]),
+  ),
+);
+const STOP_S = STOP_TIMEOUT_MS / 1000;
+
+describe('environment variables', () => {
+  /** Node.js, the C library and the OpenTelemetry library read these themselves. */
+  const READ_BY_OTHERS = /^(NODE_ENV|NODE_OPTIONS|MALLOC_ARENA_MAX|OTEL_\w+)$/;
+  const isRead = (name: string): boolean => SETTING_NAMES.includes(name) || READ_BY_OTHERS.test(name);
+  const files = readdirSync(OPERATIONS, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.\w+$/.test(name),
+  );
+
+  /** Returns the names that a file assigns, and those with an underscore that it mentions. */
+  function variablesIn(file: string): string[] {
+    const text = read(join(OPERATIONS, file));
+    if (file.endsWith('.service')) return text.match(/(?<=^Environment=.*)\b[A-Z_]+(?==)/gm) ?? [];
+    // Programs in a page are those of a client, with variables of their own.
+    const own = text.replace(/^```js\n[\s\S]*?^```/gm, '');
+    return own.match(/\b[A-Z][A-Z_]+(?==)|\b[A-Z]+(?:_[A-Z]+)+\b|(?<=^ {2})[A-Z_]+(?=: )/gm) ?? [];
+  }
+
+  test.each(files)('of docs/operations/%s are read by the service', (file) => {
+    const codes: readonly string[] = errorCodeSchema.options;
+    expect(variablesIn(file).filter((name) => !isRead(name) && !codes.includes(name))).toEqual([]);
+  });
+
+  test('are found in all kinds of files', () => {
+    expect(variablesIn('README.md')).toEqual(expect.arrayContaining(['DEMO', 'TRUST_PROXY']));
+    expect(variablesIn('systemd/catalog.env')).toEqual(expect.arrayContaining(['PORT', 'REDIS_URL']));
+    expect(variablesIn('systemd/catalog.service')).toContain('DATA_DIR');
+    expect(variablesIn('kubernetes/config.yaml')).toContain('DEMO');
+  });
+
+  test('in the table of the README are those that the service reads', () => {
+    const [, section] = /^## Configuration$(.*?)^## /ms.exec(read('README.md'))!;
+    const rows = [...section!.matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) /gm)];
+    const names = rows.flatMap(([, cell]) => cell!.match(/[A-Z_]+/g)!);
+    expect(names.filter((name) => !isRead(name))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining([...SETTING_NAMES]));
+  });
+
+  test('of the image have values that the service accepts', () => {
+    expect(Object.keys(image_environment).filter((name) => !isRead(name))).toEqual([]);
+    expect(parseConfig(image_environment)).toMatchObject({ HOST: '0.0.0.0', PORT: 8080, WORKER_PORT: 8080 });
+  });
+});
+
+// --- systemd ---
+
+/** Returns the values of each option of a unit, without the sections. */
+function optionsOf(unit: string): Record<string, string[]> {
+  const options: Record<string, string[]> = {};
+  for (const [, name, value] of unit.matchAll(/^([A-Za-z]+)=(.*)$/gm)) {
+    options[name!] ??= [];
+    options[name!]!.push(value!);
+  }
+  return options;
+}
+
+describe('the systemd units', () => {
+  const single = optionsOf(read(`${SYSTEMD}/catalog.service`));
+  const template = optionsOf(read(`${SYSTEMD}/catalog@.service`));
+  const command = (options: typeof single): string => options.ExecStart![0]!.replace(/^\/usr\/bin\//, '');
+
+  test('start what `npm start` and `npm run start:command`, `start:query` and `start:worker` start', () => {
+    expect(command(single)).toBe(scripts.start);
+    for (const part of ['command', 'query', 'worker'])
+      expect(command(template).replace('%i', part)).toBe(scripts[`start:${part}`]);
+  });
+
+  test('wait longer for a stop than a stop may take', () => {
+    expect(Number(single.TimeoutStopSec![0])).toBeGreaterThan(STOP_S);
+  });
+
+  test('differ only in what names the part', () => {
+    const common = (options: typeof single) => {
+      const { Description, EnvironmentFile, ExecStart, ...rest } = options;
+      return rest;
+    };
+    expect(common(template)).toEqual(common(single));
+  });
+
+  test('keep the data where the settings say', () => {
+    const settings = Object.fromEntries(single.Environment![0]!.split(' ').map((pair) => pair.split('=')));
+    expect(parseConfig(settings)).toMatchObject({
+      DATA_DIR: `/var/lib/${single.StateDirectory}`,
+      DEMO: 'off',
+    });
+    const example = read(`${SYSTEMD}/catalog.env`).replaceAll(/^#(?=[A-Z_]+=)/gm, '');
+    const lines = example.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const pairs = lines.map((line) => [line.replace(/=.*/, ''), line.replace(/^[^=]+=/, '')]);
+    expect(() => parseConfig(Object.fromEntries(pairs))).not.toThrow();
+    expect(pairs.length).toBeGreaterThan(5);
+  });
+
+  describeWithProgram('systemd-analyze', 'systemd-analyze', () => {
+    const withUnits = (story: (folder: string) => void): Promise<void> =>
+      withTempDir(async (folder) => {
+        cpSync(SYSTEMD, folder, { recursive: true });
+        for (const name of ['catalog', 'catalog@command', 'catalog@query', 'catalog@worker']) {
+          const unit = read(join(SYSTEMD, `${name.replace(/@.*/, '@')}.service`));
+          // The program must exist where the units are checked.
+          writeFileSync(join(folder, `${name}.service`), unit.replaceAll('/usr/bin/node', process.execPath));
+        }
+        story(folder);
+      });
+
+    test('accepts every option', async () => {
+      await withUnits((folder) => {
+        const names = ['catalog', 'catalog@command', 'catalog@query', 'catalog@worker'];
+        const units = names.map((name) => `./${name}.service`);
+        const complaints = run('systemd-analyze', ['verify', ...units], folder).split('\n');
+        expect(complaints.filter((line) => line.includes('catalog'))).toEqual([]);
+      });
+    });
+
+    test('finds few rights that a process does not need', async () => {
+      await withUnits((folder) => {
+        // Exposure from 0 to 100. A unit without any of these options has 96.
+        const limit = ['--offline=true', '--threshold=20'];
+        expect(run('systemd-analyze', ['security', ...limit, './catalog.service'], folder)).toContain('OK');
+      });
+    });
+  });
+});
+
+// --- Kubernetes ---
+
+// biome-ignore lint/suspicious/noExplicitAny: manifests have many shapes
+type Manifest = any;
+
+const manifestsOf = (text: string): Manifest[] =>
+  parseAllDocuments(text).map((document) => {
+    if (document.errors?.length > 0) throw document.errors[0]!;
+    return document.toJS();
+  });
+
+describe('the Kubernetes manifests', () => {
+  const kustomization = parse(read(`${KUBERNETES}/kustomization.yaml`));
+  const manifests = kustomization.resources.flatMap((file: string) =>
+    manifestsOf(read(`${KUBERNETES}/${file}`)),
+  ) as Manifest[];
+  const ofKind = (kind: string): Manifest[] => manifests.filter((one) => one.kind === kind);
+  const deployments = ofKind('Deployment');
+  const podOf = (deployment: Manifest) => deployment.spec.template.spec;
+  const containerOf = (deployment: Manifest) => podOf(deployment).containers[0];
+  const named = (kind: string, name: string) => ofKind(kind).find(({ metadata }) => metadata.name === name);
+  const selects = (selector: Record<string, string>, { spec }: Manifest): boolean =>
+    Object.entries(selector).every(([label, value]) => spec.template.metadata.labels[label] === value);
+
+  test('are all listed, except the example of a Secret', () => {
+    const files = readdirSync(KUBERNETES).filter((name) => name.endsWith('.yaml'));
+    const unlisted = files.filter((name) => !kustomization.resources.includes(name));
+    expect(unlisted.sort()).toEqual(['kustomization.yaml', 'secret.example.yaml']);
+    expect(deployments.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'catalog-command',
+      'catalog-query',
+      'catalog-worker',
+    ]);
+  });
+
+  test('set what the service accepts', () => {
+    const [secret] = manifestsOf(read(`${KUBERNETES}/secret.example.yaml`));
+    const { data } = named('ConfigMap', 'catalog');
+    const settings = { ...image_environment, ...data, ...secret.stringData };
+    expect(parseConfig(settings)).toMatchObject({
+      PORT: 8080,
+      WORKER_PORT: 8080,
+      DATA_DIR: '/data',
+      DEMO: 'off',
+    });
+    // Without one of them a pod would use an embedded store, or a token key of its own.
+    for (const name of ['EVENTSTORE_URL', 'REDIS_URL', 'MONGODB_URL', 'JWT_SECRET'])
+      expect(secret.stringData).toHaveProperty(name);
+    for (const deployment of deployments)
+      expect(containerOf(deployment).envFrom).toEqual([
+        { configMapRef: { name: 'catalog' } },
+        { secretRef: { name: secret.metadata.name } },
+      ]);
+  });
+
+  test('start the parts as the image does', () => {
+    const [, single] = /^CMD (\[.*\])$/m.exec(dockerfile)!;
+    const start = JSON.parse(single!) as string[];
+    for (const deployment of deployments) {
+      const part = deployment.metadata.labels['app.kubernetes.io/component'];
+      const expected = start.map((word) => word.replace('main.js', `main-${part}.js`));
+      expect(containerOf(deployment).command).toEqual(expected);
+      expect(containerOf(deployment).image).toBe(kustomization.images[0].name);
+    }
+    expect(kustomization.images[0].newTag).toBe(JSON.parse(read('package.json')).version);
+  });
+
+  test('probe paths that exist, on the port of the service', () => {
+    const paths = operations.map(({ path }) => path);
+    for (const deployment of deployments) {
+      const { livenessProbe, readinessProbe, startupProbe, ports } = containerOf(deployment);
+      expect(paths).toEqual(expect.arrayContaining(['/health/live', '/health/ready']));
+      expect(livenessProbe.httpGet.path).toBe('/health/live');
+      expect(startupProbe.httpGet.path).toBe('/health/live');
+      expect(readinessProbe.httpGet.path).toBe('/health/ready');
+      for (const { httpGet } of [livenessProbe, readinessProbe, startupProbe])
+        expect(ports).toEqual([{ name: httpGet.port, containerPort: Number(image_environment.PORT) }]);
+    }
+  });
+
+  test('select their own pods', () => {
+    for (const deployment of deployments) {
+      const { name } = deployment.metadata;
+      expect([name, selects(deployment.spec.selector.matchLabels, deployment)]).toEqual([name, true]);
+      const [spread] = podOf(deployment).topologySpreadConstraints;
+      expect(selects(spread.labelSelector.matchLabels, deployment)).toBe(true);
+      const chosen = (selector: Record<string, string>) =>
+        deployments.filter((one) => selects(selector, one)).map(({ metadata }) => metadata.name);
+      expect(chosen(named('PodDisruptionBudget', name).spec.selector.matchLabels)).toEqual([name]);
+      const service = named('Service', name);
+      if (service) expect(chosen(service.spec.selector)).toEqual([name]);
+    }
+    for (const { spec } of ofKind('NetworkPolicy'))
+      expect(deployments.some((one) => selects(spec.podSelector.matchLabels, one))).toBe(true);
+    for (const { spec } of ofKind('HorizontalPodAutoscaler')) {
+      const { replicas } = named('Deployment', spec.scaleTargetRef.name).spec;
+      expect([replicas, spec.minReplicas]).toEqual([undefined, 2]);
+    }
+  });
+
+  test('give a pod longer to stop than a stop may take', () => {
+    for (const deployment of deployments) {
+      const { terminationGracePeriodSeconds } = podOf(deployment);
+      const [, pause_s = '0'] = containerOf(deployment).lifecycle?.preStop.exec.command ?? [];
+      expect(terminationGracePeriodSeconds).toBeGreaterThan(STOP_S + Number(pause_s));
+    }
+  });
+
+  test('give a process no more rights than it needs', () => {
+    for (const deployment of deployments) {
+      expect(podOf(deployment)).toMatchObject({
+        automountServiceAccountToken: false,
+        // A Service named `worker` would set WORKER_PORT.
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      const container = containerOf(deployment);
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      const mounted = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
+      expect(mounted).toEqual([image_environment.DATA_DIR, '/tmp']);
+    }
+  });
+
+  /** Chooses a rule as the Gateway API says: the longest path first, then the method. Returns its Service. */
+  function routed(method: string, path: string): string | undefined {
+    const [{ spec }] = ofKind('HTTPRoute');
+    const matches = spec.rules.flatMap(({ matches, backendRefs }: Manifest) =>
+      matches.map((match: Manifest) => ({ ...match, backend: backendRefs[0] })),
+    ) as Manifest[];
+    const fits = ({ path: { type, value }, method: wanted }: Manifest): boolean =>
+      (path === value || (type === 'PathPrefix' && path.startsWith(`${value}/`))) &&
+      (wanted === undefined || wanted === method);
+    const rank = (match: Manifest): number => match.path.value.length * 2 + (match.method ? 1 : 0);
+    const [first] = matches.filter(fits).sort((one, other) => rank(other) - rank(one));
+    if (first) {
+      const { ports } = named('Service', first.backend.name).spec;
+      expect(ports.map(({ port }: { port: number }) => port)).toContain(first.backend.port);
+    }
+    return first?.backend.name;
+  }
+
+  test('send each operation to the process that serves it', () => {
+    const at = (path: string) => path.replace(':id', '01890000-0000-7000-8000-000000000000');
+    for (const { path, method } of Object.values(reads))
+      for (const one of [method, 'HEAD', 'OPTIONS'])
+        expect([one, path, routed(one, at(path))]).toEqual([one, path, 'catalog-query']);
+    for (const { path, method } of [...Object.values(writes), ...Object.values(tokens)])
+      expect([method, path, routed(method, at(path))]).toEqual([method, path, 'catalog-command']);
+    for (const path of ['/openapi.json', '/docs', '/docs/page.css', '/media/live/x'])
+      expect([path, routed('GET', path)]).toEqual([path, 'catalog-query']);
+    for (const path of ['/metrics', '/health/ready', '/', '/authors'])
+      expect([path, routed('GET', path)]).toEqual([path, undefined]);
+  });
+
+  describeWithProgram('kubectl', 'kubectl', () => {
+    test('renders all manifests with the image of the registry', () => {
+      const rendered = manifestsOf(run('kubectl', ['kustomize', KUBERNETES]));
+      expect(rendered).toHaveLength(manifests.length);
+      const [{ newName, newTag }] = kustomization.images;
+      for (const one of rendered.filter(({ kind }) => kind === 'Deployment'))
+        expect(containerOf(one).image).toBe(`${newName}:${newTag}`);
+    });
+
+    test('knows every field of the Deployments', async () => {
+      await withTempDir(async (folder) => {
+        for (const deployment of deployments) {
+          const file = join(folder, 'deployment.json');
+          writeFileSync(file, JSON.stringify(deployment));
+          // Prints what it has understood, without fields that it does not know. It needs no cluster.
+          const options = ['set', 'env', '--local', '-f', file, 'LOG_LEVEL=debug', '-o', 'json'];
+          expect(JSON.parse(run('kubectl', options))).toMatchObject(deployment);
+        }
+      });
+    });
+  });
+});
+
+// --- Docker ---
+
+test('containers are healthy while they are live, and have time to stop', () => {
+  const compose = parse(read('docker-compose.yml'), { merge: true });
+  const [, check] = /^HEALTHCHECK .*\\\n +CMD (.*)$/m.exec(dockerfile)!;
+  expect(check).toContain('/health/live');
+  const catalog = compose['x-catalog'];
+  expect(Number.parseInt(catalog.stop_grace_period, 10)).toBeGreaterThan(STOP_S);
+  expect(Object.keys(catalog.environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
+  expect(compose.services.gateway.healthcheck.test.join(' ')).toContain('/health/live');
+});
