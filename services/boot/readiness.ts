@@ -58,7 +58,7 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
     const [image_library, rate_limiter, idempotency_store, ...realms] = await Promise.all([
       stateOf(checkImageLibrary(needs)),
       stateOf(limiter.take('health', CHECK_TIER)),
-      stateOf(idempotency.check()),
+      orUndefined(idempotency.check()),
       ...REALMS.map((realm) => checkRealm(runtime, realm, needs)),
     ]);
     const missing = new Set(realms.flatMap((realm) => realm.missing));
@@ -68,7 +68,13 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
     const details = Object.fromEntries(REALMS.map((realm, index) => [realm, realms[index]!.details]));
     return {
       ok: waiting_for.length === 0,
-      details: { waiting_for, ...details, image_library, rate_limiter, idempotency_store },
+      details: {
+        waiting_for,
+        ...details,
+        image_library,
+        rate_limiter,
+        idempotency_store: idempotency_store ?? 'unavailable',
+      },
     };
   };
 }

@@ -233,8 +233,8 @@ const RETRIES = 3;
 /**
  * Executes a command:
  *
- * 1. returns the result of an earlier run of the same operation, if there is one,
- * 2. loads the stream,
+ * 1. loads the stream,
+ * 2. returns the result of another run of the same operation, if there is one,
  * 3. calls `check`, then `decide`,
  * 4. appends the events at the loaded revision; if another writer was faster, starts again at step 1.
  *
@@ -246,7 +246,8 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
 ): Promise<Written<State>> {
   return serialiseByStream(write.events, streamNameOf(write), async () => {
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
-      const written = (await findEarlierResult(write, attempt)) ?? (await attemptWrite(write, attempt));
+      const loaded = write.fresh && attempt === 0 ? fold(write, []) : await load(write);
+      const written = (await findOtherResult(write, attempt)) ?? (await attemptWrite(write, loaded));
       if (written) return written;
     }
     throw new CatalogError('lost_race');
@@ -254,16 +255,19 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
 }
 
 /**
- * Returns the result of an earlier run of the same operation, undefined if there is none. This ensures that an operation
- * appends its events only once.
+ * Returns the result of another run of the same operation, undefined if there is none. This ensures that an operation
+ * appends its events only once. Must be called after the stream was loaded: if the other run appends later, the append
+ * of this one fails.
  */
-async function findEarlierResult<State, Event extends DomainEvent, Id extends AnyId>(
+async function findOtherResult<State, Event extends DomainEvent, Id extends AnyId>(
   write: Write<State, Event, Id>,
   attempt: number,
 ): Promise<Written<State> | undefined> {
   const { operation } = write.context;
-  // A retry reads the log, too: the other writer may be a second run of this operation that has taken over the claim.
-  if (operation === undefined || !(operation.resumed || attempt > 0)) return undefined;
+  if (operation === undefined) return undefined;
+  // The writer that won the race, or one before it, may be a run of this operation that has taken over the lock.
+  const had_lock = write.system.now() < (operation.locked_until_ms ?? Number.POSITIVE_INFINITY);
+  if (!operation.resumed && attempt === 0 && had_lock) return undefined;
   const recorded = await write.events.readStream(streamNameOf(write));
   const isOfOperation = ({ metadata }: RecordedEvent): boolean => metadata.operation_id === operation.id;
   const last = recorded.findLastIndex(isOfOperation);
@@ -273,12 +277,11 @@ async function findEarlierResult<State, Event extends DomainEvent, Id extends An
   return { value: state, position, revision, changed: true, created, repeated: true };
 }
 
-/** Executes the command once. Returns undefined if another writer appended to the stream in the meantime. */
+/** Executes the command on the loaded state. Returns undefined if another writer has appended to the stream since. */
 async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
   write: Write<State, Event, Id>,
-  attempt: number,
+  { state, revision, position }: Loaded<State>,
 ): Promise<Written<State> | undefined> {
-  const { state, revision, position } = write.fresh && attempt === 0 ? fold(write, []) : await load(write);
   await write.check?.(state);
   const decision = write.decide(state);
   if (!decision.ok) {

@@ -69,6 +69,11 @@ export class ServiceMetrics implements HttpMetrics {
     'Writes with an Idempotency-Key, by outcome.',
     ['outcome'],
   );
+  private readonly lostLocks = this.counter(
+    'idempotency_locks_lost_total',
+    'Writes with an Idempotency-Key whose lock ended while they ran.',
+    [],
+  );
   private readonly caches = this.counter('cache_lookups_total', 'Look-ups in the caches of this process.', [
     'cache',
     'result',
@@ -180,6 +185,10 @@ export class ServiceMetrics implements HttpMetrics {
 
   keyClaimed(outcome: IdempotencyOutcome): void {
     this.idempotent.inc({ outcome });
+  }
+
+  lockLost(): void {
+    this.lostLocks.inc();
   }
 
   readonly onCache: CacheObserver = (cache, hit) => {

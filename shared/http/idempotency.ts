@@ -98,8 +98,9 @@ export class Idempotency {
       case 'claimed': {
         const { started_at_ms, resumed } = claimed;
         const id = deriveId(started_at_ms, 'operation', key.api_key_id, key.idempotency_key);
+        const { locked_until_ms } = times;
         return this.runClaimed({ key, holder, resumed, renderFailure }, () =>
-          run({ id, started_at_ms, resumed }),
+          run({ id, started_at_ms, resumed, locked_until_ms }),
         );
       }
     }
@@ -120,10 +121,10 @@ export class Idempotency {
     try {
       const { rendered, source } = await run();
       const { status, headers } = rendered;
-      await this.tryStoring(() => this.storeAnswer(claim, source ? { status, headers, source } : rendered));
+      await this.settle(() => this.storeAnswer(claim, source ? { status, headers, source } : rendered));
       return rendered;
     } catch (error) {
-      await this.tryStoring(() => this.settleFailure(claim, error));
+      await this.settle(() => this.settleFailure(claim, error));
       throw error;
     } finally {
       stopRenewing();
@@ -131,7 +132,7 @@ export class Idempotency {
   }
 
   /** Stores the error as the response, or releases the claim for the same request, or discards it for any request. */
-  private async settleFailure(claim: OwnClaim, error: unknown): Promise<void> {
+  private async settleFailure(claim: OwnClaim, error: unknown): Promise<boolean> {
     const { store } = this.options;
     const is_rejection = error instanceof CatalogError && !UNCERTAIN_ERRORS.has(error.condition);
     if (is_rejection && STORED_ERRORS.has(error.condition))
@@ -145,30 +146,37 @@ export class Idempotency {
   private storeAnswer(
     { key, holder }: { key: OperationKey; holder: string },
     answer: StoredAnswer,
-  ): Promise<void> {
+  ): Promise<boolean> {
     return this.options.store.storeAnswer(key, holder, answer, this.options.system.now() + KEEP_MS);
   }
 
   /**
-   * Runs `work` and logs its failure. The client gets its response anyway: if a write's outcome is not stored, a
-   * repeated request finds the write in the log after the lock has expired.
+   * Runs `change`, which returns whether this run still has the lock. Logs if it failed, or if the lock was lost. The
+   * client gets its response anyway: a repeated request finds the write in the log. Returns false if the lock was lost.
    */
-  private async tryStoring(work: () => Promise<void>): Promise<void> {
+  private async settle(change: () => Promise<boolean>): Promise<boolean> {
+    const { log, metrics } = this.options;
     try {
-      await work();
+      const is_held = await change();
+      if (is_held) return true;
+      metrics?.lockLost();
+      log.warn('the lock of an idempotency key was lost; another run of the request may have it');
+      return false;
     } catch (error) {
-      this.options.log.warn({ err: error }, 'storing the outcome of an idempotency key failed');
+      log.warn({ err: error }, 'storing the state of an idempotency key failed');
+      return true;
     }
   }
 
   private startRenewing({ key, holder }: { key: OperationKey; holder: string }): () => void {
     const { store, system } = this.options;
-    const renew = (): void => {
-      void this.tryStoring(() => store.renew(key, holder, system.now() + this.lease_ms));
+    const stop = (): void => clearInterval(timer);
+    const renew = async (): Promise<void> => {
+      if (!(await this.settle(() => store.renew(key, holder, system.now() + this.lease_ms)))) stop();
     };
-    const timer = setInterval(renew, Math.min(RENEW_MS, this.lease_ms / 3));
+    const timer = setInterval(() => void renew(), Math.min(RENEW_MS, this.lease_ms / 3));
     timer.unref();
-    return () => clearInterval(timer);
+    return stop;
   }
 }
 

@@ -16,6 +16,8 @@ export interface HttpMetrics {
   limiterRefused(labels: { area: string; tier: string }): void;
   /** Called for each write with an `Idempotency-Key`. */
   keyClaimed(outcome: IdempotencyOutcome): void;
+  /** Called when a run of such a write finds out that its lock has ended. */
+  lockLost(): void;
 }
 
 /**

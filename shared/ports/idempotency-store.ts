@@ -1,3 +1,5 @@
+import type { StoreHealth } from './event-store';
+
 /** An `Idempotency-Key` of one API key. Two API keys may use the same text (docs/interface.md#idempotency). */
 export interface OperationKey {
   readonly api_key_id: string;
@@ -12,6 +14,11 @@ export interface Operation {
   readonly started_at_ms: number;
   /** Whether an earlier run ended without an answer. Its events may already be stored. */
   readonly resumed: boolean;
+  /**
+   * Until this time, Unix milliseconds, no other run has the lock, even if this one cannot renew it. Afterwards another
+   * run may have stored its events. Undefined if there are no other runs.
+   */
+  readonly locked_until_ms?: number;
 }
 
 /** An answer as it is sent. */
@@ -58,7 +65,7 @@ export type Claimed =
   /** The operation has ended with this answer. */
   | { readonly outcome: 'answered'; readonly answer: StoredAnswer }
   /** Another run has the lock. */
-  | { readonly outcome: 'locked'; readonly locked_until_ms: number }
+  | { readonly outcome: 'locked' }
   /** The key was used with another fingerprint. */
   | { readonly outcome: 'other_request' };
 
@@ -77,10 +84,10 @@ export type Claimed =
  * - `storeAnswer` stores the answer until `expires_at_ms` and releases the lock.
  * - `release` releases the lock without an answer. The next equal request resumes the operation.
  * - `discard` deletes the record. The key can be used as if it were new.
- * - Each does nothing if `holder` no longer has the lock.
+ * - Each resolves to whether `holder` still had the lock. If not, it does nothing.
  *
  * `check`
- * - Resolves if the store answers. Used by `/health/ready`.
+ * - Resolves to whether the store can be written. Cheap enough for each readiness check.
  *
  * Errors
  * - `CatalogError('unavailable')` if the store cannot be reached.
@@ -90,10 +97,15 @@ export type Claimed =
  */
 export interface IdempotencyStore {
   claim(key: OperationKey, claim: Claim): Promise<Claimed>;
-  renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<void>;
-  storeAnswer(key: OperationKey, holder: string, answer: StoredAnswer, expires_at_ms: number): Promise<void>;
-  release(key: OperationKey, holder: string): Promise<void>;
-  discard(key: OperationKey, holder: string): Promise<void>;
-  check(): Promise<void>;
+  renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean>;
+  storeAnswer(
+    key: OperationKey,
+    holder: string,
+    answer: StoredAnswer,
+    expires_at_ms: number,
+  ): Promise<boolean>;
+  release(key: OperationKey, holder: string): Promise<boolean>;
+  discard(key: OperationKey, holder: string): Promise<boolean>;
+  check(): Promise<StoreHealth>;
   close(): Promise<void>;
 }

@@ -40,10 +40,11 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
     const first = { outcome: 'claimed', started_at_ms: NOON_MS, resumed: false };
     const kept = { outcome: 'answered', answer: CREATED };
 
-    test('the first claim gets the lock; a second one gets the end of the lock', async () => {
+    test('the first claim gets the lock; a second one does not, until the lock ends', async () => {
       expect(await store.claim(KEY, claim())).toEqual(first);
-      const second = await store.claim(KEY, claim({ holder: 'two', now_ms: NOON_MS + 1 }));
-      expect(second).toEqual({ outcome: 'locked', locked_until_ms: NOON_MS + 10_000 });
+      const claimAt = (now_ms: number) => store.claim(KEY, claim({ holder: 'two', now_ms }));
+      expect(await claimAt(NOON_MS + 9_999)).toEqual({ outcome: 'locked' });
+      expect(await claimAt(NOON_MS + 10_000)).toEqual({ ...first, resumed: true });
     });
 
     test('returns the stored answer until it expires', async () => {
@@ -88,32 +89,37 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
 
     test('a renewed lock lasts longer', async () => {
       await store.claim(KEY, claim());
-      await store.renew(KEY, 'one', NOON_MS + 30_000);
-      const later = await store.claim(KEY, claim({ holder: 'two', now_ms: NOON_MS + 29_999 }));
-      expect(later).toEqual({ outcome: 'locked', locked_until_ms: NOON_MS + 30_000 });
+      expect(await store.renew(KEY, 'one', NOON_MS + 30_000)).toBe(true);
+      const claimAt = (now_ms: number) => store.claim(KEY, claim({ holder: 'two', now_ms }));
+      expect(await claimAt(NOON_MS + 29_999)).toEqual({ outcome: 'locked' });
+      expect(await claimAt(NOON_MS + 30_000)).toEqual({ ...first, resumed: true });
     });
 
     test('a released operation is resumed, a discarded one starts again', async () => {
       await store.claim(KEY, claim());
-      await store.release(KEY, 'one');
+      expect(await store.release(KEY, 'one')).toBe(true);
       const later = claim({ holder: 'two', now_ms: NOON_MS + 5 });
       expect(await store.claim(KEY, later)).toEqual({ ...first, resumed: true });
-      await store.discard(KEY, 'two');
+      expect(await store.discard(KEY, 'two')).toBe(true);
       const new_claim = await store.claim(KEY, { ...later, fingerprint: 'other' });
       expect(new_claim).toEqual({ ...first, started_at_ms: NOON_MS + 5 });
     });
 
-    test('a holder that has lost the lock changes nothing', async () => {
+    test('a holder that has lost the lock changes nothing, and is told so', async () => {
+      const changesOf = async (holder: string): Promise<boolean[]> => [
+        await store.renew(KEY, holder, NOON_MS + DAY_MS),
+        await store.storeAnswer(KEY, holder, { ...CREATED, status: 404 }, NOON_MS + DAY_MS),
+        await store.release(KEY, holder),
+        await store.discard(KEY, holder),
+      ];
+      expect(await changesOf('no record')).toEqual([false, false, false, false]);
       await store.claim(KEY, claim());
       await store.claim(KEY, claim({ holder: 'two', now_ms: NOON_MS + 10_000 }));
-      await store.renew(KEY, 'one', NOON_MS + DAY_MS);
-      await store.storeAnswer(KEY, 'one', { ...CREATED, status: 404 }, NOON_MS + DAY_MS);
-      await store.release(KEY, 'one');
-      await store.discard(KEY, 'one');
-      const third = await store.claim(KEY, claim({ holder: 'three', now_ms: NOON_MS + 10_001 }));
-      expect(third).toEqual({ outcome: 'locked', locked_until_ms: NOON_MS + 20_000 });
-      await store.storeAnswer(KEY, 'two', CREATED, NOON_MS + DAY_MS);
-      await store.discard(KEY, 'two');
+      expect(await changesOf('one')).toEqual([false, false, false, false]);
+      const third = await store.claim(KEY, claim({ holder: 'three', now_ms: NOON_MS + 19_999 }));
+      expect(third).toEqual({ outcome: 'locked' });
+      expect(await store.storeAnswer(KEY, 'two', CREATED, NOON_MS + DAY_MS)).toBe(true);
+      expect(await changesOf('two')).toEqual([false, false, false, false]);
       expect(await store.claim(KEY, claim({ holder: 'three' }))).toEqual(kept);
     });
 
@@ -135,7 +141,7 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
     });
 
     test('check fails if the store cannot be reached', async () => {
-      await store.check();
+      expect(await store.check()).toBe('ok');
       await store.close();
       await expect(store.check()).rejects.toMatchObject({ condition: 'unavailable' });
     });

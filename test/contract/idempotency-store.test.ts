@@ -19,6 +19,32 @@ idempotencyStoreContract('SQLite', async () => {
   return { store: await openAnother(), openAnother, dispose };
 });
 
+test('the idempotency store on SQLite uses the pages of expired operations again', async () => {
+  await withTempDir(async (folder) => {
+    const file = join(folder, 'idempotency.sqlite');
+    const store = await SqliteIdempotencyStore.open({ file });
+    const sizes: unknown[] = [];
+    for (let day = 0; day < 5; day++) {
+      // Faster than once per interval of the sweep, as with several busy API keys.
+      for (let n = 0; n < 500; n++) {
+        const now_ms = day * 86_400_000 + n;
+        const times = { now_ms, locked_until_ms: now_ms + 10, expires_at_ms: now_ms + 80_000_000 };
+        const key = { api_key_id: 'a', idempotency_key: `${day}-${n}` };
+        await store.claim(key, { fingerprint: 'f', holder: 'h', ...times });
+      }
+      const database = new Database(file);
+      sizes.push(database.prepare('SELECT count(*) FROM operations').raw().get());
+      database.close();
+    }
+    expect(sizes).toEqual([[500], [500], [500], [500], [500]]);
+    const database = new Database(file);
+    const [pages] = database.prepare('PRAGMA page_count').raw().get() as [number];
+    expect(pages).toBeLessThan(60);
+    database.close();
+    await store.close();
+  });
+});
+
 test('the idempotency store on SQLite deletes expired operations', async () => {
   await withTempDir(async (folder) => {
     const file = join(folder, 'idempotency.sqlite');

@@ -59,6 +59,21 @@ describeOn('REDIS_URL', 'the idempotency store while Redis stops and restarts', 
     await server.dispose();
   });
 
+  test('check reports a Redis that answers but has no memory to write', async () => {
+    const redis = new Redis(server.url);
+    try {
+      await redis.config('SET', 'maxmemory', '1');
+      expect(await store.check()).toBe('not_writable');
+      await expect(store.claim({ ...KEY, idempotency_key: 'full' }, CLAIM)).rejects.toMatchObject({
+        condition: 'unavailable',
+      });
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+      redis.disconnect();
+    }
+    expect(await store.check()).toBe('ok');
+  });
+
   test('a claim fails while Redis is stopped, and succeeds when it is back', async () => {
     await store.claim(KEY, CLAIM);
     await server.kill();

@@ -26,6 +26,7 @@ interface Ready {
   readonly status: number;
   readonly waiting_for: readonly string[];
   readonly live: { readonly event_store: string; readonly view_store: string };
+  readonly idempotency_store: string;
 }
 
 async function readiness(url: string): Promise<Ready> {
@@ -34,12 +35,12 @@ async function readiness(url: string): Promise<Ready> {
   return { ...(body.data ?? body.error!.details), status: reply.status };
 }
 
-async function write(url: string, token: string, name = 'Tea'): Promise<number> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+async function write(url: string, token: string, more: Record<string, string> = {}): Promise<number> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more };
   const reply = await fetch(`${url}/api/listing`, {
     method: 'POST',
     headers,
-    body: JSON.stringify({ name }),
+    body: JSON.stringify({ name: 'Tea' }),
   });
   await reply.text();
   return reply.status;
@@ -65,16 +66,19 @@ test('after a failed write, readiness is 503 until writes succeed again', () =>
     expect(await write(url, token)).toBe(201);
     limitFiles(child.pid!, 1);
     expect(await write(url, token)).toBe(503);
+    expect(await write(url, token, { 'idempotency-key': 'once' })).toBe(503);
     expect(await readiness(url)).toMatchObject({
       status: 503,
       waiting_for: expect.arrayContaining(['event_store']) as string[],
       live: { event_store: 'not_writable' },
+      idempotency_store: 'not_writable',
     });
     expect(await readStore(url, token)).toBe(200);
     expect((await readiness(url)).status).toBe(503);
     limitFiles(child.pid!, 'unlimited');
     await waitFor(async () => (await readiness(url)).status === 200, { what: 'the process to be ready' });
-    expect(await write(url, token)).toBe(201);
+    expect(await write(url, token, { 'idempotency-key': 'once' })).toBe(201);
+    expect((await readiness(url)).idempotency_store).toBe('ok');
     expect(readdirSync(join(folder, 'live')).filter((name) => name.endsWith('.probe'))).toEqual([]);
     expect(await end('SIGTERM')).toBe(0);
   }));
@@ -145,6 +149,7 @@ function fill(folder: string): () => void {
             status: name === 'main-query' ? 200 : 503,
             waiting_for: name === 'main-query' ? [] : expect.arrayContaining(['event_store']),
             live: { event_store: 'not_writable' },
+            idempotency_store: 'not_writable',
           },
         });
       expect(await write(urls['main-command'], token)).toBe(503);

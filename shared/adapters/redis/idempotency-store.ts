@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { CatalogError } from '../../kernel/errors';
+import type { StoreHealth } from '../../ports/event-store';
 import type {
   Claim,
   Claimed,
@@ -16,6 +17,9 @@ const OPENING_MS = 1_000;
  * record has expired. If that clock is behind the clock of Redis, the record must still exist.
  */
 const EXTRA_TTL_MS = 3_600_000;
+const CHECK_TTL_MS = 60_000;
+/** Errors of a Redis that answers but does not write: no memory, a failed save to its disk, or a replica. */
+const NOT_WRITABLE = /^(OOM|MISCONF|READONLY) /;
 
 /**
  * Claims an operation, or returns its state, in one atomic step.
@@ -23,7 +27,8 @@ const EXTRA_TTL_MS = 3_600_000;
  * KEYS: the operation. ARGV: fingerprint, holder, now, locked until, expires at (Unix milliseconds), how long Redis
  * keeps the record (milliseconds). Returns `{outcome, …}` with the outcomes of `Claimed` in
  * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. `started_at_ms` keeps its value
- * when another holder resumes the operation.
+ * when another holder resumes the operation. HSET is the first write, because Redis checks only the first write of a
+ * script against its limit of memory.
  */
 const CLAIM = `
 local fingerprint, holder, now_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -33,20 +38,19 @@ local started_at_ms, outcome = ARGV[3], 'first'
 if stored[1] and tonumber(stored[5]) > now_ms then
   if stored[1] ~= fingerprint then return {'other_request', '', ''} end
   if stored[6] then return {'answered', stored[6], ''} end
-  if stored[3] ~= '' and tonumber(stored[4]) > now_ms then return {'locked', stored[4], ''} end
+  if stored[3] ~= '' and tonumber(stored[4]) > now_ms then return {'locked', '', ''} end
   started_at_ms, outcome = stored[2], 'resumed'
-else
-  redis.call('DEL', KEYS[1])
 end
 redis.call('HSET', KEYS[1], 'fingerprint', fingerprint, 'started_at_ms', started_at_ms,
   'holder', holder, 'locked_until_ms', ARGV[4], 'expires_at_ms', ARGV[5])
+redis.call('HDEL', KEYS[1], 'answer')
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 return {'claimed', started_at_ms, outcome}
 `;
 
 /**
- * Runs the command ARGV[2] with the arguments ARGV[3…] on the operation if ARGV[1] has its lock; otherwise does
- * nothing.
+ * Runs the command ARGV[2] with the arguments ARGV[3…] on the operation if ARGV[1] has its lock, and returns 1.
+ * Otherwise does nothing, and returns 0.
  */
 const IF_HELD = `
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
@@ -109,14 +113,14 @@ export class RedisIdempotencyStore implements IdempotencyStore {
       case 'answered':
         return { outcome, answer: JSON.parse(first) as StoredAnswer };
       case 'locked':
-        return { outcome, locked_until_ms: Number(first) };
+        return { outcome };
       default:
         return { outcome: 'other_request' };
     }
   }
 
-  async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<void> {
-    await this.change(key, holder, 'HSET', 'locked_until_ms', locked_until_ms);
+  async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean> {
+    return this.change(key, holder, 'HSET', 'locked_until_ms', locked_until_ms);
   }
 
   async storeAnswer(
@@ -124,21 +128,28 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     holder: string,
     answer: StoredAnswer,
     expires_at_ms: number,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const fields = ['answer', JSON.stringify(answer), 'expires_at_ms', expires_at_ms, 'holder', ''];
-    await this.change(key, holder, 'HSET', ...fields);
+    return this.change(key, holder, 'HSET', ...fields);
   }
 
-  async release(key: OperationKey, holder: string): Promise<void> {
-    await this.change(key, holder, 'HSET', 'holder', '');
+  async release(key: OperationKey, holder: string): Promise<boolean> {
+    return this.change(key, holder, 'HSET', 'holder', '');
   }
 
-  async discard(key: OperationKey, holder: string): Promise<void> {
-    await this.change(key, holder, 'DEL');
+  async discard(key: OperationKey, holder: string): Promise<boolean> {
+    return this.change(key, holder, 'DEL');
   }
 
-  async check(): Promise<void> {
-    await this.call(() => this.connection.ping());
+  /** Writes, because a Redis without memory or disk space still answers. */
+  async check(): Promise<StoreHealth> {
+    try {
+      await this.connection.set(`${this.prefix}:operation-check`, '', 'PX', CHECK_TTL_MS);
+      return 'ok';
+    } catch (error) {
+      if (error instanceof Error && NOT_WRITABLE.test(error.message)) return 'not_writable';
+      throw toCatalogError(error);
+    }
   }
 
   async close(): Promise<void> {
@@ -150,8 +161,11 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     holder: string,
     command: 'HSET' | 'DEL',
     ...changes: (string | number)[]
-  ): Promise<void> {
-    await this.call(() => this.connection.ifHeld(this.redisKey(key), holder, command, ...changes));
+  ): Promise<boolean> {
+    const held = await this.call(() =>
+      this.connection.ifHeld(this.redisKey(key), holder, command, ...changes),
+    );
+    return held === 1;
   }
 
   /**
@@ -166,10 +180,14 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     try {
       return await command();
     } catch (error) {
-      // ioredis has no error class for `commandTimeout`.
-      if (error instanceof Error && error.message === 'Command timed out')
-        throw new CatalogError('database_timeout', { cause: error });
-      throw toUnavailable(error);
+      throw toCatalogError(error);
     }
   }
+}
+
+function toCatalogError(error: unknown): CatalogError {
+  // ioredis has no error class for `commandTimeout`.
+  if (error instanceof Error && error.message === 'Command timed out')
+    return new CatalogError('database_timeout', { cause: error });
+  return toUnavailable(error);
 }

@@ -1,3 +1,4 @@
+import type { StoreHealth } from '../../ports/event-store';
 import type {
   Claim,
   Claimed,
@@ -25,7 +26,7 @@ const SCHEMA = `
 
 const FORMAT = 1;
 const SWEEP_EVERY_MS = 10_000;
-const SWEEP_ROWS = 1_000;
+const SWEEP_ROWS = 100;
 
 const BY_KEY = 'api_key_id = ? AND idempotency_key = ?';
 const HELD = `${BY_KEY} AND holder = ?`;
@@ -67,8 +68,11 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
     });
   }
 
-  async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<void> {
-    await this.update(`SET locked_until_ms = ? WHERE ${HELD}`, [locked_until_ms, ...heldBy(key, holder)]);
+  async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean> {
+    return this.change(`UPDATE operations SET locked_until_ms = ? WHERE ${HELD}`, [
+      locked_until_ms,
+      ...heldBy(key, holder),
+    ]);
   }
 
   async storeAnswer(
@@ -76,40 +80,41 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
     holder: string,
     answer: StoredAnswer,
     expires_at_ms: number,
-  ): Promise<void> {
-    await this.update(`SET answer = ?, expires_at_ms = ?, holder = NULL WHERE ${HELD}`, [
+  ): Promise<boolean> {
+    return this.change(`UPDATE operations SET answer = ?, expires_at_ms = ?, holder = NULL WHERE ${HELD}`, [
       JSON.stringify(answer),
       expires_at_ms,
       ...heldBy(key, holder),
     ]);
   }
 
-  async release(key: OperationKey, holder: string): Promise<void> {
-    await this.update(`SET holder = NULL WHERE ${HELD}`, heldBy(key, holder));
+  async release(key: OperationKey, holder: string): Promise<boolean> {
+    return this.change(`UPDATE operations SET holder = NULL WHERE ${HELD}`, heldBy(key, holder));
   }
 
-  async discard(key: OperationKey, holder: string): Promise<void> {
-    await this.operations.attempt((connection) =>
-      connection.run(`DELETE FROM operations WHERE ${HELD}`, heldBy(key, holder)),
-    );
+  async discard(key: OperationKey, holder: string): Promise<boolean> {
+    return this.change(`DELETE FROM operations WHERE ${HELD}`, heldBy(key, holder));
   }
 
-  private async update(change: string, parameters: readonly (string | number)[]): Promise<void> {
-    await this.operations.attempt((connection) => connection.run(`UPDATE operations ${change}`, parameters));
+  /** Returns whether the statement changed a row. */
+  private async change(statement: string, parameters: readonly (string | number)[]): Promise<boolean> {
+    const { changes } = await this.operations.attempt((connection) => connection.run(statement, parameters));
+    return changes > 0;
   }
 
-  /** Deletes some expired rows, at most every 10 s. */
+  /** Deletes some expired rows, at most every 10 s. While there are more, with each claim: more than claims add. */
   private sweep(connection: SqliteConnection, now_ms: number): void {
     if (Math.abs(now_ms - this.swept_at_ms) < SWEEP_EVERY_MS) return;
-    this.swept_at_ms = now_ms;
-    connection.run(
+    const { changes } = connection.run(
       'DELETE FROM operations WHERE rowid IN (SELECT rowid FROM operations WHERE expires_at_ms <= ? LIMIT ?)',
       [now_ms, SWEEP_ROWS],
     );
+    if (changes < SWEEP_ROWS) this.swept_at_ms = now_ms;
   }
 
-  async check(): Promise<void> {
+  async check(): Promise<StoreHealth> {
     await this.operations.attempt((connection) => connection.value('SELECT 1 FROM operations LIMIT 1'));
+    return this.operations.attempt((connection) => connection.health());
   }
 
   async close(): Promise<void> {
@@ -149,8 +154,7 @@ function stateOf(row: SqlRow, fingerprint: string, now_ms: number): Claimed {
   const [stored_fingerprint, started_at_ms, holder, locked_until_ms, answer] = row;
   if (stored_fingerprint !== fingerprint) return { outcome: 'other_request' };
   if (typeof answer === 'string') return { outcome: 'answered', answer: JSON.parse(answer) as StoredAnswer };
-  if (holder !== null && Number(locked_until_ms) > now_ms)
-    return { outcome: 'locked', locked_until_ms: Number(locked_until_ms) };
+  if (holder !== null && Number(locked_until_ms) > now_ms) return { outcome: 'locked' };
   return { outcome: 'claimed', started_at_ms: Number(started_at_ms), resumed: true };
 }
 

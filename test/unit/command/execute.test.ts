@@ -208,6 +208,23 @@ describe('a lost race', () => {
     expect(writer.log.log).toHaveLength(2);
   });
 
+  test('to a run that took over the lock returns the result of that run, although a third client wrote since', async () => {
+    const writer = new ListingWriter();
+    await writer.run(create);
+    const operation = { id: newId(), started_at_ms: 0, resumed: false };
+    const contextWithLock = (locked_until_ms: number): WriteContext => ({
+      source: 'api',
+      request_id: 'r',
+      operation: { ...operation, locked_until_ms },
+    });
+    const { now_ms } = writer.world;
+    await writer.run(rename('Mine'), { context: contextWithLock(now_ms + 1) });
+    await writer.run(rename('Of another client'));
+    const written = await writer.run(rename('Mine'), { context: contextWithLock(now_ms) });
+    expect(written).toMatchObject({ position: 2n, revision: 1, repeated: true });
+    expect(writer.names()).toEqual(['Teas', 'Mine', 'Of another client']);
+  });
+
   test('is not caused by a rejected write: the writers behind it continue', async () => {
     const writer = new ListingWriter();
     const [failed, created, renamed] = await Promise.allSettled([

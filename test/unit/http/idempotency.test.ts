@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { SqliteIdempotencyStore } from '../../../shared/adapters/sqlite/idempotency-store';
 import { fingerprintOf, Idempotency } from '../../../shared/http/idempotency';
+import type { HttpMetrics } from '../../../shared/http/metrics';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { realSystem } from '../../../shared/kernel/system';
 import type { Operation, RenderedAnswer } from '../../../shared/ports/idempotency-store';
@@ -11,6 +12,13 @@ import { within } from '../../support/wait-for';
 const KEY = { api_key_id: 'key', idempotency_key: 'once' };
 /** Reads the clock at each call, so that jest's fake timers apply. */
 const system = { ...realSystem, now: () => Date.now() };
+const noMetrics: HttpMetrics = {
+  requestFinished: () => {},
+  limiterFellBack: () => {},
+  limiterRefused: () => {},
+  keyClaimed: () => {},
+  lockLost: () => {},
+};
 const OK: RenderedAnswer = { status: 200, headers: {}, body: '{}' };
 
 describe('Idempotency', () => {
@@ -71,6 +79,24 @@ describe('Idempotency', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  test('a run that has lost its lock responds, and the loss is logged and counted', async () => {
+    const lines: string[] = [];
+    let losses = 0;
+    const metrics = { ...noMetrics, lockLost: () => void losses++ };
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const idempotency = new Idempotency({ store, system, log, metrics, lease_ms: 1_000 });
+    const answer = await once(idempotency, async () => {
+      // Another process claims the key after this lock has ended, as if this process had been stopped for that long.
+      const now_ms = system.now() + 1_000;
+      const times = { now_ms, locked_until_ms: now_ms + 1_000, expires_at_ms: now_ms + 60_000 };
+      const claimed = await store.claim(KEY, { fingerprint: 'print', holder: 'other', ...times });
+      expect(claimed).toMatchObject({ outcome: 'claimed', resumed: true });
+      return OK;
+    });
+    expect([answer, losses, lines.length]).toEqual([OK, 1, 1]);
+    expect(JSON.parse(lines[0]!).msg).toContain('lock of an idempotency key was lost');
   });
 
   test('every attempt of an operation has the same id', async () => {

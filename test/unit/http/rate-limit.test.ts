@@ -132,6 +132,7 @@ describe('rate limits', () => {
       limiterFellBack: () => fell_back++,
       limiterRefused: () => {},
       keyClaimed: () => {},
+      lockLost: () => {},
     };
     await withApp(
       { limiter: failing, fallback_limiter, metrics, environment: { RATE_LIMIT_SECRET: '1/10/1' } },
