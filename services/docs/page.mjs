@@ -1,10 +1,12 @@
 // The page at `/docs`: shows `openapi.json` with Swagger UI and exchanges an API key for the token that requests carry.
 
-/** Sets empty examples for the upload form. Swagger UI would otherwise fill it with generated ids that do not exist. */
+/** Sets empty examples for the upload form. Swagger UI would otherwise fill it with the ids of the examples. */
 function withEmptyForm(text) {
   const description = JSON.parse(text);
-  for (const property of Object.values(description.components.schemas.Upload.properties))
+  for (const property of Object.values(description.components.schemas.Upload.properties)) {
+    delete property.examples;
     property.example = '';
+  }
   return JSON.stringify(description);
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { SchemaDoc } from './documentation';
 import { listSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import {
@@ -11,7 +12,25 @@ import {
   writeQuerySchema,
 } from './requests/writes';
 import { envelopeOf, pageMetaSchema, pageOf, reviewsMetaSchema } from './responses/envelopes';
-import { authErrorSchema, errorSchema, faultSchema } from './responses/errors';
+import { authErrorSchema, errorInfoSchema, errorSchema, faultSchema } from './responses/errors';
+import {
+  exampleIds,
+  exampleListing,
+  exampleListingPublications,
+  exampleListings,
+  exampleMedia,
+  exampleMediaCollection,
+  exampleMeta,
+  exampleNotReady,
+  examplePaymentMethod,
+  examplePublication,
+  examplePublications,
+  exampleReview,
+  exampleReviewsMeta,
+  exampleStore,
+  exampleToken,
+  exampleTokenDescription,
+} from './responses/examples';
 import {
   deletedListingSchema,
   deletedMediaSchema,
@@ -54,7 +73,7 @@ export const answers = {
 };
 
 /** All response schemas that have a name in `components.schemas` of the OpenAPI document. */
-export const namedResponses: Readonly<Record<string, z.ZodType>> = {
+export const namedResponses = {
   Store: storeSchema,
   Listing: listingSchema,
   ListingCollection: listingCollectionSchema,
@@ -74,14 +93,15 @@ export const namedResponses: Readonly<Record<string, z.ZodType>> = {
   Token: tokenSchema,
   TokenDescription: validationSchema,
   Error: errorSchema,
+  ErrorInfo: errorInfoSchema,
   Fault: faultSchema,
   AuthError: authErrorSchema,
   NotReady: notReadySchema,
   ...answers,
-};
+} satisfies Record<string, z.ZodType>;
 
 /** All request schemas that have a name in `components.schemas` of the OpenAPI document. */
-export const namedRequests: Readonly<Record<string, z.ZodType>> = {
+export const namedRequests = {
   NewListing: newListingBody,
   ListingPatch: listingPatchBody,
   NewPublication: newPublicationBody,
@@ -89,6 +109,86 @@ export const namedRequests: Readonly<Record<string, z.ZodType>> = {
   Upload: uploadForm,
   TokenRequest: tokenBody,
   NoFields: noBody,
+} satisfies Record<string, z.ZodType>;
+
+type SchemaName = keyof typeof namedResponses | keyof typeof namedRequests;
+
+const doc = (description: string, example?: unknown): SchemaDoc => ({ description, example });
+const deleted = (id: string, object: string) => ({ id, object, deleted: true });
+const fault = { field: 'limit', constraint: 'an integer from 1 to 50', code: 'VALIDATION_ERROR' };
+const errorInfo = {
+  code: 'VALIDATION_ERROR',
+  message: 'Invalid limit: expected an integer from 1 to 50',
+  details: { field: fault.field, constraint: fault.constraint, errors: [fault] },
+};
+
+/** Description of each named schema, and an example if those of its properties do not make a good one. */
+export const schemaDocs: Readonly<Record<SchemaName, SchemaDoc>> = {
+  Store: doc('A shop, with the texts that a storefront shows about it.', exampleStore),
+  Listing: doc('A category of publications.', exampleListing),
+  ListingCollection: doc('The listings of a store, added by `expand=listing`.', exampleListings),
+  ListingPublications: doc(
+    "A page of a listing's publications, the featured ones first.",
+    exampleListingPublications,
+  ),
+  Publication: doc('A product.', examplePublication),
+  PublicationCollection: doc(
+    'The publications of a listing, added by `expand=publication`.',
+    examplePublications,
+  ),
+  Media: doc('An uploaded picture.', exampleMedia),
+  MediaVariant: doc('A smaller picture made from an upload.', exampleMedia.variants[0]),
+  MediaCollection: doc(
+    'The media of a store, listing or publication, added by `expand=media`.',
+    exampleMediaCollection,
+  ),
+  PaymentMethod: doc('A way to pay in a store.', examplePaymentMethod),
+  Review: doc("A customer's review of a publication.", exampleReview),
+  PageMeta: doc('Number and size of the page, and number of all items.', exampleMeta),
+  ReviewsMeta: doc('The page of reviews, and a summary of all reviews.', exampleReviewsMeta),
+  DeletedListing: doc('A listing that was deleted.', deleted(exampleIds.listing, 'listing')),
+  DeletedPublication: doc('A publication that was deleted.', deleted(exampleIds.publication, 'publication')),
+  DeletedMedia: doc('A media that was deleted.', deleted(exampleIds.media, 'media')),
+  Token: doc('A bearer token.', { token: exampleToken, token_type: 'Bearer', expires_in: 900 }),
+  TokenDescription: doc('What a token permits, and until when.', exampleTokenDescription),
+  Error: doc('Why a request failed.', {
+    ...{ code: 400, status: 'error', message: 'A query parameter is invalid' },
+    error: errorInfo,
+  }),
+  ErrorInfo: doc('What went wrong.', errorInfo),
+  Fault: doc('An invalid field or parameter.', fault),
+  AuthError: doc('Why a request to `/auth` failed.', {
+    code: 401,
+    status: 'error',
+    message: 'Invalid API key',
+  }),
+  NotReady: doc('Why the service cannot serve requests.', exampleNotReady),
+  StoreAnswer: doc('Response with a store.'),
+  ListingAnswer: doc('Response with a listing.'),
+  NewListingAnswer: doc('Response with a new listing.'),
+  DeletedListingAnswer: doc('Response to the deletion of a listing.'),
+  ListingPage: doc('Response with a page of listings.'),
+  ListingPublicationsAnswer: doc('Response with a page of the publications of a listing.'),
+  PublicationAnswer: doc('Response with a publication.'),
+  NewPublicationAnswer: doc('Response with a new publication.'),
+  DeletedPublicationAnswer: doc('Response to the deletion of a publication.'),
+  PublicationPage: doc('Response with a page of publications.'),
+  MediaAnswer: doc('Response with a media.'),
+  NewMediaAnswer: doc('Response with a new media, whose pictures have not been generated yet.'),
+  DeletedMediaAnswer: doc('Response to the deletion of a media.'),
+  PaymentMethodPage: doc('Response with a page of payment methods.'),
+  ReviewPage: doc('Response with a page of reviews.'),
+  TokenAnswer: doc('Response with a token.'),
+  ValidationAnswer: doc('Response with the description of a token.'),
+  LiveAnswer: doc('Response of a process that runs.'),
+  ReadyAnswer: doc('Response of a service that can serve requests.'),
+  NewListing: doc('Fields of a new listing.'),
+  ListingPatch: doc('Fields of a listing to change. Fields that are left out stay as they are.'),
+  NewPublication: doc('Fields of a new publication.'),
+  PublicationPatch: doc('Fields of a publication to change. Fields that are left out stay as they are.'),
+  Upload: doc('Form with a picture to upload.'),
+  TokenRequest: doc('Options of the token.'),
+  NoFields: doc('An empty object. Fields are refused.'),
 };
 
 /** The query parameters of operations, under their names in the client's types. */

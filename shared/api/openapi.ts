@@ -2,13 +2,14 @@ import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { environmentSchema } from '../catalog/vocabulary';
 import { CatalogError, type Condition } from '../kernel/errors';
-import { namedRequests, namedResponses } from './components';
+import { namedRequests, namedResponses, schemaDocs } from './components';
+import { exampleOf, withDocs } from './documentation';
 import { authErrorBody, errorBody, errorCatalogue, REQUIRED } from './error-catalogue';
 import { type RequestHeader, type ResponseHeader, requestHeaders, responseHeaders } from './headers';
 import { operations } from './operations';
 import { type ApiOperation, type Contents, type Operation, type Success, TAGS } from './operations/operation';
 import { shapeOf } from './requests/parameters';
-import { exampleIds } from './responses/examples';
+import { exampleIds, exampleMedia } from './responses/examples';
 
 const DESCRIPTION = `The API of a product catalog for online stores. Exchange an API key for a token at \`/auth/token\`, and send the token
 as \`Authorization: Bearer …\` with every request to \`/api\`. Public keys (\`pk_\`) can read. Secret keys (\`sk_\`) can also
@@ -20,21 +21,25 @@ export function openApiDocument(): JsonObject {
   const names = new Map<z.ZodType, string>();
   for (const [name, schema] of Object.entries({ ...namedRequests, ...namedResponses }))
     names.set(schema, name);
-  const conditions = new Set(operations.flatMap((operation) => operation.conditions));
   return {
     openapi: '3.1.1',
-    info: { title: 'Catalog service', version: '1.0.0', description: DESCRIPTION, license: { name: 'MIT' } },
+    info: {
+      ...{ title: 'Catalog service', version: '1.0.0', description: DESCRIPTION },
+      contact: { name: 'The operator of this service' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     // Relative to the document's URL, so that it is also correct behind a gateway that adds a path prefix.
-    servers: [{ url: './' }],
-    tags: TAGS.filter((tag) => operations.some((operation) => operation.tag === tag)).map((name) => ({
-      name,
-    })),
+    servers: [{ url: '.', description: 'The service that this document is read from.' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: pathsOf(names),
     components: {
-      schemas: { ...namedSchemas(namedResponses, 'output'), ...namedSchemas(namedRequests, 'input') },
+      schemas: withDocs(
+        { ...namedSchemas(namedResponses, 'output'), ...namedSchemas(namedRequests, 'input') },
+        schemaDocs,
+      ),
       headers: headerComponents(),
       parameters: headerParameters(),
-      examples: errorExamples(conditions),
+      examples: errorExamples(),
       securitySchemes: {
         bearer: {
           type: 'http',
@@ -88,10 +93,12 @@ function descriptionOf(operation: Operation & Partial<ApiOperation>): string {
 }
 
 function headerComponents(): JsonObject {
-  const entries = Object.entries(responseHeaders).map(([name, { description, optional, ...schema }]) => [
-    name,
-    { description, required: !optional, schema },
-  ]);
+  const entries = Object.entries(responseHeaders).map(
+    ([name, { description, optional, example, ...schema }]) => [
+      name,
+      { description, required: !optional, schema: { ...schema, examples: [example] } },
+    ],
+  );
   return Object.fromEntries(entries) as JsonObject;
 }
 
@@ -110,7 +117,10 @@ function parametersOf(operation: Operation): JsonObject[] {
 function headerParameters(): JsonObject {
   const entries = Object.entries(requestHeaders);
   return Object.fromEntries(
-    entries.map(([name, { schema, description }]) => [name, { name, in: 'header', description, schema }]),
+    entries.map(([name, { schema, description, example }]) => [
+      name,
+      { name, in: 'header', description, schema: { ...schema, examples: [example] } },
+    ]),
   );
 }
 
@@ -121,11 +131,15 @@ const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   environment: {
     description: 'Environment that the picture belongs to.',
-    schema: { type: 'string', enum: environmentSchema.options },
+    schema: { type: 'string', enum: environmentSchema.options, examples: ['live'] },
   },
   file: {
     description: 'SHA-256 of the file, and its extension.',
-    schema: { type: 'string', pattern: '^[0-9a-f]{64}\\.(jpg|png|webp|gif|avif)$' },
+    schema: {
+      type: 'string',
+      pattern: '^[0-9a-f]{64}\\.(jpg|png|webp|gif|avif)$',
+      examples: [exampleMedia.url!.split('/').pop()!],
+    },
   },
 };
 
@@ -137,8 +151,7 @@ function pathParameters({ path }: Operation): JsonObject[] {
     required: true,
     ...(PATH_PARAMETERS[name!] ?? {
       description: 'Id of the resource.',
-      schema: { type: 'string', format: 'uuid' },
-      example: exampleIds[resource],
+      schema: { type: 'string', format: 'uuid', examples: [exampleIds[resource]] },
     }),
   }));
 }
@@ -146,7 +159,7 @@ function pathParameters({ path }: Operation): JsonObject[] {
 function queryParameters(query: z.ZodType | undefined): JsonObject[] {
   if (query === undefined) return [];
   return Object.entries(shapeOf(query)).map(([name, parameter]) => {
-    const { description, ...schema } = withTypedDefault(inputSchema(parameter as z.ZodType));
+    const { description, ...schema } = withExample(withTypedDefault(inputSchema(parameter as z.ZodType)));
     const required = !z.safeParse(parameter, undefined).success;
     return {
       ...{ name, in: 'query', required, schema },
@@ -162,6 +175,15 @@ function withTypedDefault(schema: JsonObject): JsonObject {
   const { default: default_value, ...rest } = schema;
   if (default_value === undefined) return rest;
   return { ...rest, default: toTyped(schema.type, default_value) };
+}
+
+/**
+ * The example is in the schema and not in the parameter, because Swagger UI would send the latter as the value of an
+ * optional parameter.
+ */
+function withExample(schema: JsonObject): JsonObject {
+  const example = exampleOf(schema);
+  return example === undefined ? schema : { ...schema, examples: [example] };
 }
 
 function toTyped(type: JsonValue | undefined, value: JsonValue): JsonValue {
@@ -211,17 +233,22 @@ function referTo(names: ReadonlyMap<z.ZodType, string>, schema: z.ZodType): Json
 }
 
 function optionsFor(io: 'input' | 'output'): z.core.ToJSONSchemaParams {
-  return { target: 'draft-2020-12', io, override: io === 'input' ? removePattern : removePatternAndBounds };
+  return { target: 'draft-2020-12', io, override: io === 'input' ? adaptInput : adaptOutput };
 }
 
-/** Removes the long pattern next to a `format`. */
-function removePattern({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+/**
+ * Moves the example into `examples`, because JSON Schema has no `example`; zod drops `examples` of schemas that transform
+ * their input. Removes the long pattern next to a `format`.
+ */
+function adaptInput({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  if (jsonSchema.example !== undefined) jsonSchema.examples = [jsonSchema.example];
+  delete jsonSchema.example;
 }
 
 /** Also removes the bounds of safe integers. Requests keep them, because the service rejects a larger number. */
-function removePatternAndBounds(context: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  removePattern(context);
+function adaptOutput(context: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  adaptInput(context);
   const { jsonSchema } = context;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -268,16 +295,22 @@ function contentOf(contents: Contents, names: Names): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Returns `components.examples`: each condition as a structured error and as a plain error of `/auth/*`. */
-function errorExamples(conditions: Iterable<Condition>): JsonObject {
+/** Returns `components.examples`: each condition as a structured error, or as a plain error of `/auth/*`, or both. */
+function errorExamples(): JsonObject {
   const examples: JsonObject = {};
-  for (const condition of conditions) {
-    const summary = errorCatalogue[condition].code;
-    examples[condition] = { summary, value: errorBody(exampleError(condition), 'public_key') };
-    examples[`auth_${condition}`] = { summary, value: authErrorBody(exampleError(condition)) };
-  }
+  for (const { path, conditions, failures = {} } of operations)
+    for (const condition of conditions) {
+      const { code: summary, status } = errorCatalogue[condition];
+      if (status in failures) continue;
+      const error = exampleError(condition);
+      const value = areaOf(path) === 'auth' ? authErrorBody(error) : errorBody(error, 'public_key');
+      examples[exampleName(areaOf(path), condition)] = { summary, value };
+    }
   return examples;
 }
+
+const exampleName = (area: Area, condition: Condition): string =>
+  area === 'auth' ? `auth_${condition}` : condition;
 
 /** Returns an error of the condition, with an example fault if the condition is about a field. */
 function exampleError(condition: Condition): CatalogError {
@@ -326,13 +359,11 @@ function errorResponse(
     const { code, message } = errorCatalogue[condition];
     return area === 'auth' ? message : `${code}: ${message}`;
   });
-  const schema_name = area === 'auth' ? 'AuthError' : 'Error';
-  const base = { $ref: `#/components/schemas/${schema_name}` };
+  const base = { $ref: schemaRef(area === 'auth' ? 'AuthError' : 'Error') };
   const of_operation = { type: 'object', properties: { code: { const: status }, ...codesOf(area, codes) } };
-  const prefix = area === 'auth' ? 'auth_' : '';
   const examples = conditions.map((condition) => [
     condition,
-    { $ref: `#/components/examples/${prefix}${condition}` },
+    { $ref: `#/components/examples/${exampleName(area, condition)}` },
   ]);
   return {
     description: `${descriptions.join('; ')}.`,
@@ -344,7 +375,9 @@ function errorResponse(
 }
 
 const codesOf = (area: Area, codes: string[]): JsonObject =>
-  area === 'auth' ? {} : { error: { type: 'object', properties: { code: { enum: codes } } } };
+  area === 'auth'
+    ? {}
+    : { error: { allOf: [{ $ref: schemaRef('ErrorInfo') }], properties: { code: { enum: codes } } } };
 
 /** Returns the headers that every response of the area has. */
 function headersOf(area: Area): ResponseHeader[] {

@@ -22,9 +22,9 @@ export interface Field {
   readonly added?: true;
   /** The schema in responses, if it is more precise than `stored`. `false` leaves the field out of the resource. */
   readonly answer?: z.ZodType | false;
-  /** Description in the OpenAPI document, for requests and responses. */
-  readonly doc?: string;
-  readonly example?: unknown;
+  /** Description and example in the OpenAPI document, for requests and responses. */
+  readonly doc: string;
+  readonly example: unknown;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -34,7 +34,7 @@ interface Rules<Value> extends Omit<Field, 'stored'> {
   readonly input: z.ZodType<Value>;
   readonly initial?: Readonly<Value>;
   readonly answer?: z.ZodType<Value> | false;
-  readonly example?: Readonly<Value>;
+  readonly example: Readonly<NonNullable<Value>>;
 }
 
 /**
@@ -147,8 +147,7 @@ export function withoutNulls(resource: JsonObject): JsonObject {
 
 /** Returns an example resource, made of the examples of the fields in it. */
 export function exampleOf<F extends Fields>(fields: F): z.output<z.ZodObject<AnswerShape<F>>> {
-  const names = responseNames(fields).filter((name) => fields[name]!.example !== undefined);
-  const examples = names.map((name) => [name, fields[name]!.example]);
+  const examples = responseNames(fields).map((name) => [name, fields[name]!.example]);
   return Object.fromEntries(examples) as z.output<z.ZodObject<AnswerShape<F>>>;
 }
 
@@ -247,6 +246,6 @@ function requiredFirst(fields: Fields): Entry[] {
   ];
 }
 
-function withDescription(schema: z.ZodType, { doc }: Field): z.ZodType {
-  return doc === undefined ? schema : schema.describe(doc);
+function withDescription(schema: z.ZodType, { doc, example }: Field): z.ZodType {
+  return schema.meta({ description: doc, example });
 }

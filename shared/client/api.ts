@@ -3,39 +3,59 @@
  * test/unit/client/api.test.ts fails if it is out of date.
  */
 
+/** Options of the token. */
 export interface TokenRequest {
   /** Lifetime of the token in minutes. */
   ttl_minutes?: number | undefined;
 }
 
+/** Response with a token. */
 export interface TokenAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A bearer token. */
   data: Token;
 }
 
+/** A bearer token. */
 export interface Token {
+  /** The token. Send it as `Authorization: Bearer <token>` with requests to `/api`. */
   token: string;
+  /** Scheme of the `Authorization` header. */
   token_type: 'Bearer';
   /** Lifetime of the token in seconds. */
   expires_in: number;
 }
 
+/** An empty object. Fields are refused. */
 export interface NoFields {
 }
 
+/** Response with the description of a token. */
 export interface ValidationAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** What a token permits, and until when. */
   data: TokenDescription;
 }
 
+/** What a token permits, and until when. */
 export interface TokenDescription {
+  /** The token is valid. */
   valid: true;
+  /** Id of the API key that the token was issued for. */
   api_key_id: string;
+  /** Id of the account that the key belongs to. */
   account_id: string;
+  /** Type of the key: `public` keys can read, `secret` keys can also write. */
   key_type: 'public' | 'secret';
+  /** Ids of the stores that the key can access. */
   stores: string[];
+  /** What the key permits. */
   permissions: (
     | 'read:stores'
     | 'read:listings'
@@ -46,6 +66,7 @@ export interface TokenDescription {
     | 'write:listings'
     | 'write:publications'
     | 'write:media')[];
+  /** When the token expires: ISO 8601 in UTC. */
   expires_at: string;
 }
 
@@ -61,45 +82,62 @@ export interface ReadQuery {
   expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
 }
 
+/** Response with a store. */
 export interface StoreAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A shop, with the texts that a storefront shows about it. */
   data: Store;
 }
 
+/** A shop, with the texts that a storefront shows about it. */
 export interface Store {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'store';
   /** The store's name, shown to customers. */
   name: string;
+  /** Storefronts can read `active` stores only. */
   status: 'active' | 'inactive' | 'suspended';
   /** A description of the store, in plain text. */
   description?: string;
-  /** Opening hours. `day` and `hours` are free text, for example "Monday to Friday" and "9:00–18:00". */
+  /** The store's opening hours, in the order in which to show them. */
   businessHours?: {
+    /** A day or several, as free text. */
     day: string;
+    /** The opening hours on these days, as free text. */
     hours: string;
   }[];
   /** The store's contact details. */
   contact?: {
+    /** Postal address, on one line. */
     address?: string;
+    /** Telephone number, as the store writes it. */
     phone?: string;
+    /** E-mail address for customers. */
     email?: string;
   };
   /** The store's shipping, returns and satisfaction policies, in plain text. */
   policies?: {
+    /** How, where and for how much the store ships. */
     shipping?: string;
+    /** When and how customers can return a product. */
     returns?: string;
+    /** What the store promises if a customer is not satisfied. */
     satisfaction?: string;
   };
-  /** The taxpayer number of the business (RUC). */
+  /** The taxpayer number of the business (in Peru, the RUC). */
   ruc?: string;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** Numbers of the store. */
   stats?: {
+    /** Number of listings. */
     listing_count: number;
   };
   /** Present with `expand=listing`. */
@@ -108,9 +146,13 @@ export interface Store {
   media?: MediaCollection;
 }
 
+/** The listings of a store, added by `expand=listing`. */
 export interface ListingCollection {
+  /** Type of the object. */
   object: 'collection';
+  /** The first items, at most 20. */
   data: Listing[];
+  /** Number of all items. */
   total_count: number;
   /** Whether the list at `url` has more items than `data`. */
   has_more: boolean;
@@ -118,9 +160,11 @@ export interface ListingCollection {
   url: string;
 }
 
+/** A category of publications. */
 export interface Listing {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'listing';
   /** The listing's name, shown to customers. */
   name: string;
@@ -142,12 +186,15 @@ export interface Listing {
     | 'price_desc'
     | 'name_asc'
     | 'name_desc';
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** Numbers of the listing. Absent in the `listing` of a publication. */
   stats?: {
+    /** Number of media. */
     media_count: number;
+    /** Number of publications in the listing. */
     publication_count: number;
   };
   /** Present with `expand=publication`. Featured publications come first. */
@@ -156,9 +203,13 @@ export interface Listing {
   media?: MediaCollection;
 }
 
+/** The publications of a listing, added by `expand=publication`. */
 export interface PublicationCollection {
+  /** Type of the object. */
   object: 'collection';
+  /** The first items, at most 20. */
   data: Publication[];
+  /** Number of all items. */
   total_count: number;
   /** Whether the list at `url` has more items than `data`. */
   has_more: boolean;
@@ -166,9 +217,11 @@ export interface PublicationCollection {
   url: string;
 }
 
+/** A product. */
 export interface Publication {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'publication';
   /** The product's title, shown to customers. */
   title: string;
@@ -205,12 +258,15 @@ export interface Publication {
    * featured.
    */
   featured_position?: number;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** Numbers of the publication. */
   stats?: {
+    /** Number of media. */
     media_count: number;
+    /** How often customers opened the publication. Up to 30 seconds late. */
     view_count: number;
   };
   /** Present with `expand=listing` if the publication has a listing that is visible. */
@@ -219,9 +275,13 @@ export interface Publication {
   media?: MediaCollection;
 }
 
+/** The media of a store, listing or publication, added by `expand=media`. */
 export interface MediaCollection {
+  /** Type of the object. */
   object: 'collection';
+  /** The first items, at most 20. */
   data: Media[];
+  /** Number of all items. */
   total_count: number;
   /** Whether the list at `url` has more items than `data`. */
   has_more: boolean;
@@ -229,38 +289,55 @@ export interface MediaCollection {
   url: string;
 }
 
+/** An uploaded picture. */
 export interface Media {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'media';
+  /**
+   * `processing` until the pictures have been generated, then `ready`, or `failed` if the upload cannot be
+   * decoded.
+   */
   status: 'processing' | 'ready' | 'failed';
+  /** Content type of the upload, detected from its bytes. */
   mime_type:
     | 'image/jpeg'
     | 'image/png'
     | 'image/webp'
     | 'image/gif'
     | 'image/avif';
-  /** Size of the uploaded file. Width and height are those of the upload, after rotation. */
+  /** Size of the upload in bytes. */
   size_bytes: number;
+  /** Width of the upload in pixels, after rotation. */
   width: number;
+  /** Height of the upload in pixels, after rotation. */
   height: number;
+  /** Alternative text for people who cannot see the picture. */
   alt?: string;
-  /** Full-size picture without metadata. Present if the status is `ready`. */
+  /** Path of the full-size picture without metadata. Present if the status is `ready`. */
   url?: string;
+  /** Smaller pictures, for `srcset`. Empty unless the status is `ready`. */
   variants: MediaVariant[];
-  /** Tiny preview as a data URI. */
+  /** Tiny preview as a data URI, to show until the picture has loaded. */
   placeholder?: string;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
 }
 
+/** A smaller picture made from an upload. */
 export interface MediaVariant {
+  /** Name of the size: at most 200, 480, 960 and 1600 pixels wide. */
   name: 'thumb' | 'small' | 'medium' | 'large';
+  /** Path of the picture. Needs no token and can be cached for ever. */
   url: string;
+  /** Width in pixels. */
   width: number;
+  /** Height in pixels. */
   height: number;
+  /** Content type of the picture. */
   mime_type: string;
 }
 
@@ -298,23 +375,35 @@ export interface SearchQuery {
   max_price?: number | undefined;
 }
 
+/** Response with a page of publications. */
 export interface PublicationPage {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** The items of this page. */
   data: Publication[];
+  /** Number and size of the page, and number of all items. */
   meta: PageMeta;
 }
 
+/** Number and size of the page, and number of all items. */
 export interface PageMeta {
+  /** Number of this page, starting at 1. */
   page: number;
-  /** Value of `limit` that was used. */
+  /** Maximum number of items on a page: the `limit` that was used. */
   take: number;
   /** Number of items on all pages. */
   item_count: number;
+  /** The same numbers, and the number of pages. */
   pagination: {
+    /** Number of this page, starting at 1. */
     page: number;
+    /** Number of pages; 0 if there are no items. */
     total_pages: number;
+    /** Number of items on all pages. */
     total_items: number;
+    /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
   };
 }
@@ -339,46 +428,75 @@ export interface ListQuery {
   order?: 'asc' | 'desc' | undefined;
 }
 
+/** Response with a page of listings. */
 export interface ListingPage {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** The items of this page. */
   data: Listing[];
+  /** Number and size of the page, and number of all items. */
   meta: PageMeta;
 }
 
+/** Response with a page of payment methods. */
 export interface PaymentMethodPage {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** The items of this page. */
   data: PaymentMethod[];
+  /** Number and size of the page, and number of all items. */
   meta: PageMeta;
 }
 
+/** A way to pay in a store. */
 export interface PaymentMethod {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'payment_method';
+  /** Kind of payment, for example to choose an icon. */
   type: 'cash' | 'card' | 'bank_transfer' | 'wallet' | 'other';
+  /** Name of the payment method, shown to customers. */
   name: string;
+  /** What customers must do to pay, in plain text. */
   instructions?: string;
+  /** Rank among the store's payment methods, starting at 1. */
   position: number;
 }
 
+/** Response with a listing. */
 export interface ListingAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A category of publications. */
   data: Listing;
 }
 
+/** Response with a page of the publications of a listing. */
 export interface ListingPublicationsAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A page of a listing's publications, the featured ones first. */
   data: ListingPublications;
 }
 
+/** A page of a listing's publications, the featured ones first. */
 export interface ListingPublications {
+  /** The featured publications of this page, by their position. */
   featured: Publication[];
+  /** The other publications of this page. */
   others: Publication[];
+  /** Order and pages of the publications. */
   meta: {
+    /** The listing's own order. */
     default_sort_mode:
       | 'created_at_desc'
       | 'created_at_asc'
@@ -386,6 +504,7 @@ export interface ListingPublications {
       | 'price_desc'
       | 'name_asc'
       | 'name_desc';
+    /** The order of this page. */
     effective_sort_mode:
       | 'created_at_desc'
       | 'created_at_asc'
@@ -393,10 +512,15 @@ export interface ListingPublications {
       | 'price_desc'
       | 'name_asc'
       | 'name_desc';
+    /** Position of this page in the whole sequence. */
     pagination: {
+      /** Number of this page. */
       page: number;
+      /** Maximum number of publications on a page. */
       limit: number;
+      /** Number of publications on all pages, featured ones included. */
       total: number;
+      /** Number of pages. */
       total_pages: number;
     };
   };
@@ -443,63 +567,98 @@ export interface PublicationsQuery {
   max_price?: number | undefined;
 }
 
+/** Response with a publication. */
 export interface PublicationAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A product. */
   data: Publication;
 }
 
+/** Response with a page of reviews. */
 export interface ReviewPage {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** The items of this page. */
   data: Review[];
+  /** The page of reviews, and a summary of all reviews. */
   meta: ReviewsMeta;
 }
 
+/** A customer's review of a publication. */
 export interface Review {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'review';
-  /** UUIDv7 in lower case. */
+  /** Id of the publication that was reviewed. */
   publication_id: string;
+  /** Rating from 1 (worst) to 5 (best). */
   rating: number;
+  /** Headline of the review. */
   title?: string;
+  /** Text of the review, in plain text. */
   body: string;
+  /** Name of the customer, as shown with the review. */
   author_name: string;
+  /** Whether the customer is known to have bought the product. */
   verified: boolean;
-  /** ISO 8601 timestamp in UTC with milliseconds. */
+  /** When the review was written: ISO 8601 in UTC with milliseconds. */
   created_at: string;
 }
 
+/** The page of reviews, and a summary of all reviews. */
 export interface ReviewsMeta {
+  /** Number of this page, starting at 1. */
   page: number;
-  /** Value of `limit` that was used. */
+  /** Maximum number of items on a page: the `limit` that was used. */
   take: number;
   /** Number of items on all pages. */
   item_count: number;
+  /** The same numbers, and the number of pages. */
   pagination: {
+    /** Number of this page, starting at 1. */
     page: number;
+    /** Number of pages; 0 if there are no items. */
     total_pages: number;
+    /** Number of items on all pages. */
     total_items: number;
+    /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
   };
+  /** Summary of all reviews of the publication, not only those of this page. */
   summary: {
     /** Average rating with two decimals; 0 if there are no reviews. */
     average: number;
+    /** Number of reviews. */
     count: number;
+    /** Number of reviews by rating. */
     distribution: {
+      /** Number of reviews with the rating 1. */
       '1': number;
+      /** Number of reviews with the rating 2. */
       '2': number;
+      /** Number of reviews with the rating 3. */
       '3': number;
+      /** Number of reviews with the rating 4. */
       '4': number;
+      /** Number of reviews with the rating 5. */
       '5': number;
     };
   };
 }
 
+/** Response with a media. */
 export interface MediaAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** An uploaded picture. */
   data: Media;
 }
 
@@ -511,6 +670,7 @@ export interface WriteQuery {
   store_id?: string | undefined;
 }
 
+/** Fields of a new listing. */
 export interface NewListing {
   /** The listing's name, shown to customers. */
   name: string;
@@ -534,15 +694,21 @@ export interface NewListing {
     | 'name_desc' | undefined;
   /** The ids of the listing's media, in display order. Maximum 20. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
 
+/** Response with a new listing. */
 export interface NewListingAnswer {
+  /** The HTTP status. */
   code: 201;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A category of publications. */
   data: Listing;
 }
 
+/** Fields of a listing to change. Fields that are left out stay as they are. */
 export interface ListingPatch {
   /** The listing's name, shown to customers. */
   name?: string | undefined;
@@ -566,22 +732,31 @@ export interface ListingPatch {
     | 'name_desc' | undefined;
   /** The ids of the listing's media, in display order. Maximum 20. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
 
+/** Response to the deletion of a listing. */
 export interface DeletedListingAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A listing that was deleted. */
   data: DeletedListing;
 }
 
+/** A listing that was deleted. */
 export interface DeletedListing {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'listing';
+  /** The resource does not exist any more. */
   deleted: true;
 }
 
+/** Fields of a new publication. */
 export interface NewPublication {
   /** The product's title, shown to customers. */
   title: string;
@@ -625,15 +800,21 @@ export interface NewPublication {
   listing_id?: string | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
 
+/** Response with a new publication. */
 export interface NewPublicationAnswer {
+  /** The HTTP status. */
   code: 201;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A product. */
   data: Publication;
 }
 
+/** Fields of a publication to change. Fields that are left out stay as they are. */
 export interface PublicationPatch {
   /** The product's title, shown to customers. */
   title?: string | undefined;
@@ -677,19 +858,27 @@ export interface PublicationPatch {
   listing_id?: string | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
 
+/** Response to the deletion of a publication. */
 export interface DeletedPublicationAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A publication that was deleted. */
   data: DeletedPublication;
 }
 
+/** A publication that was deleted. */
 export interface DeletedPublication {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'publication';
+  /** The resource does not exist any more. */
   deleted: true;
 }
 
@@ -707,6 +896,7 @@ export interface UploadQuery {
   listing_id?: string | undefined;
 }
 
+/** Form with a picture to upload. */
 export interface Upload {
   /**
    * JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes and 50 megapixels. The service detects the
@@ -719,86 +909,110 @@ export interface Upload {
   publication_id?: string | undefined;
   /** Listing to attach the picture to. It becomes the last of its media. */
   listing_id?: string | undefined;
+  /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | undefined;
 }
 
+/** Response with a new media, whose pictures have not been generated yet. */
 export interface NewMediaAnswer {
+  /** The HTTP status. */
   code: 201;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** An uploaded picture. */
   data: Media;
 }
 
+/** Response to the deletion of a media. */
 export interface DeletedMediaAnswer {
+  /** The HTTP status. */
   code: 200;
+  /** Always `OK` in a successful response. */
   status: 'OK';
+  /** A media that was deleted. */
   data: DeletedMedia;
 }
 
+/** A media that was deleted. */
 export interface DeletedMedia {
-  /** UUIDv7 in lower case. */
+  /** Id of the resource: a UUIDv7 in lower case. */
   id: string;
+  /** Type of the resource. */
   object: 'media';
+  /** The resource does not exist any more. */
   deleted: true;
 }
 
+/** Why a request failed. */
 export interface ErrorBody {
+  /** The HTTP status. */
   code: number;
+  /** Always `error` in a failed response. */
   status: 'error';
-  /** Present only on 400. */
+  /** Summary of the error. Present only on 400. */
   message?: string;
-  error: {
-    code:
-      | 'UNAUTHORIZED'
-      | 'TOKEN_INVALID'
-      | 'TOKEN_EXPIRED'
-      | 'REVOKED_API_KEY'
-      | 'INVALID_API_KEY'
-      | 'INSUFFICIENT_PERMISSIONS'
-      | 'STORE_ACCESS_DENIED'
-      | 'ACCOUNT_SUSPENDED'
-      | 'NOT_FOUND'
-      | 'OPERATION_NOT_ALLOWED'
-      | 'STORE_NOT_FOUND'
-      | 'LISTING_NOT_FOUND'
-      | 'PUBLICATION_NOT_FOUND'
-      | 'MEDIA_NOT_FOUND'
-      | 'INVALID_REQUEST'
-      | 'FIELD_REQUIRED'
-      | 'FIELD_INVALID'
-      | 'FIELD_TOO_LONG'
-      | 'FIELD_TOO_SHORT'
-      | 'INVALID_URL'
-      | 'INVALID_EMAIL'
-      | 'INVALID_UUID'
-      | 'VALIDATION_ERROR'
-      | 'LIMIT_EXCEEDED'
-      | 'INVALID_FORMAT'
-      | 'CONFLICT'
-      | 'DUPLICATE_OPERATION'
-      | 'RESOURCE_LOCKED'
-      | 'RATE_LIMIT_EXCEEDED'
-      | 'SERVICE_UNAVAILABLE'
-      | 'DATABASE_TIMEOUT'
-      | 'INTERNAL_ERROR';
-    /** Explanation for people. The text may change. */
-    message: string;
-    /**
-     * Present if a field or parameter is invalid: the first fault, and all faults in `errors`, at most 50.
-     */
-    details?: {
-      field: string;
-      constraint: string;
-      errors: Fault[];
-    };
-    /** Present only on 429: the key type whose limit was exceeded. */
-    tier?: 'public_key' | 'secret_key';
-  };
+  /** What went wrong. */
+  error: ErrorInfo;
 }
 
+/** What went wrong. */
+export interface ErrorInfo {
+  /** What went wrong, for programs. Codes do not change. */
+  code:
+    | 'UNAUTHORIZED'
+    | 'TOKEN_INVALID'
+    | 'TOKEN_EXPIRED'
+    | 'REVOKED_API_KEY'
+    | 'INVALID_API_KEY'
+    | 'INSUFFICIENT_PERMISSIONS'
+    | 'STORE_ACCESS_DENIED'
+    | 'ACCOUNT_SUSPENDED'
+    | 'NOT_FOUND'
+    | 'OPERATION_NOT_ALLOWED'
+    | 'STORE_NOT_FOUND'
+    | 'LISTING_NOT_FOUND'
+    | 'PUBLICATION_NOT_FOUND'
+    | 'MEDIA_NOT_FOUND'
+    | 'INVALID_REQUEST'
+    | 'FIELD_REQUIRED'
+    | 'FIELD_INVALID'
+    | 'FIELD_TOO_LONG'
+    | 'FIELD_TOO_SHORT'
+    | 'INVALID_URL'
+    | 'INVALID_EMAIL'
+    | 'INVALID_UUID'
+    | 'VALIDATION_ERROR'
+    | 'LIMIT_EXCEEDED'
+    | 'INVALID_FORMAT'
+    | 'CONFLICT'
+    | 'DUPLICATE_OPERATION'
+    | 'RESOURCE_LOCKED'
+    | 'RATE_LIMIT_EXCEEDED'
+    | 'SERVICE_UNAVAILABLE'
+    | 'DATABASE_TIMEOUT'
+    | 'INTERNAL_ERROR';
+  /** What went wrong, for people. The text may change. */
+  message: string;
+  /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
+  details?: {
+    /** Name of the invalid field or parameter, such as `media_ids.3`. */
+    field: string;
+    /** The rule that the value breaks. */
+    constraint: string;
+    /** All faults, at most 50. */
+    errors: Fault[];
+  };
+  /** Present only on 429: the key type whose limit was exceeded. */
+  tier?: 'public_key' | 'secret_key';
+}
+
+/** An invalid field or parameter. */
 export interface Fault {
+  /** Name of the invalid field or parameter, such as `media_ids.3`. */
   field: string;
   /** The rule that the value breaks. */
   constraint: string;
+  /** What went wrong, for programs. Codes do not change. */
   code:
     | 'UNAUTHORIZED'
     | 'TOKEN_INVALID'

@@ -41,7 +41,8 @@ export const EDITS = {
   'the filter': {
     file: 'shared/api/requests/reads.ts',
     before: '  featured: flag.describe(',
-    added: "  trial_field: z.string().optional().describe('Only those with this value.'),\n",
+    added:
+      "  trial_field: z.string().optional().meta({ description: 'Only those with this value.', example: 'Acme' }),\n",
   },
 } satisfies Record<string, Edit>;
 

@@ -5,9 +5,16 @@ import type { RequestHeader, ResponseHeader } from '../headers';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Groups of operations, in the order of the documentation. */
-export const TAGS = ['Tokens', 'Stores', 'Listings', 'Publications', 'Media', 'Service'] as const;
-export type Tag = (typeof TAGS)[number];
+/** Groups of operations and their descriptions, in the order of the documentation. */
+export const TAGS = {
+  Tokens: 'Exchange of an API key for a short-lived token.',
+  Stores: 'The shop: its texts, its payment methods, and the search.',
+  Listings: 'The categories of a store, and the publications in them.',
+  Publications: 'The products of a store, and their reviews.',
+  Media: 'Pictures of stores, listings and publications.',
+  Service: 'Health checks, metrics and documentation. They need no token.',
+} as const;
+export type Tag = keyof typeof TAGS;
 
 /** One media type of a body. JSON and forms have a schema; text and bytes have none. */
 export interface Content {

@@ -1,8 +1,14 @@
 import { answers } from '../components';
+import { exampleNotReady } from '../responses/examples';
 import { notReadySchema } from '../responses/service';
 import type { Operation } from './operation';
 
-const common = { method: 'GET', tag: 'Service', security: 'none', conditions: ['internal'] } as const;
+const common = {
+  method: 'GET',
+  tag: 'Service',
+  security: 'none',
+  conditions: ['malformed_request', 'internal'],
+} as const;
 const ok = { code: 200, status: 'OK' } as const;
 
 /** Health checks, metrics, documentation and pictures. They need no token (docs/interface.md#health-and-metrics). */
@@ -12,6 +18,8 @@ export const service = {
     id: 'getLiveness',
     path: '/health/live',
     summary: 'Check that the process responds',
+    description:
+      'Depends on nothing else, so that a supervisor restarts only a process that does not respond.',
     successes: {
       200: {
         description: 'The process responds.',
@@ -46,14 +54,7 @@ export const service = {
         content: {
           'application/json': {
             schema: notReadySchema,
-            example: {
-              ...{ code: 503, status: 'error' },
-              error: {
-                code: 'SERVICE_UNAVAILABLE',
-                message: 'The service is temporarily unavailable',
-                details: { waiting_for: ['event_store'], rate_limiter: 'ok' },
-              },
-            },
+            example: exampleNotReady,
           },
         },
       },
@@ -68,7 +69,10 @@ export const service = {
     description:
       'Serves the image files that the `url` fields of a media point to. The content of a URL never changes and can be cached indefinitely.',
     request_headers: ['Range', 'If-Range'],
-    conditions: ['path_not_found', 'range_unsatisfiable', 'unavailable', 'database_timeout', 'internal'],
+    conditions: [
+      ...common.conditions,
+      ...(['path_not_found', 'range_unsatisfiable', 'unavailable', 'database_timeout'] as const),
+    ],
     successes: {
       200: { description: 'The image file.', headers: ['ETag', 'Accept-Ranges'], content: { 'image/*': {} } },
       206: {
@@ -87,6 +91,7 @@ export const service = {
     id: 'getMetrics',
     path: '/metrics',
     summary: 'Retrieve metrics',
+    description: 'For monitoring. A gateway should not expose it.',
     successes: {
       200: { description: 'Metrics in the Prometheus text format.', content: { 'text/plain': {} } },
     },
@@ -96,6 +101,7 @@ export const service = {
     id: 'getDocument',
     path: '/openapi.json',
     summary: 'Retrieve this document',
+    description: 'Describes the complete interface, for clients, generators and tests.',
     successes: {
       200: {
         description: 'The OpenAPI 3.1 document.',

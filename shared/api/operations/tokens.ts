@@ -1,9 +1,8 @@
 import type { z } from 'zod';
-import { permissionsOf } from '../../catalog/vocabulary';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import { noBody, tokenBody } from '../requests/tokens';
-import { exampleIds, exampleToken } from '../responses/examples';
+import { exampleToken, exampleTokenDescription } from '../responses/examples';
 import type { Operation } from './operation';
 import { BODY_CONDITIONS, GENERAL_CONDITIONS } from './operation';
 
@@ -90,15 +89,7 @@ export const tokens = {
     example: {
       code: 200,
       status: 'OK',
-      data: {
-        valid: true,
-        api_key_id: exampleIds.api_key,
-        account_id: exampleIds.account,
-        key_type: 'public',
-        stores: [exampleIds.store],
-        permissions: permissionsOf('public'),
-        expires_at: '2026-01-31T12:15:00.000Z',
-      },
+      data: exampleTokenDescription,
     },
     own_conditions: TOKEN_CONDITIONS,
   }),

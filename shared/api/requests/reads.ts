@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { exampleIds } from '../responses/examples';
 import { commaList, flag, paginationSchema, priceBound, queryId } from './parameters';
 
 // Query parameters of the reads (docs/interface.md#query-parameters).
@@ -15,7 +16,10 @@ export const SORT_FIELDS = ['created_at', 'price', 'name'] as const;
 
 /** Parameters of every read. Only the format of `store_id` is checked here; `storeOf` checks access to the store. */
 export const readSchema = z.object({
-  store_id: queryId.optional().describe("Store to read. Default: the first of the token's stores."),
+  store_id: queryId.optional().meta({
+    description: "Store to read. Default: the first of the token's stores.",
+    example: exampleIds.store,
+  }),
   visibility: z
     .enum(VISIBILITY_FILTERS)
     .default('public')
@@ -41,12 +45,16 @@ export const listSchema = readSchema.extend({
 export type ListQuery = z.infer<typeof listSchema>;
 
 const priceBounds = {
-  min_price: priceBound.describe(
-    'Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned.',
-  ),
-  max_price: priceBound.describe(
-    'Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned.',
-  ),
+  min_price: priceBound.meta({
+    description:
+      'Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned.',
+    example: 1000,
+  }),
+  max_price: priceBound.meta({
+    description:
+      'Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned.',
+    example: 5000,
+  }),
 };
 
 export interface PriceBounds {
@@ -60,7 +68,10 @@ function areBoundsInOrder({ min_price, max_price }: PriceBounds): boolean {
   return (min_price ?? 0) <= (max_price ?? Number.MAX_SAFE_INTEGER);
 }
 
-const listing_id = queryId.optional().describe('Return only publications of this listing.');
+const listing_id = queryId.optional().meta({
+  description: 'Return only publications of this listing.',
+  example: exampleIds.listing,
+});
 
 /**
  * Boolean filters of `GET /api/publications`. Each one except `featured` compares the document key of the same name. For
@@ -96,7 +107,7 @@ export const searchSchema = listSchema
       .refine((text) => text !== '' && [...text].length <= Q_LENGTH_MAX, {
         error: `from 1 to ${Q_LENGTH_MAX} characters`,
       })
-      .meta({ minLength: 1, maxLength: Q_LENGTH_MAX, pattern: '\\S' })
+      .meta({ minLength: 1, maxLength: Q_LENGTH_MAX, pattern: '\\S', example: 'coffee' })
       .describe('Search text. A publication must contain every word. The last word may be incomplete.'),
     listing_id,
     ...priceBounds,

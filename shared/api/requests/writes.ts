@@ -3,6 +3,7 @@ import { newShape, patchShape } from '../../catalog/fields';
 import { idField, lineField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
+import { exampleIds } from '../responses/examples';
 import { queryId } from './parameters';
 
 // Bodies of the writes (docs/interface.md#writes). Null clears an optional field and is rejected for a required one.
@@ -14,15 +15,19 @@ export const ALT_MAX = 500;
 
 /** Query parameters of every write. */
 export const writeQuerySchema = z.object({
-  store_id: queryId
-    .optional()
-    .describe(
+  store_id: queryId.optional().meta({
+    description:
       "Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them.",
-    ),
+    example: exampleIds.store,
+  }),
 });
 
-const newStoreId = { store_id: idField.nullish() };
-const patchStoreId = { store_id: idField.optional() };
+const storeId = (description: string) => ({ description, example: exampleIds.store });
+const NEW_STORE_ID = storeId("Store of the new resource. Default: the first of the token's stores.");
+const newStoreId = { store_id: idField.nullish().meta(NEW_STORE_ID) };
+const patchStoreId = {
+  store_id: idField.optional().meta(storeId('Store of the resource. It cannot be changed.')),
+};
 
 /** `POST /api/publication`. */
 export const newPublicationBody = z.strictObject({ ...newShape(publicationFields), ...newStoreId });
@@ -36,28 +41,38 @@ export const newListingBody = z.strictObject({ ...newShape(listingFields), ...ne
 /** `PATCH /api/listing/:id`. All fields are optional. */
 export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), ...patchStoreId });
 
-const alt = lineField(ALT_MAX).describe('Alternative text for people who cannot see the picture.');
-const PUBLICATION = 'Publication to attach the picture to. It becomes the last of its media.';
-const LISTING = 'Listing to attach the picture to. It becomes the last of its media.';
+const alt = lineField(ALT_MAX).optional().meta({
+  description: 'Alternative text for people who cannot see the picture.',
+  example: 'A bag of coffee',
+});
+const PUBLICATION = {
+  description: 'Publication to attach the picture to. It becomes the last of its media.',
+  example: exampleIds.publication,
+};
+const LISTING = {
+  description: 'Listing to attach the picture to. It becomes the last of its media.',
+  example: exampleIds.listing,
+};
 
 /** `POST /api/media`: the fields as query parameters. A form may use them, too; its own fields have priority. */
 export const uploadQuerySchema = writeQuerySchema.extend({
-  alt: alt.optional(),
-  publication_id: queryId.optional().describe(PUBLICATION),
-  listing_id: queryId.optional().describe(LISTING),
+  alt,
+  publication_id: queryId.optional().meta(PUBLICATION),
+  listing_id: queryId.optional().meta(LISTING),
 });
 
 const uploadFields = {
-  alt: alt.optional(),
-  publication_id: idField.optional().describe(PUBLICATION),
-  listing_id: idField.optional().describe(LISTING),
-  store_id: idField.optional(),
+  alt,
+  publication_id: idField.optional().meta(PUBLICATION),
+  listing_id: idField.optional().meta(LISTING),
+  store_id: idField.optional().meta(NEW_STORE_ID),
 };
 
 /** `POST /api/media`: the form that a client sends. An empty field counts as missing. */
 export const uploadForm = z.strictObject({
   file: z.string().meta({
     format: 'binary',
+    example: '(bytes of a JPEG file)',
     description:
       'JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes and 50 megapixels. The service detects the type from the content.',
   }),

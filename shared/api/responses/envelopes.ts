@@ -4,30 +4,66 @@ import { z } from 'zod';
 
 /** Returns the schema of `{code, status: "OK", data}`. */
 export function envelopeOf<Code extends 200 | 201 | 202, Data extends z.ZodType>(code: Code, data: Data) {
-  return z.strictObject({ code: z.literal(code), status: z.literal('OK'), data });
+  return z.strictObject({ code: codeOf(code), status, data });
 }
 
+const codeOf = <const Code extends number>(code: Code) => z.literal(code).describe('The HTTP status.');
+const status = z.literal('OK').describe('Always `OK` in a successful response.');
+
 const count = z.int().min(0);
-const page = z.int().min(1);
-const limit = z.int().min(1).max(50);
+const page = z.int().min(1).describe('Number of this page, starting at 1.');
+const limit = z
+  .int()
+  .min(1)
+  .max(50)
+  .describe('Maximum number of items on a page: the `limit` that was used.');
+const total_items = count.describe('Number of items on all pages.');
 
 export const pageMetaSchema = z.strictObject({
   page,
-  take: limit.describe('Value of `limit` that was used.'),
-  item_count: count.describe('Number of items on all pages.'),
-  pagination: z.strictObject({ page, total_pages: count, total_items: count, limit }),
+  take: limit,
+  item_count: total_items,
+  pagination: z
+    .strictObject({
+      page,
+      total_pages: count.describe('Number of pages; 0 if there are no items.'),
+      total_items,
+      limit,
+    })
+    .describe('The same numbers, and the number of pages.'),
 });
 
+const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);
+
 /** Summary of all reviews of the publication, independent of the page (docs/interface.md#reviews). */
-const reviewSummarySchema = z.strictObject({
-  average: z.number().min(0).max(5).describe('Average rating with two decimals; 0 if there are no reviews.'),
-  count,
-  distribution: z.strictObject({ '1': count, '2': count, '3': count, '4': count, '5': count }),
-});
+const reviewSummarySchema = z
+  .strictObject({
+    average: z
+      .number()
+      .min(0)
+      .max(5)
+      .describe('Average rating with two decimals; 0 if there are no reviews.'),
+    count: count.describe('Number of reviews.'),
+    distribution: z
+      .strictObject({
+        '1': ratedWith(1),
+        '2': ratedWith(2),
+        '3': ratedWith(3),
+        '4': ratedWith(4),
+        '5': ratedWith(5),
+      })
+      .describe('Number of reviews by rating.'),
+  })
+  .describe('Summary of all reviews of the publication, not only those of this page.');
 
 export const reviewsMetaSchema = pageMetaSchema.extend({ summary: reviewSummarySchema });
 
 /** Returns the schema of `{code, status: "OK", data: […], meta}`. */
 export function pageOf<Item extends z.ZodType, Meta extends z.ZodType>(item: Item, meta: Meta) {
-  return z.strictObject({ code: z.literal(200), status: z.literal('OK'), data: z.array(item), meta });
+  return z.strictObject({
+    code: codeOf(200),
+    status,
+    data: z.array(item).describe('The items of this page.'),
+    meta,
+  });
 }

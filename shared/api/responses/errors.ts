@@ -38,42 +38,42 @@ export const errorCodeSchema = z.enum([
 ]);
 export type ErrorCode = z.infer<typeof errorCodeSchema>;
 
-const httpStatus = z.int().min(400).max(599);
+const httpStatus = z.int().min(400).max(599).describe('The HTTP status.');
+const status = z.literal('error').describe('Always `error` in a failed response.');
+const field = z.string().describe('Name of the invalid field or parameter, such as `media_ids.3`.');
+const constraint = z.string().describe('The rule that the value breaks.');
+const code = errorCodeSchema.describe('What went wrong, for programs. Codes do not change.');
 
-export const faultSchema = z.strictObject({
-  field: z.string(),
-  constraint: z.string().describe('The rule that the value breaks.'),
-  code: errorCodeSchema,
+export const faultSchema = z.strictObject({ field, constraint, code });
+
+export const errorInfoSchema = z.strictObject({
+  code,
+  message: z.string().describe('What went wrong, for people. The text may change.'),
+  details: z
+    .strictObject({
+      field,
+      constraint,
+      errors: z.array(faultSchema).min(1).max(FAULTS_MAX).describe('All faults, at most 50.'),
+    })
+    .optional()
+    .describe('Present if a field or parameter is invalid: the first fault, and all faults in `errors`.'),
+  tier: z
+    .enum(['public_key', 'secret_key'])
+    .optional()
+    .describe('Present only on 429: the key type whose limit was exceeded.'),
 });
 
 /** Structured error body of all areas except `/auth/*` (docs/interface.md#errors). */
 export const errorSchema = z.strictObject({
   code: httpStatus,
-  status: z.literal('error'),
-  message: z.string().optional().describe('Present only on 400.'),
-  error: z.strictObject({
-    code: errorCodeSchema,
-    message: z.string().describe('Explanation for people. The text may change.'),
-    details: z
-      .strictObject({
-        field: z.string(),
-        constraint: z.string(),
-        errors: z.array(faultSchema).min(1).max(FAULTS_MAX),
-      })
-      .optional()
-      .describe(
-        'Present if a field or parameter is invalid: the first fault, and all faults in `errors`, at most 50.',
-      ),
-    tier: z
-      .enum(['public_key', 'secret_key'])
-      .optional()
-      .describe('Present only on 429: the key type whose limit was exceeded.'),
-  }),
+  status,
+  message: z.string().optional().describe('Summary of the error. Present only on 400.'),
+  error: errorInfoSchema,
 });
 
 /** Plain error body of `/auth/*` (docs/interface.md#errors). */
 export const authErrorSchema = z.strictObject({
   code: httpStatus,
-  status: z.literal('error'),
-  message: z.string(),
+  status,
+  message: z.string().describe('What went wrong.'),
 });

@@ -1,7 +1,9 @@
+import type { z } from 'zod';
 import { exampleOf } from '../../catalog/fields';
 import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
+import { permissionsOf } from '../../catalog/vocabulary';
 import type {
   Listing,
   ListingPublications,
@@ -11,6 +13,7 @@ import type {
   Review,
   Store,
 } from './resources';
+import type { validationSchema } from './service';
 
 // Examples of the OpenAPI document, all of one store. A test checks them against the schemas.
 
@@ -71,8 +74,23 @@ export const exampleMedia: Media = {
       mime_type: 'image/webp',
     },
   ],
+  placeholder: 'data:image/webp;base64,UklGRhYAAABXRUJQVlA4TAoAAAAvAAAAAEX/I/ofAA==',
   ...times,
 };
+
+const collection = <Item>(item: Item, url: string) => ({
+  ...({ object: 'collection', data: [item], total_count: 1, has_more: false } as const),
+  url,
+});
+export const exampleListings = collection(exampleListing, `/api/store-listings?store_id=${exampleIds.store}`);
+export const examplePublications = collection(
+  examplePublication,
+  `/api/listing/${exampleIds.listing}/publications`,
+);
+export const exampleMediaCollection = collection(
+  exampleMedia,
+  `/api/publication/${exampleIds.publication}?expand=media`,
+);
 
 export const exampleListingPublications: ListingPublications = {
   featured: [examplePublication],
@@ -116,3 +134,23 @@ export const exampleReviewsMeta = {
 };
 
 export const exampleToken = 'eyJhbGciOiJIUzI1NiJ9.eyJlbnYiOiJsaXZlIn0.c2lnbmF0dXJl';
+
+export const exampleTokenDescription: z.infer<typeof validationSchema> = {
+  valid: true,
+  api_key_id: exampleIds.api_key,
+  account_id: exampleIds.account,
+  key_type: 'public',
+  stores: [exampleIds.store],
+  permissions: permissionsOf('public'),
+  expires_at: '2026-01-31T12:15:00.000Z',
+};
+
+export const exampleNotReady = {
+  code: 503,
+  status: 'error',
+  error: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The service is temporarily unavailable',
+    details: { waiting_for: ['event_store'], rate_limiter: 'ok' },
+  },
+};

@@ -19,18 +19,22 @@ import {
 const id = z
   .string()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
-  .meta({ format: 'uuid', description: 'UUIDv7 in lower case.' });
-const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601 timestamp in UTC with milliseconds.');
+  .meta({ format: 'uuid', description: 'Id of the resource: a UUIDv7 in lower case.' });
+const timestamp = z.iso.datetime({ precision: 3 });
+const created_at = timestamp.describe('When the resource was created: ISO 8601 in UTC with milliseconds.');
+const updated_at = timestamp.describe('When the resource last changed: ISO 8601 in UTC with milliseconds.');
 const count = z.int().min(0);
+const media_count = count.describe('Number of media.');
+const typeOf = <const Name extends string>(name: Name) => z.literal(name).describe('Type of the resource.');
 /** An absolute URL, or a path of this service. */
 const address = z.string().min(1);
 
 /** Returns the schema of an expanded collection: the first items, at most 20, of the list at `url`. */
 function collectionOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
-    object: z.literal('collection'),
-    data: z.array(item).max(20),
-    total_count: count,
+    object: z.literal('collection').describe('Type of the object.'),
+    data: z.array(item).max(20).describe('The first items, at most 20.'),
+    total_count: count.describe('Number of all items.'),
     has_more: z.boolean().describe('Whether the list at `url` has more items than `data`.'),
     url: z.string().describe('Path of the complete list, in the same order.'),
   });
@@ -39,29 +43,36 @@ function collectionOf<Item extends z.ZodType>(item: Item) {
 const { name, ...profile } = answerShape(storeFields);
 
 export const mediaVariantSchema = z.strictObject({
-  name: variantNameSchema,
-  url: address,
-  width: z.int().min(1),
-  height: z.int().min(1),
-  mime_type: z.string(),
+  name: variantNameSchema.describe('Name of the size: at most 200, 480, 960 and 1600 pixels wide.'),
+  url: address.describe('Path of the picture. Needs no token and can be cached for ever.'),
+  width: z.int().min(1).describe('Width in pixels.'),
+  height: z.int().min(1).describe('Height in pixels.'),
+  mime_type: z.string().describe('Content type of the picture.'),
 });
 
 export const mediaSchema = z.strictObject({
   id,
-  object: z.literal('media'),
-  status: mediaStatusSchema,
-  mime_type: imageTypeSchema,
-  size_bytes: count.describe(
-    'Size of the uploaded file. Width and height are those of the upload, after rotation.',
+  object: typeOf('media'),
+  status: mediaStatusSchema.describe(
+    '`processing` until the pictures have been generated, then `ready`, or `failed` if the upload cannot be decoded.',
   ),
-  width: z.int().min(1),
-  height: z.int().min(1),
-  alt: z.string().optional(),
-  url: address.optional().describe('Full-size picture without metadata. Present if the status is `ready`.'),
-  variants: z.array(mediaVariantSchema),
-  placeholder: z.string().optional().describe('Tiny preview as a data URI.'),
-  created_at: timestamp,
-  updated_at: timestamp,
+  mime_type: imageTypeSchema.describe('Content type of the upload, detected from its bytes.'),
+  size_bytes: count.describe('Size of the upload in bytes.'),
+  width: z.int().min(1).describe('Width of the upload in pixels, after rotation.'),
+  height: z.int().min(1).describe('Height of the upload in pixels, after rotation.'),
+  alt: z.string().optional().describe('Alternative text for people who cannot see the picture.'),
+  url: address
+    .optional()
+    .describe('Path of the full-size picture without metadata. Present if the status is `ready`.'),
+  variants: z
+    .array(mediaVariantSchema)
+    .describe('Smaller pictures, for `srcset`. Empty unless the status is `ready`.'),
+  placeholder: z
+    .string()
+    .optional()
+    .describe('Tiny preview as a data URI, to show until the picture has loaded.'),
+  created_at,
+  updated_at,
 });
 
 export const mediaCollectionSchema = collectionOf(mediaSchema);
@@ -69,11 +80,17 @@ export const mediaCollectionSchema = collectionOf(mediaSchema);
 export const publicationSchema = z
   .strictObject({
     id,
-    object: z.literal('publication'),
+    object: typeOf('publication'),
     ...answerShape(publicationFields),
-    created_at: timestamp,
-    updated_at: timestamp,
-    stats: z.strictObject({ media_count: count, view_count: count }).optional(),
+    created_at,
+    updated_at,
+    stats: z
+      .strictObject({
+        media_count,
+        view_count: count.describe('How often customers opened the publication. Up to 30 seconds late.'),
+      })
+      .optional()
+      .describe('Numbers of the publication.'),
   })
   .extend({
     get listing() {
@@ -89,11 +106,17 @@ export const publicationCollectionSchema = collectionOf(publicationSchema);
 export const listingSchema = z
   .strictObject({
     id,
-    object: z.literal('listing'),
+    object: typeOf('listing'),
     ...answerShape(listingFields, LISTING_RESPONSE_NAMES),
-    created_at: timestamp,
-    updated_at: timestamp,
-    stats: z.strictObject({ media_count: count, publication_count: count }).optional(),
+    created_at,
+    updated_at,
+    stats: z
+      .strictObject({
+        media_count,
+        publication_count: count.describe('Number of publications in the listing.'),
+      })
+      .optional()
+      .describe('Numbers of the listing. Absent in the `listing` of a publication.'),
   })
   .extend({
     get publications() {
@@ -108,70 +131,74 @@ export const listingCollectionSchema = collectionOf(listingSchema);
 
 export const storeSchema = z.strictObject({
   id,
-  object: z.literal('store'),
+  object: typeOf('store'),
   name,
-  status: storeStatusSchema,
+  status: storeStatusSchema.describe('Storefronts can read `active` stores only.'),
   ...profile,
-  created_at: timestamp,
-  updated_at: timestamp,
-  stats: z.strictObject({ listing_count: count }).optional(),
+  created_at,
+  updated_at,
+  stats: z
+    .strictObject({ listing_count: count.describe('Number of listings.') })
+    .optional()
+    .describe('Numbers of the store.'),
   listings: listingCollectionSchema.optional().describe('Present with `expand=listing`.'),
   media: mediaCollectionSchema.optional().describe('Present with `expand=media`.'),
 });
 
 export const paymentMethodSchema = z.strictObject({
   id,
-  object: z.literal('payment_method'),
-  type: paymentMethodTypeSchema,
-  name: z.string(),
-  instructions: z.string().optional(),
-  position: z.int().min(1),
+  object: typeOf('payment_method'),
+  type: paymentMethodTypeSchema.describe('Kind of payment, for example to choose an icon.'),
+  name: z.string().describe('Name of the payment method, shown to customers.'),
+  instructions: z.string().optional().describe('What customers must do to pay, in plain text.'),
+  position: z.int().min(1).describe("Rank among the store's payment methods, starting at 1."),
 });
 
 export const reviewSchema = z.strictObject({
   id,
-  object: z.literal('review'),
-  publication_id: id,
-  rating: z.int().min(1).max(5),
-  title: z.string().optional(),
-  body: z.string(),
-  author_name: z.string(),
-  verified: z.boolean(),
-  created_at: timestamp,
+  object: typeOf('review'),
+  publication_id: id.describe('Id of the publication that was reviewed.'),
+  rating: z.int().min(1).max(5).describe('Rating from 1 (worst) to 5 (best).'),
+  title: z.string().optional().describe('Headline of the review.'),
+  body: z.string().describe('Text of the review, in plain text.'),
+  author_name: z.string().describe('Name of the customer, as shown with the review.'),
+  verified: z.boolean().describe('Whether the customer is known to have bought the product.'),
+  created_at: timestamp.describe('When the review was written: ISO 8601 in UTC with milliseconds.'),
 });
 
-export const deletedPublicationSchema = z.strictObject({
-  id,
-  object: z.literal('publication'),
-  deleted: z.literal(true),
-});
+/** Returns the schema of the answer to a DELETE. */
+function deletedOf<const Name extends string>(name: Name) {
+  return z.strictObject({
+    id,
+    object: typeOf(name),
+    deleted: z.literal(true).describe('The resource does not exist any more.'),
+  });
+}
 
-export const deletedListingSchema = z.strictObject({
-  id,
-  object: z.literal('listing'),
-  deleted: z.literal(true),
-});
+export const deletedPublicationSchema = deletedOf('publication');
 
-export const deletedMediaSchema = z.strictObject({
-  id,
-  object: z.literal('media'),
-  deleted: z.literal(true),
-});
+export const deletedListingSchema = deletedOf('listing');
+
+export const deletedMediaSchema = deletedOf('media');
 
 /** `GET /api/listing/:id/publications` (docs/interface.md#listing-publications). */
 export const listingPublicationsSchema = z.strictObject({
-  featured: z.array(publicationSchema),
-  others: z.array(publicationSchema),
-  meta: z.strictObject({
-    default_sort_mode: sortModeSchema,
-    effective_sort_mode: sortModeSchema,
-    pagination: z.strictObject({
-      page: z.int().min(1),
-      limit: z.int().min(1).max(50),
-      total: count,
-      total_pages: count,
-    }),
-  }),
+  featured: z.array(publicationSchema).describe('The featured publications of this page, by their position.'),
+  others: z.array(publicationSchema).describe('The other publications of this page.'),
+  meta: z
+    .strictObject({
+      default_sort_mode: sortModeSchema.describe("The listing's own order."),
+      effective_sort_mode: sortModeSchema.describe('The order of this page.'),
+      pagination: z
+        .strictObject({
+          page: z.int().min(1).describe('Number of this page.'),
+          limit: z.int().min(1).max(50).describe('Maximum number of publications on a page.'),
+          total: count.describe('Number of publications on all pages, featured ones included.'),
+          total_pages: count.describe('Number of pages.'),
+        })
+        .describe('Position of this page in the whole sequence.'),
+    })
+    .describe('Order and pages of the publications.'),
 });
 
 export type Media = z.infer<typeof mediaSchema>;

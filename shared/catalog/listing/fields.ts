@@ -48,6 +48,7 @@ export const listingFields = {
     initial: [],
     answer: false,
     doc: `The ids of the listing's media, in display order. Maximum ${LISTING_MEDIA_MAX}. Null removes all media.`,
+    example: ['0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04'],
   }),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 

@@ -39,6 +39,7 @@ export const publicationFields = {
     input: textField(HTML_MAX).nullable(),
     initial: null,
     doc: 'A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`.',
+    example: '<p>Round, with notes of <em>cane sugar</em> and orange.</p>',
   }),
   visibility: field(visibilitySchema, {
     event: 'PublicationVisibilityChanged',
@@ -95,6 +96,7 @@ export const publicationFields = {
     initial: null,
     answer: false,
     doc: 'The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing.',
+    example: '0195d4a2-8a01-7c1e-9f31-5b0c7a6e1d02',
   }),
   media_ids: field(z.array(z.string()), {
     event: 'PublicationMediaArranged',
@@ -102,5 +104,6 @@ export const publicationFields = {
     initial: [],
     answer: false,
     doc: `The ids of the publication's media, in display order. Maximum ${PUBLICATION_MEDIA_MAX}. Null removes all media.`,
+    example: ['0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04'],
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

@@ -2,9 +2,20 @@ import { z } from 'zod';
 import { field } from '../fields';
 import { lineField, textField } from '../input-rules';
 
-const hours = { day: z.string(), hours: z.string() };
-const contact = { address: z.string(), phone: z.string(), email: z.string() };
-const policies = { shipping: z.string(), returns: z.string(), satisfaction: z.string() };
+const hours = {
+  day: z.string().describe('A day or several, as free text.'),
+  hours: z.string().describe('The opening hours on these days, as free text.'),
+};
+const contact = {
+  address: z.string().describe('Postal address, on one line.'),
+  phone: z.string().describe('Telephone number, as the store writes it.'),
+  email: z.string().describe('E-mail address for customers.'),
+};
+const policies = {
+  shipping: z.string().describe('How, where and for how much the store ships.'),
+  returns: z.string().describe('When and how customers can return a product.'),
+  satisfaction: z.string().describe('What the store promises if a customer is not satisfied.'),
+};
 
 /** The writable fields of a store (docs/interface.md#store). Name and description have the limits of listings. */
 export const storeFields = {
@@ -29,7 +40,7 @@ export const storeFields = {
       .nullable(),
     answer: z.array(z.strictObject(hours)),
     initial: null,
-    doc: 'Opening hours. `day` and `hours` are free text, for example "Monday to Friday" and "9:00–18:00".',
+    doc: "The store's opening hours, in the order in which to show them.",
     example: [{ day: 'Monday to Friday', hours: '9:00–18:00' }],
   }),
   contact: field(z.object(contact).partial().nullable(), {
@@ -44,7 +55,7 @@ export const storeFields = {
     answer: z.strictObject(contact).partial(),
     initial: null,
     doc: "The store's contact details.",
-    example: { email: 'hello@example.com', phone: '+51 1 555 0100' },
+    example: { address: 'Jr. Unión 100, Lima', phone: '+51 1 555 0100', email: 'hello@example.com' },
   }),
   policies: field(z.object(policies).partial().nullable(), {
     event: 'StoreDescribed',
@@ -55,12 +66,17 @@ export const storeFields = {
     answer: z.strictObject(policies).partial(),
     initial: null,
     doc: "The store's shipping, returns and satisfaction policies, in plain text.",
-    example: { returns: 'Within 30 days.' },
+    example: {
+      shipping: 'Within Lima in two working days.',
+      returns: 'Within 30 days, unopened.',
+      satisfaction: 'If a cup arrives broken, we send another one.',
+    },
   }),
   ruc: field(z.string().nullable(), {
     event: 'StoreDescribed',
     input: lineField(20).nullable(),
     initial: null,
-    doc: 'The taxpayer number of the business (RUC).',
+    doc: 'The taxpayer number of the business (in Peru, the RUC).',
+    example: '20123456789',
   }),
 } satisfies Record<string, { readonly event: 'StoreDescribed' }>;

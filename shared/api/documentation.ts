@@ -1,0 +1,74 @@
+import type { JsonObject, JsonValue } from '../catalog/events/envelope';
+
+// Completes the schemas of the OpenAPI document: every property gets a description and an example.
+
+type Schemas = Readonly<Record<string, JsonObject>>;
+
+/** What the document says about a named schema. */
+export interface SchemaDoc {
+  readonly description: string;
+  /** A value of the schema. Without it, the example is made of those of the properties. */
+  readonly example?: unknown;
+}
+
+/** Returns the named schemas with their descriptions, and with an example for each of them and for each property. */
+export function withDocs(schemas: Schemas, docs: Readonly<Record<string, SchemaDoc>>): Schemas {
+  const described = mapValues(schemas, (schema, name) => {
+    const { description, example } = docs[name]!;
+    return { ...schema, description, ...(example === undefined ? {} : { examples: [example as JsonValue] }) };
+  });
+  return mapValues(described, (schema) => complete(schema, undefined, described));
+}
+
+/**
+ * Returns an example value. Undefined if neither the schema nor its parts have one. The example of an object leaves
+ * out optional properties that are other resources, because resources refer to each other.
+ */
+export function exampleOf(schema: JsonObject, schemas: Schemas = {}): JsonValue | undefined {
+  const { $ref, examples, type, items } = schema;
+  const declared = (examples as JsonValue[] | undefined)?.[0] ?? schema.const ?? schema.default;
+  if (declared !== undefined) return declared;
+  if ($ref !== undefined) return exampleOf(targetOf($ref, schemas), schemas);
+  if (schema.enum !== undefined) return (schema.enum as JsonValue[])[0];
+  if (type === 'boolean') return true;
+  if (type === 'object') return objectExample(schema, schemas);
+  const item = type === 'array' ? exampleOf(items as JsonObject, schemas) : undefined;
+  return item === undefined ? undefined : [item];
+}
+
+function objectExample({ properties = {}, required = [] }: JsonObject, schemas: Schemas): JsonValue {
+  const values = Object.entries(properties as Schemas)
+    .filter(([name, { $ref }]) => $ref === undefined || (required as string[]).includes(name))
+    .map(([name, property]) => [name, exampleOf(property, schemas)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+/**
+ * Returns the schema with what it and its nested properties lack. `value` is the example of the property in the example
+ * of the object that contains it.
+ */
+function complete(schema: JsonObject, value: JsonValue | undefined, schemas: Schemas): JsonObject {
+  const { $ref, properties, items } = schema;
+  const completed: JsonObject = $ref === undefined ? {} : { ...descriptionOf(targetOf($ref, schemas)) };
+  const example = value ?? exampleOf(schema, schemas);
+  Object.assign(completed, schema, example === undefined ? {} : { examples: [example] });
+  if (properties !== undefined)
+    completed.properties = mapValues(properties as Schemas, (property, name) =>
+      complete(property, (example as JsonObject | undefined)?.[name], schemas),
+    );
+  if (items !== undefined && (items as JsonObject).properties !== undefined)
+    completed.items = complete(items as JsonObject, (example as JsonValue[] | undefined)?.[0], schemas);
+  return completed;
+}
+
+const descriptionOf = ({ description }: JsonObject): JsonObject =>
+  description === undefined ? {} : { description };
+
+const targetOf = (ref: JsonValue, schemas: Schemas): JsonObject => schemas[String(ref).split('/').pop()!]!;
+
+function mapValues<Value, Result>(
+  object: Readonly<Record<string, Value>>,
+  change: (value: Value, name: string) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]));
+}
