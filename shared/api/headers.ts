@@ -31,7 +31,7 @@ const headers = {
   'X-RateLimit-Tier': {
     type: 'string',
     enum: ['public_key', 'secret_key'],
-    description: 'Key type whose limit applies. Requests without a valid key have the limit of a public key.',
+    description: 'Type of the key. Requests without a valid key have the limits of a public key.',
     example: 'public_key',
   },
   'Retry-After': {
