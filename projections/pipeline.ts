@@ -10,7 +10,7 @@ import { Dispatcher, type DispatcherTimes } from './engine/dispatcher';
 import { AlreadyRunningError, reasonOf } from './engine/errors';
 import { takeLease } from './engine/lease';
 import { dispatchedVersions, isProjectable, VersionCache, VIEW_SCHEMA } from './engine/versions';
-import { Worker } from './engine/worker';
+import { type AroundProjection, Worker } from './engine/worker';
 import { rebuild } from './maintenance/rebuild';
 import { type PipelineStatus, readStatus } from './maintenance/status';
 
@@ -23,6 +23,8 @@ export interface PipelineParts {
   readonly log: Logger;
   /** The owner of this process's leases. Unique to this process. */
   readonly owner: string;
+  /** Called for each projection of a job, in a process with traces. */
+  readonly aroundProjection?: AroundProjection | undefined;
   /** Aborts `startPipeline` while it waits. */
   readonly signal?: AbortSignal;
   readonly times?: Partial<DispatcherTimes>;
@@ -53,12 +55,12 @@ const REBUILD_RETRY_MS = 5_000;
  * the background.
  */
 export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
-  const { realm, events, views, queue, log, system } = parts;
+  const { realm, events, views, queue, log, system, aroundProjection } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   await ensureActiveVersion(parts);
   const versions = new VersionCache(views);
-  const worker = new Worker({ events, views, versions, system, log });
+  const worker = new Worker({ events, views, versions, system, log, aroundProjection });
   // The damaged file that last stopped each partition or the dispatcher.
   const damage = new Map<number | 'dispatcher', DamagedFileError>();
   const recordDamage = (source: number | 'dispatcher', error: unknown): void => {

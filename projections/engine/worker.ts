@@ -7,12 +7,21 @@ import { logRetried } from './errors';
 import { type PartitionTarget, projectJob } from './project';
 import type { VersionCache } from './versions';
 
+/** Runs `project`, which projects `job` into a version, once. Settles as it does. */
+export type AroundProjection = (
+  job: PartitionJob,
+  version: number,
+  project: () => Promise<void>,
+) => Promise<void>;
+
 export interface WorkerParts {
   readonly events: EventStore;
   readonly views: ViewStore;
   readonly versions: VersionCache;
   readonly system: System;
   readonly log: Logger;
+  /** Called for each projection of a job, in a process with traces. */
+  readonly aroundProjection?: AroundProjection | undefined;
 }
 
 /** Job handler: projects one partition's job into every version that events are dispatched to. */
@@ -47,7 +56,9 @@ export class Worker {
   }
 
   private project(version: ViewVersion, job: PartitionJob): Promise<void> {
-    return projectJob(targetIn(this.parts, version, job.partition), job);
+    const project = (): Promise<void> => projectJob(targetIn(this.parts, version, job.partition), job);
+    const { aroundProjection } = this.parts;
+    return aroundProjection ? aroundProjection(job, version.version, project) : project();
   }
 }
 

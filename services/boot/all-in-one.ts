@@ -8,7 +8,7 @@ import { buildCommandApp, buildQueryApp, PAGE_VIEWS_TIMEOUT_MS, startPageViewCou
 import { listen } from './listen';
 import { type Pipelines, startPipelines } from './pipelines';
 import { type ReadinessNeeds, readiness, WRITES } from './readiness';
-import { openRuntime, type Runtime } from './runtime';
+import { openRuntime, type Runtime, type RuntimeOptions } from './runtime';
 
 export interface Service {
   readonly url: string;
@@ -28,9 +28,9 @@ export async function startAllInOne(
   config: Config,
   log: Logger,
   system: System = realSystem,
-  { isDemoReady }: Pick<ReadinessNeeds, 'isDemoReady'> = {},
+  { isDemoReady, tracing }: Pick<ReadinessNeeds, 'isDemoReady'> & Pick<RuntimeOptions, 'tracing'> = {},
 ): Promise<Service> {
-  const runtime = await openRuntime(config, log, system);
+  const runtime = await openRuntime(config, log, system, { tracing });
   const stops: (() => Promise<void>)[] = [() => runtime.close()];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();

@@ -24,7 +24,7 @@ import type { Runtime } from './runtime';
 
 /** Builds what both apps need: the token codec, the authenticator, and the options of `buildApp`. */
 async function buildSharedOptions(runtime: Runtime, ready: ReadyCheck) {
-  const { config, log, system, limiter, metrics } = runtime;
+  const { config, log, system, limiter, metrics, tracing } = runtime;
   const tokens = new TokenCodec({ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system });
   const authenticator = new Authenticator({
     tokens,
@@ -34,7 +34,8 @@ async function buildSharedOptions(runtime: Runtime, ready: ReadyCheck) {
   });
   const fallback_limiter = new MemoryRateLimiter({ now: system.now });
   metrics.setSources(metricsSources(runtime, ready));
-  const observed = { metrics, metrics_text: metrics.text };
+  const traced = tracing && { traceRequest: tracing.traceRequest };
+  const observed = { metrics, metrics_text: metrics.text, ...traced };
   return {
     tokens,
     authenticator,

@@ -6,8 +6,8 @@ import { runProcess } from './process';
 import { openRuntime } from './runtime';
 
 /** The query process: reads the documents that the worker process writes. It writes nothing except counted views. */
-void runProcess('query', async (config, log) => {
-  const runtime = await openRuntime(config, log, realSystem, { only_reads: true });
+void runProcess('query', async (config, log, tracing) => {
+  const runtime = await openRuntime(config, log, realSystem, { only_reads: true, tracing });
   const page_views = startPageViewCounter(runtime);
   const listening = await listen(await buildQueryApp(runtime, page_views.record), config.HOST, config.PORT);
   log.info({ url: listening.url }, 'listening');

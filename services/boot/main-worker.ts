@@ -7,8 +7,8 @@ import { runProcess } from './process';
 import { openRuntime } from './runtime';
 
 /** The worker process: dispatcher and workers of every realm, and the rendering of pictures. Any number may run. */
-void runProcess('worker', async (config, log) => {
-  const runtime = await openRuntime(config, log, realSystem);
+void runProcess('worker', async (config, log, tracing) => {
+  const runtime = await openRuntime(config, log, realSystem, { tracing });
   const pipelines = startPipelines(runtime);
   const rendering = startMediaWork(runtime);
   const health_server = await startHealthServer(runtime, pipelines);

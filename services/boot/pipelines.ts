@@ -124,10 +124,10 @@ class RealmPipeline {
 
   private async open(): Promise<{ pipeline: Pipeline; queue: JobQueue }> {
     const { realm, owner } = this;
-    const { config, system, events, viewStores } = this.runtime;
+    const { config, system, events, viewStores, tracing } = this.runtime;
     const log = this.runtime.log.child({ realm });
     const views = viewStores[realm];
-    const queue = await openJobQueue(config, realm, {
+    const opened = await openJobQueue(config, realm, {
       partition_count: views.partition_count,
       onError: (error) => {
         // A damaged file is logged once.
@@ -136,8 +136,10 @@ class RealmPipeline {
       },
       onWorkerError: (error) => log.debug({ err: error }, 'workers cannot reach the job queue; reconnecting'),
     });
+    const queue = tracing?.jobQueue(opened) ?? opened;
     try {
-      const parts = { realm, owner, events: events[realm], views, queue, system, log };
+      const aroundProjection = tracing?.aroundProjection;
+      const parts = { realm, owner, events: events[realm], views, queue, system, log, aroundProjection };
       return { queue, pipeline: await startPipeline({ ...parts, signal: this.stopping.signal }) };
     } catch (error) {
       await queue.close();

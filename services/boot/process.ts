@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import { type Config, ConfigError, parseConfig } from '../../shared/kernel/config';
 import { createLogger, type Logger } from '../../shared/kernel/log';
+import { readTraceConfiguration } from '../tracing/settings';
+import { startTracing } from '../tracing/start';
+import type { Tracing } from '../tracing/tracing';
 import { markRunning } from './running-processes';
 
 /** The folder of package.json, seen from `dist/services/boot`. */
@@ -15,7 +18,7 @@ export const STOP_TIMEOUT_MS = 15_000;
  */
 export async function runProcess(
   name: string,
-  start: (config: Config, log: Logger) => Promise<() => Promise<void>>,
+  start: (config: Config, log: Logger, tracing: Tracing | undefined) => Promise<() => Promise<void>>,
 ): Promise<void> {
   // Until `start` has returned, a stop signal ends the process at once. The next start completes unfinished work.
   let stop = async (): Promise<void> => {};
@@ -23,11 +26,16 @@ export async function runProcess(
   markRunning(ROOT);
   try {
     const config = parseConfig(process.env);
-    const log = createLogger({ level: config.LOG_LEVEL, destination: 2 }).child({ service: name });
-    const stopStarted = await start(config, log);
+    const traces = readTraceConfiguration(process.env);
+    let tracing: Tracing | undefined;
+    const fields = traces.settings && { fields: () => tracing?.logFields() ?? {} };
+    const log = createLogger({ level: config.LOG_LEVEL, destination: 2, ...fields }).child({ service: name });
+    tracing = startTracing(traces, name === 'catalog' ? name : `catalog-${name}`, config, log);
+    const stopStarted = await start(config, log, tracing);
     stop = async () => {
       log.info('stopping');
       await stopStarted();
+      await tracing?.stop();
     };
   } catch (error) {
     const text = error instanceof ConfigError ? error.message : `${name}: ${describe(error)}`;

@@ -13,6 +13,7 @@ import type { RateLimiter } from '../../shared/ports/rate-limiter';
 import type { ViewStore } from '../../shared/ports/view-store';
 import { CountedEventStore } from '../metrics/counted-event-store';
 import { ServiceMetrics } from '../metrics/service-metrics';
+import type { Tracing } from '../tracing/tracing';
 import {
   type DamageReports,
   openBlobStore,
@@ -37,7 +38,13 @@ export interface Runtime {
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
   readonly metrics: ServiceMetrics;
+  /** Undefined in a process without traces. */
+  readonly tracing: Tracing | undefined;
   close(): Promise<void>;
+}
+
+export interface RuntimeOptions extends ViewStoreUsage {
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Opens all stores, even if their servers cannot be reached yet. If one fails, closes the others and rethrows. */
@@ -45,7 +52,7 @@ export async function openRuntime(
   config: Config,
   log: Logger,
   system: System,
-  usage: ViewStoreUsage = {},
+  { tracing, ...usage }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const opened: { close(): Promise<void> }[] = [];
   const track = async <T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> => {
@@ -59,28 +66,29 @@ export async function openRuntime(
   try {
     const metrics = new ServiceMetrics();
     const reports = logDamage(log);
-    const events = await forEachName(
-      REALMS,
-      async (realm) =>
-        new CountedEventStore(await track(openEventStore(config, realm, reports)), realm, metrics),
-    );
+    const events = await forEachName(REALMS, async (realm) => {
+      const store = await track(openEventStore(config, realm, reports));
+      const counted = new CountedEventStore(store, realm, metrics);
+      return tracing?.eventStore(counted, realm) ?? counted;
+    });
     const viewStores = await forEachName(REALMS, (realm) =>
       track(openViewStore(config, realm, usage, reports)),
     );
-    const views = await forEachName(
-      REALMS,
-      async (realm) => new CachedActiveView(viewStores[realm], system.now),
-    );
+    const views = await forEachName(REALMS, async (realm) => {
+      const view = new CachedActiveView(viewStores[realm], system.now);
+      return tracing?.view(view, realm) ?? view;
+    });
     const blobs = await forEachName(ENVIRONMENTS, (environment) =>
       forEachName(BLOB_AREAS, (area) => track(openBlobStore(config, environment, area, reports))),
     );
-    const mediaTasks = await track(
+    const media_tasks = await track(
       openMediaTasks(config, {
         onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'media task failed'),
         onWorkerError: (error) =>
           log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
       }),
     );
+    const mediaTasks = tracing?.mediaTasks(media_tasks) ?? media_tasks;
     const limiter = await track(openRateLimiter(config, system, reports));
     const idempotency = await track(openIdempotencyStore(config, reports));
     return {
@@ -95,6 +103,7 @@ export async function openRuntime(
       limiter,
       idempotency,
       metrics,
+      tracing,
       close,
     };
   } catch (error) {

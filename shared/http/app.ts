@@ -1,4 +1,4 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { CatalogError } from '../kernel/errors';
 import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { BearerAuthenticator } from './auth';
@@ -25,6 +25,8 @@ export interface AppOptions extends LimitsOptions {
   readonly ready?: ReadyCheck;
   /** Returns the body of `/metrics`. Without it, there is no such route. */
   readonly metrics_text?: () => Promise<MetricsText>;
+  /** Stage before all others, in a process with traces (docs/operations/tracing.md). */
+  readonly traceRequest?: RequestHandler;
 }
 
 /** Builds the Express app of a process. Its stages are in the order of docs/http.md#stages. Throws `ConfigError`. */
@@ -34,6 +36,7 @@ export function buildApp(options: AppOptions): Express {
   const store = options.idempotency_store;
   const idempotency = store && new Idempotency({ store, system, log, metrics });
   const app = newApp();
+  if (options.traceRequest) app.use(options.traceRequest);
   app.use(openRequest(options), setCommonHeaders);
   addApi(app, { routes, authenticator, limits, idempotency });
   addAuth(app, options.auth ?? {}, limits);

@@ -25,6 +25,8 @@ export interface LogOptions {
   readonly level: pino.LevelWithSilent;
   /** File descriptor 1 (default) or 2, or a stream. */
   readonly destination?: 1 | 2 | DestinationStream;
+  /** Returns fields to add to a line. Called for each line. */
+  readonly fields?: () => object;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface LogOptions {
  * bindings of child loggers and serialized errors: values of fields with a secret name at any depth, and every text
  * that looks like an API key or a token.
  */
-export function createLogger({ level, destination = 1 }: LogOptions): Logger {
+export function createLogger({ level, destination = 1, fields }: LogOptions): Logger {
   const sink = typeof destination === 'number' ? bufferedSink(destination) : destination;
   const formatters = { level: (label: string) => ({ level: label }) };
   const stream = {
@@ -43,7 +45,8 @@ export function createLogger({ level, destination = 1 }: LogOptions): Logger {
       if (stream.lastLevel >= pino.levels.values.warn!) (sink as Partial<Flushing>).flushSync?.();
     },
   };
-  return pino({ level, formatters, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  const options = { level, formatters, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino({ ...options, ...(fields && { mixin: fields }) }, stream);
 }
 
 /** Makes pino set `lastLevel` before each write (https://getpino.io/#/docs/api?id=metadata). */
@@ -76,7 +79,7 @@ function bufferedSink(fd: 1 | 2): DestinationStream & Flushing {
 }
 
 /** Replaces API keys, JWTs and bearer credentials in a text. */
-function hideSecretValues(text: string): string {
+export function hideSecretValues(text: string): string {
   return text.replace(SECRET_VALUE, HIDDEN);
 }
 

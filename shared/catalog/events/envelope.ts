@@ -38,6 +38,11 @@ export interface EventMetadata {
   readonly idempotency_key?: string;
   /** Id of an idempotent write. If the request is repeated, the write is found in the log by this id. */
   readonly operation_id?: string;
+  /**
+   * Trace context of the append, if it was sampled (https://www.w3.org/TR/trace-context/). Only tracing reads it.
+   */
+  readonly traceparent?: string;
+  readonly tracestate?: string;
 }
 
 /** An encoded event, ready to be appended. `id` is a UUID; appending the same id again adds no second event. */

@@ -31,6 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/auth': SHARED,
   'services/docs': SHARED,
   'services/metrics': SHARED,
+  'services/tracing': [...SHARED, 'projections/engine'],
   'services/media': [...SHARED, 'shared/images', 'projections/engine', 'services/command'],
   'services/import': [...SHARED, 'services/command'],
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
@@ -38,7 +39,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...SHARED,
     ...['shared/adapters', 'shared/images'],
     ...['projections/engine', 'projections/pipeline'],
-    ...['auth', 'command', 'demo', 'docs', 'media', 'metrics', 'query'].map((name) => `services/${name}`),
+    ...['auth', 'command', 'demo', 'docs', 'media', 'metrics', 'query', 'tracing'].map(
+      (name) => `services/${name}`,
+    ),
   ],
   'services/cli': [
     ...SHARED,
@@ -158,6 +161,15 @@ test('no imports form a cycle, including types', () => {
   };
   for (const file of files) walk(file, []);
   expect(circles).toEqual([]);
+});
+
+test('only services/tracing imports OpenTelemetry, and only one of its files imports the SDK', () => {
+  const of_tracing = imports.filter(({ to }) => to.startsWith('@opentelemetry/'));
+  expect(of_tracing.filter(({ from }) => folderOf(from) !== 'services/tracing').map(show)).toEqual([]);
+  const sdk = /^@opentelemetry\/(?!api$|core$)/;
+  expect([...new Set(of_tracing.filter(({ to }) => sdk.test(to)).map(({ from }) => from))]).toEqual([
+    'services/tracing/sdk.ts',
+  ]);
 });
 
 test('no product file imports the tests', () => {

@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
+import type { RecordedEvent } from '../../shared/catalog/events/envelope';
+import { fetch } from '../support/fetch';
+import { createSecretKey, fetchToken } from '../support/merchant';
+import { endAll, type RunningProcess, type StartOptions, startProcess } from '../support/processes';
+import { readLog } from '../support/read-log';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { TraceReceiver } from '../support/trace-receiver';
+import { waitFor } from '../support/wait-for';
+import { Cli } from './cli-run';
+
+/** Variables of the machine that runs the tests must not reach the service. Empty means unset. */
+const NO_TRACES = { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_TRACES_EXPORTER: '', OTEL_SDK_DISABLED: '' };
+const PRELOADS = join(__dirname, '..', 'support');
+
+const PROJECTED = ['POST /api/publication', 'event_store.append', 'process live', 'projection.run'];
+const PUBLICATION = { title: 'Confidential teapot', price_currency: 'EUR', price_amount: 1900 };
+
+const aTraceId = (): string => randomBytes(16).toString('hex');
+const aSpanId = (): string => randomBytes(8).toString('hex');
+
+/** The whole service in one process on SQLite, with a key and a token. */
+class Shop {
+  private constructor(
+    readonly running: RunningProcess,
+    readonly key: string,
+    readonly token: string,
+    readonly folder: string,
+    readonly log: () => string,
+  ) {}
+
+  static async open(
+    folder: string,
+    settings: Readonly<Record<string, string>>,
+    options: StartOptions = {},
+  ): Promise<Shop> {
+    const key = await createSecretKey({ DATA_DIR: folder });
+    const environment = { DATA_DIR: folder, ...NO_TRACES, ...settings };
+    const running = await startProcess('services/boot/main.js', environment, options);
+    let log = '';
+    running.child.stderr!.on('data', (text) => {
+      log += text;
+    });
+    return new Shop(running, key, await fetchToken(running.url, key), folder, () => log);
+  }
+
+  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const reply = await fetch(`${this.running.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const { data } = JSON.parse(await reply.text()) as { data: { id: string } };
+    return { status: reply.status, data };
+  }
+
+  /** Returns the stored events of a publication. */
+  async eventsOf(id: string): Promise<RecordedEvent[]> {
+    const store = await SqliteEventStore.open({ file: join(this.folder, 'live', 'events.sqlite') });
+    try {
+      return (await readLog(store)).filter(({ stream }) => stream.endsWith(id));
+    } finally {
+      await store.close();
+    }
+  }
+}
+
+let folder: TempDir;
+let receiver: TraceReceiver;
+beforeEach(async () => {
+  folder = makeTempDir();
+  receiver = await TraceReceiver.start();
+});
+afterEach(() => {
+  endAll();
+  receiver.stop();
+  folder.remove();
+});
+
+describe('with an OTLP endpoint', () => {
+  test('a write is one trace from the request to the projection, and continues the trace of its client', async () => {
+    const shop = await Shop.open(folder.path, receiver.settings);
+    const [trace_id, client_span] = [aTraceId(), aSpanId()];
+    const headers = { traceparent: `00-${trace_id}-${client_span}-01`, tracestate: 'vendor=1' };
+    const written = await shop.send('POST', '/api/publication', PUBLICATION, headers);
+    expect(written.status).toBe(201);
+
+    const spans = await receiver.waitForSpans(trace_id, PROJECTED);
+    const named = (name: string) => {
+      const found = spans.filter((span) => span.name === name);
+      expect({ name, count: found.length }).toEqual({ name, count: 1 });
+      return found[0]!;
+    };
+    const [request, append, job, projection] = PROJECTED.map(named);
+    expect(request).toMatchObject({
+      kind: 'server',
+      parent_id: client_span,
+      service: 'catalog',
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/api/publication',
+        'http.response.status_code': 201,
+        'url.path': '/api/publication',
+        'url.scheme': 'http',
+      },
+    });
+    expect(append).toMatchObject({
+      kind: 'client',
+      parent_id: request!.span_id,
+      attributes: {
+        'db.system.name': 'sqlite',
+        'catalog.realm': 'live',
+        'catalog.stream.category': 'publication',
+        'catalog.event.count': 1,
+        'catalog.append.outcome': 'appended',
+      },
+    });
+    expect(named('send live')).toMatchObject({ kind: 'producer', parent_id: append!.span_id });
+    expect(job).toMatchObject({
+      kind: 'consumer',
+      parent_id: append!.span_id,
+      attributes: {
+        'messaging.system': 'in_process',
+        'messaging.destination.name': 'live',
+        'messaging.operation.type': 'process',
+        'messaging.batch.message_count': 1,
+      },
+    });
+    expect(projection).toMatchObject({
+      kind: 'internal',
+      parent_id: job!.span_id,
+      attributes: { 'catalog.view_version': 1, 'catalog.event.count': 1 },
+    });
+
+    const [event] = await shop.eventsOf(written.data.id);
+    expect(event!.metadata).toMatchObject({
+      traceparent: `00-${trace_id}-${append!.span_id}-01`,
+      tracestate: 'vendor=1',
+    });
+    const line = await waitFor(() =>
+      shop
+        .log()
+        .split('\n')
+        .find((text) => text.includes('"msg":"request"') && text.includes(trace_id)),
+    );
+    expect(JSON.parse(line)).toMatchObject({ trace_id, span_id: request!.span_id, status: 201 });
+
+    for (const secret of [shop.key, shop.token, PUBLICATION.title, '127.0.0.1'])
+      expect(receiver.text).not.toContain(secret);
+    const verified = await new Cli(folder.path).run('projections', 'verify', '--realm', 'live');
+    expect(verified).toMatchObject({ code: 0 });
+  });
+
+  test('a read is its request and one read of the documents', async () => {
+    const shop = await Shop.open(folder.path, receiver.settings);
+    const { data } = await shop.send('POST', '/api/publication', PUBLICATION);
+    const trace_id = aTraceId();
+    const headers = { traceparent: `00-${trace_id}-${aSpanId()}-01` };
+    const path = `/api/publication/${data.id}`;
+    expect((await shop.send('GET', `${path}?expand=media`, undefined, headers)).status).toBe(200);
+
+    const spans = await receiver.waitForSpans(trace_id, ['GET /api/publication/:id', 'get publications']);
+    const request = spans.find(({ kind }) => kind === 'server')!;
+    expect(request.attributes).toMatchObject({ 'http.route': '/api/publication/:id', 'url.path': path });
+    expect(JSON.stringify(request)).not.toContain('expand');
+    const reads = spans.filter((span) => span.attributes['db.collection.name'] === 'publications');
+    expect(reads).toHaveLength(1);
+    expect(reads[0]).toMatchObject({
+      kind: 'client',
+      parent_id: request.span_id,
+      attributes: { 'db.system.name': 'sqlite', 'db.namespace': 'live', 'db.operation.name': 'get' },
+    });
+  });
+
+  test('a request without a valid traceparent begins a trace', async () => {
+    const shop = await Shop.open(folder.path, receiver.settings);
+    const trace_id = aTraceId();
+    for (const traceparent of [`00-${trace_id}-${'0'.repeat(16)}-01`, `00-${trace_id}-xyz-01`, 'nonsense']) {
+      const { status, data } = await shop.send('POST', '/api/publication', PUBLICATION, { traceparent });
+      expect(status).toBe(201);
+      const [event] = await shop.eventsOf(data.id);
+      const own_trace_id = event!.metadata.traceparent!.split('-')[1]!;
+      const spans = await receiver.waitForSpans(own_trace_id, PROJECTED);
+      expect(spans.find(({ kind }) => kind === 'server')).not.toHaveProperty('parent_id', expect.anything());
+    }
+    expect(receiver.spansOf(trace_id)).toEqual([]);
+  });
+
+  test('a request whose client does not sample it leaves no span and no context in its events', async () => {
+    const shop = await Shop.open(folder.path, receiver.settings);
+    const [unsampled, sampled] = [aTraceId(), aTraceId()];
+    const write = (trace_id: string, flags: string) =>
+      shop.send('POST', '/api/publication', PUBLICATION, {
+        traceparent: `00-${trace_id}-${aSpanId()}-${flags}`,
+      });
+    const { data } = await write(unsampled, '00');
+    await write(sampled, '01');
+    await receiver.waitForSpans(sampled, PROJECTED);
+    expect(receiver.spansOf(unsampled)).toEqual([]);
+    expect((await shop.eventsOf(data.id))[0]!.metadata).not.toHaveProperty('traceparent');
+  });
+
+  test('the standard variables choose the sampler, the resource and the propagator', async () => {
+    const shop = await Shop.open(folder.path, {
+      ...receiver.settings,
+      OTEL_SERVICE_NAME: 'my-shop',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=trial',
+      OTEL_TRACES_SAMPLER: 'always_on',
+      OTEL_PROPAGATORS: 'none',
+    });
+    const trace_id = aTraceId();
+    const headers = { traceparent: `00-${trace_id}-${aSpanId()}-01` };
+    await shop.send('GET', '/api/store', undefined, headers);
+    const [span] = await waitFor(() => {
+      const spans = receiver.spansNamed('GET /api/store');
+      return spans.length > 0 && spans;
+    });
+    expect(span).toMatchObject({ service: 'my-shop' });
+    expect(span!.trace_id).not.toBe(trace_id);
+    expect(receiver.text).toContain('deployment.environment.name');
+  });
+});
+
+describe('a receiver that does not work', () => {
+  test.each([
+    ['refuses connections', async () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })],
+    [
+      'never answers',
+      async () => {
+        receiver.stop();
+        receiver = await TraceReceiver.start('silent');
+        return receiver.settings;
+      },
+    ],
+  ])('that %s affects neither requests nor the shutdown', async (_, settingsOf) => {
+    const settings = { ...receiver.settings, ...(await settingsOf()) };
+    const shop = await Shop.open(folder.path, settings);
+    for (let i = 0; i < 20; i++)
+      expect((await shop.send('POST', '/api/publication', PUBLICATION)).status).toBe(201);
+    expect(shop.running.faults).toEqual([]);
+    const began_ms = performance.now();
+    // A stop that takes longer than 15 s ends with 1.
+    expect(await shop.running.end('SIGTERM')).toBe(0);
+    // The exporter alone would wait for 10 s.
+    expect(performance.now() - began_ms).toBeLessThan(8_000);
+  });
+});
+
+test('failed exports are logged once a minute', async () => {
+  receiver.stop();
+  receiver = await TraceReceiver.start('refuses');
+  const shop = await Shop.open(folder.path, receiver.settings);
+  await waitFor(async () => {
+    await shop.send('GET', '/api/store');
+    return receiver.requests >= 5;
+  });
+  const { warnings } = shop.running;
+  await waitFor(() => warnings.some((line) => line.includes('traces')), { what: 'a log line' });
+  expect(warnings.filter((line) => line.includes('traces cannot be exported'))).toHaveLength(1);
+});
+
+describe('modules of OpenTelemetry', () => {
+  const loadedModules = async (shop: Shop, output: string): Promise<string[]> => {
+    shop.running.child.kill('SIGUSR2');
+    return waitFor(() => JSON.parse(readFileSync(output, 'utf8')) as string[]);
+  };
+  const isTracing = (path: string): boolean =>
+    /[/]@opentelemetry[/](?!api[/])|services[/]tracing[/](?!settings|start)/.test(path);
+
+  test.each([
+    ['not loaded by default', {}, false],
+    ['not loaded if the SDK is disabled', { OTEL_SDK_DISABLED: 'TRUE' }, false],
+    ['not loaded without an exporter', { OTEL_TRACES_EXPORTER: 'none' }, false],
+    ['loaded with an endpoint', { OTEL_SDK_DISABLED: 'false' }, true],
+  ])('are %s', async (name, settings, loaded) => {
+    const output = join(folder.path, 'modules.json');
+    const endpoint = name.includes('default') ? {} : receiver.settings;
+    const options = { node_arguments: ['--require', join(PRELOADS, 'loaded-modules.js')] };
+    const environment = { ...endpoint, ...settings, LOADED_MODULES: output };
+    const shop = await Shop.open(folder.path, environment, options);
+    const traceparent = `00-${aTraceId()}-${aSpanId()}-01`;
+    const { data } = await shop.send('POST', '/api/publication', PUBLICATION, { traceparent });
+    const [event] = await shop.eventsOf(data.id);
+    expect('traceparent' in event!.metadata).toBe(loaded);
+    expect((await loadedModules(shop, output)).some(isTracing)).toBe(loaded);
+    if (!loaded) expect(shop.log()).not.toContain('trace_id');
+  });
+
+  test('that are not installed are named in one log line; the service works without traces', async () => {
+    const options = { node_arguments: ['--require', join(PRELOADS, 'without-trace-packages.js')] };
+    const shop = await Shop.open(folder.path, receiver.settings, options);
+    expect((await shop.send('POST', '/api/publication', PUBLICATION)).status).toBe(201);
+    const about_traces = shop.running.warnings.filter((line) => /opentelemetry|trace/i.test(line));
+    expect(about_traces).toEqual([
+      expect.stringContaining('the optional packages @opentelemetry/* are not installed'),
+    ]);
+  });
+});
