@@ -67,6 +67,12 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
     'The first request with this Idempotency-Key is still running',
     1,
   ),
+  idempotency_quota_reached: row(
+    429,
+    'LIMIT_EXCEEDED',
+    'The API key has used too many Idempotency-Keys in 24 hours',
+    1,
+  ),
   rate_limited: row(429, 'RATE_LIMIT_EXCEEDED', 'Rate limit exceeded', 1),
   unavailable: row(503, 'SERVICE_UNAVAILABLE', 'The service is temporarily unavailable', 2),
   database_timeout: row(500, 'DATABASE_TIMEOUT', 'The database did not respond in time', 2),
@@ -89,7 +95,7 @@ export function errorBody(failure: CatalogError, tier?: TierName): JsonObject {
   const row = errorCatalogue[failure.condition];
   const error: JsonObject = { code: row.code, message: messageOf(failure) };
   if (failure.faults.length > 0) error.details = detailsOf(failure.faults);
-  if (failure.condition === 'rate_limited' && tier !== undefined) error.tier = tier;
+  if (row.status === 429 && tier !== undefined) error.tier = tier;
   const outer_message = row.status === 400 ? { message: row.message } : {};
   return { code: row.status, status: 'error', ...outer_message, error };
 }

@@ -34,7 +34,8 @@ export function buildApp(options: AppOptions): Express {
   const { log, system, metrics, authenticator, routes } = options;
   const limits = new Limits(options);
   const store = options.idempotency_store;
-  const idempotency = store && new Idempotency({ store, system, log, metrics });
+  const records_max = options.config.IDEMPOTENCY_RECORDS_MAX;
+  const idempotency = store && new Idempotency({ store, system, log, metrics, records_max });
   const app = newApp();
   if (options.traceRequest) app.use(options.traceRequest);
   app.use(openRequest(options), setCommonHeaders);

@@ -40,6 +40,8 @@ export interface IdempotencyOptions {
   readonly system: System;
   readonly log: Logger;
   readonly metrics?: HttpMetrics | undefined;
+  /** How many records an API key may have. A write with a further key is refused. */
+  readonly records_max: number;
   readonly lease_ms?: number;
 }
 
@@ -76,15 +78,16 @@ export class Idempotency {
 
   /**
    * Runs the write, or returns the first response again with `Idempotent-Replayed: true`. Rejects with
-   * `idempotency_key_reused`, with `idempotency_key_locked`, and with what `run` or `rebuild` rejects with. If the store
-   * cannot be reached, rejects with its error and does not run the write, because it could not guarantee a single run.
+   * `idempotency_key_reused`, `idempotency_key_locked`, `idempotency_quota_reached`, and with what `run` or `rebuild`
+   * rejects with. If the store cannot be reached, rejects with its error and does not run the write, because it could not
+   * guarantee a single run.
    */
   async once({ key, fingerprint, run, rebuild, renderFailure }: OnceRequest): Promise<RenderedAnswer> {
-    const { store, system } = this.options;
+    const { store, system, records_max } = this.options;
     const now_ms = system.now();
     const holder = generateId(now_ms, system.random);
     const times = { now_ms, locked_until_ms: now_ms + this.lease_ms, expires_at_ms: now_ms + KEEP_MS };
-    const claimed = await store.claim(key, { fingerprint, holder, ...times } satisfies Claim);
+    const claimed = await store.claim(key, { fingerprint, holder, ...times, records_max } satisfies Claim);
     this.options.metrics?.keyClaimed(outcomeOf(claimed));
     switch (claimed.outcome) {
       case 'answered':
@@ -95,6 +98,10 @@ export class Idempotency {
         // No `retry_after_s` from the lease: usually the first request ends long before its lease. The lease only expires
         // if the process of the first request crashed.
         throw new CatalogError('idempotency_key_locked');
+      case 'quota_reached':
+        throw new CatalogError('idempotency_quota_reached', {
+          retry_after_s: (claimed.free_at_ms - now_ms) / 1_000,
+        });
       case 'claimed': {
         const { started_at_ms, resumed } = claimed;
         const id = deriveId(started_at_ms, 'operation', key.api_key_id, key.idempotency_key);

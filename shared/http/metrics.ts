@@ -1,9 +1,11 @@
 /**
  * State of an `Idempotency-Key` when a write arrived. `first`: new. `resumed`: an earlier run did not finish.
  * `answered`: the response is stored. `locked`: an earlier request is running. `other_request`: used for a different
- * request.
+ * request. `quota_reached`: new, but its API key may have no further record.
  */
-export const IDEMPOTENCY_OUTCOMES = ['first', 'resumed', 'answered', 'locked', 'other_request'] as const;
+export const IDEMPOTENCY_OUTCOMES = [
+  ...(['first', 'resumed', 'answered', 'locked', 'other_request', 'quota_reached'] as const),
+] as const;
 export type IdempotencyOutcome = (typeof IDEMPOTENCY_OUTCOMES)[number];
 
 /** Receives measurements of the HTTP stages. Implementations are cheap and never throw. */

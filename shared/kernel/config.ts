@@ -73,6 +73,11 @@ const schema = z.object({
   RATE_LIMIT_PUBLIC: apiLimits.prefault('100/10000/150'),
   RATE_LIMIT_SECRET: apiLimits.prefault('1000/100000/1500'),
   RATE_LIMIT_AUTH: authTier.prefault('10/20'),
+  /**
+   * How many idempotency records an API key may have. A record takes about 600 bytes for 24 hours. The default is twice
+   * the daily limit of a secret key, because 24 hours can include parts of two days.
+   */
+  IDEMPOTENCY_RECORDS_MAX: wholeNumber('a whole number from 1 to 100000000', 1, 100_000_000).default(200_000),
   JWT_ISSUER: z.string().min(1).default('catalog-service'),
   /**
    * Secret for HS256. If neither this nor JWT_KEYS_FILE is set, the service generates one and stores it in DATA_DIR.

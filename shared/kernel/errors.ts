@@ -34,6 +34,7 @@ export type Condition =
   | 'lost_race'
   | 'idempotency_key_reused'
   | 'idempotency_key_locked'
+  | 'idempotency_quota_reached'
   | 'rate_limited'
   | 'unavailable'
   | 'database_timeout'

@@ -57,6 +57,8 @@ export interface Claim {
   readonly locked_until_ms: number;
   /** Time at which the record may be deleted, Unix milliseconds. */
   readonly expires_at_ms: number;
+  /** How many records of the API key may exist. A claim of an existing record always succeeds. */
+  readonly records_max: number;
 }
 
 export type Claimed =
@@ -67,7 +69,9 @@ export type Claimed =
   /** Another run has the lock. */
   | { readonly outcome: 'locked' }
   /** The key was used with another fingerprint. */
-  | { readonly outcome: 'other_request' };
+  | { readonly outcome: 'other_request' }
+  /** The API key has `records_max` records. The first of them expires at `free_at_ms`. */
+  | { readonly outcome: 'quota_reached'; readonly free_at_ms: number };
 
 /**
  * Records of the writes that carry an `Idempotency-Key`.
@@ -78,6 +82,7 @@ export type Claimed =
  * - The claim is durable when it resolves.
  * - A lock that has ended (`locked_until_ms`) goes to the next caller. The outcome is then `claimed` with `resumed`.
  * - A record that has expired (`expires_at_ms`) is treated as absent.
+ * - Never makes room by deleting a record that has not expired: its write would be done again when it is repeated.
  *
  * `renew`, `storeAnswer`, `release`, `discard`
  * - `renew` extends the lock to `locked_until_ms`.

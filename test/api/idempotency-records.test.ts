@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import Database from 'libsql';
-import type { Harness, Reply, RequestOptions } from '../support/harness';
+import { realSystem } from '../../shared/kernel/system';
+import { type Harness, type Reply, type RequestOptions, startHarness } from '../support/harness';
 import { ownNames } from '../support/own-servers';
 import { MediaShop } from './media-shop';
+import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 /** A publication whose answer has about 90 KB, close to the largest that the interface accepts. */
@@ -60,6 +62,63 @@ test(`a record of a write takes less than ${RECORD_BYTES_MAX} bytes, however lon
     expect([reply.status, reply.bytes.length > 80_000]).toEqual([200, true]);
   }
   expect((recordBytes() - bytes_before) / 400).toBeLessThan(RECORD_BYTES_MAX);
+});
+
+describe('with IDEMPOTENCY_RECORDS_MAX', () => {
+  const DAY_S = 86_400;
+  let limited: Harness;
+  let token: string;
+  let ahead_ms = 0;
+
+  beforeAll(async () => {
+    const now = (): number => Date.now() + ahead_ms;
+    limited = await startHarness({
+      environment: { IDEMPOTENCY_RECORDS_MAX: '3' },
+      system: { ...realSystem, now },
+    });
+  });
+  afterAll(() => limited.close());
+
+  const post = (key?: string): Promise<Reply> =>
+    limited.request('POST', '/api/publication', {
+      token,
+      body: TEA,
+      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+    });
+
+  test('a further key of the same API key is 429 for 24 hours, and nothing is written', async () => {
+    const { secret, store_id } = await limited.newShop();
+    token = secret.token;
+    const first = await post('one');
+    expect([first.status, (await post('two')).status, (await post('three')).status]).toEqual([201, 201, 201]);
+    const refused = await post('four');
+    expectError(refused, 429, 'LIMIT_EXCEEDED');
+    expect(refused.body.error).toMatchObject({
+      message: expect.stringContaining('Idempotency-Key') as string,
+      tier: 'secret_key',
+    });
+    const retry_after_s = Number(refused.headers.get('retry-after'));
+    expect(retry_after_s).toBeGreaterThan(DAY_S - 60);
+    expect(retry_after_s).toBeLessThanOrEqual(DAY_S);
+    const { headers, text } = await post('one');
+    expect([text, headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    const list = await limited.request('GET', '/api/publications', { token });
+    expect(list.body.meta.item_count).toBe(3);
+    // Writes without a key, and other API keys, are not limited.
+    expect((await post()).status).toBe(201);
+    const other = await limited.newKey('secret', [store_id]);
+    token = other.token;
+    expect((await post('four')).status).toBe(201);
+    ahead_ms = DAY_S * 1_000;
+    try {
+      token = await limited.token(secret.key);
+      expect((await post('four')).status).toBe(201);
+    } finally {
+      ahead_ms = 0;
+    }
+    const metrics = await limited.request('GET', '/metrics');
+    expect(metrics.text).toContain('catalog_idempotent_requests_total{outcome="quota_reached"} 1\n');
+  });
 });
 
 describe('a repeated answer is the first one to the byte', () => {

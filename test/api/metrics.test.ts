@@ -112,7 +112,7 @@ describe('/metrics', () => {
     const { value } = await scrape(harness.url);
     for (const outcome of ['ready', 'failed', 'tried_again'])
       expect(value(`catalog_media_rendering_seconds_count{outcome="${outcome}"}`)).toBe(0);
-    for (const outcome of ['first', 'resumed', 'answered', 'locked', 'other_request'])
+    for (const outcome of ['first', 'resumed', 'answered', 'locked', 'other_request', 'quota_reached'])
       expect(value(`catalog_idempotent_requests_total{outcome="${outcome}"}`)).toBe(0);
     expect(value('catalog_append_duration_seconds_count{realm="live",outcome="failed"}')).toBe(0);
     expect(value('catalog_events_appended_total{realm="test"}')).toBe(0);

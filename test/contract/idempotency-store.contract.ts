@@ -22,7 +22,7 @@ const CREATED: StoredAnswer = {
 const claim = (changes: Partial<Claim> = {}): Claim => {
   const now_ms = changes.now_ms ?? NOON_MS;
   const times = { now_ms, locked_until_ms: now_ms + 10_000, expires_at_ms: now_ms + DAY_MS };
-  return { fingerprint: 'print', holder: 'one', ...times, ...changes };
+  return { fingerprint: 'print', holder: 'one', ...times, records_max: 1_000, ...changes };
 };
 
 /** Tests what every idempotency store guarantees (shared/ports/idempotency-store.ts). */
@@ -121,6 +121,66 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
       expect(await store.storeAnswer(KEY, 'two', CREATED, NOON_MS + DAY_MS)).toBe(true);
       expect(await changesOf('two')).toEqual([false, false, false, false]);
       expect(await store.claim(KEY, claim({ holder: 'three' }))).toEqual(kept);
+    });
+
+    describe('the quota of an API key', () => {
+      const claimNew = (name: string, changes: Partial<Claim> = {}, of = store) =>
+        of.claim({ ...KEY, idempotency_key: name }, claim({ records_max: 3, ...changes }));
+      const LATER_MS = NOON_MS + 60_000;
+      const later = { now_ms: LATER_MS, holder: 'later' };
+      const refused = { outcome: 'quota_reached', free_at_ms: NOON_MS + DAY_MS };
+
+      const use = async (): Promise<void> => {
+        expect(await claimNew('a')).toMatchObject({ outcome: 'claimed' });
+        expect(await claimNew('b', { now_ms: NOON_MS + 1 })).toMatchObject({ outcome: 'claimed' });
+        expect(await claimNew('c', { now_ms: NOON_MS + 2 })).toMatchObject({ outcome: 'claimed' });
+      };
+
+      test('refuses a new key, in all processes, and says when the first record expires', async () => {
+        await use();
+        expect(await claimNew('d', later)).toEqual(refused);
+        expect(await claimNew('d', later, await under_test.openAnother())).toEqual(refused);
+        const other = { api_key_id: 'key-b', idempotency_key: 'd' };
+        expect(await store.claim(other, claim({ records_max: 1 }))).toMatchObject({ outcome: 'claimed' });
+      });
+
+      test('does not affect existing keys, and counts each of them once', async () => {
+        await use();
+        await store.storeAnswer({ ...KEY, idempotency_key: 'a' }, 'one', CREATED, NOON_MS + DAY_MS);
+        expect(await claimNew('a', later)).toEqual(kept);
+        for (let n = 1; n < 5; n++) {
+          const again = await claimNew('b', {
+            now_ms: NOON_MS + 60_000 * n,
+            expires_at_ms: NOON_MS + DAY_MS,
+          });
+          expect(again).toMatchObject({ outcome: 'claimed' });
+        }
+        expect(await claimNew('c', { ...later, fingerprint: 'other' })).toEqual({ outcome: 'other_request' });
+        expect(await claimNew('d', later)).toEqual(refused);
+      });
+
+      test('has room again when a record is discarded or has expired', async () => {
+        await use();
+        await store.discard({ ...KEY, idempotency_key: 'a' }, 'one');
+        expect(await claimNew('d', later)).toMatchObject({ outcome: 'claimed' });
+        expect(await claimNew('e', later)).toEqual({ ...refused, free_at_ms: NOON_MS + DAY_MS + 1 });
+        // An answer that is stored later expires later.
+        await store.storeAnswer({ ...KEY, idempotency_key: 'b' }, 'one', CREATED, LATER_MS + DAY_MS + 7);
+        expect(await claimNew('e', later)).toEqual({ ...refused, free_at_ms: NOON_MS + DAY_MS + 2 });
+        const next_day = { now_ms: NOON_MS + DAY_MS + 2 };
+        expect(await claimNew('c', next_day)).toMatchObject({ outcome: 'claimed', resumed: false });
+        expect(await claimNew('e', next_day)).toEqual({ ...refused, free_at_ms: LATER_MS + DAY_MS });
+      });
+
+      test('is exact for concurrent claims of several processes', async () => {
+        const stores = [store, await under_test.openAnother(), await under_test.openAnother()];
+        const claims = Array.from({ length: 60 }, (_, n) =>
+          claimNew(`key-${n}`, { records_max: 20 }, stores[n % 3]!),
+        );
+        const outcomes = (await Promise.all(claims)).map(({ outcome }) => outcome);
+        expect(outcomes.filter((outcome) => outcome === 'claimed')).toHaveLength(20);
+        expect(outcomes.filter((outcome) => outcome === 'quota_reached')).toHaveLength(40);
+      });
     });
 
     test('exactly one of many concurrent claims in several processes gets the lock', async () => {

@@ -19,6 +19,39 @@ idempotencyStoreContract('SQLite', async () => {
   return { store: await openAnother(), openAnother, dispose };
 });
 
+test('the idempotency store on SQLite counts the records of a file of the release before', async () => {
+  await withTempDir(async (folder) => {
+    const file = join(folder, 'idempotency.sqlite');
+    const database = new Database(file);
+    database.exec(`CREATE TABLE operations (api_key_id TEXT NOT NULL, idempotency_key TEXT NOT NULL,
+        fingerprint TEXT NOT NULL, started_at_ms INTEGER NOT NULL, holder TEXT, locked_until_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER NOT NULL, answer TEXT, PRIMARY KEY (api_key_id, idempotency_key)) STRICT;
+      CREATE INDEX operations_expiry ON operations (expires_at_ms);
+      PRAGMA user_version = 1`);
+    const insert = database.prepare(
+      "INSERT OR REPLACE INTO operations VALUES ('a', ?, 'f', 1, NULL, 1, ?, '{}')",
+    );
+    for (const name of ['one', 'two']) insert.run([name, 100_000]);
+    const store = await SqliteIdempotencyStore.open({ file });
+    const claim = (idempotency_key: string, now_ms = 1_000) =>
+      store.claim(
+        { api_key_id: 'a', idempotency_key },
+        {
+          ...{ fingerprint: 'f', holder: 'h', now_ms, locked_until_ms: now_ms + 10 },
+          ...{ expires_at_ms: now_ms + 200_000, records_max: 3 },
+        },
+      );
+    expect(await claim('three')).toMatchObject({ outcome: 'claimed' });
+    // A process of that release replaces a row. It is counted once.
+    insert.run(['two', 300_000]);
+    expect(await claim('four')).toEqual({ outcome: 'quota_reached', free_at_ms: 100_000 });
+    expect(await claim('four', 100_000)).toMatchObject({ outcome: 'claimed' });
+    expect(await claim('five', 100_000)).toEqual({ outcome: 'quota_reached', free_at_ms: 201_000 });
+    database.close();
+    await store.close();
+  });
+});
+
 test('the idempotency store on SQLite uses the pages of expired operations again', async () => {
   await withTempDir(async (folder) => {
     const file = join(folder, 'idempotency.sqlite');
@@ -30,7 +63,7 @@ test('the idempotency store on SQLite uses the pages of expired operations again
         const now_ms = day * 86_400_000 + n;
         const times = { now_ms, locked_until_ms: now_ms + 10, expires_at_ms: now_ms + 80_000_000 };
         const key = { api_key_id: 'a', idempotency_key: `${day}-${n}` };
-        await store.claim(key, { fingerprint: 'f', holder: 'h', ...times });
+        await store.claim(key, { fingerprint: 'f', holder: 'h', ...times, records_max: 1_000 });
       }
       const database = new Database(file);
       sizes.push(database.prepare('SELECT count(*) FROM operations').raw().get());
@@ -58,6 +91,7 @@ test('the idempotency store on SQLite deletes expired operations', async () => {
           now_ms,
           locked_until_ms: now_ms + 10,
           expires_at_ms: now_ms + 60_000,
+          records_max: 1_000,
         },
       );
     for (let n = 0; n < 50; n++) await claim(`old-${n}`, n);

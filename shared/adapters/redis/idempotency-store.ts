@@ -24,8 +24,9 @@ const NOT_WRITABLE = /^(OOM|MISCONF|READONLY) /;
 /**
  * Claims an operation, or returns its state, in one atomic step.
  *
- * KEYS: the operation. ARGV: fingerprint, holder, now, locked until, expires at (Unix milliseconds), how long Redis
- * keeps the record (milliseconds). Returns `{outcome, …}` with the outcomes of `Claimed` in
+ * KEYS: the operation; the sorted set of the API key's operations, by the time at which they expire. ARGV: fingerprint,
+ * holder, now, locked until, expires at (Unix milliseconds), how long Redis keeps the record (milliseconds), the most
+ * records of the API key, the member of the sorted set. Returns `{outcome, …}` with the outcomes of `Claimed` in
  * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. `started_at_ms` keeps its value
  * when another holder resumes the operation. HSET is the first write, because Redis checks only the first write of a
  * script against its limit of memory.
@@ -40,21 +41,33 @@ if stored[1] and tonumber(stored[5]) > now_ms then
   if stored[6] then return {'answered', stored[6], ''} end
   if stored[3] ~= '' and tonumber(stored[4]) > now_ms then return {'locked', '', ''} end
   started_at_ms, outcome = stored[2], 'resumed'
+else
+  local after_now = '(' .. ARGV[3]
+  if redis.call('ZCOUNT', KEYS[2], after_now, '+inf') >= tonumber(ARGV[7]) then
+    local first = redis.call('ZRANGEBYSCORE', KEYS[2], after_now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    return {'quota_reached', first[2] or ARGV[3], ''}
+  end
 end
 redis.call('HSET', KEYS[1], 'fingerprint', fingerprint, 'started_at_ms', started_at_ms,
   'holder', holder, 'locked_until_ms', ARGV[4], 'expires_at_ms', ARGV[5])
 redis.call('HDEL', KEYS[1], 'answer')
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
+redis.call('ZADD', KEYS[2], ARGV[5], ARGV[8])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])
+redis.call('PEXPIRE', KEYS[2], ARGV[6])
 return {'claimed', started_at_ms, outcome}
 `;
 
 /**
- * Runs the command ARGV[2] with the arguments ARGV[3…] on the operation if ARGV[1] has its lock, and returns 1.
- * Otherwise does nothing, and returns 0.
+ * Runs the command ARGV[4] with the arguments ARGV[5…] on the operation if ARGV[1] has its lock, and returns 1.
+ * Otherwise does nothing, and returns 0. KEYS are those of `CLAIM`. ARGV[2] is the member of the sorted set, and ARGV[3]
+ * the time at which the operation expires, empty if it stays the same.
  */
 const IF_HELD = `
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
-redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))
+redis.call(ARGV[4], KEYS[1], unpack(ARGV, 5))
+if ARGV[4] == 'DEL' then redis.call('ZREM', KEYS[2], ARGV[2])
+elseif ARGV[3] ~= '' then redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2]) end
 return 1
 `;
 
@@ -66,8 +79,8 @@ export interface RedisIdempotencyStoreOptions {
 }
 
 interface WithScripts {
-  claimOperation(key: string, ...parameters: (string | number)[]): Promise<[string, string, string]>;
-  ifHeld(key: string, holder: string, command: string, ...changes: (string | number)[]): Promise<number>;
+  claimOperation(...parameters: (string | number)[]): Promise<[string, string, string]>;
+  ifHeld(...parameters: (string | number)[]): Promise<number>;
 }
 
 /**
@@ -80,8 +93,8 @@ export class RedisIdempotencyStore implements IdempotencyStore {
 
   private constructor({ url, prefix = 'catalog' }: RedisIdempotencyStoreOptions) {
     const connection = connectFailFast(url, COMMAND_MS);
-    connection.defineCommand('claimOperation', { numberOfKeys: 1, lua: CLAIM });
-    connection.defineCommand('ifHeld', { numberOfKeys: 1, lua: IF_HELD });
+    connection.defineCommand('claimOperation', { numberOfKeys: 2, lua: CLAIM });
+    connection.defineCommand('ifHeld', { numberOfKeys: 2, lua: IF_HELD });
     this.connection = connection as Redis & WithScripts;
     this.prefix = prefix;
   }
@@ -94,17 +107,19 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   async claim(key: OperationKey, claim: Claim): Promise<Claimed> {
-    const { fingerprint, holder, now_ms, locked_until_ms, expires_at_ms } = claim;
+    const { fingerprint, holder, now_ms, locked_until_ms, expires_at_ms, records_max } = claim;
     const redis_ttl_ms = Math.ceil(expires_at_ms - now_ms) + EXTRA_TTL_MS;
     const [outcome, first, second] = await this.call(() =>
       this.connection.claimOperation(
-        this.redisKey(key),
+        ...this.redisKeys(key),
         fingerprint,
         holder,
         now_ms,
         locked_until_ms,
         expires_at_ms,
         redis_ttl_ms,
+        records_max,
+        key.idempotency_key,
       ),
     );
     switch (outcome) {
@@ -114,13 +129,15 @@ export class RedisIdempotencyStore implements IdempotencyStore {
         return { outcome, answer: JSON.parse(first) as StoredAnswer };
       case 'locked':
         return { outcome };
+      case 'quota_reached':
+        return { outcome, free_at_ms: Number(first) };
       default:
         return { outcome: 'other_request' };
     }
   }
 
   async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean> {
-    return this.change(key, holder, 'HSET', 'locked_until_ms', locked_until_ms);
+    return this.change(key, holder, '', 'HSET', 'locked_until_ms', locked_until_ms);
   }
 
   async storeAnswer(
@@ -130,15 +147,15 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     expires_at_ms: number,
   ): Promise<boolean> {
     const fields = ['answer', JSON.stringify(answer), 'expires_at_ms', expires_at_ms, 'holder', ''];
-    return this.change(key, holder, 'HSET', ...fields);
+    return this.change(key, holder, expires_at_ms, 'HSET', ...fields);
   }
 
   async release(key: OperationKey, holder: string): Promise<boolean> {
-    return this.change(key, holder, 'HSET', 'holder', '');
+    return this.change(key, holder, '', 'HSET', 'holder', '');
   }
 
   async discard(key: OperationKey, holder: string): Promise<boolean> {
-    return this.change(key, holder, 'DEL');
+    return this.change(key, holder, '', 'DEL');
   }
 
   /** Writes, because a Redis without memory or disk space still answers. */
@@ -159,21 +176,32 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   private async change(
     key: OperationKey,
     holder: string,
+    expires_at_ms: number | '',
     command: 'HSET' | 'DEL',
     ...changes: (string | number)[]
   ): Promise<boolean> {
     const held = await this.call(() =>
-      this.connection.ifHeld(this.redisKey(key), holder, command, ...changes),
+      this.connection.ifHeld(
+        ...this.redisKeys(key),
+        holder,
+        key.idempotency_key,
+        expires_at_ms,
+        command,
+        ...changes,
+      ),
     );
     return held === 1;
   }
 
   /**
-   * Contains the length of the API key id. Without it, two different pairs could give the same text if an id contains a
-   * colon.
+   * Returns the names of the operation and of the API key's sorted set. The first contains the length of the API key id.
+   * Without it, two different pairs could give the same text if an id contains a colon.
    */
-  private redisKey({ api_key_id, idempotency_key }: OperationKey): string {
-    return `${this.prefix}:operation:${api_key_id.length}:${api_key_id}:${idempotency_key}`;
+  private redisKeys({ api_key_id, idempotency_key }: OperationKey): [string, string] {
+    return [
+      `${this.prefix}:operation:${api_key_id.length}:${api_key_id}:${idempotency_key}`,
+      `${this.prefix}:operations:${api_key_id}`,
+    ];
   }
 
   private async call<Reply>(command: () => Promise<Reply>): Promise<Reply> {

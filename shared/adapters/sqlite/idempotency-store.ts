@@ -24,6 +24,28 @@ const SCHEMA = `
   ) STRICT;
   CREATE INDEX operations_expiry ON operations (expires_at_ms)`;
 
+/**
+ * How many rows each API key has. Triggers count them. They are added to a file when it is first claimed in, not as
+ * another format, so that a process of the release before can open the file.
+ */
+const COUNTS = [
+  `CREATE TABLE record_counts (api_key_id TEXT PRIMARY KEY, records INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+  `INSERT INTO record_counts SELECT api_key_id, count(*) FROM operations GROUP BY api_key_id`,
+  `CREATE INDEX operations_of_key ON operations (api_key_id, expires_at_ms)`,
+  // BEFORE: an INSERT OR REPLACE of an existing row must not count, and its implicit delete fires no trigger.
+  `CREATE TRIGGER operations_added BEFORE INSERT ON operations
+    WHEN NOT EXISTS (SELECT 1 FROM operations
+      WHERE api_key_id = new.api_key_id AND idempotency_key = new.idempotency_key)
+    BEGIN
+      INSERT INTO record_counts VALUES (new.api_key_id, 1)
+        ON CONFLICT (api_key_id) DO UPDATE SET records = records + 1;
+    END`,
+  `CREATE TRIGGER operations_deleted AFTER DELETE ON operations
+    BEGIN
+      UPDATE record_counts SET records = records - 1 WHERE api_key_id = old.api_key_id;
+    END`,
+];
+
 const FORMAT = 1;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 100;
@@ -41,6 +63,8 @@ export interface SqliteIdempotencyOptions {
 export class SqliteIdempotencyStore implements IdempotencyStore {
   private readonly operations: DisposableFile;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
+  /** The connection to a file that has the counts. */
+  private counted: SqliteConnection | undefined;
 
   private constructor(operations: DisposableFile) {
     this.operations = operations;
@@ -60,12 +84,22 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
       return connection.transaction(() => {
         const current = read(connection, key, claim);
         if (current && current.outcome !== 'claimed') return current;
+        this.addCounts(connection);
+        const refused = current ? undefined : checkQuota(connection, key, claim);
+        if (refused) return refused;
         const claimed = current ?? { outcome: 'claimed', started_at_ms: claim.now_ms, resumed: false };
         write(connection, key, claim, claimed.started_at_ms);
         this.sweep(connection, claim.now_ms);
         return claimed;
       });
     });
+  }
+
+  private addCounts(connection: SqliteConnection): void {
+    if (this.counted === connection) return;
+    const found = connection.value("SELECT 1 FROM sqlite_schema WHERE name = 'record_counts'");
+    if (found === undefined) for (const statement of COUNTS) connection.run(statement);
+    this.counted = connection;
   }
 
   async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean> {
@@ -133,6 +167,29 @@ function read(
     [api_key_id, idempotency_key, now_ms],
   );
   return row && stateOf(row, fingerprint, now_ms);
+}
+
+/** Returns the outcome `quota_reached` if the API key may have no further record. Deletes some of its expired rows then. */
+function checkQuota(
+  connection: SqliteConnection,
+  { api_key_id }: OperationKey,
+  { records_max, now_ms }: Claim,
+): Claimed | undefined {
+  const isFull = (): boolean => {
+    const records = connection.value('SELECT records FROM record_counts WHERE api_key_id = ?', [api_key_id]);
+    return Number(records ?? 0) >= records_max;
+  };
+  if (!isFull()) return undefined;
+  connection.run(
+    `DELETE FROM operations WHERE rowid IN
+      (SELECT rowid FROM operations WHERE api_key_id = ? AND expires_at_ms <= ? LIMIT ?)`,
+    [api_key_id, now_ms, SWEEP_ROWS],
+  );
+  if (!isFull()) return undefined;
+  const first = connection.value('SELECT min(expires_at_ms) FROM operations WHERE api_key_id = ?', [
+    api_key_id,
+  ]);
+  return { outcome: 'quota_reached', free_at_ms: Number(first) };
 }
 
 function write(

@@ -98,5 +98,6 @@ export const FIELD_CONDITIONS: readonly Condition[] = [
 ];
 
 export const WRITE_CONDITIONS: readonly Condition[] = [
-  ...(['store_not_found', 'lost_race', 'idempotency_key_reused', 'idempotency_key_locked'] as const),
+  ...(['store_not_found', 'lost_race'] as const),
+  ...(['idempotency_key_reused', 'idempotency_key_locked', 'idempotency_quota_reached'] as const),
 ];

@@ -43,6 +43,7 @@ const EXPECTED: Readonly<Partial<Record<Condition, string>>> = {
   lost_race: '409 CONFLICT',
   idempotency_key_reused: '409 DUPLICATE_OPERATION',
   idempotency_key_locked: '409 RESOURCE_LOCKED',
+  idempotency_quota_reached: '429 LIMIT_EXCEEDED',
   rate_limited: '429 RATE_LIMIT_EXCEEDED',
   unavailable: '503 SERVICE_UNAVAILABLE',
   database_timeout: '500 DATABASE_TIMEOUT',

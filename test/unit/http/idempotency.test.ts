@@ -35,7 +35,7 @@ describe('Idempotency', () => {
   });
 
   const withLease = (lease_ms: number) =>
-    new Idempotency({ store, system, log: pino({ level: 'silent' }), lease_ms });
+    new Idempotency({ store, system, log: pino({ level: 'silent' }), records_max: 9, lease_ms });
   const once = (idempotency: Idempotency, run: (operation: Operation) => Promise<RenderedAnswer>) =>
     idempotency.once({
       key: KEY,
@@ -86,12 +86,17 @@ describe('Idempotency', () => {
     let losses = 0;
     const metrics = { ...noMetrics, lockLost: () => void losses++ };
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-    const idempotency = new Idempotency({ store, system, log, metrics, lease_ms: 1_000 });
+    const idempotency = new Idempotency({ store, system, log, metrics, records_max: 9, lease_ms: 1_000 });
     const answer = await once(idempotency, async () => {
       // Another process claims the key after this lock has ended, as if this process had been stopped for that long.
       const now_ms = system.now() + 1_000;
       const times = { now_ms, locked_until_ms: now_ms + 1_000, expires_at_ms: now_ms + 60_000 };
-      const claimed = await store.claim(KEY, { fingerprint: 'print', holder: 'other', ...times });
+      const claimed = await store.claim(KEY, {
+        fingerprint: 'print',
+        holder: 'other',
+        ...times,
+        records_max: 9,
+      });
       expect(claimed).toMatchObject({ outcome: 'claimed', resumed: true });
       return OK;
     });

@@ -16,6 +16,7 @@ test('without settings, the defaults apply and no server is configured', () => {
     PORT: 8080,
     START_TIMEOUT_S: 30,
     REDIS_PREFIX: 'catalog',
+    IDEMPOTENCY_RECORDS_MAX: 200_000,
   });
   const { EVENTSTORE_URL, REDIS_URL, MONGODB_URL } = parseConfig({});
   expect([EVENTSTORE_URL, REDIS_URL, MONGODB_URL]).toEqual([undefined, undefined, undefined]);
