@@ -9,11 +9,13 @@ ARG NODE_IMAGE=node:22.20.0-bookworm-slim
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY shared/client/package.json shared/client/
 RUN npm ci --omit=dev --no-fund --no-audit
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY shared/client/package.json shared/client/
 RUN npm ci --no-fund --no-audit
 COPY tsconfig.json ./
 COPY services services

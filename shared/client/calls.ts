@@ -22,12 +22,12 @@ export class Calls {
     target: { readonly id?: string; readonly query?: object },
     options: ReadOptions<Data>,
   ): Promise<Data> {
-    const { signal, cached = options.known } = options;
+    const { cached = options.known } = options;
     const headers = {
       ...this.consistencyHeader(options),
       ...(cached === undefined ? {} : { 'if-none-match': this.infos.etagOf(cached) }),
     };
-    const response = await this.transport.call(operation, { ...target, headers, signal });
+    const response = await this.transport.call(operation, { ...target, headers, options });
     if (response.status === 304 && cached !== undefined) return cached;
     return this.infos.record(response.body.data as Data, response.status, response.headers);
   }
@@ -39,7 +39,7 @@ export class Calls {
     options: ListOptions,
   ): Promise<AnswerOf<Id>> {
     const headers = this.consistencyHeader(options);
-    const response = await this.transport.call(operation, { ...target, headers, signal: options.signal });
+    const response = await this.transport.call(operation, { ...target, headers, options });
     return this.infos.record(response.body, response.status, response.headers);
   }
 
@@ -49,14 +49,14 @@ export class Calls {
     target: { readonly id?: string; readonly body?: object },
     options: WriteOptions,
   ): Promise<DataOf<Id>> {
-    const { signal, idempotencyKey, ifMatch, respondAsync, ...query } = options;
+    const { signal, fetchOptions, idempotencyKey, ifMatch, respondAsync, ...query } = options;
     const headers = {
       // Generated here and not in the transport: every attempt of this call must send the same key.
       'idempotency-key': idempotencyKey ?? crypto.randomUUID(),
       ...(ifMatch === undefined ? {} : { 'if-match': this.infos.etagOf(ifMatch) }),
       ...(respondAsync ? { prefer: 'respond-async' } : {}),
     };
-    const response = await this.transport.call(operation, { ...target, query, headers, signal });
+    const response = await this.transport.call(operation, { ...target, query, headers, options });
     return this.infos.record(response.body.data, response.status, response.headers);
   }
 

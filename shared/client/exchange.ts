@@ -1,4 +1,6 @@
+import { corsMessage, isProbablyCors } from './browser';
 import { CatalogConnectionError } from './errors';
+import type { FetchOptions } from './options';
 
 /** An HTTP request. */
 export interface HttpRequest {
@@ -6,6 +8,10 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | FormData;
+  /** Further options of `fetch`. Headers in it are replaced by `headers` of the same name. */
+  readonly fetch_options?: FetchOptions;
+  /** Whether it is a write of `/api`, which the service does not allow from web pages. Default: false. */
+  readonly is_write?: boolean;
 }
 
 /** An HTTP response whose body has been read. */
@@ -19,6 +25,8 @@ export interface HttpResponse {
 /** No valid response arrived. The service may or may not have carried out the request. */
 export interface LostResponse {
   readonly lost: CatalogConnectionError;
+  /** Set if the same request will fail again. */
+  readonly is_final?: true;
 }
 
 export type Outcome = HttpResponse | LostResponse;
@@ -33,11 +41,16 @@ const UPLOAD_TIMEOUT_FACTOR = 10;
  * aborted.
  */
 export function createSender(fetch_: typeof fetch, timeout_ms: number): Send {
-  return async ({ method, url, headers, body }, signal) => {
+  return async (
+    { method, url, headers: own_headers, body, fetch_options = {}, is_write = false },
+    signal,
+  ) => {
     const timeout = AbortSignal.timeout(
       body instanceof FormData ? timeout_ms * UPLOAD_TIMEOUT_FACTOR : timeout_ms,
     );
-    const init = { method, headers, ...(body === undefined ? {} : { body }) };
+    // The names are in lower case, so own headers replace others.
+    const headers = { ...fetch_options.headers, ...own_headers };
+    const init = { ...fetch_options, method, headers, ...(body === undefined ? {} : { body }) };
     try {
       const abort_signal = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
       const response = await fetch_(url, { ...init, signal: abort_signal });
@@ -45,6 +58,8 @@ export function createSender(fetch_: typeof fetch, timeout_ms: number): Send {
       return { status: response.status, headers: response.headers, body: parse(response.ok, text) };
     } catch (cause) {
       signal?.throwIfAborted();
+      if (is_write && isProbablyCors(cause))
+        return { lost: new CatalogConnectionError(corsMessage(method, url), { cause }), is_final: true };
       return { lost: new CatalogConnectionError(`No valid response to ${method} ${url}`, { cause }) };
     }
   };

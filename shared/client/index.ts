@@ -19,5 +19,12 @@ export type {
   QueryOf,
   ReadId,
 } from './operations';
-export type { CallOptions, ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options';
+export type {
+  CallOptions,
+  ClientOptions,
+  FetchOptions,
+  ListOptions,
+  ReadOptions,
+  WriteOptions,
+} from './options';
 export type { Pages } from './pages';

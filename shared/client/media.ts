@@ -41,11 +41,17 @@ export class MediaCalls {
    * @example
    * const { status, url } = await client.media.processed(id, { signal: AbortSignal.timeout(60_000) });
    */
-  async processed(id: string, { signal }: CallOptions = {}): Promise<Media> {
+  async processed(id: string, options: CallOptions = {}): Promise<Media> {
+    const { next, ...fetch_options } = options.fetchOptions ?? {};
+    // A cache would repeat the status that it knows.
+    const uncached: ReadOptions<Media> = {
+      ...options,
+      fetchOptions: { ...fetch_options, cache: 'no-store' },
+    };
     for (;;) {
-      const media = await this.get(id, {}, signal === undefined ? {} : { signal });
+      const media = await this.get(id, {}, uncached);
       if (media.status !== 'processing') return media;
-      await this.calls.transport.clock.wait(POLL_INTERVAL_MS, signal);
+      await this.calls.transport.clock.wait(POLL_INTERVAL_MS, options.signal);
     }
   }
 

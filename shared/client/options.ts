@@ -1,11 +1,31 @@
 import type { WriteQuery } from './api';
 import type { Clock } from './clock';
 
+/**
+ * Options that are passed to `fetch`, such as `credentials`, `redirect`, `headers`, or `next: { revalidate: 60 }` of
+ * Next.js. The client itself sets the method, the body and the signal, and its own headers replace those of the same name.
+ */
+export type FetchOptions = Readonly<Omit<RequestInit, 'method' | 'body' | 'signal'>> & {
+  readonly cache?: 'default' | 'force-cache' | 'no-cache' | 'no-store' | 'only-if-cached' | 'reload';
+  /** For Next.js: how long, in seconds, and under which tags its cache keeps the response. */
+  readonly next?: { revalidate?: number | false; tags?: string[] } | undefined;
+};
+
 export interface ClientOptions {
   /** Base URL of the service, such as `https://catalog.example.com`. May contain a path. */
   readonly baseUrl: string;
-  /** Use a public key (`pk_`) in browsers. Use a secret key (`sk_`) only on servers. */
+  /**
+   * Use a public key (`pk_`) in browsers. Use a secret key (`sk_`) only on servers: in a browser, the constructor throws
+   * `TypeError`.
+   */
   readonly apiKey: string;
+  /** Whether a secret key may be used in a browser, for a page that only its owner can open. Default: false. */
+  readonly dangerouslyAllowBrowser?: boolean;
+  /**
+   * Base of the addresses of pictures, such as `https://cdn.example.com`, if browsers do not reach the service at
+   * `baseUrl`. Default: `baseUrl`.
+   */
+  readonly mediaBaseUrl?: string;
   /** Store to use if a call does not pass `store_id`. Default: the first of the key's stores. */
   readonly storeId?: string;
   /**
@@ -27,6 +47,11 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
+  /**
+   * Options of `fetch` for every request. `cache` and `next` are only used for reads, because a token or the response of a
+   * write must not come from a cache.
+   */
+  readonly fetchOptions?: FetchOptions;
   /** Source of time, for tests. Default: the system clock. */
   readonly clock?: Clock;
   /** Returns a number from 0 to below 1. Randomises the waits before retries. Default: `Math.random`. */
@@ -37,6 +62,8 @@ export interface ClientOptions {
 export interface CallOptions {
   /** Cancels the call, also while it waits. The call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Options of `fetch` for the requests of this call, in addition to those of the client. */
+  readonly fetchOptions?: FetchOptions;
 }
 
 /** Options of a call that reads a list. */

@@ -47,7 +47,8 @@ export async function withRetries(
 type Classification = 'final' | 'postponed' | 'failed';
 
 function classify(outcome: Outcome): Classification {
-  if ('lost' in outcome || outcome.status >= 500) return 'failed';
+  if ('lost' in outcome) return outcome.is_final ? 'final' : 'failed';
+  if (outcome.status >= 500) return 'failed';
   return outcome.status === 429 || isStillRunning(outcome.body) ? 'postponed' : 'final';
 }
 

@@ -24,7 +24,7 @@ export class TokenCalls {
    * const { token, expires_in } = await client.tokens.issue({ ttl_minutes: 5 });
    */
   issue(body: BodyOf<'issueToken'> = {}, options: CallOptions = {}): Promise<Token> {
-    return this.calls.transport.issue(body, options.signal);
+    return this.calls.transport.issue(body, options);
   }
 
   /**
@@ -33,9 +33,9 @@ export class TokenCalls {
    * @example
    * const { token } = await client.tokens.refresh(previous_token);
    */
-  async refresh(token: string, { signal }: CallOptions = {}): Promise<Token> {
+  async refresh(token: string, options: CallOptions = {}): Promise<Token> {
     const headers = { authorization: `Bearer ${token}` };
-    return (await this.calls.transport.authenticate('refreshToken', { headers, signal })).body.data;
+    return (await this.calls.transport.authenticate('refreshToken', { headers, options })).body.data;
   }
 
   /**
@@ -44,8 +44,10 @@ export class TokenCalls {
    * @example
    * const { stores, permissions } = await client.tokens.validate();
    */
-  async validate(token?: string, { signal }: CallOptions = {}): Promise<TokenDescription> {
-    const headers = { authorization: `Bearer ${token ?? (await this.calls.transport.token(signal))}` };
-    return (await this.calls.transport.authenticate('validateToken', { headers, signal })).body.data;
+  async validate(token?: string, options: CallOptions = {}): Promise<TokenDescription> {
+    const headers = {
+      authorization: `Bearer ${token ?? (await this.calls.transport.token(options.signal))}`,
+    };
+    return (await this.calls.transport.authenticate('validateToken', { headers, options })).body.data;
   }
 }

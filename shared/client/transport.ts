@@ -1,9 +1,12 @@
 import { endpoints, type Token } from './api';
+import { assertKeyStaysSecret } from './browser';
 import { type Clock, realClock } from './clock';
 import { CatalogApiError } from './errors';
 import { createSender, type HttpResponse, type Outcome, type Send } from './exchange';
+import { mergeFetchOptions } from './fetch-options';
+import { makeMediaAbsolute } from './media-addresses';
 import type { AnswerOf, OperationId } from './operations';
-import type { ClientOptions } from './options';
+import type { CallOptions, ClientOptions, FetchOptions } from './options';
 import { type RetryPolicy, withRetries } from './retry-policy';
 import { TokenSource } from './token-source';
 
@@ -15,7 +18,7 @@ export interface Call {
   /** Sent as JSON, or as `multipart/form-data` if it is a `FormData`. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal | undefined;
+  readonly options?: CallOptions | undefined;
 }
 
 /** A response with a status below 400. */
@@ -32,16 +35,21 @@ export interface OperationResponse<Id extends OperationId> {
 export class Transport {
   readonly clock: Clock;
   private readonly base_url: string;
+  private readonly media_base_url: string;
   private readonly api_key: string;
   private readonly store_id: string | undefined;
   private readonly policy: RetryPolicy;
+  private readonly fetch_options: FetchOptions;
   private readonly exchange: Send;
   private readonly tokens: TokenSource;
 
   constructor(options: ClientOptions) {
     const { baseUrl, clock = realClock, timeoutMs = 30_000 } = options;
-    this.base_url = baseUrl.replace(/\/+$/, '');
+    assertKeyStaysSecret(options.apiKey, options.dangerouslyAllowBrowser ?? false);
+    this.base_url = withoutSlash(baseUrl);
+    this.media_base_url = withoutSlash(options.mediaBaseUrl ?? baseUrl);
     this.api_key = options.apiKey;
+    this.fetch_options = options.fetchOptions ?? {};
     this.clock = clock;
     this.store_id = options.storeId;
     this.policy = {
@@ -66,39 +74,45 @@ export class Transport {
     const query = { ...(this.store_id === undefined ? {} : { store_id: this.store_id }), ...call.query };
     let is_renewed = false;
     const attempt = async (): Promise<Outcome> => {
-      const token = await this.tokens.token(call.signal);
+      const token = await this.tokens.token(call.options?.signal);
       const outcome = await this.send(operation, { ...call, query }, { authorization: `Bearer ${token}` });
       if (is_renewed || !isTokenRejected(outcome)) return outcome;
       is_renewed = true;
       this.tokens.discard(token);
       return attempt();
     };
-    return assertSuccess(await withRetries(attempt, this.policy, call.signal));
+    const response = assertSuccess<Id>(await withRetries(attempt, this.policy, call.options?.signal));
+    makeMediaAbsolute(response.body, this.media_base_url);
+    return response;
   }
 
   /** Sends a call of `/auth/*`. Its credential is in `call.headers`. */
   async authenticate<Id extends OperationId>(operation: Id, call: Call): Promise<OperationResponse<Id>> {
     const attempt = () => this.send(operation, call, {});
-    return assertSuccess(await withRetries(attempt, this.policy, call.signal));
+    return assertSuccess(await withRetries(attempt, this.policy, call.options?.signal));
   }
 
   /** Exchanges the client's API key for a token. */
-  async issue(body: object, signal?: AbortSignal): Promise<Token> {
+  async issue(body: object, options?: CallOptions): Promise<Token> {
     const headers = { 'x-api-key': this.api_key };
-    return (await this.authenticate('issueToken', { body, headers, signal })).body.data;
+    return (await this.authenticate('issueToken', { body, headers, options })).body.data;
   }
 
   private send(operation: OperationId, call: Call, headers: Record<string, string>): Promise<Outcome> {
     const [method, path] = endpoints[operation];
-    const { id = '', body } = call;
+    const { id = '', body, options = {} } = call;
     const url = `${this.base_url}${path.replace(':id', encodeURIComponent(id))}${queryText(call.query)}`;
-    const request = { method, url, headers: { ...headers, ...call.headers } };
-    if (body === undefined) return this.exchange(request, call.signal);
-    if (body instanceof FormData) return this.exchange({ ...request, body }, call.signal);
+    const fetch_options = mergeFetchOptions(method, this.fetch_options, options.fetchOptions ?? {});
+    const is_write = method !== 'GET' && path.startsWith('/api/');
+    const request = { method, url, headers: { ...headers, ...call.headers }, fetch_options, is_write };
+    if (body === undefined) return this.exchange(request, options.signal);
+    if (body instanceof FormData) return this.exchange({ ...request, body }, options.signal);
     const json_headers = { ...request.headers, 'content-type': 'application/json' };
-    return this.exchange({ ...request, headers: json_headers, body: JSON.stringify(body) }, call.signal);
+    return this.exchange({ ...request, headers: json_headers, body: JSON.stringify(body) }, options.signal);
   }
 }
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
 /** Returns a query such as `?limit=50&expand=listing,media`. Omits undefined values. */
 function queryText(query: object = {}): string {

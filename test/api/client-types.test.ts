@@ -17,7 +17,7 @@ const USES: Readonly<Record<string, string>> = {
     const all: Publication[] = await client.store.search('tea').all();
     console.log(found, all);`,
   'store.listings': `
-    const found: Listing[] = (await client.store.listings({ sort: 'name' }).page()).data;
+    const found: Listing[] = (await client.store.listings({ sort: 'name' }, { fetchOptions: { cache: 'no-store' } }).page()).data;
     console.log(found);`,
   'store.paymentMethods': `
     const methods: PaymentMethod[] = await client.store.paymentMethods().all();
@@ -118,16 +118,17 @@ const USES: Readonly<Record<string, string>> = {
     console.log(position);`,
 };
 
-const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, Listing,
+const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, FetchOptions, Listing,
   ListingPatch, ListingPublications, Media, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
   PublicationPatch, QueryOf, Review, ReviewsMeta, Store, Token, TokenDescription, UploadFields`;
 
 const PROGRAM = `
-import type { ${TYPES} } from 'catalog-service/client';
-import { CatalogApiError, CatalogClient, CatalogConnectionError } from 'catalog-service/client';
+import type { ${TYPES} } from 'catalog-client';
+import { CatalogApiError, CatalogClient, CatalogConnectionError } from 'catalog-client';
 
 declare const console: { log(...values: unknown[]): void };
-const options: ClientOptions = { baseUrl: 'http://127.0.0.1:8080', apiKey: 'pk_live_x', fetch };
+const fetchOptions: FetchOptions = { credentials: 'omit', headers: { 'x-shop': 'tea' }, next: { revalidate: 60 } };
+const options: ClientOptions = { baseUrl: 'http://127.0.0.1:8080', apiKey: 'pk_live_x', fetch, fetchOptions };
 
 export async function use(): Promise<void> {
   const client = new CatalogClient(options);

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { installClient } from './packed-client';
 import { withTempDir } from './temp-dir';
 import { WAIT_MS_MAX } from './wait-for';
 
@@ -11,7 +12,7 @@ const LIMIT = { timeout: 2 * WAIT_MS_MAX };
 
 export type Files = Readonly<Record<string, string>>;
 
-/** A compiler that users of the package may have: the folder of its package in `node_modules`. */
+/** A compiler that users of the client may have: the folder of its package in `node_modules`. */
 export const COMPILERS = {
   '5.6': dirname(require.resolve('typescript-5.6/package.json')),
   '5.9': dirname(require.resolve('typescript-5.9/package.json')),
@@ -19,8 +20,8 @@ export const COMPILERS = {
 } as const;
 
 /**
- * The compiler settings of a strict project that uses this package. With `skipLibCheck: false` it also checks the
- * declarations of the package.
+ * The compiler settings of a strict project that uses the client. With `skipLibCheck: false` it also checks the
+ * declarations of the client.
  */
 const COMPILER_OPTIONS = {
   ...{ target: 'es2022', module: 'nodenext', lib: ['es2022', 'dom', 'dom.iterable'], types: [] },
@@ -28,7 +29,7 @@ const COMPILER_OPTIONS = {
 };
 
 /**
- * Compiles the files as another project that has installed this package, with the options in addition to those of a strict
+ * Compiles the files as another project that has installed `catalog-service` and `catalog-client`, with the options in addition to those of a strict
  * project. Rejects with the output of the compiler if it reports an error.
  */
 export async function compileOutside(
@@ -56,7 +57,7 @@ async function compile(
   compiler: keyof typeof COMPILERS,
   options: object,
 ): Promise<void> {
-  mkdirSync(join(folder, 'node_modules'));
+  await installClient(folder);
   symlinkSync(root, join(folder, 'node_modules/catalog-service'), 'dir');
   const tsconfig = { compilerOptions: { ...COMPILER_OPTIONS, ...options }, include: ['*.ts', '*.cts'] };
   const all = { 'package.json': '{"type":"module"}', 'tsconfig.json': JSON.stringify(tsconfig), ...files };

@@ -64,6 +64,11 @@ describe('outcomes that are retried', () => {
   });
 });
 
+test('a lost response that is final is not retried', async () => {
+  const final = { ...LOST, is_final: true } as const;
+  expect(await run([final])).toEqual({ outcome: final, sent: 1, waits_ms: [] });
+});
+
 test('a Retry-After longer than total_ms is not waited for', async () => {
   const refused = answer(429, { 'retry-after': '86400' });
   expect(await run([refused])).toEqual({ outcome: refused, sent: 1, waits_ms: [] });

@@ -1,0 +1,191 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fetch } from '../support/fetch';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+import { runOutside } from '../support/outsider';
+import { installClient, packClient } from '../support/packed-client';
+import { flatPicture } from '../support/pictures';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { within } from '../support/wait-for';
+
+const PACKAGE_BYTES_MAX = 60_000;
+
+let harness: Harness;
+let shop: Shop;
+let folder: TempDir;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  shop = await harness.newShop();
+  folder = makeTempDir();
+  await installClient(folder.path);
+});
+afterAll(async () => {
+  folder.remove();
+  await harness.close();
+});
+
+describe('the package', () => {
+  test('is small, and contains only the compiled client, its readme, its licence and an example', async () => {
+    const { archive, files } = await packClient();
+    expect(archive.byteLength).toBeLessThan(PACKAGE_BYTES_MAX);
+    const others = files.filter((path) => !/^dist\/[\w-]+\.(js|d\.ts)$/.test(path));
+    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'examples/storefront.mjs', 'package.json']);
+    for (const path of files.filter((path) => path.startsWith('dist/')))
+      expect(readFileSync(join(folder.path, 'node_modules/catalog-client', path), 'utf8')).not.toMatch(
+        /(require\(|from |import\()['"](?!\.\/)/,
+      );
+  });
+
+  test('has no dependencies', () => {
+    const text = readFileSync(join(folder.path, 'node_modules/catalog-client/package.json'), 'utf8');
+    expect(Object.keys(JSON.parse(text)).filter((key) => /dependencies/i.test(key))).toEqual([]);
+  });
+
+  test.each([
+    ['import', 'main.mjs', "import { CatalogClient, CatalogApiError } from 'catalog-client';"],
+    ['require', 'main.cjs', "const { CatalogClient, CatalogApiError } = require('catalog-client');"],
+  ])('is loaded by %s, without any other package', (_how, file, first_line) => {
+    const program = `${first_line}
+      const { name } = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' }).constructor;
+      process.stdout.write([name, CatalogApiError.name].join());`;
+    writeFileSync(join(folder.path, file), program);
+    expect(execFileSync(process.execPath, [join(folder.path, file)], { encoding: 'utf8' })).toBe(
+      'CatalogClient,CatalogApiError',
+    );
+  });
+});
+
+/** Reads and writes as a page of another origin does: a preflight, and the request if the service allows it. */
+const PAGE = `
+import { CatalogClient } from 'catalog-client';
+declare const process: { argv: string[] };
+
+const [, , baseUrl = '', public_key = '', secret_key = ''] = process.argv;
+Object.assign(globalThis, { window: globalThis, document: {} });
+const writes: string[] = [];
+const browserFetch: typeof fetch = async (input, init = {}) => {
+  const { method = 'GET' } = init;
+  const names = [...new Headers(init.headers).keys()];
+  const asked = { 'access-control-request-method': method, 'access-control-request-headers': names.join(',') };
+  const preflight = await fetch(input, { method: 'OPTIONS', headers: { origin: 'https://shop.test', ...asked } });
+  const allows = (header: string, name: string) =>
+    (preflight.headers.get(header) ?? '').toLowerCase().split(/, */).includes(name.toLowerCase());
+  if (method !== 'GET' && String(input).includes('/api/')) writes.push(method);
+  if (allows('access-control-allow-methods', method))
+    if (names.every((name) => allows('access-control-allow-headers', name))) return fetch(input, init);
+  throw new TypeError('Failed to fetch');
+};
+const messageOf = (error: unknown) => (error instanceof Error ? \`\${error.name}: \${error.message}\` : '');
+
+const options = { baseUrl, fetch: browserFetch };
+const client = new CatalogClient({ ...options, apiKey: public_key });
+const titles = (await client.publications.list({}, { consistent: '0' }).all()).map(({ title }) => title);
+const tea = { title: 'Tea', price_currency: 'PEN', price_amount: 1 };
+const written = await client.publications.create(tea).then(() => 'written', messageOf);
+let refused = '';
+try {
+  new CatalogClient({ ...options, apiKey: secret_key });
+} catch (error) {
+  refused = messageOf(error);
+}
+const allowed = new CatalogClient({ ...options, apiKey: secret_key, dangerouslyAllowBrowser: true });
+const { key_type } = await allowed.tokens.validate();
+console.log(JSON.stringify({ titles, written, writes, refused, key_type }));
+`;
+
+test('in a browser, a public key reads, a write fails at once and names CORS, a secret key is refused', async () => {
+  const merchant = harness.client(shop.secret);
+  await merchant.publications.create({ title: 'Coffee', price_currency: 'PEN', price_amount: 1 });
+  await harness.settled();
+  const args = [harness.url, shop.public.key, shop.secret.key];
+  expect(await runOutside({ 'main.ts': PAGE }, args)).toEqual({
+    titles: ['Coffee'],
+    written: expect.stringMatching(/^CatalogConnectionError: .*POST http.*CORS.*your own server/),
+    writes: ['POST'],
+    refused: expect.stringMatching(/^TypeError: .*sk_.*public key.*dangerouslyAllowBrowser/),
+    key_type: 'secret',
+  });
+});
+
+describe('the storefront of the examples', () => {
+  let storefront: ChildProcess;
+  let url: string;
+  let product_id: string;
+  let coffee_shop: Shop;
+
+  beforeAll(async () => {
+    coffee_shop = await harness.newShop();
+    const merchant = harness.client(coffee_shop.secret);
+    const listing = await merchant.listings.create({ name: 'Coffee & tea' });
+    const product = await merchant.publications.create({
+      ...{ title: 'Coffee <script>alert(1)</script>', price_currency: 'PEN', price_amount: 3_450 },
+      ...{ listing_id: listing.id, description_html: '<p>Round, <em>sweet</em></p>' },
+    });
+    product_id = product.id;
+    const png = new Blob([new Uint8Array(await flatPicture('png', { width: 640, height: 480 }))]);
+    const { id } = await merchant.media.upload(png, { alt: 'A "cup"', publication_id: product_id });
+    await merchant.media.processed(id);
+    await harness.settled();
+    copyFileSync('shared/client/examples/storefront.mjs', join(folder.path, 'storefront.mjs'));
+    const settings = { CATALOG_URL: harness.url, CATALOG_KEY: coffee_shop.public.key, PORT: '0' };
+    storefront = spawn(process.execPath, [join(folder.path, 'storefront.mjs')], {
+      env: { ...process.env, ...settings, CACHE_SECONDS: '3600' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = await within(
+      once(createInterface(storefront.stdout!), 'line'),
+      'the storefront to listen',
+    );
+    url = line as string;
+  });
+  afterAll(async () => {
+    const exited = once(storefront, 'exit');
+    storefront.kill();
+    await within(exited, 'the storefront to exit');
+  });
+
+  test('lists products, escaped, with pictures that a browser can load', async () => {
+    const page = await (await fetch(url)).text();
+    expect(page).toContain('Coffee &lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(page).not.toContain('<script>');
+    expect(page).toContain('34.50 PEN');
+    expect(page).toContain('alt="A &quot;cup&quot;"');
+    const [, source] = /<img src="([^"]+)"/.exec(page)!;
+    expect(source).toMatch(new RegExp(`^${harness.url}/media/`));
+    const picture = await fetch(source!);
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/webp']);
+    const [, link] = /<a href="(\/product\/[^"]+)"/.exec(page)!;
+    expect(link).toBe(`/product/${product_id}`);
+  });
+
+  test('shows a product with its listing and its description', async () => {
+    const page = await (await fetch(`${url}/product/${product_id}`)).text();
+    expect(page).toContain('<h1>Coffee &lt;script&gt;');
+    expect(page).toContain('Coffee &amp; tea');
+    expect(page).toContain('<p>Round, <em>sweet</em></p>');
+  });
+
+  test('serves a page from its cache, with an ETag', async () => {
+    const path = `${url}/product/${product_id}`;
+    const first = await fetch(path);
+    const etag = first.headers.get('etag')!;
+    await harness.client(coffee_shop.secret).publications.update(product_id, { title: 'Another coffee' });
+    const again = await fetch(path);
+    expect([again.headers.get('etag'), again.headers.get('cache-control')]).toEqual([
+      etag,
+      'public, max-age=3600',
+    ]);
+    expect(await again.text()).toBe(await first.text());
+    const unchanged = await fetch(path, { headers: { 'if-none-match': etag } });
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
+  });
+
+  test('has a page for what does not exist', async () => {
+    for (const path of ['/product/019a0000-0000-7000-8000-000000000000', '/product/tea', '/cart'])
+      expect([path, (await fetch(url + path)).status]).toEqual([path, 404]);
+  });
+});
