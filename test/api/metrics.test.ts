@@ -29,7 +29,7 @@ describe('/metrics', () => {
   let shop: Shop;
 
   beforeAll(async () => {
-    harness = await startHarness({ environment: { RATE_LIMIT_PUBLIC: '60/1000/3' } });
+    harness = await startHarness({ environment: { RATE_LIMIT_PUBLIC: '1/1000/3' } });
     shop = await harness.newShop();
   });
   afterAll(() => harness.close());

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { ALERTS_FILE, alerts, dashboard } from '../../support/monitoring';
+import { ALERTS_FILE, alerts, dashboard, panelQueries } from '../../support/monitoring';
 import { describeWithProgram, run } from '../../support/programs';
 import { parseQuery } from '../../support/promql';
 
@@ -66,6 +66,18 @@ describe('the dashboard', () => {
           expect([title, x < 24, taken.get(`${x} ${y}`)]).toEqual([title, true, undefined]);
           taken.set(`${x} ${y}`, title);
         }
+  });
+
+  test('shows every metric of the service', () => {
+    const rows = readFileSync('docs/metrics.md', 'utf8').matchAll(
+      /^\| `(catalog_\w+)` (?!.*old name of).*$/gm,
+    );
+    const metrics = [...rows].map(([, name]) => name!);
+    const shown = panelQueries.flatMap(({ query }) =>
+      parseQuery(query).selectors.map(({ metric }) => metric.replace(/_(?:bucket|count|sum)$/, '')),
+    );
+    expect(metrics.length).toBeGreaterThan(15);
+    expect(metrics.filter((metric) => !shown.includes(metric))).toEqual([]);
   });
 
   test('uses the variables that it declares, and no others', () => {
