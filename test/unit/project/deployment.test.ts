@@ -173,10 +173,10 @@ describe('the Kubernetes manifests', () => {
   const selects = (selector: Record<string, string>, { spec }: Manifest): boolean =>
     Object.entries(selector).every(([label, value]) => spec.template.metadata.labels[label] === value);
 
-  test('are all listed, except the example of a Secret', () => {
+  test('are all listed, except an example and an alternative', () => {
     const files = readdirSync(KUBERNETES).filter((name) => name.endsWith('.yaml'));
     const unlisted = files.filter((name) => !kustomization.resources.includes(name));
-    expect(unlisted.sort()).toEqual(['kustomization.yaml', 'secret.example.yaml']);
+    expect(unlisted.sort()).toEqual(['ingress.yaml', 'kustomization.yaml', 'secret.example.yaml']);
     expect(deployments.map(({ metadata }) => metadata.name).sort()).toEqual([
       'catalog-command',
       'catalog-query',
@@ -305,6 +305,33 @@ describe('the Kubernetes manifests', () => {
       expect([path, routed('GET', path)]).toEqual([path, 'catalog-query']);
     for (const path of ['/metrics', '/health/ready', '/', '/authors'])
       expect([path, routed('GET', path)]).toEqual([path, undefined]);
+  });
+
+  test('lead an Ingress to the gateway, and the gateway to the processes', () => {
+    const [ingress, service, gateway] = manifestsOf(read(`${KUBERNETES}/ingress.yaml`));
+    const [{ http }] = ingress.spec.rules;
+    expect(http.paths).toEqual([
+      expect.objectContaining({
+        path: '/',
+        backend: { service: { name: service.metadata.name, port: { name: service.spec.ports[0].name } } },
+      }),
+    ]);
+    expect([
+      selects(service.spec.selector, gateway),
+      selects(gateway.spec.selector.matchLabels, gateway),
+    ]).toEqual([true, true]);
+    const nginx = read('docs/gateway/nginx.conf');
+    const listens = Number(/^ *listen (\d+);$/m.exec(nginx)![1]);
+    const container = containerOf(gateway);
+    expect(container.ports).toEqual([{ name: service.spec.ports[0].targetPort, containerPort: listens }]);
+    expect(container.image).toBe(parse(read('docker-compose.yml'), { merge: true }).services.gateway.image);
+    // The command of the page makes the configuration name Services.
+    const [, from, to] = /sed -E 's\/(.*)\/(.*)\/'/.exec(read(`${KUBERNETES}/README.md`))!;
+    const configuration = nginx.replaceAll(new RegExp(from!, 'g'), to!.replace('\\1', '$1'));
+    const servers = [...configuration.matchAll(/^ *server ([\w-]+):(\d+) /gm)];
+    expect(servers).toHaveLength(4);
+    for (const [, name, port] of servers)
+      expect(named('Service', name!).spec.ports).toEqual([expect.objectContaining({ port: Number(port) })]);
   });
 
   describeWithProgram('kubectl', 'kubectl', () => {
