@@ -5,6 +5,7 @@ import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
+import { flatPicture } from '../support/pictures';
 import { endAll, type RunningProcess, type StartOptions, startProcess } from '../support/processes';
 import { readLog } from '../support/read-log';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -175,6 +176,19 @@ describe('with an OTLP endpoint', () => {
     });
   });
 
+  test('a key in a path is hidden', async () => {
+    const shop = await Shop.open(folder.path, receiver.settings);
+    const trace_id = aTraceId();
+    const headers = { traceparent: `00-${trace_id}-${aSpanId()}-01` };
+    await shop.send('GET', `/api/publication/${shop.key}`, undefined, headers);
+    const spans = await receiver.waitForSpans(trace_id, ['GET /api/publication/:id']);
+    expect(spans.find(({ kind }) => kind === 'server')).toMatchObject({
+      is_error: false,
+      attributes: { 'url.path': '/api/publication/[hidden]', 'http.response.status_code': 400 },
+    });
+    expect(receiver.text).not.toContain(shop.key);
+  });
+
   test('a request without a valid traceparent begins a trace', async () => {
     const shop = await Shop.open(folder.path, receiver.settings);
     const trace_id = aTraceId();
@@ -201,6 +215,36 @@ describe('with an OTLP endpoint', () => {
     await receiver.waitForSpans(sampled, PROJECTED);
     expect(receiver.spansOf(unsampled)).toEqual([]);
     expect((await shop.eventsOf(data.id))[0]!.metadata).not.toHaveProperty('traceparent');
+  });
+
+  test('a file, and a write with an Idempotency-Key, are in the trace of their request', async () => {
+    const shop = await Shop.open(folder.path, receiver.settings);
+    const [upload, write] = [aTraceId(), aTraceId()];
+    const traceparent = (trace_id: string) => ({ traceparent: `00-${trace_id}-${aSpanId()}-01` });
+    const authorization = `Bearer ${shop.token}`;
+    const headers = { authorization, 'content-type': 'image/png', ...traceparent(upload) };
+    const body = new Uint8Array(await flatPicture('png', { width: 20, height: 10 }));
+    const reply = await fetch(`${shop.running.url}/api/media`, { method: 'POST', headers, body });
+    expect(reply.status).toBe(201);
+    const keyed = { ...traceparent(write), 'idempotency-key': 'once' };
+    expect((await shop.send('POST', '/api/publication', PUBLICATION, keyed)).status).toBe(201);
+    for (const [trace_id, path] of [
+      [upload, '/api/media'],
+      [write, '/api/publication'],
+    ] as const) {
+      const spans = await receiver.waitForSpans(trace_id, [`POST ${path}`, ...PROJECTED.slice(1)]);
+      const [request, append] = [`POST ${path}`, 'event_store.append'].map((name) =>
+        spans.find((span) => span.name === name),
+      );
+      expect(append!.parent_id).toBe(request!.span_id);
+    }
+  });
+
+  test('spans are sent as Protobuf by default', async () => {
+    const shop = await Shop.open(folder.path, { ...receiver.settings, OTEL_EXPORTER_OTLP_PROTOCOL: '' });
+    await shop.send('POST', '/api/publication', PUBLICATION);
+    await waitFor(() => receiver.text.includes('projection.run'), { what: 'the span of the projection' });
+    expect(() => JSON.parse(receiver.text)).toThrow();
   });
 
   test('the standard variables choose the sampler, the resource and the propagator', async () => {

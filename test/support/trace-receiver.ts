@@ -40,7 +40,7 @@ export interface ReceivedSpan {
 /** `refuses`: responds with 400. `silent`: accepts connections and never responds. */
 type Behaviour = 'accepts' | 'refuses' | 'silent';
 
-/** Receives spans as a collector does: OTLP over HTTP, as JSON. */
+/** Receives spans as a collector does: OTLP over HTTP. Reads the spans if they are JSON. */
 export class TraceReceiver {
   /** Everything that was received, as text. */
   text = '';
@@ -55,7 +55,9 @@ export class TraceReceiver {
       for await (const chunk of request) text += chunk;
       this.requests++;
       if (behaviour === 'silent') return;
-      if (behaviour === 'accepts') this.take(text);
+      this.text += text;
+      const is_json = request.headers['content-type'] === 'application/json';
+      if (behaviour === 'accepts' && is_json) this.take(text);
       response.statusCode = behaviour === 'accepts' ? 200 : 400;
       response.setHeader('content-type', 'application/json').end('{}');
     });
@@ -102,7 +104,6 @@ export class TraceReceiver {
   }
 
   private take(text: string): void {
-    this.text += text;
     for (const { resource, scopeSpans } of (JSON.parse(text) as JsonBody).resourceSpans) {
       const service = valuesOf(resource.attributes)['service.name'];
       for (const span of scopeSpans.flatMap(({ spans }) => spans))
