@@ -115,7 +115,7 @@ export function updateEmbedIn(
   if (after === before) return;
   unit.set(embedding.collection, embedding.id, after);
   // The parents of the embedding document depend on its keys and its body. An embed changes no key. Of its embeds, the
-  // body may contain only their number. If the body is the same, there is nothing to propagate.
+  // body may contain only their ids. If the body is the same, there is nothing to propagate.
   if (after.body !== before.body) propagateToParents(unit, embedding.collection, embedding.id, before, after);
 }
 

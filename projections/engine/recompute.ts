@@ -40,7 +40,7 @@ async function firstEntries(
   const changed_ids = new Set(changed.map((item) => item.id));
   const items = [...found.filter((item) => !changed_ids.has(item.id)), ...changed];
   return items
-    .flatMap((item) => (isItem(item.document) ? [entryOf(item.id, item.document)] : []))
+    .flatMap((item) => (isItem(item.document) ? [entryOf(list, item.id, item.document)] : []))
     .sort((a, b) => compareByOrder(order, a, b))
     .slice(0, max);
 }

@@ -118,7 +118,7 @@ export function afterOwnEvent(
       document = withEntries(document, list, reordered.entries);
       if (reordered.must_recompute) made_stale.push(list);
     }
-  return { document: plan.view?.derive?.(document) ?? document, made_stale };
+  return { document: derived(collection, document), made_stale };
 }
 
 /**
@@ -150,10 +150,15 @@ export function updateEmbedsOne(
   target: AnyDocument | null,
 ): AnyDocument {
   if (document.keys[relation.key] !== id) return document;
-  if (!target) return withEmbed(document, relation, null, null);
-  const embed = relation.toEmbed(target);
+  const embed = target && relation.toEmbed(target);
   const current = (document.expansions as Fields)[relation.name] as Embed | null;
-  return current && current.version >= embed.version ? document : withEmbed(document, relation, id, embed);
+  if (embed && current && current.version >= embed.version) return document;
+  const changed = withEmbed(document, relation, embed && id, embed);
+  return changed === document ? document : derived(relation.collection, changed);
+}
+
+function derived(collection: CollectionName, document: AnyDocument): AnyDocument {
+  return plans[collection].view?.derive?.(document) ?? document;
 }
 
 function withEmbed(
@@ -184,8 +189,7 @@ export function updateEmbedsMany(
   const next = ids.flatMap((embedded_id) =>
     embedded_id === id ? (after ?? []) : embeds.filter((embed) => embed.id === embedded_id),
   );
-  const changed = withExpansion(document, relation.name, next);
-  return plans[relation.collection].view?.derive?.(changed) ?? changed;
+  return derived(relation.collection, withExpansion(document, relation.name, next));
 }
 
 /** Returns null if `target` does not exist or belongs to another store. */
@@ -235,13 +239,13 @@ export function afterChildChange(
     const is_listed = new_child !== null && isItemOf(list, new_child);
     if (!was_listed && !is_listed) continue;
     const entries = entriesOf(document, list);
-    const entry = is_listed ? entryOf(child_id, new_child) : null;
+    const entry = is_listed ? entryOf(list, child_id, new_child) : null;
     const changed = placeEntry(entries, child_id, entry, limitsOf(document, list));
     if (changed.entries !== entries) document = withEntries(document, list, changed.entries);
     if (changed.must_recompute) made_stale.push(list);
   }
   if (document === start) return { document: before, made_stale };
-  return { document: view?.derive?.(document) ?? document, made_stale };
+  return { document: derived(relation.collection, document), made_stale };
 }
 
 /** Returns whether the child names this parent. A document that it embeds must also belong to the same store. */
@@ -258,9 +262,9 @@ function isParent(
 const isItemOf = ({ visibility }: List, child: AnyDocument): boolean =>
   visibility === null || child.keys.visibility === visibility;
 
-/** Returns the document as an entry of a list. */
-export function entryOf(id: string, document: AnyDocument): Entry {
-  const body = document.body as Entry['body'];
+/** Returns the document as an entry of the list. */
+export function entryOf({ relation }: List, id: string, document: AnyDocument): Entry {
+  const body = relation.entryBody?.(document) ?? (document.body as Entry['body']);
   return { id, keys: document.keys, body };
 }
 

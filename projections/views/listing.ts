@@ -12,6 +12,7 @@ import {
   type ListingState,
   listingResource,
 } from '../../shared/catalog/listing/listing';
+import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import { featuredFirst, type SortOrder } from '../../shared/catalog/sorting';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { ListingId } from '../../shared/kernel/ids';
@@ -39,29 +40,27 @@ export const listingView: View<ListingDocument, ListingEvent> = {
     const base = before ?? PLACEHOLDER;
     return {
       keys: listingKeys(listing),
-      body: { ...listingResource(listing), stats: statsOf(base) } as ListingBody,
+      body: bodyOf(listing, base),
       state: { ...base.state, listing, revision },
       expansions: base.expansions,
     };
   },
   derive: (document) => {
-    if (!document.state.listing) return document;
-    const { stats } = document.body;
-    const new_stats = statsOf(document);
-    if (
-      stats.media_count === new_stats.media_count &&
-      stats.publication_count === new_stats.publication_count
-    )
-      return document;
-    return { ...document, body: { ...document.body, stats: new_stats } };
+    const { listing } = document.state;
+    if (!listing) return document;
+    const { stats, media_ids } = document.body;
+    const is_current =
+      stats.publication_count === publicationCount(document, 'public') &&
+      areIdsOf(media_ids, document.expansions.media);
+    return is_current ? document : { ...document, body: bodyOf(listing, document) };
   },
 };
 
-function statsOf(document: ListingDocument): ListingBody['stats'] {
-  return {
-    media_count: document.expansions.media.length,
-    publication_count: publicationCount(document, 'public'),
-  };
+function bodyOf(listing: Listing, document: ListingDocument): ListingBody {
+  const media_ids = idsOf(document.expansions.media);
+  const publication_count = publicationCount(document, 'public');
+  const stats = { media_count: media_ids.length, publication_count };
+  return { ...listingResource(listing), stats, media_ids } as unknown as ListingBody;
 }
 
 /** Returns the order of the listing's publications. */

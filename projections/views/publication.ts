@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import {
   NOT_FEATURED,
   type PublicationBody,
@@ -43,18 +45,42 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     const base = before ?? PLACEHOLDER;
     return {
       keys: publicationKeys(publication, base.keys.listing_id),
-      body: publicationResource(publication, base.expansions.media.length) as PublicationBody,
+      body: bodyOf(publication, base),
       state: { publication, reviews: base.state.reviews, revision },
       expansions: base.expansions,
       words: wordsAfter(base, publication),
     };
   },
   derive: (document) => {
-    const media_count = document.expansions.media.length;
-    if (!document.state.publication || document.body.stats.media_count === media_count) return document;
-    return { ...document, body: { ...document.body, stats: { ...document.body.stats, media_count } } };
+    const { body, expansions } = document;
+    const { publication } = document.state;
+    if (!publication) return document;
+    const listing_id = shownListingId(document) ?? undefined;
+    if (body.listing_id === listing_id && areIdsOf(body.media_ids, expansions.media)) return document;
+    return { ...document, body: bodyOf(publication, document) };
   },
 };
+
+function bodyOf(publication: Publication, document: PublicationDocument): PublicationBody {
+  const references = {
+    listing_id: shownListingId(document),
+    media_ids: idsOf(document.expansions.media),
+  };
+  return publicationResource(publication, references) as PublicationBody;
+}
+
+/** Returns the id of the listing if a storefront may see the listing. */
+function shownListingId({ keys, expansions: { listing } }: PublicationDocument): string | null {
+  return listing?.visibility === 'public' ? keys.listing_id : null;
+}
+
+/**
+ * Returns the body as an entry of its listing's document. It has `listing_id` also if the listing is private: who reads
+ * the entry, reads the listing. The entry therefore does not depend on the copy of the listing.
+ */
+export function entryBody({ body, keys: { listing_id } }: PublicationDocument): JsonObject {
+  return listing_id === null || body.listing_id === listing_id ? body : { ...body, listing_id };
+}
 
 /** Returns the search words. Keeps the old ones if the text is unchanged, because splitting a long text is slow. */
 function wordsAfter({ state, words }: PublicationDocument, after: Publication): readonly string[] {

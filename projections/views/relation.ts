@@ -27,8 +27,8 @@ export interface Embed {
 }
 
 /**
- * `expansions[name]` is a copy of one target document, or null. The body of the embedding document must not depend on
- * the copy.
+ * `expansions[name]` is a copy of one target document, or null. A change of the copy is not propagated to the parents of
+ * the embedding document: what they contain of it must not depend on the copy (see `ListsFirst.entryBody`).
  */
 export interface EmbedsOne {
   readonly kind: 'embedsOne';
@@ -47,7 +47,7 @@ export interface EmbedsOne {
 
 /**
  * `expansions[name]` contains copies of several target documents, in the order of the ids in `field`. Target documents
- * that do not exist are left out. The body of the embedding document may contain the number of copies, but nothing else
+ * that do not exist are left out. The body of the embedding document may contain the ids of the copies, but nothing else
  * of them.
  */
 export interface EmbedsMany {
@@ -87,6 +87,8 @@ export interface ListsFirst {
    * with one list for each of these visibilities.
    */
   readonly visibilities: readonly ListVisibility[];
+  /** Returns the body of the document as an entry of the list. Default: its own body. */
+  entryBody?(target: AnyDocument): JsonObject;
   orderOf(document: AnyDocument): SortOrder;
   /** Returns the number of all items of the list, of which the list contains the first `max`. */
   totalOf(document: AnyDocument, visibility: ListVisibility): number;
@@ -161,6 +163,7 @@ export function listsFirst<Containing extends CollectionName, Target extends Col
     readonly key: KeyName<Target>;
     /** Set it for one list per visibility. Default: one list of all target documents. */
     readonly split_by?: 'visibility';
+    entryBody?(target: DocumentOf<Target>): JsonObject;
     orderOf(document: DocumentOf<Containing>): SortOrder;
     totalOf(document: DocumentOf<Containing>, visibility: ListVisibility): number;
   },

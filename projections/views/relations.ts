@@ -4,7 +4,7 @@ import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { embedListing, entryOrder, publicationCount } from './listing';
 import { embedMedia } from './media';
-import { facetOf } from './publication';
+import { entryBody, facetOf } from './publication';
 import { counts, embedsMany, embedsOne, listsFirst, type Relation } from './relation';
 
 /** The collection is still called `media_uses`, because its name is stored. */
@@ -92,6 +92,7 @@ export const relations: readonly Relation[] = [
     target: 'publications',
     key: 'listing_id',
     split_by: 'visibility',
+    entryBody,
     orderOf: entryOrder,
     totalOf: (listing, visibility) => publicationCount(listing, visibility ?? 'public'),
   }),

@@ -211,10 +211,9 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const target = { environment, store_id, guard };
   const { value, position, revision, repeated } = await createListing(deps, context, target, input);
   const headers = await awaitProjection(deps, request, store_id, position, repeated);
-  const counts = { media_count: value.media_ids.length, publication_count: 0 };
   return {
     status: 201,
-    ...answerOf(value, revision, counts),
+    ...answerOf(value, { id: value.id, revision, counts: { publication_count: 0 } }),
     headers: { ...headers, Location: locationOf(`/api/listing/${value.id}`, value.visibility) },
   };
 }
@@ -225,42 +224,52 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const changes = parseBody(listingPatchBody, request.body);
   const { value, position, revision, repeated } = await updateListing(deps, context, target, changes);
   const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
-  return { ...answerOf(value, revision, await countsOf(deps, request, value)), headers };
+  return { ...answerOf(value, await sourceOf(deps, request, value, revision)), headers };
 }
 
 /** Returns the answer to a write. Without `counts`, it has no `stats`. */
-function answerOf(value: Listing, revision: number, counts: AnswerSource['counts']): Answer {
-  const data = { ...listingResource(value), ...(counts && { stats: counts }) };
-  return { data, version: value.version, source: { id: value.id, revision, counts } };
+function answerOf(value: Listing, source: AnswerSource): Answer {
+  const { counts, left_out = [] } = source;
+  const media_ids = value.media_ids.filter((id) => !left_out.includes(id));
+  const stats = counts && { media_count: media_ids.length, ...counts };
+  const data = { ...listingResource(value), ...(stats && { stats }), media_ids };
+  return { data, version: value.version, source };
 }
 
 /** Makes the resource of an earlier answer again. */
 function rebuildFrom(deps: RouteDeps): Rebuild {
-  return async (environment, { id, revision, counts }) => {
-    const state = await loadAt(streamRef(deps, environment, id as ListingId), revision);
-    return answerOf(listingIn(state), revision, counts);
+  return async (environment, source) => {
+    const ref = streamRef(deps, environment, source.id as ListingId);
+    return answerOf(listingIn(await loadAt(ref, source.revision)), source);
   };
 }
 
 /**
- * Returns the counts of `stats`. Only documents count the publications, so this waits for the view store, at most `WAIT_MS`. Returns
- * undefined if it does not respond: the write is done, and its response must not fail.
+ * Returns what the answer to a patch is made from. Only documents count the publications, so this waits for the view
+ * store, at most `WAIT_MS`. The source has no `counts` if one of the stores does not respond: the write is done, and its
+ * response must not fail.
  */
-async function countsOf(
+async function sourceOf(
   deps: RouteDeps,
   request: ApiRequest,
   { id, media_ids }: Listing,
-): Promise<AnswerSource['counts']> {
+  revision: number,
+): Promise<AnswerSource> {
   const { environment } = request.principal;
+  const warn = (error: unknown): undefined => {
+    deps.log.warn({ err: error, listing_id: id }, 'could not read the counts of a listing after a write');
+  };
   try {
     const [media, publication_count] = await Promise.all([
       existingMedia(deps, environment, media_ids),
-      withTimeout(countPublications(deps, environment, id), WAIT_MS, () => undefined),
+      withTimeout(countPublications(deps, environment, id), WAIT_MS, () => undefined).catch(warn),
     ]);
-    return publication_count === undefined ? undefined : { media_count: media.length, publication_count };
+    const left_out = media_ids.filter((media_id) => !media.includes(media_id));
+    const counts = publication_count === undefined ? undefined : { publication_count };
+    return { id, revision, ...(counts && { counts }), ...(left_out.length > 0 && { left_out }) };
   } catch (error) {
-    deps.log.warn({ err: error, listing_id: id }, 'could not read the counts of a listing after a write');
-    return undefined;
+    warn(error);
+    return { id, revision };
   }
 }
 

@@ -32,7 +32,7 @@ import {
 import {
   assertSameStore,
   checkReferences,
-  existingMedia,
+  existingReferences,
   omitUnchangedReferences,
   withMedia,
 } from './references';
@@ -265,26 +265,30 @@ async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   return { data: { id: target.id, object: 'publication', deleted: true }, headers };
 }
 
-/** Returns the answer to a write. Reads which media exist for `stats.media_count`, because some may be deleted. */
+/** Returns the answer to a write. Reads which references exist, because some resources may be deleted. */
 async function answerOf(
   deps: RouteDeps,
   environment: Environment,
   { value, revision }: Written<Publication>,
 ): Promise<Answer> {
-  const media = await existingMedia(deps, environment, value.media_ids);
-  const counts = { media_count: media.length };
-  return { ...resourceOf(value, counts.media_count), source: { id: value.id, revision, counts } };
-}
-
-function resourceOf(value: Publication, media_count: number): Answer {
-  return { data: publicationResource(value, media_count), version: value.version };
+  const shown = await existingReferences(deps, environment, value);
+  const left_out = [value.listing_id, ...value.media_ids].filter(
+    (id) => id !== null && id !== shown.listing_id && !shown.media_ids.includes(id as MediaId),
+  ) as string[];
+  const source = { id: value.id, revision, ...(left_out.length > 0 && { left_out }) };
+  return { data: publicationResource(value, shown), version: value.version, source };
 }
 
 /** Makes the resource of an earlier answer again. */
 function rebuildFrom(deps: RouteDeps): Rebuild {
-  return async (environment, { id, revision, counts }) => {
-    const state = await loadAt(streamRef(deps, environment, id as PublicationId), revision);
-    return resourceOf(publicationIn(state), counts?.media_count ?? 0);
+  return async (environment, { id, revision, left_out = [] }) => {
+    const value = publicationIn(await loadAt(streamRef(deps, environment, id as PublicationId), revision));
+    const { listing_id } = value;
+    const shown = {
+      listing_id: listing_id === null || left_out.includes(listing_id) ? null : listing_id,
+      media_ids: value.media_ids.filter((media_id) => !left_out.includes(media_id)),
+    };
+    return { data: publicationResource(value, shown), version: value.version };
   };
 }
 

@@ -94,6 +94,22 @@ async function findListing(
   return state.tag === 'present' ? state.listing : undefined;
 }
 
+/** Returns the references to resources that still exist. A resource shows these. */
+export async function existingReferences(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  {
+    listing_id,
+    media_ids,
+  }: { readonly listing_id: ListingId | null; readonly media_ids: readonly MediaId[] },
+): Promise<{ listing_id: ListingId | null; media_ids: MediaId[] }> {
+  const [listing, media] = await Promise.all([
+    findListing(deps, environment, listing_id),
+    existingMedia(deps, environment, media_ids),
+  ]);
+  return { listing_id: listing?.id ?? null, media_ids: media };
+}
+
 /** Returns the ids of the media that still exist, in the given order. */
 export async function existingMedia(
   deps: Pick<StoreDeps, 'events'>,

@@ -1,6 +1,7 @@
 import { reads } from '../../shared/api/operations/reads';
 import {
   type ListQuery,
+  type MediaListQuery,
   type PriceBounds,
   type PublicationsQuery,
   publicationFilters,
@@ -10,13 +11,21 @@ import { type CollectionName, collections } from '../../shared/catalog/documents
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
+import type { MediaEmbed } from '../../shared/catalog/media/document';
 import {
   NOT_FEATURED,
   type PublicationKeys,
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
 import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
-import { featuredFirst, orderOf, type SortDirection, type SortOrder } from '../../shared/catalog/sorting';
+import {
+  compareByOrder,
+  featuredFirst,
+  orderOf,
+  type SortDirection,
+  type SortOrder,
+} from '../../shared/catalog/sorting';
+import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
@@ -36,6 +45,7 @@ import {
   findById,
   findFilterListing,
   isContainerVisible,
+  isItemVisible,
   openForId,
   openStore,
   parseRead,
@@ -263,6 +273,87 @@ async function findPage(
     return { featured_rank: document.keys.featured_rank, resource: presentPublication(document, query) };
   });
 }
+
+// --- Media ---
+
+/** Handles `GET /api/media`. */
+export async function readMediaList(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
+  const query = parseRead(reads.listMedia, request, []);
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
+  const [store, page] = await Promise.all([
+    version.get('stores', store_id, ['state']),
+    isFilteredByUser(query) ? mediaOfUser(version, query, store_id) : mediaOfStore(version, query, store_id),
+  ]);
+  const { state } = assertActive(store);
+  return { data: page.data, meta: pageMeta({ ...query, total: page.total ?? countMedia(state, query) }) };
+}
+
+/** `total` is undefined if the store's document contains it. */
+interface MediaPage {
+  readonly data: JsonObject[];
+  readonly total?: number;
+}
+
+async function mediaOfStore(
+  version: DocumentReader,
+  query: MediaListQuery,
+  store_id: string,
+): Promise<MediaPage> {
+  const page = await version.find('media', {
+    where: { store_id, visibility: visibilityKey(query.visibility) },
+    order: orderWithin('media', sortModeOf(query)),
+    ...pageOf(query),
+  });
+  return { data: page.flatMap(({ document }) => (document ? [document.body] : [])) };
+}
+
+function countMedia({ media }: StoreDocument['state'], { visibility }: MediaListQuery): number {
+  return visibilitiesOf(visibility).reduce((total, name) => total + media[name], 0);
+}
+
+function isFilteredByUser({ publication_id, listing_id }: MediaListQuery): boolean {
+  return publication_id !== undefined || listing_id !== undefined;
+}
+
+/**
+ * Returns the media that the publication, the listing, or both use, in the order of `media_ids` of the first one. A
+ * document contains all of its media, so the page is cut from them. Returns none if one does not exist, is not visible
+ * or belongs to another store, so that the filter does not reveal what exists.
+ */
+async function mediaOfUser(
+  version: DocumentReader,
+  query: MediaListQuery,
+  store_id: string,
+): Promise<MediaPage> {
+  const { publication_id, listing_id, visibility } = query;
+  const parts = ['expansions'] as const;
+  const users = await Promise.all([
+    ...(publication_id === undefined ? [] : [version.get('publications', publication_id, parts)]),
+    ...(listing_id === undefined ? [] : [version.get('listings', listing_id, parts)]),
+  ]);
+  const [first = [], ...others] = users.map((user) => {
+    const document = user?.document;
+    const is_visible =
+      document?.keys.store_id === store_id && isItemVisible(visibility, document.keys.visibility);
+    return document && is_visible ? document.expansions.media : [];
+  });
+  const used = first.filter(({ id }) => others.every((media) => media.some((other) => other.id === id)));
+  const { skip, limit } = pageOf(query);
+  const data = inOrder(used, query)
+    .slice(skip, skip + limit)
+    .map(({ body }) => body);
+  return { data, total: used.length };
+}
+
+function inOrder(media: readonly MediaEmbed[], query: MediaListQuery): readonly MediaEmbed[] {
+  if (query.sort === undefined) return query.order === 'desc' ? media.toReversed() : media;
+  const order = orderWithin('media', sortModeOf(query));
+  const keyed = media.map((embed) => ({ embed, id: embed.id, keys: { created_at: createdAt(embed) } }));
+  return keyed.sort((a, b) => compareByOrder(order, a, b)).map(({ embed }) => embed);
+}
+
+const createdAt = ({ body }: MediaEmbed): string => body.created_at as string;
 
 // --- Payment methods and reviews ---
 

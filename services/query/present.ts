@@ -31,25 +31,27 @@ export type Presented = JsonObject | JsonText;
 /** Returns the document parts that the `present…` functions need for the query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
   const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
+  if (query.visibility === 'public' && !expanded) return TEXT_ONLY;
   // A store's numbers of media are in its `state` only.
   const needs_media_counts = resource === 'store' && query.expand.includes('media');
   const needs_state = needs_media_counts || (query.visibility !== 'public' && resource !== 'publication');
-  if (!needs_state && !expanded) return TEXT_ONLY;
   return [...(needs_state ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
 /** For a response that is the stored body: it is sent as text, without parsing. */
 const TEXT_ONLY: readonly DocumentPart[] = ['json'];
 
-const EXPAND_MEDIA = { expand: 'media' };
-
 export function presentPublication(document: PublicationDocument, query: ReadQuery): Presented {
   if (document.json) return document.json;
+  const { id } = document.body;
+  const { store_id, listing_id } = document.keys;
   const body: JsonObject = { ...document.body };
+  // The stored body leaves out the id of a private listing.
+  if (query.visibility !== 'public' && listing_id !== null) body.listing_id = listing_id;
   const listing = query.expand.includes('listing') ? document.expansions.listing : null;
   if (listing && isContainerVisible(query.visibility, listing.visibility)) body.listing = listing.body;
   if (query.expand.includes('media')) {
-    const address = urlOf(`/api/publication/${document.body.id}`, query.visibility, EXPAND_MEDIA);
+    const address = mediaUrl(query.visibility, { store_id, publication_id: id });
     body.media = mediaCollection(document.expansions.media, document.body.stats.media_count, address);
   }
   return body;
@@ -76,7 +78,7 @@ function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject 
     );
   }
   if (query.expand.includes('media')) {
-    const address = urlOf(`/api/listing/${body.id}`, filter, EXPAND_MEDIA);
+    const address = mediaUrl(filter, { store_id: document.keys.store_id, listing_id: body.id });
     body.media = mediaCollection(document.expansions.media, body.stats.media_count, address);
   }
   return body;
@@ -104,8 +106,7 @@ export function presentStore(
       urlOf('/api/store-listings', filter, { store_id: body.id }),
     );
   if (query.expand.includes('media')) {
-    const address = urlOf('/api/store', filter, { store_id: body.id, ...EXPAND_MEDIA });
-    body.media = storeMedia(document, filter, address);
+    body.media = storeMedia(document, filter, mediaUrl(filter, { store_id: body.id }));
   }
   return body;
 }
@@ -131,9 +132,8 @@ function countOf(counts: Readonly<Record<Visibility, number>>, filter: Visibilit
 }
 
 /**
- * Returns the expanded media. There is no endpoint that lists the media of a resource, so `url` is the resource itself
- * with `expand=media`. `media` and `total_count` are undefined in documents of an old schema, which are read until a
- * rebuild.
+ * Returns the expanded media. `media` and `total_count` are undefined in documents of an old schema, which are read until
+ * a rebuild.
  */
 function mediaCollection(
   media: readonly Pick<MediaEmbed, 'body'>[] | undefined,
@@ -148,6 +148,14 @@ function mediaCollection(
 function collectionOf(items: readonly JsonObject[], total_count: number, url: string): JsonObject {
   const data = items.slice(0, EXPANDED_MAX);
   return { object: 'collection', data, total_count, has_more: total_count > data.length, url };
+}
+
+/** Returns the path that lists the media of a store, or those that one publication or listing of it uses. */
+function mediaUrl(
+  filter: VisibilityFilter,
+  { store_id, ...user }: { readonly store_id: string | null; readonly [user: string]: string | null },
+): string {
+  return urlOf('/api/media', filter, { store_id: store_id ?? '', ...user } as Record<string, string>);
 }
 
 /** Returns a path below `/api` with the query parameters that select the same items as the current read. */

@@ -8,6 +8,7 @@ import type { ActiveView } from '../../shared/ports/document-reader';
 import {
   readListingPublications,
   readListings,
+  readMediaList,
   readPaymentMethods,
   readPublications,
   readReviews,
@@ -41,6 +42,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getPublication, readPublication],
   [reads.listRelatedPublications, readRelated],
   [reads.listReviews, readReviews],
+  [reads.listMedia, readMediaList],
   [reads.getMedia, readMedia],
 ];
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { SchemaDoc } from './documentation';
-import { listSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
+import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import {
   listingPatchBody,
@@ -63,6 +63,7 @@ export const answers = {
   PublicationPage: pageOf(publicationSchema, pageMetaSchema),
   MediaAnswer: envelopeOf(200, mediaSchema),
   NewMediaAnswer: envelopeOf(201, mediaSchema),
+  MediaPage: pageOf(mediaSchema, pageMetaSchema),
   DeletedMediaAnswer: envelopeOf(200, deletedMediaSchema),
   PaymentMethodPage: pageOf(paymentMethodSchema, pageMetaSchema),
   ReviewPage: pageOf(reviewSchema, reviewsMetaSchema),
@@ -178,6 +179,7 @@ export const schemaDocs: Readonly<Record<SchemaName, SchemaDoc>> = {
   DeletedMediaAnswer: doc('Response to the deletion of a media.'),
   PaymentMethodPage: doc('Response with a page of payment methods.'),
   ReviewPage: doc('Response with a page of reviews.'),
+  MediaPage: doc('Response with a page of media.'),
   TokenAnswer: doc('Response with a token.'),
   ValidationAnswer: doc('Response with the description of a token.'),
   LiveAnswer: doc('Response of a process that runs.'),
@@ -197,6 +199,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ListQuery: listSchema,
   PublicationsQuery: publicationsSchema,
   SearchQuery: searchSchema,
+  MediaListQuery: mediaListSchema,
   WriteQuery: writeQuerySchema,
   UploadQuery: uploadQuerySchema,
 };

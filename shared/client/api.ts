@@ -197,6 +197,8 @@ export interface Listing {
     /** Number of publications in the listing. */
     publication_count: number;
   };
+  /** The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`. */
+  media_ids?: string[];
   /** Present with `expand=publication`. Featured publications come first. */
   publications?: PublicationCollection;
   /** Present with `expand=media`. */
@@ -269,6 +271,10 @@ export interface Publication {
     /** How often customers opened the publication. Up to 30 seconds late. */
     view_count: number;
   };
+  /** The ids of all its media, in display order. */
+  media_ids: string[];
+  /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
+  listing_id?: string;
   /** Present with `expand=listing` if the publication has a listing that is visible. */
   listing?: Listing;
   /** Present with `expand=media`. */
@@ -650,6 +656,42 @@ export interface ReviewsMeta {
       '5': number;
     };
   };
+}
+
+export interface MediaListQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /**
+   * Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret
+   * key.
+   */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
+  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Direction of `sort`. */
+  order?: 'asc' | 'desc' | undefined;
+  /** Return only media of this publication, in the order of its `media_ids` unless `sort` is set. */
+  publication_id?: string | undefined;
+  /** Return only media of this listing, in the order of its `media_ids` unless `sort` is set. */
+  listing_id?: string | undefined;
+}
+
+/** Response with a page of media. */
+export interface MediaPage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Media[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
 }
 
 /** Response with a media. */
@@ -1064,6 +1106,7 @@ export interface Operations {
   getPublication: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
   listReviews: { query: ListQuery; answer: ReviewPage };
+  listMedia: { query: MediaListQuery; answer: MediaPage };
   getMedia: { query: ReadQuery; answer: MediaAnswer };
   createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };
   updateListing: { query: WriteQuery; body: ListingPatch; answer: ListingAnswer };
@@ -1091,6 +1134,7 @@ export const endpoints = {
   getPublication: ['GET', '/api/publication/:id'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
+  listMedia: ['GET', '/api/media'],
   getMedia: ['GET', '/api/media/:id'],
   createListing: ['POST', '/api/listing'],
   updateListing: ['PATCH', '/api/listing/:id'],

@@ -1,7 +1,9 @@
 import type { Media, Upload } from './api';
 import type { Calls } from './calls';
-import type { DataOf, QueryOf } from './operations';
-import type { CallOptions, ReadOptions, WriteOptions } from './options';
+import type { AnswerOf, DataOf, QueryOf } from './operations';
+import type { CallOptions, ListOptions, ReadOptions, WriteOptions } from './options';
+import type { Pages } from './pages';
+import { listOf } from './pages';
 
 /** The fields of an upload besides the file. */
 export type UploadFields = Omit<Upload, 'file'>;
@@ -12,6 +14,16 @@ const POLL_INTERVAL_MS = 500;
 /** Media: the pictures of publications and listings. */
 export class MediaCalls {
   constructor(private readonly calls: Calls) {}
+
+  /**
+   * Lists the store's media, or those of a publication or listing in the order of its `media_ids`.
+   *
+   * @example
+   * for await (const { url, alt } of client.media.list({ publication_id: tea.id })) show(url, alt);
+   */
+  list(query: QueryOf<'listMedia'> = {}, options: ListOptions = {}): Pages<Media, AnswerOf<'listMedia'>> {
+    return listOf((page) => this.calls.page('listMedia', { query: page }, options), query);
+  }
 
   /** Returns a media record. */
   get(id: string, query: QueryOf<'getMedia'> = {}, options: ReadOptions<Media> = {}): Promise<Media> {

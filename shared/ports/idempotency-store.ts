@@ -36,6 +36,8 @@ export interface AnswerSource {
   readonly revision: number;
   /** The counts in the answer that follow from other streams. Undefined if the answer has none. */
   readonly counts?: Readonly<Record<string, number>> | undefined;
+  /** The ids that the resource refers to and that the answer leaves out, because they were deleted. */
+  readonly left_out?: readonly string[] | undefined;
 }
 
 /**

@@ -48,6 +48,8 @@ test('a picture of a publication is uploaded, processed, served without a token,
   expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
   const { media } = await client.publications.get(tea.id, { expand: ['media'] });
   expect(media.data).toEqual([processed]);
+  expect(await client.media.list({ publication_id: tea.id }).all()).toEqual([processed]);
+  expect(await client.media.list().all()).toEqual([processed]);
   expect(await client.media.delete(processed.id)).toEqual({
     id: processed.id,
     object: 'media',

@@ -84,6 +84,11 @@ const USES: Readonly<Record<string, string>> = {
   'publications.delete': `
     const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
     console.log(deleted.id);`,
+  'media.list': `
+    const query: QueryOf<'listMedia'> = { publication_id: 'id', listing_id: 'id', order: 'asc' };
+    for await (const { alt } of client.media.list(query)) console.log(alt);
+    const { data: listed, meta } = await client.media.list().page(2);
+    console.log(listed[0]?.url, meta.pagination.total_pages);`,
   'media.get': `
     const media: Media = await client.media.get('id');
     console.log(media.placeholder, media.variants.map(({ name, width }) => [name, width]));`,

@@ -36,6 +36,7 @@ describe('writing listings', () => {
           created_at: expect.stringMatching(ISO),
           updated_at: reply.body.data.created_at,
           stats: { media_count: 0, publication_count: 0 },
+          media_ids: [],
         },
       });
       expect(reply.headers.get('location')).toBe(`/api/listing/${reply.body.data.id}`);

@@ -42,6 +42,7 @@ describe('writing publications', () => {
           created_at: expect.stringMatching(ISO),
           updated_at: reply.body.data.created_at,
           stats: { media_count: 0, view_count: 0 },
+          media_ids: [],
         },
       });
       expect(reply.status).toBe(201);
@@ -201,9 +202,9 @@ describe('writing publications', () => {
       const id = await make(set);
       const reply = await patch(id, Object.fromEntries(Object.keys(set).map((field) => [field, null])));
       expect(reply.status).toBe(200);
-      expect(reply.body.data).toMatchObject({ ...TEA, description: '' });
+      expect(reply.body.data).toMatchObject({ ...TEA, description: '', media_ids: [] });
       for (const field of Object.keys(set))
-        if (field !== 'description') expect(reply.body.data).not.toHaveProperty(field);
+        if (!['description', 'media_ids'].includes(field)) expect(reply.body.data).not.toHaveProperty(field);
     });
 
     test.each(['title', 'price_currency', 'price_amount', 'price_active', 'visibility'])(

@@ -65,27 +65,32 @@ function contentOf({ data, meta }: Json): string {
 }
 
 /**
- * Returns a recorded answer as today's release gives it. Its ETag hashes other content: the old release hashed view
+ * Returns the ETag of a recorded answer as today's release makes it, whose answer is `today`. The old release hashed view
  * counts as well, so that every view invalidated cached lists. Checks that the old ETag hashes the recorded content.
  */
-function asToday(
-  { etag, body }: Recorded,
-  shown: ReadonlySet<string>,
-): { etag: string | null; body: string } {
-  const recorded = JSON.parse(body) as Json;
-  const changed = recorded.data?.object === 'store' ? withoutHiddenMedia(recorded, shown) : recorded;
-  const old = hashOf(contentOf(recorded));
-  if (etag !== null) expect(etag).toContain(old);
-  const content = contentOf(changed).replace(/"view_count":\d+/g, '"view_count":0');
-  return { etag: etag?.replace(old, hashOf(content)) ?? null, body: JSON.stringify(changed) };
+function etagToday({ etag, body }: Answers['answers'][number], today: Json): string | null {
+  if (etag === null) return null;
+  const old = hashOf(contentOf(JSON.parse(body)));
+  expect(etag).toContain(old);
+  return etag.replace(old, hashOf(contentOf(today).replace(/"view_count":\d+/g, '"view_count":0')));
 }
 
-type Recorded = Answers['answers'][number];
+/**
+ * Returns the answer as JSON without what today's release has added (the ids of the listing and of the media) and without
+ * the `url` of expanded media, for which the old release had no list.
+ */
+function withoutAdditions(body: string): Json {
+  return JSON.parse(body, (key, value: Json) => {
+    if (key === 'listing_id' || key === 'media_ids') return undefined;
+    if (key === 'media' && value?.object === 'collection') return { ...value, url: undefined };
+    return value;
+  });
+}
 
 /** The old release showed a storefront all media of the store, also those that no public resource uses. */
 function withoutHiddenMedia(answer: Json, shown: ReadonlySet<string>): Json {
-  const { media } = answer.data;
-  if (media === undefined || media.url.includes('visibility=all')) return answer;
+  const { media, object } = answer.data ?? {};
+  if (object !== 'store' || media === undefined) return answer;
   const data = media.data.filter(({ id }: Json) => shown.has(id));
   return { ...answer, data: { ...answer.data, media: { ...media, data, total_count: data.length } } };
 }
@@ -104,12 +109,13 @@ async function expectSameAnswers(url: string, known: Answers): Promise<number> {
   const shown = mediaOfPublicResources(known);
   for (const answer of answers) {
     const { key, path, status } = answer;
-    const { etag, body } = asToday(answer, shown);
+    const recorded = withoutAdditions(answer.body);
+    const expected = path.includes('visibility=all') ? recorded : withoutHiddenMedia(recorded, shown);
     const reply = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${tokens[key]}` } });
-    const found = { status: reply.status, etag: reply.headers.get('etag'), body: await reply.text() };
-    // Compare as JSON first, so that a difference is shown field by field.
-    expect({ key, path, body: JSON.parse(found.body) }).toEqual({ key, path, body: JSON.parse(body) });
-    expect({ key, path, ...found }).toEqual({ key, path, status, etag, body });
+    const body = await reply.text();
+    const found = { status: reply.status, etag: reply.headers.get('etag'), body: withoutAdditions(body) };
+    const etag = etagToday(answer, JSON.parse(body));
+    expect({ key, path, ...found }).toEqual({ key, path, status, etag, body: expected });
   }
   return answers.length;
 }

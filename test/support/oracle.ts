@@ -92,8 +92,14 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     media_ids.flatMap((id) => present.filter((one) => one.id === id && one.store_id === store_id));
   const shownMedia = (owner: Pick<Publication, 'media_ids' | 'store_id'>) =>
     mediaOf(owner).map((one) => mediaResource(one, 'live'));
-  const publicationBody = (publication: Publication) =>
-    publicationResource(publication, mediaOf(publication).length);
+  const mediaIds = (owner: Pick<Publication, 'media_ids' | 'store_id'>) => mediaOf(owner).map(({ id }) => id);
+  const publicationBody = ({ publication, listing_id }: Product) => {
+    const is_shown = listing_id !== null && listings.get(listing_id)?.visibility === 'public';
+    return publicationResource(publication, {
+      listing_id: is_shown ? listing_id : null,
+      media_ids: mediaIds(publication),
+    });
+  };
   const usesOf = (one: Media) => {
     const items = [...alive.map(({ publication }) => publication), ...listings.values()];
     const users = items.filter(
@@ -103,7 +109,10 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     return { public: countOf('public'), private: countOf('private') };
   };
   const visibilityOf = (one: Media) => (usesOf(one).public > 0 ? 'public' : 'private');
-  const entry = ({ publication }: Product) => ({ id: publication.id, body: publicationBody(publication) });
+  const entry = (product: Product) => ({
+    id: product.publication.id,
+    body: { ...publicationBody(product), listing_id: product.listing_id },
+  });
 
   const listingBody = (listing: Listing) => ({
     ...listingResource(listing),
@@ -113,6 +122,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         ({ publication }) => publication.visibility === 'public',
       ).length,
     },
+    media_ids: mediaIds(listing),
   });
   return {
     stores: mapValues(stores, (store) => {
@@ -167,7 +177,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
           ({ publication_id }) => publication_id === product.publication.id,
         );
         return {
-          body: publicationBody(product.publication),
+          body: publicationBody(product),
           media: shownMedia(product.publication),
           listing_id: product.listing_id,
           listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Permission } from '../../catalog/vocabulary';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
-import { listSchema, publicationsSchema, readSchema, searchSchema } from '../requests/reads';
+import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from '../requests/reads';
 import {
   exampleListing,
   exampleListingPublications,
@@ -206,6 +206,18 @@ export const reads = {
     answer: answers.ReviewPage,
     example: page(exampleReview, exampleReviewsMeta),
     not_found: 'publication_not_found',
+  }),
+  listMedia: read({
+    id: 'listMedia',
+    path: '/api/media',
+    tag: 'Media',
+    permission: 'read:media',
+    summary: 'List media',
+    description:
+      'Newest first by default. Returns media that a public publication or listing uses. `visibility=private` returns all other media, `all` returns both.',
+    query: mediaListSchema,
+    answer: answers.MediaPage,
+    example: page(exampleMedia, exampleMeta),
   }),
   getMedia: {
     ...mediaRecord,

@@ -96,6 +96,21 @@ export const publicationsSchema = listSchema
 
 export type PublicationsQuery = z.infer<typeof publicationsSchema>;
 
+/** Parameters of `GET /api/media`. */
+export const mediaListSchema = listSchema.extend({
+  publication_id: queryId.optional().meta({
+    description:
+      'Return only media of this publication, in the order of its `media_ids` unless `sort` is set.',
+    example: exampleIds.publication,
+  }),
+  listing_id: queryId.optional().meta({
+    description: 'Return only media of this listing, in the order of its `media_ids` unless `sort` is set.',
+    example: exampleIds.listing,
+  }),
+});
+
+export type MediaListQuery = z.infer<typeof mediaListSchema>;
+
 const Q_LENGTH_MAX = 200;
 
 /** Parameters of `GET /api/store/search`. */

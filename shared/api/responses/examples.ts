@@ -45,6 +45,7 @@ export const exampleListing: Listing = {
   ...exampleOf(listingFields),
   ...times,
   stats: { media_count: 0, publication_count: 1 },
+  media_ids: [],
 };
 
 export const examplePublication: Publication = {
@@ -53,6 +54,8 @@ export const examplePublication: Publication = {
   ...exampleOf(publicationFields),
   ...times,
   stats: { media_count: 1, view_count: 42 },
+  media_ids: [exampleIds.media],
+  listing_id: exampleIds.listing,
 };
 
 export const exampleMedia: Media = {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { answerShape } from '../../catalog/fields';
-import { LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
-import { publicationFields } from '../../catalog/publication/fields';
+import { LISTING_MEDIA_MAX, LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
+import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
 import {
   imageTypeSchema,
@@ -91,6 +91,10 @@ export const publicationSchema = z
       })
       .optional()
       .describe('Numbers of the publication.'),
+    media_ids: z.array(id).max(PUBLICATION_MEDIA_MAX).describe('The ids of all its media, in display order.'),
+    listing_id: id
+      .optional()
+      .describe('The id of its listing. Omitted if it has none, and if the listing is hidden.'),
   })
   .extend({
     get listing() {
@@ -117,6 +121,13 @@ export const listingSchema = z
       })
       .optional()
       .describe('Numbers of the listing. Absent in the `listing` of a publication.'),
+    media_ids: z
+      .array(id)
+      .max(LISTING_MEDIA_MAX)
+      .optional()
+      .describe(
+        "The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`.",
+      ),
   })
   .extend({
     get publications() {

@@ -33,6 +33,8 @@ export type ListingBody = JsonObject & {
   readonly id: string;
   readonly name: string;
   readonly default_sort_mode: SortMode;
+  /** The ids of the media in `expansions`. */
+  readonly media_ids: string[];
   readonly stats: { readonly media_count: number; readonly publication_count: number };
 };
 
@@ -60,8 +62,8 @@ export interface ListingExpansions {
 export type ListingDocument = Document<ListingKeys, ListingDocumentState, ListingExpansions, ListingBody>;
 
 /**
- * The copy of a listing in its publications' documents. It has no `stats`, so that a changed count updates one document
- * only.
+ * The copy of a listing in its publications' documents. It has no `stats` and no `media_ids`, so that a change of these
+ * updates one document only.
  */
 export interface ListingEmbed {
   readonly id: string;

@@ -129,7 +129,10 @@ function newListing(store_id: string, input: ListingInput): ListingFields {
   return dataOfNew<ListingFields>({ store_id }, INITIAL, input);
 }
 
-/** Returns the resource without `stats`. Only documents contain the number of publications. */
+/**
+ * Returns the resource without `stats` and `media_ids`. Only documents contain the number of publications and know which
+ * media exist.
+ */
 export function listingResource(listing: Listing): JsonObject {
   return resourceOf('listing', LISTING_RESPONSE_NAMES, listing);
 }

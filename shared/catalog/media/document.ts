@@ -40,6 +40,14 @@ export interface MediaDocumentState {
 
 export type MediaDocument = Document<MediaKeys, MediaDocumentState, Nothing>;
 
+/** Returns the ids of the copies. */
+export const idsOf = (embeds: readonly MediaEmbed[]): string[] => embeds.map(({ id }) => id);
+
+/** Returns whether these are the ids of the copies, in their order. */
+export function areIdsOf(ids: readonly string[], embeds: readonly MediaEmbed[]): boolean {
+  return ids.length === embeds.length && ids.every((id, index) => id === embeds[index]!.id);
+}
+
 /** The copy of a media in the documents that refer to it. The projection replaces it only with a newer version. */
 export interface MediaEmbed {
   readonly id: string;

@@ -71,6 +71,10 @@ export function publicationKeys(publication: Publication, listing_id: string | n
 
 export type PublicationBody = JsonObject & {
   readonly id: string;
+  /** Absent if the publication is in no listing that exists, and if its listing is private. */
+  readonly listing_id?: string;
+  /** The ids of the media in `expansions`. */
+  readonly media_ids: string[];
   readonly stats: { readonly media_count: number; readonly view_count: number };
 };
 

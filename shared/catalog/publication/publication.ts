@@ -158,9 +158,21 @@ function newPublication(store_id: string, input: PublicationInput): PublicationF
 
 const RESPONSE_NAMES = responseNames(publicationFields);
 
-/** Returns the resource. `media_count` is the number of its media that exist. */
-export function publicationResource(publication: Publication, media_count: number): JsonObject {
+/** The references that a resource shows. The aggregate may also refer to resources that were deleted since. */
+export interface ShownReferences {
+  /** Null if the listing does not exist or is hidden. */
+  readonly listing_id: string | null;
+  readonly media_ids: readonly string[];
+}
+
+/** Returns the resource with these references. `listing_id` comes last, so that readers can append it. */
+export function publicationResource(
+  publication: Publication,
+  { listing_id, media_ids }: ShownReferences,
+): JsonObject {
   const resource = resourceOf('publication', RESPONSE_NAMES, publication);
-  resource.stats = { media_count, view_count: publication.view_count };
+  resource.stats = { media_count: media_ids.length, view_count: publication.view_count };
+  resource.media_ids = [...media_ids];
+  if (listing_id !== null) resource.listing_id = listing_id;
   return resource;
 }

@@ -126,7 +126,7 @@ function listingKeys(listing: Listing): Record<string, Key> {
 function listingBody(listing: Listing, all: readonly Publication[]): JsonObject {
   const contained = all.filter((item) => item.listing_id === listing.id && item.visibility === 'public');
   const stats = { media_count: listing.media_ids.length, publication_count: contained.length };
-  return { ...listingResource(listing), stats };
+  return { ...listingResource(listing), stats, media_ids: [...listing.media_ids] };
 }
 
 function listingDocument(listing: Listing, all: readonly Publication[]): Document {
@@ -134,7 +134,7 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
   const items = contained.map((item) => ({
     id: item.id,
     keys: publicationKeys(item, listing),
-    body: publicationResource(item, item.media_ids.length),
+    body: publicationResource(item, item),
   }));
   const document = {
     keys: listingKeys(listing),
@@ -158,7 +158,10 @@ function publicationDocument(
   const sum = ratings.reduce((total, rating) => total + rating, 0);
   const document = {
     keys: publicationKeys(item, listing),
-    body: publicationResource(item, item.media_ids.length),
+    body: publicationResource(item, {
+      listing_id: listing?.visibility === 'public' ? listing.id : null,
+      media_ids: item.media_ids,
+    }),
     state: {
       publication: item as unknown as JsonObject,
       reviews: { count: ratings.length, sum, distribution },
