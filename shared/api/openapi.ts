@@ -278,7 +278,7 @@ function responsesOf(operation: Operation, names: Names): JsonObject {
   const declared = { ...operation.successes, ...operation.failures };
   const responses: JsonObject = {};
   for (const [status, response] of Object.entries(declared))
-    responses[status] = declaredResponse(area, response, names);
+    responses[status] = declaredResponse(operation, status, response, names);
   for (const [status, conditions] of conditionsByStatus(operation))
     responses[status] ??= errorResponse(area, operation, Number(status), conditions);
   return responses;
@@ -328,15 +328,28 @@ const EXAMPLE_FAULTS: Partial<Record<Condition, { field: string; constraint: str
 };
 
 function declaredResponse(
-  area: Area,
+  { path }: Operation,
+  status: string,
   { description, headers = [], content }: Success,
   names: Names,
 ): JsonObject {
   return {
     description,
-    headers: referToHeaders([...headersOf(area), ...headers]),
+    headers: referToHeaders([...headersOf(areaOf(path)), ...headers]),
     ...(content === undefined ? {} : { content: contentOf(content, names) }),
+    ...(status === '201' ? { links: linksOf(`${path}/:id`) } : {}),
   };
+}
+
+/** Returns the links of a new resource to the operations on its path. */
+function linksOf(path: string): JsonObject {
+  const linked = operations.filter((operation) => operation.path === path);
+  return Object.fromEntries(
+    linked.map(({ id, summary }) => [
+      id,
+      { operationId: id, parameters: { id: '$response.body#/data/id' }, description: `${summary}.` },
+    ]),
+  );
 }
 
 function conditionsByStatus({ conditions }: Operation): Map<string, Condition[]> {

@@ -109,7 +109,7 @@ export const isCurrency = (code: string): boolean => CURRENCIES.has(code);
 export const currencyField = z
   .string()
   .refine(isCurrency, 'an ISO 4217 currency code in upper case')
-  .meta({ pattern: '^[A-Z]{3}$' });
+  .meta({ pattern: `^(${[...CURRENCIES].join('|')})$` });
 
 /** An amount of money, in hundredths of the major unit. */
 export const amountField = z.int().min(0).max(PRICE_AMOUNT_MAX);

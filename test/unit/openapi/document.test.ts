@@ -7,6 +7,7 @@ import { errorCatalogue } from '../../../shared/api/error-catalogue';
 import { openApiDocument } from '../../../shared/api/openapi';
 import { methodsOfPaths, operations } from '../../../shared/api/operations';
 import { errorCodeSchema } from '../../../shared/api/responses/errors';
+import { isCurrency } from '../../../shared/catalog/input-rules';
 
 type Tree = { readonly [key: string]: Tree };
 
@@ -89,6 +90,22 @@ describe('the OpenAPI document', () => {
   test('lists exactly the error codes of the catalogue', () => {
     const sent = new Set(Object.values(errorCatalogue).map(({ code }) => code));
     expect([...sent].sort()).toEqual([...errorCodeSchema.options].sort());
+  });
+
+  test('allows exactly the currencies that the service accepts', () => {
+    const { pattern } = tree.components!.schemas!.NewPublication!.properties!.price_currency!;
+    const codes = ['PEN', 'XAU', 'ABC', 'pen', 'PENS'];
+    const allowed = codes.filter((code) => new RegExp(String(pattern)).test(code));
+    expect(allowed).toEqual(['PEN', 'XAU']);
+    expect(codes.filter(isCurrency)).toEqual(allowed);
+  });
+
+  test('links a new resource to the operations with its id', () => {
+    const linksOf = (path: string): string[] =>
+      Object.keys(tree.paths![path]!.post!.responses!['201']!.links ?? {}).sort();
+    expect(linksOf('/api/listing')).toEqual(['deleteListing', 'getListing', 'updateListing']);
+    expect(linksOf('/api/publication')).toEqual(['deletePublication', 'getPublication', 'updatePublication']);
+    expect(linksOf('/api/media')).toEqual(['deleteMedia', 'getMedia']);
   });
 
   test('allows no additional properties in responses, except in health checks', () => {
