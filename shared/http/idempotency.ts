@@ -126,15 +126,14 @@ export class Idempotency {
   private async runClaimed(claim: OwnClaim, run: () => Promise<RunResult>): Promise<RenderedAnswer> {
     const stopRenewing = this.startRenewing(claim);
     try {
-      const { rendered, source } = await run();
+      // A renewal after the answer is stored would find no lock, and count as a lost one.
+      const { rendered, source } = await run().finally(stopRenewing);
       const { status, headers } = rendered;
       await this.settle(() => this.storeAnswer(claim, source ? { status, headers, source } : rendered));
       return rendered;
     } catch (error) {
       await this.settle(() => this.settleFailure(claim, error));
       throw error;
-    } finally {
-      stopRenewing();
     }
   }
 
@@ -175,15 +174,25 @@ export class Idempotency {
     }
   }
 
-  private startRenewing({ key, holder }: { key: OperationKey; holder: string }): () => void {
+  /** Renews the lock at intervals. Returns a function that ends this, and waits for a renewal that is under way. */
+  private startRenewing({ key, holder }: { key: OperationKey; holder: string }): () => Promise<void> {
     const { store, system } = this.options;
-    const stop = (): void => clearInterval(timer);
+    let renewals = Promise.resolve();
     const renew = async (): Promise<void> => {
-      if (!(await this.settle(() => store.renew(key, holder, system.now() + this.lease_ms)))) stop();
+      if (!(await this.settle(() => store.renew(key, holder, system.now() + this.lease_ms))))
+        clearInterval(timer);
     };
-    const timer = setInterval(() => void renew(), Math.min(RENEW_MS, this.lease_ms / 3));
+    const timer = setInterval(
+      () => {
+        renewals = renewals.then(renew);
+      },
+      Math.min(RENEW_MS, this.lease_ms / 3),
+    );
     timer.unref();
-    return stop;
+    return () => {
+      clearInterval(timer);
+      return renewals;
+    };
   }
 }
 

@@ -7,7 +7,7 @@ import { CatalogError } from '../../../shared/kernel/errors';
 import { realSystem } from '../../../shared/kernel/system';
 import type { Operation, RenderedAnswer } from '../../../shared/ports/idempotency-store';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
-import { within } from '../../support/wait-for';
+import { waitFor, within } from '../../support/wait-for';
 
 const KEY = { api_key_id: 'key', idempotency_key: 'once' };
 /** Reads the clock at each call, so that jest's fake timers apply. */
@@ -102,6 +102,33 @@ describe('Idempotency', () => {
     });
     expect([answer, losses, lines.length]).toEqual([OK, 1, 1]);
     expect(JSON.parse(lines[0]!).msg).toContain('lock of an idempotency key was lost');
+  });
+
+  test('a renewal that is under way when the write ends does not count as a lost lock', async () => {
+    let losses = 0;
+    const metrics = { ...noMetrics, lockLost: () => void losses++ };
+    const log = pino({ level: 'silent' });
+    const renew = store.renew.bind(store);
+    const renewals: Promise<boolean>[] = [];
+    let renewalStarted: () => void = () => {};
+    const renewing = new Promise<void>((resolve) => (renewalStarted = resolve));
+    const stores = jest.spyOn(store, 'storeAnswer');
+    // This renewal reaches the file late: 50 ms after the write has ended, or when the answer is stored, if that is earlier.
+    store.renew = (...parameters) => {
+      const renewal = waitFor(() => stores.mock.calls.length > 0, { timeout_ms: 50 })
+        .catch(() => {})
+        .then(() => renew(...parameters));
+      renewals.push(renewal);
+      renewalStarted();
+      return renewal;
+    };
+    const idempotency = new Idempotency({ store, system, log, metrics, records_max: 9, lease_ms: 30 });
+    await once(idempotency, async () => {
+      await within(renewing, 'a renewal to start');
+      return OK;
+    });
+    expect(await Promise.all(renewals)).toEqual(renewals.map(() => true));
+    expect(losses).toBe(0);
   });
 
   test('every attempt of an operation has the same id', async () => {
