@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import Database from 'libsql';
+import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
+import { CatalogError } from '../../shared/kernel/errors';
 import { makeTempDir, withTempDir } from '../support/temp-dir';
 import { idempotencyStoreContract } from './idempotency-store.contract';
 
@@ -51,6 +53,30 @@ test('the idempotency store on SQLite counts the records of a file of the releas
     await store.close();
   });
 });
+
+test('the idempotency store on SQLite recovers from a full disk at the commit of its first claim', async () => {
+  await withTempDir(async (folder) => {
+    const store = await SqliteIdempotencyStore.open({ file: join(folder, 'idempotency.sqlite') });
+    const claim = () => store.claim({ api_key_id: 'a', idempotency_key: 'one' }, A_CLAIM);
+    const { transaction } = SqliteConnection.prototype;
+    const failing = jest.spyOn(SqliteConnection.prototype, 'transaction');
+    failing.mockImplementationOnce(function (this: SqliteConnection, work) {
+      return transaction.call(this, () => {
+        work();
+        throw new CatalogError('unavailable', { message: 'the disk is full' });
+      }) as ReturnType<typeof work>;
+    });
+    await expect(claim()).rejects.toMatchObject({ condition: 'unavailable' });
+    expect(await claim()).toMatchObject({ outcome: 'claimed', resumed: false });
+    failing.mockRestore();
+    await store.close();
+  });
+});
+
+const A_CLAIM = {
+  ...{ fingerprint: 'f', holder: 'h', now_ms: 1_000, locked_until_ms: 1_010 },
+  ...{ expires_at_ms: 200_000, records_max: 3 },
+};
 
 test('the idempotency store on SQLite uses the pages of expired operations again', async () => {
   await withTempDir(async (folder) => {

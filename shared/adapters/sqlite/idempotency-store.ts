@@ -63,8 +63,6 @@ export interface SqliteIdempotencyOptions {
 export class SqliteIdempotencyStore implements IdempotencyStore {
   private readonly operations: DisposableFile;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
-  /** The connection to a file that has the counts. */
-  private counted: SqliteConnection | undefined;
 
   private constructor(operations: DisposableFile) {
     this.operations = operations;
@@ -84,7 +82,7 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
       return connection.transaction(() => {
         const current = read(connection, key, claim);
         if (current && current.outcome !== 'claimed') return current;
-        this.addCounts(connection);
+        addCounts(connection);
         const refused = current ? undefined : checkQuota(connection, key, claim);
         if (refused) return refused;
         const claimed = current ?? { outcome: 'claimed', started_at_ms: claim.now_ms, resumed: false };
@@ -93,13 +91,6 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
         return claimed;
       });
     });
-  }
-
-  private addCounts(connection: SqliteConnection): void {
-    if (this.counted === connection) return;
-    const found = connection.value("SELECT 1 FROM sqlite_schema WHERE name = 'record_counts'");
-    if (found === undefined) for (const statement of COUNTS) connection.run(statement);
-    this.counted = connection;
   }
 
   async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean> {
@@ -154,6 +145,12 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   async close(): Promise<void> {
     this.operations.close();
   }
+}
+
+/** Looks at the file each time: the transaction that added the counts may have failed, or the file be a new one. */
+function addCounts(connection: SqliteConnection): void {
+  const found = connection.value("SELECT 1 FROM sqlite_schema WHERE name = 'record_counts'");
+  if (found === undefined) for (const statement of COUNTS) connection.run(statement);
 }
 
 /** Returns the state of the operation; undefined if there is none or it has expired. */
