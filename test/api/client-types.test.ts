@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { CatalogClient } from '../../shared/client';
 import { COMPILERS, compileOutside } from '../support/outsider';
 
@@ -150,6 +151,19 @@ export function read(error: unknown): string | undefined {
 }
 `;
 
+/** A program in which Next.js has added to the types of `fetch`. */
+const NEXT = `
+import { CatalogClient, type FetchOptions } from 'catalog-client';
+
+declare global {
+  interface NextFetchRequestConfig { revalidate?: number | false; tags?: string[] }
+  interface RequestInit { next?: NextFetchRequestConfig | undefined }
+}
+const fetchOptions: FetchOptions = { next: { revalidate: false, tags: ['shop'] } };
+export const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: 'pk_live_x', fetchOptions });
+export const page = client.publications.list({}, { fetchOptions: { next: { revalidate: 60 } } }).page();
+`;
+
 function methodsOf(object: object): string[] {
   return Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(object)))
     .filter(([name]) => name !== 'constructor')
@@ -180,8 +194,18 @@ test.each(CASES)(
   async ({ compiler, resolution, exact }) => {
     const options = { ...MODULES[resolution], exactOptionalPropertyTypes: exact };
     // A CommonJS module resolves the package by the condition `require`.
-    const files = { 'main.ts': PROGRAM, ...(resolution === 'node16' ? { 'main.cts': PROGRAM } : {}) };
+    const cjs = resolution === 'node16' ? { 'main.cts': PROGRAM } : undefined;
+    const files = { 'main.ts': PROGRAM, 'next.ts': NEXT, ...cjs };
     await compileOutside(files, compiler, options);
+  },
+);
+
+test.each(['5.6', '7'] as const)(
+  'TypeScript %s compiles the program with the types of Node.js instead of those of browsers',
+  async (compiler) => {
+    const options = { lib: ['es2022'], types: ['node'], typeRoots: [resolve('node_modules/@types')] };
+    // The types of Node.js declare `console`.
+    await compileOutside({ 'main.ts': PROGRAM.replace(/^declare const console.*$/m, '') }, compiler, options);
   },
 );
 
