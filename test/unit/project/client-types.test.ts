@@ -25,3 +25,9 @@ test('an operation has the types of its query, body and answer, and its method a
   );
   expect(text).toContain("  createListing: ['POST', '/api/listing'],\n");
 });
+
+test('the package names its files only in `exports`, so that the tests import the sources', () => {
+  // With `main` or `types`, the compiler would resolve an import of the folder to what an earlier build left in its `dist`.
+  const { exports, main, types } = JSON.parse(readFileSync('shared/client/package.json', 'utf8'));
+  expect([Object.keys(exports), main, types]).toEqual([['.', './package.json'], undefined, undefined]);
+});
