@@ -137,6 +137,8 @@ const CORS_ACCEPTED = [
   'If-None-Match',
   'X-Request-Id',
   'X-Catalog-Min-Position',
+  'traceparent',
+  'tracestate',
 ].join(', ');
 
 /** How long a browser may cache a preflight response: the longest time that any browser accepts. */

@@ -13,8 +13,6 @@ import { TraceReceiver } from '../support/trace-receiver';
 import { waitFor } from '../support/wait-for';
 import { Cli } from './cli-run';
 
-/** Variables of the machine that runs the tests must not reach the service. Empty means unset. */
-const NO_TRACES = { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_TRACES_EXPORTER: '', OTEL_SDK_DISABLED: '' };
 const PRELOADS = join(__dirname, '..', 'support');
 
 const PROJECTED = ['POST /api/publication', 'event_store.append', 'process live', 'projection.run'];
@@ -39,7 +37,7 @@ class Shop {
     options: StartOptions = {},
   ): Promise<Shop> {
     const key = await createSecretKey({ DATA_DIR: folder });
-    const environment = { DATA_DIR: folder, ...NO_TRACES, ...settings };
+    const environment = { DATA_DIR: folder, ...settings };
     const running = await startProcess('services/boot/main.js', environment, options);
     let log = '';
     running.child.stderr!.on('data', (text) => {

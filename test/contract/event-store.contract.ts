@@ -190,6 +190,19 @@ function eventAppendsContract(name: string, open: () => Promise<EventStoreUnderT
         expect(await store.readStream(stream)).toHaveLength(5);
       });
 
+      test('returns the first result if its time and its trace differ, and keeps the first metadata', async () => {
+        const stream = aStream();
+        const events = someEvents(2);
+        const [first_trace, second_trace] = ['a', 'b'].map((id) => `00-${id.repeat(32)}-${id.repeat(16)}-01`);
+        const at = (occurred_at: string, traceparent: string): EncodedEvent[] =>
+          events.map((event) => ({ ...event, metadata: { ...event.metadata, occurred_at, traceparent } }));
+        const first = await appendOrThrow(stream, NO_STREAM, at('2026-01-31T12:00:00.000Z', first_trace!));
+        const repeated = at('2026-01-31T12:00:01.000Z', second_trace!);
+        expect(await store.append(stream, NO_STREAM, repeated)).toEqual(first);
+        const stored = await store.readStream(stream);
+        expect(stored.map(({ metadata }) => metadata.traceparent)).toEqual([first_trace, first_trace]);
+      });
+
       test('is stored once if both run at the same time', async () => {
         const stream = aStream();
         const other = await under_test.openAnother();

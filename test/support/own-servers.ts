@@ -46,11 +46,15 @@ export function serversForTests(): ServerUrls {
   return urls;
 }
 
-/** Returns `process.env` without the servers, so that a process uses only those that its test names. */
+/**
+ * Returns `process.env` without the servers and without the variables of OpenTelemetry, so that a process uses only
+ * those that its test names.
+ */
 export function environmentWithoutServers(): NodeJS.ProcessEnv {
-  const environment = { ...process.env };
-  for (const name of SERVER_SETTINGS) delete environment[name];
-  return environment;
+  const others = Object.entries(process.env).filter(
+    ([name]) => !SERVER_SETTINGS.some((server) => server === name) && !name.startsWith('OTEL_'),
+  );
+  return Object.fromEntries(others);
 }
 
 export function ownNames(urls: ServerUrls): OwnNames {

@@ -171,7 +171,8 @@ describe('headers', () => {
       expect(status).toBe(204);
       expect(headers['access-control-allow-origin']).toBe('*');
       expect(headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS');
-      expect(headers['access-control-allow-headers']).toContain('Authorization');
+      for (const name of ['Authorization', 'traceparent', 'tracestate'])
+        expect(headers['access-control-allow-headers']).toContain(name);
       expect(headers['x-ratelimit-limit']).toBe('100');
     });
 
