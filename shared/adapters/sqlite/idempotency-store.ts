@@ -25,8 +25,8 @@ const SCHEMA = `
   CREATE INDEX operations_expiry ON operations (expires_at_ms)`;
 
 /**
- * How many rows each API key has. Triggers count them. They are added to a file when it is first claimed in, not as
- * another format, so that a process of the release before can open the file.
+ * How many rows each API key has. Triggers count them. A file of the release before gets them at its first claim. They
+ * are no format of their own, so that a process of that release can still open the file.
  */
 const COUNTS = [
   `CREATE TABLE record_counts (api_key_id TEXT PRIMARY KEY, records INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
@@ -70,7 +70,12 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
 
   static async open({ file, onRecreated }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
     // FULL: if a power failure undid a claim but not its write, a repeated request would write a second time.
-    const options = { synchronous: 'FULL', schema: SCHEMA, format: FORMAT, onRecreated } as const;
+    const options = {
+      synchronous: 'FULL',
+      schema: [SCHEMA, ...COUNTS].join(';'),
+      format: FORMAT,
+      onRecreated,
+    } as const;
     return new SqliteIdempotencyStore(await DisposableFile.open(file, options));
   }
 
