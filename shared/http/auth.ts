@@ -3,7 +3,7 @@ import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import type { Account } from '../catalog/account/account';
 import type { ApiKey } from '../catalog/api-key/api-key';
-import { TtlCache } from '../kernel/cache';
+import { LRUCache, TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import { type AccountId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
@@ -30,14 +30,14 @@ export interface AuthenticatorOptions {
 
 /**
  * Thrown if a token has a valid signature, but the state of its key cannot be read. The request fails with `unavailable`
- * and still counts against the rate limit of that key.
+ * and still counts against the rate limit of that key: `limits` are the last ones known to this process.
  */
 export class KeyStateUnavailable extends CatalogError {
   readonly key: KeyIdentity;
 
-  constructor({ api_key_id, key_type }: KeyIdentity, cause: unknown) {
+  constructor(key: KeyIdentity, cause: unknown) {
     super('unavailable', { cause });
-    this.key = { api_key_id, key_type };
+    this.key = key;
   }
 }
 
@@ -58,6 +58,11 @@ export class Authenticator {
   private readonly keysById: TtlCache<ApiKey>;
   private readonly keysByHash: TtlCache<ApiKey>;
   private readonly accountStates: TtlCache<Account['status']>;
+  /**
+   * The limits of each key, by id, as they were read last. They have no age limit, because an outage can last longer than
+   * any cache.
+   */
+  private readonly knownLimits = new LRUCache<string, Pick<ApiKey, 'limits'>>({ max: ENTRIES_MAX });
 
   constructor(options: AuthenticatorOptions) {
     this.options = options;
@@ -72,11 +77,12 @@ export class Authenticator {
         load: async (key) => this.read((view) => read(view, key)),
         onLookup: (hit) => options.onCache?.(name, hit),
       });
-    this.keysById = createCache(
-      'api_key_by_id',
-      async (view, id) => (await view.get('api_keys', id))?.document?.body,
+    this.keysById = createCache('api_key_by_id', async (view, id) =>
+      this.rememberLimits((await view.get('api_keys', id))?.document?.body),
     );
-    this.keysByHash = createCache('api_key_by_hash', findByHash);
+    this.keysByHash = createCache('api_key_by_hash', async (view, hash) =>
+      this.rememberLimits(await findByHash(view, hash)),
+    );
     this.accountStates = createCache('account_status', async (view, id) => {
       const account = await view.get('accounts', id);
       return account?.document?.keys.status ?? undefined;
@@ -89,7 +95,7 @@ export class Authenticator {
    */
   async authenticate(bearer: string): Promise<Principal> {
     const { claims, key } = await this.verifyToken(bearer);
-    const status = await readState(claims, this.accountStatus(claims.account_id));
+    const status = await this.readState(claims, this.accountStatus(claims.account_id));
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
@@ -103,7 +109,7 @@ export class Authenticator {
    */
   async verifyToken(bearer: string): Promise<{ claims: TokenClaims; key: ApiKey }> {
     const claims = this.options.tokens.verify(bearer);
-    const key = await readState(claims, this.keysById.get(claims.api_key_id));
+    const key = await this.readState(claims, this.keysById.get(claims.api_key_id));
     return { claims, key: this.assertUsable(key) };
   }
 
@@ -141,12 +147,21 @@ export class Authenticator {
       throw error instanceof CatalogError ? error : new CatalogError('unavailable', { cause: error });
     }
   }
-}
 
-async function readState<State>(claims: TokenClaims, reading: Promise<State>): Promise<State> {
-  return reading.catch((error: unknown) => {
-    throw new KeyStateUnavailable(claims, error);
-  });
+  private async readState<State>(claims: TokenClaims, reading: Promise<State>): Promise<State> {
+    const { api_key_id, key_type } = claims;
+    return reading.catch((error: unknown) => {
+      const known = this.knownLimits.get(api_key_id) ?? { limits: 'unknown' as const };
+      throw new KeyStateUnavailable({ api_key_id, key_type, ...known }, error);
+    });
+  }
+
+  /** Stores the limits of a key that was read, for the time when its state cannot be read. Returns the key. */
+  private rememberLimits(key: ApiKey | undefined): ApiKey | undefined {
+    if (key !== undefined)
+      this.knownLimits.set(key.id, key.limits === undefined ? {} : { limits: key.limits });
+    return key;
+  }
 }
 
 async function findByHash(view: DocumentReader, key_hash: string): Promise<ApiKey | undefined> {

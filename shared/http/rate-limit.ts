@@ -19,8 +19,8 @@ const WARN_EVERY_MS = 10_000;
 export interface KeyIdentity {
   readonly api_key_id: string;
   readonly key_type: KeyType;
-  /** The key's own limits. Absent: those of its type. */
-  readonly limits?: KeyLimits;
+  /** The key's own limits. Absent: those of its type. `unknown`: the key's state could not be read yet. */
+  readonly limits?: KeyLimits | 'unknown';
 }
 
 export interface LimitsOptions {
@@ -54,12 +54,21 @@ export class Limits {
     this.auth = { burst, refill_per_s: per_second, limit: per_second, per_day: null };
   }
 
-  /** Limits `/api/*` by key, with the key's own limits or those of its type. A request without a valid key is limited by IP address, with the limit of a public key. */
+  /**
+   * Limits `/api/*` by key, with the key's own limits or those of its type. A request without a valid key is limited by
+   * IP address, with the limit of a public key.
+   *
+   * While the limits of a key are unknown, its requests have a bucket of their own, with the rate of its type and
+   * without a daily limit. The key's own limits may be higher: the daily limit of its type would refuse it until
+   * midnight, and the burst of its type would cut the tokens that its bucket has stored.
+   */
   async admitApi(req: Request, res: Response, key: KeyIdentity | undefined): Promise<void> {
     const type = key?.key_type ?? 'public';
+    const of_type = this.api[type];
     const subject = key === undefined ? `ip:${this.addressOf(req)}` : `key:${key.api_key_id}`;
-    const tier = key?.limits === undefined ? this.api[type] : apiTier(key.limits);
-    await this.admit(res, 'api', subject, tier, type);
+    if (key?.limits === 'unknown')
+      return this.admit(res, 'api', `${subject}:limits-unknown`, { ...of_type, per_day: null }, type);
+    await this.admit(res, 'api', subject, key?.limits === undefined ? of_type : apiTier(key.limits), type);
   }
 
   /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */

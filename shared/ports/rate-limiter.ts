@@ -26,8 +26,8 @@ export interface Verdict {
 /** Arguments of one `take`. */
 export interface Take {
   /**
-   * What is limited: `key:<API key id>`, `ip:<address>`, `auth:<endpoint>:<API key id or ip:address>` or
-   * `options:ip:<address>`.
+   * What is limited: `key:<API key id>`, `key:<API key id>:limits-unknown`, `ip:<address>`,
+   * `auth:<endpoint>:<API key id or ip:address>` or `options:ip:<address>`.
    */
   readonly subject: string;
   readonly tier: Tier;

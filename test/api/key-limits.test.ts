@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for';
 import { Cli } from './cli-run';
 
 const OF_TYPE = {
-  RATE_LIMIT_PUBLIC: '60/1000/5',
+  RATE_LIMIT_PUBLIC: '60/20/5',
   RATE_LIMIT_SECRET: '600/10000/10',
   RATE_LIMIT_AUTH: '10/20',
 };
@@ -110,6 +110,23 @@ describe('a key with limits of its own', () => {
     expect(await limit()).toBe('12');
     await change(key, null);
     expect(await limit()).toBe('60');
+  });
+
+  test('keeps them while the state of keys cannot be read', async () => {
+    const key = await newKey('public', { per_minute: 60, per_day: 1000, burst: 90 });
+    const read = () => harness.request('GET', '/api/store', { token: key.token });
+    // More than a key of this type may send at once and on one day.
+    for (let n = 0; n < 40; n++) expect((await read()).status).toBe(200);
+    // The state in the cache is too old, and a token of the bucket is refilled.
+    clock.now_ms += 1_000;
+
+    const down = jest.spyOn(harness.service.runtime.views.control, 'current');
+    down.mockRejectedValue(new Error('connection refused'));
+    const failed = await read().finally(() => down.mockRestore());
+
+    expect(headersOf(failed)).toEqual({ status: 503, limit: '60', remaining: '50', tier: 'public_key' });
+    expect(failed.headers.get('retry-after')).toBe('2');
+    expect(headersOf(await read())).toMatchObject({ status: 200, limit: '60', remaining: '49' });
   });
 
   test('has the same limits at /auth as every key', async () => {

@@ -1,3 +1,4 @@
+import { MemoryRateLimiter } from '../../../shared/adapters/in-process/rate-limiter';
 import { KeyStateUnavailable } from '../../../shared/http/auth';
 import { clientAddress } from '../../../shared/http/rate-limit';
 import { parseConfig } from '../../../shared/kernel/config';
@@ -55,6 +56,37 @@ describe('rate limits', () => {
       expect([reply.status, reply.headers['retry-after']]).toEqual([503, '2']);
       expect(reply.headers['x-ratelimit-tier']).toBe('secret_key');
       expect([...app.limiter.taken.keys()]).toEqual([`key:${KEY}`]);
+    });
+  });
+
+  test('a key whose limits are unknown keeps its own bucket and count, and has a bound per minute', async () => {
+    const limits = { per_minute: 60, per_day: 1000, burst: 90 };
+    const error = new KeyStateUnavailable(
+      { api_key_id: KEY, key_type: 'secret', limits: 'unknown' },
+      new Error('down'),
+    );
+    let is_down = false;
+    const authenticate = async () => {
+      if (is_down) throw error;
+      return principal({ limits });
+    };
+    const limiter = new MemoryRateLimiter({ now: () => Date.UTC(2026, 0, 31, 12) });
+    const environment = { RATE_LIMIT_SECRET: '5/20/10' };
+    await withApp({ authenticator: { authenticate }, limiter, environment }, async (app) => {
+      const send = () => app.request('GET', '/api/echo', { token: 'any' });
+      for (let n = 0; n < 40; n++) expect((await send()).status).toBe(200);
+
+      is_down = true;
+      const replies = [];
+      for (let n = 0; n < 11; n++) replies.push(await send());
+      expect(replies.map(({ status }) => status)).toEqual([...Array(10).fill(503), 429]);
+      for (const { headers } of replies.slice(0, 10)) expect(headers['retry-after']).toBe('2');
+      // Five requests per minute: the next token after twelve seconds, and not after midnight.
+      expect(replies.at(-1)!.headers['retry-after']).toBe('12');
+
+      is_down = false;
+      const { status, headers } = await send();
+      expect([status, headers['x-ratelimit-remaining']]).toEqual([200, '49']);
     });
   });
 
