@@ -38,7 +38,9 @@ export async function readBody(req: Request, res: Response): Promise<JsonObject>
     // `receiveBytes` rejects a body that is too large only at its end, and the end may never arrive.
     if (req.headers['content-length'] === undefined) onTooManyBytes(req, () => reject(tooLarge()));
   });
-  const body = parseJson(req, req.body as Buffer);
+  // `express.raw` reads nothing, without an error, if the client has left.
+  if (!Buffer.isBuffer(req.body)) throw unreadable();
+  const body = parseJson(req, req.body);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new CatalogError('malformed_request', { message: 'The body must be a JSON object' });
   if (isDeeperThan(body, DEPTH_MAX))
@@ -117,9 +119,12 @@ function toBodyError(error: unknown): unknown {
   if (type === 'entity.too.large') return tooLarge(error);
   if (type === 'encoding.unsupported') return new CatalogError('unsupported_content_type', { cause: error });
   if (type === 'request.size.invalid' || type === 'request.aborted' || UNREADABLE_CODES.test(String(code)))
-    return new CatalogError('malformed_request', { message: 'The body cannot be read', cause: error });
+    return unreadable(error);
   return error;
 }
+
+const unreadable = (cause?: unknown): CatalogError =>
+  new CatalogError('malformed_request', { message: 'The body cannot be read', cause });
 
 /** Reads level by level, because recursion into a deeply nested body would exhaust the stack. */
 function isDeeperThan(value: JsonValue, depth_max: number): boolean {

@@ -141,8 +141,9 @@ function apiTier({ per_minute, per_day, burst }: KeyLimits): Tier {
 export function clientAddress(trust_proxy: string): (req: IncomingMessage) => string {
   const trust = parseTrust(trust_proxy.trim());
   return (req) => {
-    const address = proxyAddr(req, trust);
-    return networkOf(address) ?? networkOf(req.socket.remoteAddress ?? '') ?? 'unknown';
+    // Undefined, against its type, if the client has left.
+    const address: string | undefined = proxyAddr(req, trust);
+    return networkOf(address ?? '') ?? networkOf(req.socket.remoteAddress ?? '') ?? 'unknown';
   };
 }
 

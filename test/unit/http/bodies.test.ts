@@ -1,5 +1,8 @@
-import { connect } from 'node:net';
+import { IncomingMessage } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import express, { type Request, type Response } from 'express';
+import { readBody } from '../../../shared/http/body';
 import { waitFor, within } from '../../support/wait-for';
 import { KEY, startTinyApp, type TinyApp, write } from './tiny-app';
 
@@ -183,4 +186,15 @@ describe('bodies', () => {
     expect(JSON.parse(line)).toMatchObject({ level: 'info', aborted: true });
     expect(app.lines.some((text) => text.includes('"gone"') && text.includes('"level":"error"'))).toBe(false);
   });
+});
+
+test('the body of a client that has left cannot be read, which is no internal error', async () => {
+  const socket = new Socket();
+  socket.destroy();
+  const request = Object.setPrototypeOf(
+    new IncomingMessage(socket),
+    Object.create(express.request),
+  ) as Request;
+  Object.assign(request, { method: 'POST', headers: { ...JSON_TYPE, 'content-length': '7' } });
+  await expect(readBody(request, {} as Response)).rejects.toMatchObject({ condition: 'malformed_request' });
 });

@@ -231,4 +231,9 @@ describe('the IP address of a client', () => {
       expect(parseConfig({ TRUST_PROXY: trust })).toBeDefined();
     },
   );
+
+  test('a client that has left has no address, which is no failure', () => {
+    expect(clientAddress('')({ socket: {}, headers: {} } as never)).toBe('unknown');
+    expect(clientAddress('1')({ socket: {}, headers: { 'x-forwarded-for': 'x' } } as never)).toBe('unknown');
+  });
 });

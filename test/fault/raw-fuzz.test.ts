@@ -1,0 +1,256 @@
+import { randomInt } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fetch } from '../support/fetch';
+import { createSecretKey, fetchToken } from '../support/merchant';
+import { flatPicture } from '../support/pictures';
+import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { Dice, type RawCase, RawRequests } from '../support/raw-requests';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+
+/*
+ * Random requests over raw connections: no 5xx, no connection that is left open, no file descriptor and no memory that
+ * stays. The seed is printed on failure; FUZZ_SEED repeats it.
+ */
+
+const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
+const REQUESTS = 20_000;
+/** Fills caches whose size has a limit, such as those of statements, tokens and documents. */
+const WARM_UP_REQUESTS = 4_000;
+const CONNECTIONS = 48;
+/** Memory that may stay in use after all requests. */
+const GROWTH_BYTES_MAX = 5_000_000;
+/** Limit for the response to a complete request, and for the end of a connection that the client has half closed. */
+const ANSWER_MS = 20_000;
+/** How long the client waits for a response to bytes that may be incomplete before it closes its side. */
+const QUIET_MS = 100;
+/** The same after a first response, because others may follow. */
+const NEXT_MS = 4;
+const SHRINK_TRIALS_MAX = 300;
+
+afterEach(endAll);
+
+interface Outcome {
+  readonly statuses: readonly number[];
+  /** What is wrong, if anything is. */
+  readonly fault?: string;
+}
+
+/** Sends a case on a connection of its own. Resolves when the connection has ended. */
+function send(port: number, { pieces, then, is_complete }: RawCase): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    let text = '';
+    let phase: 'sending' | 'waiting' | 'ending' | 'ended' = 'sending';
+    let timer: NodeJS.Timeout | undefined;
+    const statuses = (): number[] =>
+      [...text.matchAll(/HTTP\/1\.1 (\d{3}) [A-Z]/g)]
+        .map(([, status]) => Number(status))
+        .filter((status) => status >= 200);
+    const after = (ms: number, next: () => void): void => {
+      clearTimeout(timer);
+      if (phase !== 'ended') timer = setTimeout(next, ms);
+    };
+    const finish = (fault?: string): void => {
+      phase = 'ended';
+      clearTimeout(timer);
+      socket.destroy();
+      const found = statuses();
+      const failed = found.find((status) => status >= 500);
+      const problem = failed === undefined ? fault : `answered ${failed}: ${text.slice(-500)}`;
+      resolve({ statuses: found, ...(problem === undefined ? {} : { fault: problem }) });
+    };
+    const closeOwnSide = (): void => {
+      phase = 'ending';
+      socket.end();
+      after(ANSWER_MS, () =>
+        finish(`connection still open ${ANSWER_MS} ms after the client closed its side`),
+      );
+    };
+    socket.on('data', (chunk: Buffer) => {
+      // Only heads are looked at. The body of a picture could be long.
+      if (text.length < 1_000_000) text += chunk.toString('latin1');
+      if (phase === 'waiting' && is_complete && statuses().length > 0) closeOwnSide();
+      else if (phase === 'waiting') after(statuses().length > 0 ? NEXT_MS : QUIET_MS, closeOwnSide);
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => finish());
+    socket.on('connect', async () => {
+      for (const [index, piece] of pieces.entries()) {
+        if (index > 0) await new Promise((next) => setTimeout(next, 2));
+        socket.write(piece);
+      }
+      if (then === 'leave') {
+        socket.resetAndDestroy();
+        return;
+      }
+      if (phase !== 'sending') return;
+      phase = 'waiting';
+      if (!is_complete) after(QUIET_MS, closeOwnSide);
+      else if (statuses().length > 0) closeOwnSide();
+      else after(ANSWER_MS, () => finish(`no response within ${ANSWER_MS} ms`));
+    });
+  });
+}
+
+/** Returns the shortest bytes that still have a fault, found by leaving out parts. */
+async function shortest(port: number, failing: RawCase): Promise<Buffer> {
+  let bytes = Buffer.concat(failing.pieces);
+  let trials = 0;
+  for (
+    let size = Math.ceil(bytes.length / 2);
+    size >= 1 && trials < SHRINK_TRIALS_MAX;
+    size = Math.floor(size / 2)
+  )
+    for (let from = 0; from < bytes.length && trials < SHRINK_TRIALS_MAX; ) {
+      const shorter = Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + size)]);
+      trials++;
+      if ((await send(port, { ...failing, pieces: [shorter], is_complete: false })).fault === undefined)
+        from += size;
+      else bytes = shorter;
+    }
+  return bytes;
+}
+
+/** Sends the cases `from` to `to` of the seed. Returns the number of responses by status, and throws at the first fault. */
+async function sendCases(
+  port: number,
+  requests: RawRequests,
+  from: number,
+  to: number,
+): Promise<Map<number, number>> {
+  const seen = new Map<number, number>();
+  let next = from;
+  let failed: string | undefined;
+  const connection = async (): Promise<void> => {
+    while (next < to && failed === undefined) {
+      const n = next++;
+      const one = requests.make(new Dice(SEED + n));
+      const { statuses, fault } = await send(port, one);
+      for (const status of statuses) seen.set(status, (seen.get(status) ?? 0) + 1);
+      if (fault === undefined || failed !== undefined) continue;
+      failed = fault;
+      const bytes = fault.startsWith('answered') ? await shortest(port, one) : Buffer.concat(one.pieces);
+      failed = `case ${n}: ${fault}\nbytes: ${JSON.stringify(bytes.toString('latin1').slice(0, 4_000))}`;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  if (failed !== undefined) throw new Error(failed);
+  return seen;
+}
+
+/** Creates what the requests refer to. */
+async function fillShop({ url }: RunningProcess, token: string): Promise<string[]> {
+  const create = async (path: string, type: string, body: string | Uint8Array<ArrayBuffer>) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type };
+    const reply = await fetch(`${url}${path}`, { method: 'POST', headers, body });
+    expect(reply.status).toBe(201);
+    return ((await reply.json()) as { data: { id: string } }).data.id;
+  };
+  const picture = new Uint8Array(await flatPicture('png', { width: 4, height: 4 }));
+  const media_id = await create('/api/media', 'image/png', picture);
+  const ids = [media_id];
+  for (let n = 0; n < 12; n++) {
+    const listing_id = await create('/api/listing', 'application/json', JSON.stringify({ name: `Tea ${n}` }));
+    const publication = {
+      title: `Tea ${n}`,
+      price_currency: 'EUR',
+      price_amount: 100 + n,
+      listing_id,
+      media_ids: [media_id],
+    };
+    ids.push(listing_id, await create('/api/publication', 'application/json', JSON.stringify(publication)));
+  }
+  const media = await waitFor(async () => {
+    const reply = await fetch(`${url}/api/media/${media_id}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { data } = (await reply.json()) as { data: { status: string; url: string } };
+    return data.status === 'ready' ? data : undefined;
+  });
+  return [...ids, 'live', media.url.split('/').at(-1)!];
+}
+
+test(`${REQUESTS} random requests are answered without 5xx, and leave no connection, descriptor or memory (seed ${SEED})`, () =>
+  withTempDir(async (folder) => {
+    const settings = { DATA_DIR: folder };
+    const report_file = join(folder, 'memory');
+    const rates = {
+      RATE_LIMIT_PUBLIC: '1000000/100000000/1000000',
+      RATE_LIMIT_SECRET: '1000000/100000000/1000000',
+      RATE_LIMIT_AUTH: '100000/100000',
+    };
+    const key = await createSecretKey(settings);
+    const running = await startProcess(
+      'services/boot/main.js',
+      { ...settings, ...rates, MEMORY_REPORT_FILE: report_file },
+      { node_arguments: ['--expose-gc', '--require', join(__dirname, '../support/report-memory.js')] },
+    );
+    const port = Number(new URL(running.url).port);
+    const pid = running.child.pid!;
+    const token = await fetchToken(running.url, key);
+    const ids = await fillShop(running, token);
+    const document = await (await fetch(`${running.url}/openapi.json`)).json();
+    const requests = new RawRequests({
+      document,
+      ids,
+      api_keys: [key, `pk_live_${'a'.repeat(43)}`],
+      authorizations: [
+        '',
+        `Bearer ${token}`,
+        `Bearer ${token}`,
+        `Bearer ${token}`,
+        `Bearer ${key}`,
+        'Bearer a.b.c',
+      ],
+      picture: await flatPicture('png', { width: 4, height: 4 }),
+    });
+    const descriptors = (): number => readdirSync(`/proc/${pid}/fd`).length;
+    let reports = 0;
+    const usedBytes = async (): Promise<number> => {
+      writeReport();
+      return waitFor(readReport, { what: 'a report of the memory' });
+    };
+    const writeReport = (): void => {
+      reports++;
+      running.child.kill('SIGUSR2');
+    };
+    const readReport = (): number | undefined => {
+      const [n, bytes] = readFileSync(report_file, 'utf8').split(' ').map(Number);
+      return n === reports ? bytes : undefined;
+    };
+
+    await sendCases(port, requests, 0, WARM_UP_REQUESTS);
+    const descriptors_before = descriptors();
+    const bytes_before = await usedBytes();
+    const seen = await sendCases(port, requests, WARM_UP_REQUESTS, WARM_UP_REQUESTS + REQUESTS);
+
+    // Both kinds of requests were made: some that reach a handler, and some that the parser or a stage refuses.
+    for (const status of [200, 201, 204, 400, 401, 404, 405, 413, 415, 431])
+      expect([...seen.keys()]).toContain(status);
+    await waitFor(() => descriptors() <= descriptors_before, {
+      what: `at most ${descriptors_before} open files`,
+    });
+    let bytes_after = 0;
+    await waitFor(
+      async () => {
+        bytes_after = await usedBytes();
+        return bytes_after - bytes_before < GROWTH_BYTES_MAX;
+      },
+      { timeout_ms: 30_000, what: `less than ${GROWTH_BYTES_MAX} bytes more than ${bytes_before}` },
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}; found ${bytes_after}`);
+    });
+    if (process.env.FUZZ_SEED) console.log({ seen, bytes_before, bytes_after, descriptors_before });
+    expect(running.faults.slice(0, 3)).toEqual([]);
+    expect(
+      (
+        await fetch(`${running.url}/api/store`, {
+          headers: { authorization: `Bearer ${await fetchToken(running.url, key)}` },
+        })
+      ).status,
+    ).toBe(200);
+    expect(await running.end('SIGTERM')).toBe(0);
+  }));
