@@ -2,8 +2,12 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** Pipelined requests that may wait on one connection. Browsers and gateways do not pipeline at all. */
+/** Waiting requests of a connection from which on nothing more is read from it. Browsers and gateways do not pipeline. */
 const WAITING_MAX = 32;
+/** Waiting requests with which reading continues. */
+const WAITING_LOW = 16;
+/** More requests than this can wait only if those of one read are tiny. They would take more memory than their bytes. */
+const WAITING_LIMIT = 256;
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -13,6 +17,8 @@ interface Exchange {
 interface Connection {
   running: Exchange | undefined;
   readonly waiting: Exchange[];
+  /** Whether nothing is read from the connection until requests that wait have been handled. */
+  held: boolean;
 }
 
 /**
@@ -21,7 +27,8 @@ interface Connection {
  * Node calls the listener for every pipelined request at once, and never emits `close` for a response that was still
  * queued when its client left. Such a response would keep its request and the body of the request in memory forever. Therefore a
  * request reaches the handler only when its response is the next one to be sent. When a connection closes, its waiting
- * requests are discarded. A connection with more than 32 waiting requests is cut.
+ * requests are discarded. While 32 or more requests wait, nothing is read from the connection, so that the client has to
+ * wait. Requests of the last read still come; a connection with more than 256 waiting requests is cut.
  */
 export class Connections {
   private readonly handler: RequestListener;
@@ -38,8 +45,10 @@ export class Connections {
     if (socket.destroyed) return;
     const connection = this.open.get(socket) ?? this.add(socket);
     if (!connection.running) this.run(connection, { request, response });
-    else if (connection.waiting.length < WAITING_MAX) connection.waiting.push({ request, response });
-    else socket.destroy();
+    else if (connection.waiting.length < WAITING_LIMIT) {
+      connection.waiting.push({ request, response });
+      if (connection.waiting.length >= WAITING_MAX) hold(connection, socket);
+    } else socket.destroy();
   };
 
   /** Starts the shutdown: each connection closes after the response to the last request that it has received. */
@@ -61,7 +70,7 @@ export class Connections {
   }
 
   private add(socket: Socket): Connection {
-    const connection: Connection = { running: undefined, waiting: [] };
+    const connection: Connection = { running: undefined, waiting: [], held: false };
     this.open.set(socket, connection);
     socket.once('close', () => {
       connection.waiting.length = 0;
@@ -77,9 +86,27 @@ export class Connections {
     response.once('close', () => {
       connection.running = undefined;
       const next = connection.waiting.shift();
+      if (connection.waiting.length <= WAITING_LOW) release(connection, request.socket);
       // After the last response of a connection, Node has closed its writable side: no later request gets a response.
       if (next && request.socket.writable) this.run(connection, next);
     });
     this.handler(request, response);
   }
+}
+
+function hold(connection: Connection, socket: Socket): void {
+  if (connection.held) return;
+  connection.held = true;
+  socket.pause();
+  // Node resumes the connection after each request whose body nobody has read.
+  socket.resume = () => socket;
+}
+
+function release(connection: Connection, socket: Socket): void {
+  if (!connection.held) return;
+  connection.held = false;
+  Reflect.deleteProperty(socket, 'resume');
+  // Node itself stops reading while the client does not read its responses.
+  if (socket.writableNeedDrain) socket.once('drain', () => socket.resume());
+  else socket.resume();
 }

@@ -9,7 +9,6 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const CLIENTS = 2_000;
-/** Fewer requests than the limit of a connection, so that they wait instead of closing it. */
 const REQUESTS_EACH = 25;
 const GROWTH_BYTES_MAX = 20_000_000;
 
@@ -69,9 +68,42 @@ test('answers pipelined requests in order', async () => {
   socket.destroy();
 });
 
-test('closes a connection with more pipelined requests than the limit', async () => {
+test('answers every one of many pipelined requests, in order', async () => {
+  const socket = await connected();
+  const ids = Array.from({ length: 1_000 }, (_, n) => `request-${n}`);
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk;
+  });
+  socket.write(ids.map((id) => requestText('/api/store', `X-Request-Id: ${id}\r\n`)).join(''));
+  const answered = () => [...text.matchAll(/^X-Request-Id: (.*)\r$/gim)].map(([, id]) => id);
+  await waitFor(() => socket.destroyed || answered().length === ids.length, { what: 'all responses' });
+  expect(answered()).toEqual(ids);
+  expect(new Set([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status))).toEqual(
+    new Set(['200']),
+  );
+  socket.destroy();
+});
+
+test('answers pipelined writes, whose bodies arrive while others run', async () => {
+  const socket = await connected();
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk;
+  });
+  const body = JSON.stringify({ name: 'Tea', description: 'a'.repeat(3_000) });
+  const head = `POST /api/listing HTTP/1.1\r\nHost: catalog\r\nAuthorization: Bearer ${shop.secret.token}`;
+  const request = `${head}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  socket.write(request.repeat(200));
+  const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  await waitFor(() => socket.destroyed || statuses().length === 200, { what: 'all responses' });
+  expect(statuses()).toEqual(Array(200).fill('201'));
+  socket.destroy();
+});
+
+test('cuts a connection with a flood of tiny requests', async () => {
   const socket = await connected();
   socket.resume();
-  socket.write(requestText('/api/publications').repeat(1_000));
+  socket.write('GET / HTTP/1.1\r\nHost:\r\n\r\n'.repeat(2_000));
   await waitFor(() => socket.destroyed, { what: 'the end of the connection' });
 });
