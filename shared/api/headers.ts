@@ -91,7 +91,7 @@ const headers = {
     type: 'string',
     optional: true,
     description:
-      'Names of unknown query parameters, which the service ignored: percent-encoded and comma-separated. At most 20 names of 50 characters.',
+      'Names of unknown query parameters, which the service ignored: percent-encoded and comma-separated. At most 10 names of 50 characters, 1,024 bytes in all. The last entry is `+` and the number of those that are not named, if there are any.',
     example: 'utm_source, colour',
   },
   'Preference-Applied': {

@@ -1,6 +1,7 @@
 /**
- * Active codes of ISO 4217, with those of funds, metals and tests (docs/interface.md#money). The list is part of the
- * service, because the list of the runtime depends on its version and has no fund codes.
+ * Active codes of ISO 4217, with those of funds, metals and tests (docs/interface.md#money): list one of the maintenance
+ * agency, as of January 2026 (https://www.six-group.com/en/products-services/financial-information/data-standards.html).
+ * The list is part of the service, because the list of the runtime depends on its version and has no fund codes.
  */
 const ACTIVE = `
   AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW
@@ -11,7 +12,7 @@ const ACTIVE = `
   USN UYI UYU UYW UZS VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX
   YER ZAR ZMW ZWG`;
 
-/** Codes that ISO 4217 withdrew since 2021. Accepted, because catalogs still have prices in them. */
+/** Codes of list three that ISO 4217 withdrew since 2021. Accepted, because catalogs still have prices in them. */
 const WITHDRAWN = 'ANG BGN CUC HRK SLL ZWL';
 
 /** All accepted codes, in upper case. */
