@@ -11,6 +11,9 @@ const { markRunning, runningProcesses } = require('./running-processes');
 
 const ROOT = path.join(__dirname, '..', '..');
 const LOCK = path.join(ROOT, 'package-lock.json');
+const SOURCES = ['services', 'shared', 'projections'];
+/** A file that every compilation writes. */
+const COMPILED = path.join(ROOT, 'dist', 'services', 'boot', 'main.js');
 /** What npm has installed, in the same format. npm writes it at the end of an installation. */
 const INSTALLED = path.join(ROOT, 'node_modules', '.package-lock.json');
 
@@ -21,10 +24,10 @@ async function prepare() {
       `Port ${port} is in use. If the service already runs there, stop it first. Otherwise set another port: ` +
         `PORT=${port + 1} npm run up`,
     );
+  // Marks this process first: of two that start at the same time, at least one sees the other.
+  markRunning(ROOT);
+  const [running] = runningProcesses(ROOT);
   if (!isInstalled()) {
-    // Marks this process first: of two that start at the same time, at least one sees the other.
-    markRunning(ROOT);
-    const [running] = runningProcesses(ROOT);
     if (running !== undefined)
       fail(
         `The packages in node_modules are not those of package-lock.json, and process ${running} is using them. ` +
@@ -32,7 +35,29 @@ async function prepare() {
       );
     npm('ci', '--no-fund', '--no-audit');
   }
-  npm('run', 'build');
+  // A running process loads some modules only when it needs them.
+  if (running === undefined) npm('run', 'build');
+  else if (!isCompiled())
+    fail(
+      `The sources are newer than the compiled code in dist, and process ${running} is running that code. ` +
+        'Stop it first, then run npm run up again.',
+    );
+}
+
+/** Returns whether the compiled code exists and no source is newer. Does not notice sources that were deleted. */
+function isCompiled() {
+  const compiled = fs.statSync(COMPILED, { throwIfNoEntry: false });
+  if (!compiled) return false;
+  return SOURCES.every((folder) =>
+    namesIn(path.join(ROOT, folder)).every(
+      (name) => fs.statSync(path.join(ROOT, folder, name)).mtimeMs <= compiled.mtimeMs,
+    ),
+  );
+}
+
+/** Returns the paths in a folder and its subfolders; none if it does not exist. */
+function namesIn(folder) {
+  return fs.existsSync(folder) ? fs.readdirSync(folder, { recursive: true }) : [];
 }
 
 /** Returns false for a port that the service will reject with a message of its own. */

@@ -21,6 +21,9 @@ require('./running-processes').markRunning(require('node:path').join(__dirname, 
 require('node:net').createServer().listen(Number(process.env.PORT), '127.0.0.1', () => console.log('listening'));
 `;
 
+/** Compiles nothing, but counts its runs. */
+const BUILD = `node -e "require('node:fs').appendFileSync('builds', '.')"`;
+
 class Project {
   private readonly running: ChildProcess[] = [];
 
@@ -37,7 +40,7 @@ class Project {
     const { up } = scripts;
     const start = 'node dist/services/boot/main.js';
     const engines = { node: '>=20.19' };
-    write('package.json', { ...own, engines, dependencies, scripts: { up, start, build: 'node -e 0' } });
+    write('package.json', { ...own, engines, dependencies, scripts: { up, start, build: BUILD } });
     this.lock('1.0.0');
   }
 
@@ -65,6 +68,14 @@ class Project {
 
   get installedSince(): boolean {
     return !existsSync(this.trace);
+  }
+
+  changeSource(): void {
+    writeFileSync(join(this.folder, 'services/boot/changed.ts'), '');
+  }
+
+  get builds(): number {
+    return readFileSync(join(this.folder, 'builds')).length;
   }
 
   /** Runs `npm run up`. Resolves when it has ended, or when the stand-in listens. */
@@ -168,6 +179,26 @@ test('a running service keeps its modules: npm run up on another port starts, or
     await first.end();
     expect(await project.up(await freeOwnPort())).toMatchObject({ listening: true });
     expect(project.installedSince).toBe(true);
+  }));
+
+test('a running service keeps its compiled code: npm run up on another port starts it, or refuses to compile', () =>
+  inProject(async (project) => {
+    const first = await project.up(await freeOwnPort());
+    expect(first).toMatchObject({ listening: true });
+    expect(project.builds).toBe(1);
+
+    const second = await project.up(await freeOwnPort());
+    expect(second).toMatchObject({ listening: true });
+    await second.end();
+    project.changeSource();
+    const refused = await project.up(await freeOwnPort());
+    expect(refused).toMatchObject({ listening: false, code: 1 });
+    expect(refused.output).toMatch(/sources are newer .* process \d+ is running that code\. Stop it first/);
+    expect(project.builds).toBe(1);
+
+    await first.end();
+    expect(await project.up(await freeOwnPort())).toMatchObject({ listening: true });
+    expect(project.builds).toBe(2);
   }));
 
 test('a process of the service names another port if its own is in use', () =>
