@@ -133,18 +133,24 @@ export class UnitOfWork {
   }
 
   /**
-   * Records, in each loaded document at or after the event's position, that the document includes the event. Call it
-   * before the event is left out.
+   * Records, in each loaded document of the event's store at or after the event's position, that the document includes
+   * the event. Call it before the event is left out. Documents of other stores are also loaded, because their events are
+   * in the same batch or because events name them. Their partitions may be further, and their writes are not ours.
    *
    * Why these documents include the event: the event is after the checkpoint, so an earlier, interrupted attempt has
    * written them. That attempt had folded the event. If it had left the event out, it would have flushed and moved the
    * checkpoint before it folded a later event.
    */
-  recordIncluded({ stream, position }: Pick<RecordedEvent, 'stream' | 'position'>): void {
+  recordIncluded({
+    stream,
+    position,
+    metadata,
+  }: Pick<RecordedEvent, 'stream' | 'position' | 'metadata'>): void {
     for (const documents of this.documents.values())
       for (const [id, working] of documents) {
         const { log_position } = working;
         if (log_position < position || !working.document || working.late_positions.has(stream)) continue;
+        if (isOfAnother(working, metadata.partition_key)) continue;
         const late_positions = new Map([...working.late_positions, [stream, log_position]]);
         documents.set(id, { ...working, late_positions, dirty: true });
       }
@@ -349,4 +355,10 @@ export class UnitOfWork {
     }
     return documents;
   }
+}
+
+/** Returns whether a document is known to belong to another store. A placeholder does not know its store yet. */
+function isOfAnother({ collection, id, document }: WorkingDocument, partition_key: string): boolean {
+  const store_id = collection === 'stores' ? id : document?.keys.store_id;
+  return typeof store_id === 'string' && store_id !== partition_key;
 }
