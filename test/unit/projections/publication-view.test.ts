@@ -1,3 +1,4 @@
+import { CURRENCIES } from '../../../shared/catalog/currencies';
 import {
   INACTIVE_PRICE_DOWN,
   INACTIVE_PRICE_UP,
@@ -23,6 +24,12 @@ const publication = (...steps: Parameters<typeof documentAfter>[0]) =>
   documentAfter([...shop, ...steps], 'publications', publicationId(1));
 
 describe('the document of a publication', () => {
+  test('has a currency that requests may not send any more, because events keep it', async () => {
+    expect(CURRENCIES.has('DEM')).toBe(false);
+    const document = await publication(publicationCreated(1, { price_currency: 'DEM' }));
+    expect(document!.body).toMatchObject({ id: publicationId(1), price_currency: 'DEM' });
+  });
+
   test('has the resource as its body, and the keys that reads find and sort it by', async () => {
     const document = await publication(
       mediaUploaded(1),
