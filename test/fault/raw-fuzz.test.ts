@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fetch } from '../support/fetch';
-import { createSecretKey, fetchToken } from '../support/merchant';
+import { createKeys, fetchToken } from '../support/merchant';
 import { flatPicture } from '../support/pictures';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { Dice, type RawCase, RawRequests } from '../support/raw-requests';
@@ -182,7 +182,7 @@ test(`${REQUESTS} random requests are answered without 5xx, and leave no connect
       RATE_LIMIT_SECRET: '1000000/100000000/1000000',
       RATE_LIMIT_AUTH: '100000/100000',
     };
-    const key = await createSecretKey(settings);
+    const keys = await createKeys(settings);
     const running = await startProcess(
       'services/boot/main.js',
       { ...settings, ...rates, MEMORY_REPORT_FILE: report_file },
@@ -190,20 +190,17 @@ test(`${REQUESTS} random requests are answered without 5xx, and leave no connect
     );
     const port = Number(new URL(running.url).port);
     const pid = running.child.pid!;
-    const token = await fetchToken(running.url, key);
+    const token = await fetchToken(running.url, keys.secret);
     const ids = await fillShop(running, token);
     const document = await (await fetch(`${running.url}/openapi.json`)).json();
     const requests = new RawRequests({
       document,
       ids,
-      api_keys: [key, `pk_live_${'a'.repeat(43)}`],
+      api_keys: [keys.secret, keys.public, `pk_live_${'a'.repeat(43)}`],
       authorizations: [
-        '',
-        `Bearer ${token}`,
-        `Bearer ${token}`,
-        `Bearer ${token}`,
-        `Bearer ${key}`,
-        'Bearer a.b.c',
+        ...['', `Bearer ${keys.secret}`, 'Bearer a.b.c'],
+        ...Array<string>(5).fill(`Bearer ${token}`),
+        ...Array<string>(2).fill(`Bearer ${await fetchToken(running.url, keys.public)}`),
       ],
       picture: await flatPicture('png', { width: 4, height: 4 }),
     });
@@ -248,7 +245,7 @@ test(`${REQUESTS} random requests are answered without 5xx, and leave no connect
     expect(
       (
         await fetch(`${running.url}/api/store`, {
-          headers: { authorization: `Bearer ${await fetchToken(running.url, key)}` },
+          headers: { authorization: `Bearer ${await fetchToken(running.url, keys.secret)}` },
         })
       ).status,
     ).toBe(200);

@@ -3,6 +3,7 @@ import { openRuntime } from '../../services/boot/runtime';
 import { createAccount } from '../../services/command/account';
 import { createApiKey } from '../../services/command/api-key';
 import { createStore } from '../../services/command/store';
+import type { KeyType } from '../../shared/catalog/vocabulary';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { fetch } from './fetch';
@@ -10,6 +11,11 @@ import type { Ledger, Written } from './traffic';
 import { waitFor } from './wait-for';
 
 export async function createSecretKey(settings: Record<string, string>): Promise<string> {
+  return (await createKeys(settings)).secret;
+}
+
+/** Creates an account with a store, and a key of each type for it. */
+export async function createKeys(settings: Record<string, string>): Promise<Record<KeyType, string>> {
   const config = parseConfig(settings);
   const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
   const deps = { system: realSystem, events: runtime.events };
@@ -17,10 +23,12 @@ export async function createSecretKey(settings: Record<string, string>): Promise
   const { id: account_id } = (await createAccount(deps, context(1), { name: 'Merchant' })).value;
   const shop = { name: 'Shop', environment: 'live' } as const;
   const store = await createStore(deps, context(2), { account_id }, shop);
-  const grants = { account_id, name: 'writer', type: 'secret' as const, stores: [store.value.id] };
-  const { key } = await createApiKey(deps, context(3), grants);
+  const stores = [store.value.id];
+  const keyOf = async (type: KeyType, n: number): Promise<string> =>
+    (await createApiKey(deps, context(n), { account_id, name: type, type, stores })).key;
+  const keys = { secret: await keyOf('secret', 3), public: await keyOf('public', 4) };
   await runtime.close();
-  return key;
+  return keys;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
