@@ -21,15 +21,21 @@ idempotencyStoreContract('SQLite', async () => {
   return { store: await openAnother(), openAnother, dispose };
 });
 
+/** Creates a file without the counts of records. */
+function createFileOfReleaseBefore(folder: string): { file: string; database: Database.Database } {
+  const file = join(folder, 'idempotency.sqlite');
+  const database = new Database(file);
+  database.exec(`CREATE TABLE operations (api_key_id TEXT NOT NULL, idempotency_key TEXT NOT NULL,
+      fingerprint TEXT NOT NULL, started_at_ms INTEGER NOT NULL, holder TEXT, locked_until_ms INTEGER NOT NULL,
+      expires_at_ms INTEGER NOT NULL, answer TEXT, PRIMARY KEY (api_key_id, idempotency_key)) STRICT;
+    CREATE INDEX operations_expiry ON operations (expires_at_ms);
+    PRAGMA user_version = 1`);
+  return { file, database };
+}
+
 test('the idempotency store on SQLite counts the records of a file of the release before', async () => {
   await withTempDir(async (folder) => {
-    const file = join(folder, 'idempotency.sqlite');
-    const database = new Database(file);
-    database.exec(`CREATE TABLE operations (api_key_id TEXT NOT NULL, idempotency_key TEXT NOT NULL,
-        fingerprint TEXT NOT NULL, started_at_ms INTEGER NOT NULL, holder TEXT, locked_until_ms INTEGER NOT NULL,
-        expires_at_ms INTEGER NOT NULL, answer TEXT, PRIMARY KEY (api_key_id, idempotency_key)) STRICT;
-      CREATE INDEX operations_expiry ON operations (expires_at_ms);
-      PRAGMA user_version = 1`);
+    const { file, database } = createFileOfReleaseBefore(folder);
     const insert = database.prepare(
       "INSERT OR REPLACE INTO operations VALUES ('a', ?, 'f', 1, NULL, 1, ?, '{}')",
     );
@@ -54,9 +60,11 @@ test('the idempotency store on SQLite counts the records of a file of the releas
   });
 });
 
-test('the idempotency store on SQLite recovers from a full disk at the commit of its first claim', async () => {
+test('the idempotency store on SQLite recovers from a failed commit of its first claim in a file of the release before', async () => {
   await withTempDir(async (folder) => {
-    const store = await SqliteIdempotencyStore.open({ file: join(folder, 'idempotency.sqlite') });
+    const { file, database } = createFileOfReleaseBefore(folder);
+    database.close();
+    const store = await SqliteIdempotencyStore.open({ file });
     const claim = () => store.claim({ api_key_id: 'a', idempotency_key: 'one' }, A_CLAIM);
     const { transaction } = SqliteConnection.prototype;
     const failing = jest.spyOn(SqliteConnection.prototype, 'transaction');
