@@ -66,7 +66,8 @@ export class ListingCalls {
   }
 
   /**
-   * Changes the given fields of a listing; null clears an optional one. The result has no `stats`.
+   * Changes the given fields of a listing; null clears an optional one. The result has no `stats` if they cannot be read
+   * within one second.
    *
    * @example
    * await client.listings.update(id, { name: 'Green tea' });
