@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Aggregate, Owner } from '../../shared/catalog/events/aggregate';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../shared/catalog/events/codec';
 import {
@@ -175,19 +176,26 @@ export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   return loaded;
 }
 
-/** How many events `loadAt` reads at once, and after how many it remembers the state. */
-const REMEMBERED_EVERY = 1_000;
-const REMEMBERED_STREAMS_MAX = 1_000;
+/** How many events `loadAt` reads at once. An event may have 100 KB. */
+const READ_EVENTS = 64;
+/** `loadAt` remembers the states after every 16th event, or after fewer of them if it reads more than 1,024 events. */
+const REMEMBERED_EVERY_MIN = 16;
+const REMEMBERED_PER_LOAD = 64;
+const REMEMBERED_BYTES_MAX = 64 * 1_048_576;
 
-/**
- * States of long streams after each 1,000 events, by their revision, per log. They take at most a thousandth of the
- * memory that the events would.
- */
-const rememberedStates = new WeakMap<EventStore, LRUCache<StreamName, Map<number, Loaded<unknown>>>>();
+/** Earlier states of streams, per log. The keys are `<stream>@<revision>`. */
+const earlierStates = new WeakMap<EventStore, LRUCache<string, Loaded<unknown>>>();
+
+/** The last queued `loadAt` of each stream, per log. */
+const queuedLoads: Queues = new WeakMap();
 
 /**
  * Returns the state of the stream right after the event of this revision, whatever was appended since. Throws if the
- * stream has no such revision. Reads at most 1,000 events, except the first time that this process reads a stream.
+ * stream has no such revision.
+ *
+ * A client can ask for the same revisions again and again, and their events can be large. So this remembers the
+ * returned state, and states on the way to it: the next load of a near revision reads a few events. The loads of a stream
+ * run one after another, so concurrent ones share what the first one read.
  */
 export async function loadAt<State, Event extends DomainEvent, Id extends AnyId>(
   ref: StreamRef<State, Event, Id>,
@@ -195,23 +203,67 @@ export async function loadAt<State, Event extends DomainEvent, Id extends AnyId>
 ): Promise<State> {
   const { events } = ref;
   const stream = streamNameOf(ref);
-  const streams = rememberedStates.get(events) ?? new LRUCache({ max: REMEMBERED_STREAMS_MAX });
-  rememberedStates.set(events, streams);
-  const remembered = (streams.get(stream) ?? new Map()) as Map<number, Loaded<State>>;
-  const newest = longStreams.get(events)?.get(stream) as Loaded<State> | undefined;
-  let loaded = fold(ref, []);
-  for (const known of [...remembered.values(), ...(newest ? [newest] : [])])
-    if (known.revision <= revision && known.revision > loaded.revision) loaded = known;
-  while (loaded.revision < revision) {
-    const from = loaded.revision + 1;
-    const count = Math.min(revision - loaded.revision, REMEMBERED_EVERY - (from % REMEMBERED_EVERY));
-    const recorded = await events.readStream(stream, from, count);
-    if (recorded.length === 0) throw new Error(`${stream} has no revision ${revision}`);
-    loaded = fold(ref, recorded, loaded);
-    if ((loaded.revision + 1) % REMEMBERED_EVERY === 0)
-      streams.set(stream, remembered.set(loaded.revision, loaded));
-  }
+  const states = earlierStatesOf<State>(events);
+  const find = (): Loaded<State> | undefined => states.get(`${stream}@${revision}`);
+  const loaded =
+    find() ??
+    (await serialise(queuedLoads, events, stream, async () => find() ?? (await readUpTo(ref, revision))));
   return loaded.state;
+}
+
+async function readUpTo<State, Event extends DomainEvent, Id extends AnyId>(
+  ref: StreamRef<State, Event, Id>,
+  revision: number,
+): Promise<Loaded<State>> {
+  const { events } = ref;
+  const stream = streamNameOf(ref);
+  const states = earlierStatesOf<State>(events);
+  let loaded = nearestState(ref, revision);
+  let every = REMEMBERED_EVERY_MIN;
+  while ((revision - loaded.revision) / every > REMEMBERED_PER_LOAD) every *= 2;
+  while (loaded.revision < revision) {
+    const count = Math.min(revision - loaded.revision, READ_EVENTS);
+    const recorded = await events.readStream(stream, loaded.revision + 1, count);
+    if (recorded.length === 0) throw new Error(`${stream} has no revision ${revision}`);
+    for (const event of recorded) {
+      loaded = fold(ref, [event], loaded);
+      if ((loaded.revision + 1) % every === 0 || loaded.revision === revision)
+        states.set(`${stream}@${loaded.revision}`, loaded);
+    }
+    // An embedded event store reads synchronously. Other requests must not wait until a long stream is read.
+    await nextTurn();
+  }
+  return loaded;
+}
+
+/** Returns the last known state of the stream that is not after `revision`. */
+function nearestState<State, Event extends DomainEvent, Id extends AnyId>(
+  ref: StreamRef<State, Event, Id>,
+  revision: number,
+): Loaded<State> {
+  const stream = streamNameOf(ref);
+  const newest = longStreams.get(ref.events)?.get(stream) as Loaded<State> | undefined;
+  const known = newest && newest.revision <= revision ? newest : fold(ref, []);
+  const states = earlierStatesOf<State>(ref.events);
+  const last = revision - ((revision + 1) % REMEMBERED_EVERY_MIN);
+  for (let earlier = last; earlier > known.revision; earlier -= REMEMBERED_EVERY_MIN) {
+    const state = states.get(`${stream}@${earlier}`);
+    if (state) return state;
+  }
+  return known;
+}
+
+function earlierStatesOf<State>(events: EventStore): LRUCache<string, Loaded<State>> {
+  const states =
+    earlierStates.get(events) ??
+    new LRUCache({ maxSize: REMEMBERED_BYTES_MAX, sizeCalculation: (loaded) => sizeOf(loaded) });
+  earlierStates.set(events, states);
+  return states as LRUCache<string, Loaded<State>>;
+}
+
+/** Returns about how many bytes of memory the state takes. A character may take two. */
+function sizeOf({ state }: Loaded<unknown>): number {
+  return 2 * JSON.stringify(state).length;
 }
 
 function fold<State, Event extends DomainEvent, Id extends AnyId>(
@@ -369,25 +421,39 @@ export function idForNew<Id extends AnyId>(
   return { id: deriveId<Id>(operation.started_at_ms, 'new', operation.id), fresh: false };
 }
 
+type Queues = WeakMap<EventStore, Map<StreamName, Promise<void>>>;
+
 /** The last queued write of each stream, per log. */
-const queues = new WeakMap<EventStore, Map<StreamName, Promise<void>>>();
+const queuedWrites: Queues = new WeakMap();
 
 /**
  * Runs this process's writes to a stream one after another. Appends at the expected revision are correct without
  * it. But concurrent writers of one process would make each other lose races until their retries are used up.
- *
- * If a write fails because the event store is unavailable, the writes queued behind it fail with the same error.
- * Otherwise each of them would wait for a timeout of its own. Calls for the same stream must not be nested, because the
- * inner call would wait for the outer call forever.
  */
 export async function serialiseByStream<Result>(
   events: EventStore,
   stream: StreamName,
   write: () => Promise<Result>,
 ): Promise<Result> {
+  return serialise(queuedWrites, events, stream, write);
+}
+
+/**
+ * Runs the work of a stream one after another.
+ *
+ * If work fails because the event store is unavailable, the work queued behind it fails with the same error.
+ * Otherwise each of them would wait for a timeout of its own. Calls for the same stream must not be nested, because the
+ * inner call would wait for the outer call forever.
+ */
+async function serialise<Result>(
+  queues: Queues,
+  events: EventStore,
+  stream: StreamName,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const queue = queues.get(events) ?? new Map<StreamName, Promise<void>>();
   queues.set(events, queue);
-  const running = (queue.get(stream) ?? Promise.resolve()).then(write);
+  const running = (queue.get(stream) ?? Promise.resolve()).then(work);
   const end = running.then(ignore, throwOutage);
   end.catch(ignore);
   queue.set(stream, end);

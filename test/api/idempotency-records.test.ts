@@ -64,6 +64,27 @@ test(`a record of a write takes less than ${RECORD_BYTES_MAX} bytes, however lon
   expect((recordBytes() - bytes_before) / 400).toBeLessThan(RECORD_BYTES_MAX);
 });
 
+test('repetitions of a write in the middle of a long stream read its events once', async () => {
+  const created = await send('POST', '/api/publication', newKey(), { body: TEA });
+  const path = `/api/publication/${created.body.data.id}`;
+  const patch = (price_amount: number, key = newKey()): Promise<Reply> =>
+    send('PATCH', path, key, { body: { price_amount } });
+  // A stream of more than 64 events is cached at its end, so the repeated write must be before it.
+  for (let n = 1; n <= 88; n++) await patch(n);
+  const key = newKey();
+  const first = await patch(89, key);
+  for (let n = 90; n <= 100; n++) await patch(n);
+  const reading = jest.spyOn(harness.service.runtime.events.live, 'readStream');
+  const replays = [patch(89, key), patch(89, key), patch(89, key)];
+  for (const { text } of await Promise.all(replays)) expect(text).toBe(first.text);
+  for (let n = 0; n < 5; n++) expect((await patch(89, key)).text).toBe(first.text);
+  let events = 0;
+  for (const { value } of reading.mock.results) events += (await (value as Promise<unknown[]>)).length;
+  reading.mockRestore();
+  // The creation and 89 changes.
+  expect(events).toBe(90);
+});
+
 describe('with IDEMPOTENCY_RECORDS_MAX', () => {
   const DAY_S = 86_400;
   let limited: Harness;
