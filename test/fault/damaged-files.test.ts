@@ -14,10 +14,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Cli, expectFailure } from '../api/cli-run';
-import { type Answers, unpackDataFolder } from '../fixtures/data-folder';
+import { type Answers, makeDataFolder, unpackDataFolder } from '../fixtures/data-folder';
 import { fetch } from '../support/fetch';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
-import { withTempDir } from '../support/temp-dir';
+import { makeTempDir, type TempDir, withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 
 /*
@@ -44,7 +44,15 @@ const DAMAGES_OF_DOCUMENTS = Object.keys(DAMAGES).filter((how) => how !== 'empti
 const middleOf = (file: string): number => Math.floor(statSync(file).size / 2 / PAGE_BYTES) * PAGE_BYTES;
 const damage = (how: string, file: string): void => DAMAGES[how]!(file);
 
+let archives: TempDir;
+const archive = (): string => join(archives.path, 'data-folder.tar.gz');
+
+beforeAll(() => {
+  archives = makeTempDir();
+  makeDataFolder(archive());
+});
 afterEach(endAll);
+afterAll(() => archives.remove());
 
 interface Shop extends Answers {
   readonly folder: string;
@@ -55,7 +63,7 @@ interface Shop extends Answers {
 /** Runs the story on a copy of a data folder with events, documents and keys. */
 async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
   await withTempDir(async (temporary) => {
-    const { data_dir: folder, ...known } = unpackDataFolder(temporary);
+    const { data_dir: folder, ...known } = unpackDataFolder(temporary, archive());
     const settings = { DATA_DIR: folder, LOG_LEVEL: 'info', START_TIMEOUT_S: '20' };
     const cli = new Cli(folder, { LOG_LEVEL: 'silent' });
     await story({ ...known, folder, cli, start: () => startProcess(MAIN, settings) });
