@@ -97,6 +97,11 @@ describe('the systemd units', () => {
     expect(Number(single.TimeoutStopSec![0])).toBeGreaterThan(STOP_S);
   });
 
+  test('continue when Linux ends the process that renders pictures because memory is short', () => {
+    expect(single.OOMPolicy).toEqual(['continue']);
+    expect(read('services/media/render-child.ts')).toContain('/proc/self/oom_score_adj');
+  });
+
   test('differ only in what names the part', () => {
     const common = (options: typeof single) => {
       const { Description, EnvironmentFile, ExecStart, ...rest } = options;
