@@ -9,6 +9,7 @@ import { service } from '../../shared/api/operations/service';
 import { tokens } from '../../shared/api/operations/tokens';
 import { writes } from '../../shared/api/operations/writes';
 import { fetch } from '../support/fetch';
+import { gatewayOfKubernetes } from '../support/gateway-configuration';
 import { freeOwnPort } from '../support/own-port';
 import { describeWithProgram } from '../support/programs';
 import { makeTempDir } from '../support/temp-dir';
@@ -40,48 +41,63 @@ async function startUpstream(name: string): Promise<Upstream> {
 
 const NAMES = ['command-1', 'command-2', 'query-1', 'query-2'];
 
-describeWithProgram('nginx', 'the gateway', () => {
+interface Nginx {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts nginx on a free port, and waits until it answers. */
+async function startNginx(configuration: string): Promise<Nginx> {
   const folder = makeTempDir();
+  const address = `127.0.0.1:${await freeOwnPort()}`;
+  const own = configuration
+    .replace('listen 8000;', `listen ${address};`)
+    .replace('/tmp/catalog-gateway.pid', join(folder.path, 'pid'));
+  writeFileSync(join(folder.path, 'nginx.conf'), own);
+  const options = ['-p', folder.path, '-c', 'nginx.conf', '-g', 'daemon off;'];
+  // Files, because nginx opens /dev/stdout, and the pipes of Node.js cannot be opened.
+  const log = openSync(join(folder.path, 'log'), 'a');
+  const child = spawn('nginx', options, { stdio: ['ignore', log, log] });
+  closeSync(log);
+  const stop = async (): Promise<void> => {
+    const ended = once(child, 'exit');
+    if (child.exitCode === null && child.kill('SIGTERM')) await within(ended, 'nginx to stop');
+    folder.remove();
+  };
+  const url = `http://${address}`;
+  await waitFor(
+    async () => {
+      expect([child.exitCode, readFileSync(join(folder.path, 'log'), 'utf8')]).toEqual([
+        null,
+        expect.any(String),
+      ]);
+      return (await fetch(`${url}/health/live`)).ok;
+    },
+    { what: 'nginx to start' },
+  );
+  return { url, stop };
+}
+
+function closeServer(server: Server): void {
+  server.closeAllConnections();
+  server.close();
+}
+
+describeWithProgram('nginx', 'the gateway', () => {
   let upstreams: Upstream[];
+  let nginx: Nginx | undefined;
   let url: string;
-  let stop: () => Promise<void>;
 
   beforeAll(async () => {
     upstreams = await Promise.all(NAMES.map(startUpstream));
-    const address = `127.0.0.1:${await freeOwnPort()}`;
-    let config = readFileSync('docs/gateway/nginx.conf', 'utf8')
-      .replace('listen 8000;', `listen ${address};`)
-      .replace('/tmp/catalog-gateway.pid', join(folder.path, 'pid'));
-    for (const one of upstreams) config = config.replace(`${one.name}:8080`, one.address);
-    writeFileSync(join(folder.path, 'nginx.conf'), config);
-    const options = ['-p', folder.path, '-c', 'nginx.conf', '-g', 'daemon off;'];
-    // Files, because nginx opens /dev/stdout, and the pipes of Node.js cannot be opened.
-    const log = openSync(join(folder.path, 'log'), 'a');
-    const child = spawn('nginx', options, { stdio: ['ignore', log, log] });
-    closeSync(log);
-    stop = async () => {
-      const ended = once(child, 'exit');
-      if (child.exitCode === null && child.kill('SIGTERM')) await within(ended, 'nginx to stop');
-    };
-    url = `http://${address}`;
-    await waitFor(
-      async () => {
-        expect([child.exitCode, readFileSync(join(folder.path, 'log'), 'utf8')]).toEqual([
-          null,
-          expect.any(String),
-        ]);
-        return (await fetch(`${url}/health/live`)).ok;
-      },
-      { what: 'nginx to start' },
-    );
+    let configuration = readFileSync('docs/gateway/nginx.conf', 'utf8');
+    for (const one of upstreams) configuration = configuration.replace(`${one.name}:8080`, one.address);
+    nginx = await startNginx(configuration);
+    url = nginx.url;
   });
   afterAll(async () => {
-    await stop?.();
-    for (const { server } of upstreams ?? []) {
-      server.closeAllConnections();
-      server.close();
-    }
-    folder.remove();
+    await nginx?.stop();
+    for (const { server } of upstreams ?? []) closeServer(server);
   });
   afterEach(() => {
     for (const one of upstreams) one.cuts = false;
@@ -135,5 +151,44 @@ describeWithProgram('nginx', 'the gateway', () => {
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '2']);
     expect(await reply.json()).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
     expect(command_1.requests + command_2.requests - before).toBe(1);
+  });
+});
+
+describeWithProgram('nginx', 'the gateway on Kubernetes', () => {
+  const PODS = 10;
+  let service: Server;
+  let nginx: Nginx | undefined;
+
+  beforeAll(async () => {
+    // A Service leads each connection to another pod. One pod cuts all of its connections.
+    let connections = 0;
+    service = createServer((_req, res) => res.setHeader('connection', 'close').end('a pod'))
+      .on('connection', (socket) => {
+        if (++connections % PODS === 0) socket.destroy();
+      })
+      .listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const address = `127.0.0.1:${(service.address() as AddressInfo).port}`;
+    nginx = await startNginx(gatewayOfKubernetes().replaceAll(/catalog-(command|query):80/g, address));
+  });
+  afterAll(async () => {
+    await nginx?.stop();
+    closeServer(service);
+  });
+
+  async function countUnavailable(method: string, path: string, count: number): Promise<number> {
+    let unavailable = 0;
+    for (let n = 0; n < count; n++) {
+      const reply = await fetch(nginx!.url + path, { method });
+      await reply.arrayBuffer();
+      expect([200, 503]).toContain(reply.status);
+      if (reply.status === 503) unavailable += 1;
+    }
+    return unavailable;
+  }
+
+  test('a pod that fails does not stop the requests to the others, and a read is tried on another pod', async () => {
+    expect(await countUnavailable('POST', '/api/publication', 5 * PODS)).toBe(5);
+    expect(await countUnavailable('GET', '/api/store', 5 * PODS)).toBe(0);
   });
 });

@@ -8,6 +8,7 @@ import { tokens } from '../../../shared/api/operations/tokens';
 import { writes } from '../../../shared/api/operations/writes';
 import { errorCodeSchema } from '../../../shared/api/responses/errors';
 import { parseConfig, SETTING_NAMES } from '../../../shared/kernel/config';
+import { gatewayOfKubernetes } from '../../support/gateway-configuration';
 import { describeWithProgram, run } from '../../support/programs';
 import { withTempDir } from '../../support/temp-dir';
 
@@ -330,13 +331,13 @@ describe('the Kubernetes manifests', () => {
     const container = containerOf(gateway);
     expect(container.ports).toEqual([{ name: service.spec.ports[0].targetPort, containerPort: listens }]);
     expect(container.image).toBe(parse(read('docker-compose.yml'), { merge: true }).services.gateway.image);
-    // The command of the page makes the configuration name Services.
-    const [, from, to] = /sed -E 's\/(.*)\/(.*)\/'/.exec(read(`${KUBERNETES}/README.md`))!;
-    const configuration = nginx.replaceAll(new RegExp(from!, 'g'), to!.replace('\\1', '$1'));
-    const servers = [...configuration.matchAll(/^ *server ([\w-]+):(\d+) /gm)];
+    const servers = [...gatewayOfKubernetes().matchAll(/^ *server ([\w-]+):(\d+) (.*);$/gm)];
     expect(servers).toHaveLength(4);
-    for (const [, name, port] of servers)
+    for (const [, name, port, options] of servers) {
       expect(named('Service', name!).spec.ports).toEqual([expect.objectContaining({ port: Number(port) })]);
+      // Failures of one pod are no reason to avoid the Service.
+      expect(options).toBe('max_fails=0');
+    }
   });
 
   describeWithProgram('kubectl', 'kubectl', () => {
