@@ -71,6 +71,19 @@ describe('environment variables', () => {
   });
 });
 
+test('every page names the same order of an upgrade', () => {
+  const pages = ['README.md', 'failures.md', 'systemd/README.md', 'kubernetes/README.md'];
+  const files = ['CHANGELOG.md', 'CONTRIBUTING.md', ...pages.map((page) => `${OPERATIONS}/${page}`)];
+  for (const file of files) {
+    const text = read(file).replaceAll(/\s+/g, ' ');
+    expect([file, text]).toEqual([
+      file,
+      expect.stringContaining('query processes, then workers, then command processes'),
+    ]);
+    expect([file, text]).toEqual([file, expect.not.stringContaining('workers first')]);
+  }
+});
+
 // --- systemd ---
 
 /** Returns the values of each option of a unit, without the sections. */
