@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
+import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { JsonValue } from '../catalog/events/envelope';
+import { recordsWithin } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { deriveId, generateId } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
@@ -40,7 +42,10 @@ export interface IdempotencyOptions {
   readonly system: System;
   readonly log: Logger;
   readonly metrics?: HttpMetrics | undefined;
-  /** How many records an API key may have. A write with a further key is refused. */
+  /**
+   * How many records an API key may have. A write with a further key is refused. A key with limits of its own may have
+   * as many as it can make within them, if those are more.
+   */
   readonly records_max: number;
   readonly lease_ms?: number;
 }
@@ -48,6 +53,8 @@ export interface IdempotencyOptions {
 /** A write with an `Idempotency-Key`. */
 export interface OnceRequest {
   readonly key: OperationKey;
+  /** The API key's own rate limits. Undefined: those of its type. */
+  readonly limits?: KeyLimits | undefined;
   /** Hash of the request (`fingerprintOf`), to detect a key that is used for different requests. */
   readonly fingerprint: string;
   /** Carries out the write. A response with a `source` is stored without its body. */
@@ -82,8 +89,16 @@ export class Idempotency {
    * rejects with. If the store cannot be reached, rejects with its error and does not run the write, because it could not
    * guarantee a single run.
    */
-  async once({ key, fingerprint, run, rebuild, renderFailure }: OnceRequest): Promise<RenderedAnswer> {
-    const { store, system, records_max } = this.options;
+  async once({
+    key,
+    limits,
+    fingerprint,
+    run,
+    rebuild,
+    renderFailure,
+  }: OnceRequest): Promise<RenderedAnswer> {
+    const { store, system } = this.options;
+    const records_max = Math.max(this.options.records_max, limits ? recordsWithin(limits) : 0);
     const now_ms = system.now();
     const holder = generateId(now_ms, system.random);
     const times = { now_ms, locked_until_ms: now_ms + this.lease_ms, expires_at_ms: now_ms + KEEP_MS };

@@ -114,6 +114,7 @@ function answerOnce(
   const parameters = Object.fromEntries(Object.entries(query).map(([name, values]) => [name, [...values]]));
   return idempotency.once({
     key: { api_key_id: principal.api_key_id, idempotency_key },
+    limits: principal.limits,
     fingerprint: fingerprintOf(route.method, path, parameters, body),
     run: async (operation) => {
       const answer = await route.handler({ ...request, operation: { ...operation, idempotency_key } });

@@ -62,7 +62,7 @@ const READ_PREFERENCES = [
   'nearest',
 ] as const;
 
-const schema = z.object({
+const settingsSchema = z.object({
   PORT: port.default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATA_DIR: z.string().min(1).default('./data'),
@@ -74,10 +74,10 @@ const schema = z.object({
   RATE_LIMIT_SECRET: apiLimits.prefault('1000/100000/1500'),
   RATE_LIMIT_AUTH: authTier.prefault('10/20'),
   /**
-   * How many idempotency records an API key may have. A record takes about 600 bytes for 24 hours. The default is twice
-   * the daily limit of a secret key, because 24 hours can include parts of two days.
+   * How many idempotency records an API key may have. A record takes about 600 bytes for 24 hours. Default: as many as a
+   * secret key can make within its daily limit, but at least 200,000.
    */
-  IDEMPOTENCY_RECORDS_MAX: wholeNumber('a whole number from 1 to 100000000', 1, 100_000_000).default(200_000),
+  IDEMPOTENCY_RECORDS_MAX: wholeNumber('a whole number from 1 to 100000000', 1, 100_000_000).optional(),
   JWT_ISSUER: z.string().min(1).default('catalog-service'),
   /**
    * Secret for HS256. If neither this nor JWT_KEYS_FILE is set, the service generates one and stores it in DATA_DIR.
@@ -120,8 +120,24 @@ const schema = z.object({
   MONGODB_READ_PREFERENCE: oneOf(READ_PREFERENCES).default('primary'),
 });
 
+const RECORDS_MIN = 200_000;
+
+const schema = settingsSchema.transform(({ IDEMPOTENCY_RECORDS_MAX, ...settings }) => ({
+  ...settings,
+  IDEMPOTENCY_RECORDS_MAX:
+    IDEMPOTENCY_RECORDS_MAX ?? Math.max(RECORDS_MIN, recordsWithin(settings.RATE_LIMIT_SECRET)),
+}));
+
+/**
+ * Returns how many idempotency records an API key with these limits can have. They are kept for 24 hours, which can
+ * include parts of two days.
+ */
+export function recordsWithin({ per_day }: Pick<ApiLimits, 'per_day'>): number {
+  return 2 * per_day;
+}
+
 /** The names of all environment variables that the service reads. */
-export const SETTING_NAMES: readonly string[] = Object.keys(schema.shape);
+export const SETTING_NAMES: readonly string[] = Object.keys(settingsSchema.shape);
 
 export type Config = z.infer<typeof schema>;
 

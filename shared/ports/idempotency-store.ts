@@ -72,7 +72,7 @@ export type Claimed =
   | { readonly outcome: 'locked' }
   /** The key was used with another fingerprint. */
   | { readonly outcome: 'other_request' }
-  /** The API key has `records_max` records. The first of them expires at `free_at_ms`. */
+  /** The API key has `records_max` records or more. At `free_at_ms` so many of them have expired that it has fewer. */
   | { readonly outcome: 'quota_reached'; readonly free_at_ms: number };
 
 /**

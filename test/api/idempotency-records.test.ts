@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import Database from 'libsql';
+import { createApiKey } from '../../services/command/api-key';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type RequestOptions, startHarness } from '../support/harness';
 import { ownNames } from '../support/own-servers';
@@ -139,6 +140,30 @@ describe('with IDEMPOTENCY_RECORDS_MAX', () => {
     }
     const metrics = await limited.request('GET', '/metrics');
     expect(metrics.text).toContain('catalog_idempotent_requests_total{outcome="quota_reached"} 1\n');
+  });
+});
+
+describe('with IDEMPOTENCY_RECORDS_MAX below the limits of a key', () => {
+  test('a key with limits of its own is not refused within them', async () => {
+    const limited = await startHarness({ environment: { IDEMPOTENCY_RECORDS_MAX: '1' } });
+    try {
+      const { deps, account_id } = limited;
+      const input = {
+        ...({ account_id, name: 'own', type: 'secret' } as const),
+        stores: [await limited.newStore()],
+        limits: { per_minute: 3, per_day: 3, burst: 3 },
+      };
+      const { key } = await createApiKey(deps, { source: 'cli', request_id: 'own' }, input);
+      await limited.settled();
+      const token = await limited.token(key);
+      for (let n = 0; n < 3; n++) {
+        const headers = { 'idempotency-key': newKey() };
+        const reply = await limited.request('POST', '/api/publication', { token, body: TEA, headers });
+        expect(reply.status).toBe(201);
+      }
+    } finally {
+      await limited.close();
+    }
   });
 });
 

@@ -172,6 +172,23 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
         expect(await claimNew('e', next_day)).toEqual({ ...refused, free_at_ms: LATER_MS + DAY_MS });
       });
 
+      test('that was lowered says when enough records have expired', async () => {
+        await use();
+        expect(await claimNew('d', { ...later, records_max: 2 })).toEqual({
+          ...refused,
+          free_at_ms: NOON_MS + DAY_MS + 1,
+        });
+        const one = { records_max: 1 };
+        expect(await claimNew('d', { ...later, ...one })).toEqual({
+          ...refused,
+          free_at_ms: NOON_MS + DAY_MS + 2,
+        });
+        const early = { ...one, now_ms: NOON_MS + DAY_MS + 1 };
+        expect(await claimNew('d', early)).toMatchObject({ outcome: 'quota_reached' });
+        const in_time = { ...one, now_ms: NOON_MS + DAY_MS + 2 };
+        expect(await claimNew('d', in_time)).toMatchObject({ outcome: 'claimed' });
+      });
+
       test('is exact for concurrent claims of several processes', async () => {
         const stores = [store, await under_test.openAnother(), await under_test.openAnother()];
         const claims = Array.from({ length: 60 }, (_, n) =>

@@ -42,10 +42,11 @@ if stored[1] and tonumber(stored[5]) > now_ms then
   if stored[3] ~= '' and tonumber(stored[4]) > now_ms then return {'locked', '', ''} end
   started_at_ms, outcome = stored[2], 'resumed'
 else
-  local after_now = '(' .. ARGV[3]
-  if redis.call('ZCOUNT', KEYS[2], after_now, '+inf') >= tonumber(ARGV[7]) then
-    local first = redis.call('ZRANGEBYSCORE', KEYS[2], after_now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    return {'quota_reached', first[2] or ARGV[3], ''}
+  -- There is room for a further record when this one has expired. The sorted set may still contain expired records.
+  local index = '-' .. ARGV[7]
+  local last_to_expire = redis.call('ZRANGE', KEYS[2], index, index, 'WITHSCORES')
+  if last_to_expire[2] and tonumber(last_to_expire[2]) > now_ms then
+    return {'quota_reached', last_to_expire[2], ''}
   end
 end
 redis.call('HSET', KEYS[1], 'fingerprint', fingerprint, 'started_at_ms', started_at_ms,

@@ -177,21 +177,23 @@ function checkQuota(
   { api_key_id }: OperationKey,
   { records_max, now_ms }: Claim,
 ): Claimed | undefined {
-  const isFull = (): boolean => {
-    const records = connection.value('SELECT records FROM record_counts WHERE api_key_id = ?', [api_key_id]);
-    return Number(records ?? 0) >= records_max;
-  };
-  if (!isFull()) return undefined;
+  const countRecords = (): number =>
+    Number(connection.value('SELECT records FROM record_counts WHERE api_key_id = ?', [api_key_id]) ?? 0);
+  if (countRecords() < records_max) return undefined;
   connection.run(
     `DELETE FROM operations WHERE rowid IN
       (SELECT rowid FROM operations WHERE api_key_id = ? AND expires_at_ms <= ? LIMIT ?)`,
     [api_key_id, now_ms, SWEEP_ROWS],
   );
-  if (!isFull()) return undefined;
-  const first = connection.value('SELECT min(expires_at_ms) FROM operations WHERE api_key_id = ?', [
-    api_key_id,
-  ]);
-  return { outcome: 'quota_reached', free_at_ms: Number(first) };
+  const records = countRecords();
+  if (records < records_max) return undefined;
+  const last_to_expire = connection.value(
+    'SELECT expires_at_ms FROM operations WHERE api_key_id = ? ORDER BY expires_at_ms LIMIT 1 OFFSET ?',
+    [api_key_id, records - records_max],
+  );
+  const free_at_ms = Number(last_to_expire);
+  // More rows had expired than were deleted.
+  return free_at_ms <= now_ms ? undefined : { outcome: 'quota_reached', free_at_ms };
 }
 
 function write(

@@ -22,6 +22,14 @@ test('without settings, the defaults apply and no server is configured', () => {
   expect([EVENTSTORE_URL, REDIS_URL, MONGODB_URL]).toEqual([undefined, undefined, undefined]);
 });
 
+test('an API key may have as many idempotency records as the daily limit of its type allows', () => {
+  const recordsMax = (settings: Record<string, string>): number =>
+    parseConfig(settings).IDEMPOTENCY_RECORDS_MAX;
+  expect(recordsMax({ RATE_LIMIT_SECRET: '1000/1000000/1500' })).toBe(2_000_000);
+  expect(recordsMax({ RATE_LIMIT_SECRET: '10/1000/15' })).toBe(200_000);
+  expect(recordsMax({ RATE_LIMIT_SECRET: '1000/1000000/1500', IDEMPOTENCY_RECORDS_MAX: '5' })).toBe(5);
+});
+
 describe('an invalid setting is reported by its name and expected value', () => {
   const PORT = 'Invalid PORT: expected a port number from 0 to 65535.';
   test.each(['x', '-1', '65536', '80.5', '0x50', ' ', '99999999999999999'])('PORT=%j', (value) => {
