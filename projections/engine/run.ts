@@ -1,10 +1,16 @@
-import type { Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
+import {
+  type Position,
+  parseStreamName,
+  type RecordedEvent,
+  type StreamName,
+} from '../../shared/catalog/events/envelope';
 import { timestamp } from '../../shared/kernel/system';
 import type { DeadLetter, ViewVersion } from '../../shared/ports/view-store';
 import { decoded } from './decoded';
 import { LostRaceError, PoisonError, reasonOf } from './errors';
 import { foldEvent } from './fold';
 import { loadDocumentsOf } from './load';
+import { viewsOf } from './plan';
 import { recomputeEntries } from './recompute';
 import { runSweep, sweepFor, type WriteChunk } from './sweep';
 import { UnitOfWork } from './unit-of-work';
@@ -50,6 +56,8 @@ export interface DeadLetterChanges {
 export class PartitionRun {
   private readonly options: RunOptions;
   private readonly dead_letters: Map<StreamName, DeadLetter>;
+  /** The partition's dead letters in the store. */
+  private readonly stored_dead_letters: Map<StreamName, DeadLetter>;
   private readonly unit: UnitOfWork;
   /** Dead letters of the events that were left out since the last flush. */
   private readonly new_dead_letters = new Map<StreamName, DeadLetter>();
@@ -61,6 +69,7 @@ export class PartitionRun {
   constructor(options: RunOptions) {
     this.options = options;
     this.dead_letters = new Map(options.dead_letters.map((entry) => [entry.stream, entry]));
+    this.stored_dead_letters = new Map(this.dead_letters);
     this.stored = options.checkpoint;
     this.folded = options.checkpoint;
     this.unit = this.openUnit({ limit: options.checkpoint });
@@ -224,10 +233,15 @@ export class PartitionRun {
       phases,
       add_dead_letters,
       remove_dead_letters,
+      expected_dead_letters: [...this.stored_dead_letters.values()].filter(({ stream }) =>
+        hasLoadedDocumentOf(unit, stream),
+      ),
     });
     if (outcome === 'lost_race')
       throw new LostRaceError(`partition ${partition} of version ${version.version}`);
     unit.markWritten();
+    for (const stream of remove_dead_letters) this.stored_dead_letters.delete(stream);
+    for (const dead_letter of add_dead_letters) this.stored_dead_letters.set(dead_letter.stream, dead_letter);
     this.new_dead_letters.clear();
   }
 
@@ -246,6 +260,18 @@ export class PartitionRun {
       retry: { stream, ...(limit === undefined ? {} : { limit }) },
     });
   }
+}
+
+/**
+ * Returns whether the unit has read a document of the stream. If the stream is a dead letter, the document may be absent.
+ * A batch that names it then does not write it, so no compare-and-set notices that a retry has created it.
+ */
+function hasLoadedDocumentOf(unit: UnitOfWork, stream: StreamName): boolean {
+  const parsed = parseStreamName(stream);
+  return (
+    parsed !== undefined &&
+    viewsOf(parsed.category).some(({ collection }) => unit.isLoaded(collection, parsed.id))
+  );
 }
 
 const EMBEDDING_MAX = 1_000;

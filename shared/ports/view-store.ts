@@ -172,6 +172,11 @@ export interface WriteBatch {
   readonly phases: readonly (readonly DocumentWrite[])[];
   readonly add_dead_letters?: readonly DeadLetter[];
   readonly remove_dead_letters?: readonly StreamName[];
+  /**
+   * Dead letters that must still be in the list, at the same position. A retry that has ended since may have created or
+   * changed a document that the writer has read and does not write.
+   */
+  readonly expected_dead_letters?: readonly DeadLetter[];
 }
 
 /** A partition's checkpoint and its dead letters, read in one consistent read. */
@@ -200,8 +205,10 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * `apply`
  * - Writes each document by compare-and-set on its stored position.
  * - Moves the checkpoint from `from` to `to` by compare-and-set, and only after all documents are durable.
+ * - Compares `expected_dead_letters` in the same step. A store without transactions also compares them before the first
+ *   document, so that a batch that was folded before a retry ended writes nothing.
  * - Writes the changes of the dead-letter list in one atomic step with the checkpoint.
- * - Returns `lost_race` if a compare-and-set failed. The checkpoint has then not moved.
+ * - Returns `lost_race` if a compare-and-set or a comparison failed. The checkpoint has then not moved.
  * - After `lost_race` or an error, a store without transactions may have written some of the documents. Retrying from
  *   fresh reads gives the same documents.
  *

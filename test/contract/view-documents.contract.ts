@@ -331,6 +331,32 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.deadLetters()).toEqual([further]);
       });
 
+      test('a batch returns lost_race and writes nothing if a dead letter that it expects was removed or moved', async () => {
+        const [one, two, moved] = [
+          aDeadLetter('one.$', 3, 8n),
+          aDeadLetter('two', 0, 5n),
+          aDeadLetter('two', 1, 7n),
+        ];
+        await view.apply(aBatch({ to: 9n, add_dead_letters: [one, two] }));
+        const expected_dead_letters = [one, two];
+        const document = aPublication();
+        const write = (id: string) => ({
+          from: 9n,
+          to: 9n,
+          phases: [[aWrite('publications', id, 9n, document)]],
+          expected_dead_letters,
+        });
+        expect(await view.apply(aBatch(write('p')))).toBe('applied');
+
+        await view.apply(aBatch({ from: 9n, to: 9n, add_dead_letters: [moved] }));
+        expect(await view.apply(aBatch(write('q')))).toBe('lost_race');
+        await view.apply(aBatch({ from: 9n, to: 9n, remove_dead_letters: [two.stream] }));
+        expect(await view.apply(aBatch({ ...write('q'), to: 12n }))).toBe('lost_race');
+
+        expect(await view.get('publications', 'q')).toBeUndefined();
+        expect(await view.partition(0)).toEqual({ checkpoint: 9n, dead_letters: [one] });
+      });
+
       test('a batch that returns lost_race adds no dead letters', async () => {
         await view.apply(aBatch({ to: 9n }));
         expect(

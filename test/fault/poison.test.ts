@@ -7,6 +7,7 @@ import { projectWaiting, retry } from '../../projections/maintenance/dead-letter
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { realSystem } from '../../shared/kernel/system';
+import type { WriteBatch } from '../../shared/ports/view-store';
 import {
   cleanFold,
   eventsOf,
@@ -22,12 +23,14 @@ import {
   listingId,
   mediaFailed,
   mediaId,
+  mediaProcessed,
   mediaUploaded,
   onPublication,
   play,
   publicationCreated,
   publicationId,
   reviewPosted,
+  type Step,
   shuffledHistoryOf,
   storeCreated,
   storeId,
@@ -206,6 +209,72 @@ describe('a poison event', () => {
     await retryOne(version, events, 0);
     await finish(version, events);
     await expectSameDocuments(version, await cleanFold(events.log));
+  });
+
+  describe.each([
+    ['with transactions', true],
+    ['without transactions', false],
+  ])('of media that is retried while a worker projects a batch, in a store %s', (_, transactions) => {
+    const media_ids = [mediaId(0)];
+    const made_private = onPublication(0, 'PublicationVisibilityChanged', { visibility: 'private' });
+
+    /**
+     * Projects `before`, without the upload of media 0, whose stream waits. Then a worker projects `meanwhile`. A retry
+     * of the media runs from start to end before or after the first write of the worker (`retry_at`).
+     */
+    async function afterRetry(
+      before: readonly Step[],
+      meanwhile: readonly Step[],
+      retry_at: 'before' | 'after',
+    ): Promise<{ readonly version: MemoryViewVersion; readonly log: readonly RecordedEvent[] }> {
+      const events = new MemoryEventStore();
+      await play(events, [storeCreated(0), listingCreated(0), mediaUploaded(0), ...before]);
+      const poison = new Poison(events, [2]);
+      const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions });
+      for (let partition = 0; partition < PARTITIONS; partition++)
+        await foldBatch(version, partition, events.log, await events.head());
+      poison.restoreAll();
+      await play(events, meanwhile);
+      const partition = partitionOf(storeId(0), PARTITIONS);
+      let retried = false;
+      const apply = async (batch: WriteBatch): Promise<'applied' | 'lost_race'> => {
+        if (retried) return version.apply(batch);
+        retried = true;
+        if (retry_at === 'before') await retryOne(version, events, 0);
+        const outcome = await version.apply(batch);
+        if (retry_at === 'after') await retryOne(version, events, 0);
+        return outcome;
+      };
+      const worker: MemoryViewVersion = Object.create(version, { apply: { value: apply } });
+      await foldBatch(worker, partition, events.log, await events.head(), 3).catch((error) => {
+        if (!(error instanceof LostRaceError)) throw error;
+      });
+      expect(await version.deadLetters()).toEqual([]);
+      await finish(version, events);
+      return { version, log: events.log };
+    }
+
+    test('counts a publication that begins to use it', async () => {
+      const uses_it = onPublication(0, 'PublicationMediaArranged', { media_ids });
+      const { version, log } = await afterRetry([publicationCreated(0)], [uses_it], 'before');
+      await expectSameDocuments(version, await cleanFold(log));
+      await expectTruth(version, log);
+    });
+
+    test('does not stay public if the last public publication that uses it becomes private', async () => {
+      // More publications use media 1 than are loaded at once. The sweep of its copies evicts publication 0, which is
+      // read again after the retry. The media that waits is not.
+      const also_uses_it = publicationCreated(0, { media_ids: [mediaId(0), mediaId(1)] });
+      const others = [1, 2, 3].map((n) => publicationCreated(n, { media_ids: [mediaId(1)] }));
+      const { version, log } = await afterRetry(
+        [mediaUploaded(1), also_uses_it, ...others],
+        [mediaProcessed(1), made_private],
+        'after',
+      );
+      const media = await version.get('media', mediaId(0));
+      expect(media?.document?.keys.visibility).toBe('private');
+      await expectSameDocuments(version, await cleanFold(log));
+    });
   });
 
   test.each([

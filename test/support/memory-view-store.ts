@@ -165,6 +165,7 @@ export class MemoryViewVersion implements ViewVersion {
     try {
       const applied =
         this.partitions[batch.partition] === batch.from &&
+        this.hasExpectedDeadLetters(batch) &&
         batch.phases.flat().every((write) => this.write(write));
       if (applied) this.finish(batch);
       else this.restore(before);
@@ -189,7 +190,8 @@ export class MemoryViewVersion implements ViewVersion {
   }
 
   private async applyInPlace(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
-    if (this.partitions[batch.partition] !== batch.from) return 'lost_race';
+    if (this.partitions[batch.partition] !== batch.from || !this.hasExpectedDeadLetters(batch))
+      return 'lost_race';
     for (const phase of batch.phases) {
       let lost = false;
       for (const write of phase) {
@@ -199,9 +201,16 @@ export class MemoryViewVersion implements ViewVersion {
       if (lost) return 'lost_race';
     }
     await this.interleave();
-    if (this.partitions[batch.partition] !== batch.from) return 'lost_race';
+    if (this.partitions[batch.partition] !== batch.from || !this.hasExpectedDeadLetters(batch))
+      return 'lost_race';
     this.finish(batch);
     return 'applied';
+  }
+
+  private hasExpectedDeadLetters({ expected_dead_letters = [] }: WriteBatch): boolean {
+    return expected_dead_letters.every(
+      ({ stream, position }) => this.dead_letters.get(stream)?.position === position,
+    );
   }
 
   private write(write: DocumentWrite): boolean {

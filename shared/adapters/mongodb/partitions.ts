@@ -1,4 +1,4 @@
-import type { Collection, Document } from 'mongodb';
+import type { Collection, Document, Filter } from 'mongodb';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import { CatalogError } from '../../kernel/errors';
 import type { CheckpointMove, DeadLetter, PartitionState, WriteBatch } from '../../ports/view-store';
@@ -85,29 +85,30 @@ export class Partitions {
       .map(({ partition }) => partition);
   }
 
+  /** Returns whether all `expected_dead_letters` of the batch are in the list. Does not read if it expects none. */
+  async hasExpectedDeadLetters(batch: WriteBatch): Promise<boolean> {
+    const filter = withExpectedDeadLetters({ _id: batch.partition }, batch);
+    if (Object.keys(filter).length === 1) return true;
+    return (
+      (await this.connection.run(() => this.collection.findOne(filter, { projection: { _id: 1 } }))) !== null
+    );
+  }
+
   /**
-   * Moves the checkpoint and changes the dead-letter list in one step. Returns false if the checkpoint is not at
-   * `from`. Throws if the version was dropped.
+   * Moves the checkpoint and changes the dead-letter list in one step. Returns false if the checkpoint is not at `from`,
+   * or if an expected dead letter is not in the list. Throws if the version was dropped.
    */
-  async advance({
-    partition,
-    from,
-    to,
-    add_dead_letters = [],
-    remove_dead_letters = [],
-  }: WriteBatch): Promise<boolean> {
+  async advance(batch: WriteBatch): Promise<boolean> {
+    const { partition, from, to, add_dead_letters = [], remove_dead_letters = [] } = batch;
     const added = new Map(
       add_dead_letters.map((dead_letter) => [fieldOf(dead_letter.stream), toStored(dead_letter)]),
     );
     const removed = remove_dead_letters.map(fieldOf).filter((name) => !added.has(name));
     const result = await this.connection.run(() =>
-      this.collection.updateOne(
-        { _id: partition, position: from },
-        {
-          $set: { position: to, ...Object.fromEntries(added) },
-          ...(removed.length > 0 ? { $unset: Object.fromEntries(removed.map((name) => [name, ''])) } : {}),
-        },
-      ),
+      this.collection.updateOne(withExpectedDeadLetters({ _id: partition, position: from }, batch), {
+        $set: { position: to, ...Object.fromEntries(added) },
+        ...(removed.length > 0 ? { $unset: Object.fromEntries(removed.map((name) => [name, ''])) } : {}),
+      }),
     );
     if (result.matchedCount === 1) return true;
     // Throws if the version was dropped.
@@ -145,6 +146,18 @@ const sortByPosition = (dead_letters: DeadLetter[]): DeadLetter[] =>
  * `$`).
  */
 const fieldOf = (stream: StreamName): string => `parked.${encodeURIComponent(stream).replaceAll('.', '%2E')}`;
+
+/** Returns the filter, which then matches only if all `expected_dead_letters` are in the list. */
+function withExpectedDeadLetters(
+  filter: Filter<PartitionDocument>,
+  { expected_dead_letters = [] }: WriteBatch,
+): Filter<PartitionDocument> {
+  const expected = expected_dead_letters.map(({ stream, position }) => [
+    `${fieldOf(stream)}.position`,
+    position,
+  ]);
+  return { ...filter, ...Object.fromEntries(expected) };
+}
 
 const toStored = ({ stream, revision, position, reason, failed_at }: DeadLetter): Document => ({
   stream,

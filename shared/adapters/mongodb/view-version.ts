@@ -231,6 +231,7 @@ export class MongoViewVersion implements ViewVersion {
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
     if (keysDiffer(this.stored))
       throw new Error(`view version ${this.version} was created with other keys: rebuild it`);
+    if (!(await this.partitions.hasExpectedDeadLetters(batch))) return 'lost_race';
     for (const phase of batch.phases) {
       const outcome = await this.writePhase(phase);
       if (outcome === 'lost_race') return outcome;

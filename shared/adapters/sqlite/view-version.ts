@@ -284,6 +284,7 @@ export class SqliteViewVersion implements ViewVersion {
     phases,
     add_dead_letters = [],
     remove_dead_letters = [],
+    expected_dead_letters = [],
   }: WriteBatch): void {
     const moved = this.connection.run('UPDATE checkpoints SET position = ? WHERE lane = ? AND position = ?', [
       to,
@@ -291,6 +292,11 @@ export class SqliteViewVersion implements ViewVersion {
       from,
     ]);
     if (moved.changes === 0) throw new LostRace();
+    for (const { stream, position } of expected_dead_letters)
+      if (
+        !this.connection.first('SELECT 1 FROM parked WHERE stream = ? AND position = ?', [stream, position])
+      )
+        throw new LostRace();
     for (const write of phases.flat())
       if (!writeDocument(this.connection, this.table(write.collection), write, this.indexed))
         throw new LostRace();
