@@ -23,6 +23,7 @@ import {
   generateId,
   type StoreId,
 } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
 import { type System, timestamp } from '../../shared/kernel/system';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import type { Operation } from '../../shared/ports/idempotency-store';
@@ -288,7 +289,8 @@ const RETRIES = 3;
  * 1. loads the stream,
  * 2. returns the result of another run of the same operation, if there is one,
  * 3. calls `check`, then `decide`,
- * 4. appends the events at the loaded revision; if another writer was faster, starts again at step 1.
+ * 4. appends the events at the loaded revision; if another writer was faster, starts again at step 1,
+ * 5. returns the result of another run if that one appended the same events.
  *
  * Throws a `CatalogError` with the condition of a rejected decision, errors of `check`, and `lost_race` after
  * `RETRIES` retries.
@@ -300,7 +302,7 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
       const loaded = write.fresh && attempt === 0 ? fold(write, []) : await load(write);
       const written = (await findOtherResult(write, attempt)) ?? (await attemptWrite(write, loaded));
-      if (written) return written;
+      if (written) return resultInLog(write, written);
     }
     throw new CatalogError('lost_race');
   });
@@ -318,8 +320,35 @@ async function findOtherResult<State, Event extends DomainEvent, Id extends AnyI
   const { operation } = write.context;
   if (operation === undefined) return undefined;
   // The writer that won the race, or one before it, may be a run of this operation that has taken over the lock.
-  const had_lock = write.system.now() < (operation.locked_until_ms ?? Number.POSITIVE_INFINITY);
-  if (!operation.resumed && attempt === 0 && had_lock) return undefined;
+  if (!operation.resumed && attempt === 0 && hasLock(write, operation)) return undefined;
+  return findResult(write, operation);
+}
+
+/** Whether no other run of the operation can have taken over the lock. */
+function hasLock({ system }: { readonly system: System }, { locked_until_ms }: Operation): boolean {
+  return system.now() < (locked_until_ms ?? Number.POSITIVE_INFINITY);
+}
+
+/**
+ * Returns the result as it is in the log. If this run lost its lock, another run may have appended the same events before.
+ * Their ids are equal, so the event store accepts the append, and keeps the events of the other run with their time.
+ */
+async function resultInLog<State, Event extends DomainEvent, Id extends AnyId>(
+  write: Write<State, Event, Id>,
+  written: Written<State>,
+): Promise<Written<State>> {
+  const { operation } = write.context;
+  if (operation === undefined || !written.changed || written.repeated) return written;
+  if (hasLock(write, operation)) return written;
+  const found = await findResult(write, operation);
+  return found && !isSameValue(found.value, written.value) ? found : written;
+}
+
+/** Returns the result of the operation's events. Undefined if the stream has none. */
+async function findResult<State, Event extends DomainEvent, Id extends AnyId>(
+  write: Write<State, Event, Id>,
+  operation: Operation,
+): Promise<Written<State> | undefined> {
   const recorded = await write.events.readStream(streamNameOf(write));
   const isOfOperation = ({ metadata }: RecordedEvent): boolean => metadata.operation_id === operation.id;
   const last = recorded.findLastIndex(isOfOperation);

@@ -14,8 +14,15 @@ export class MemoryEventStore implements EventStore {
   private readonly listeners = new Set<() => void>();
 
   async append(stream: StreamName, expected: number, events: readonly EncodedEvent[]): Promise<AppendResult> {
-    const actual = this.log.filter((event) => event.stream === stream).length - 1;
-    if (actual !== expected) return { outcome: 'wrong_revision', actual: actual < 0 ? NO_STREAM : actual };
+    const stored = this.log.filter((event) => event.stream === stream);
+    const actual = stored.length - 1;
+    if (actual !== expected) {
+      const same = stored.slice(expected + 1).filter(({ id }, index) => id === events[index]?.id);
+      const last = same.at(-1);
+      if (last && same.length === events.length)
+        return { outcome: 'appended', revision: last.revision, position: last.position };
+      return { outcome: 'wrong_revision', actual: actual < 0 ? NO_STREAM : actual };
+    }
     for (const [index, event] of events.entries())
       this.log.push({
         ...event,

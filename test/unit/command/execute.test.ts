@@ -225,6 +225,32 @@ describe('a lost race', () => {
     expect(writer.names()).toEqual(['Teas', 'Mine', 'Of another client']);
   });
 
+  test('to a run that appends the events of its operation a second time returns the result of the first append', async () => {
+    const writer = new ListingWriter();
+    await writer.run(create);
+    const { world } = writer;
+    const operation = {
+      id: newId(),
+      started_at_ms: 0,
+      resumed: false,
+      locked_until_ms: world.now_ms + 10_000,
+    };
+    const context: WriteContext = { source: 'api', request_id: 'r', operation };
+    // Another event store object simulates another process, because writes are queued per event store.
+    const log = Object.create(writer.log);
+    const other_process = Object.assign(new ListingWriter(), { id: writer.id, log, world });
+    let first: Written<ListingState> | undefined;
+    writer.log.beforeAppend = async () => {
+      writer.log.beforeAppend = async () => {};
+      world.now_ms += 10_000;
+      const resumed = { ...operation, resumed: true, locked_until_ms: world.now_ms + 10_000 };
+      first = await other_process.run(rename('Mine'), { context: { ...context, operation: resumed } });
+    };
+    const second = await writer.run(rename('Mine'), { context });
+    expect(writer.names()).toEqual(['Teas', 'Mine']);
+    expect(second).toEqual({ ...first, repeated: true });
+  });
+
   test('is not caused by a rejected write: the writers behind it continue', async () => {
     const writer = new ListingWriter();
     const [failed, created, renamed] = await Promise.allSettled([
