@@ -2,12 +2,18 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** Waiting requests of a connection from which on nothing more is read from it. Browsers and gateways do not pipeline. */
-const WAITING_MAX = 32;
-/** Waiting requests with which reading continues. */
-const WAITING_LOW = 16;
-/** More requests than this can wait only if those of one read are tiny. They would take more memory than their bytes. */
-const WAITING_LIMIT = 256;
+/**
+ * With this number of waiting requests, the service stops reading from a connection. Browsers and gateways never reach
+ * it, because they do not pipeline.
+ */
+const HOLD_AT = 32;
+/** When no more than this number of requests still wait, the service reads on. */
+const RELEASE_AT = 16;
+/**
+ * A connection with more waiting requests is cut. Only one read with many tiny requests can exceed this number, and
+ * in memory they take much more space than their bytes.
+ */
+const WAITING_MAX = 256;
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -17,7 +23,7 @@ interface Exchange {
 interface Connection {
   running: Exchange | undefined;
   readonly waiting: Exchange[];
-  /** Whether nothing is read from the connection until requests that wait have been handled. */
+  /** Whether the service has stopped reading from the connection until waiting requests have been handled. */
   held: boolean;
 }
 
@@ -27,8 +33,9 @@ interface Connection {
  * Node calls the listener for every pipelined request at once, and never emits `close` for a response that was still
  * queued when its client left. Such a response would keep its request and the body of the request in memory forever. Therefore a
  * request reaches the handler only when its response is the next one to be sent. When a connection closes, its waiting
- * requests are discarded. While 32 or more requests wait, nothing is read from the connection, so that the client has to
- * wait. Requests of the last read still come; a connection with more than 256 waiting requests is cut.
+ * requests are discarded. When 32 requests wait, the service stops reading from the connection, so that the client has
+ * to wait. The last read may contain further requests, which wait, too. A connection with more than 256 waiting requests
+ * is cut.
  */
 export class Connections {
   private readonly handler: RequestListener;
@@ -45,9 +52,9 @@ export class Connections {
     if (socket.destroyed) return;
     const connection = this.open.get(socket) ?? this.add(socket);
     if (!connection.running) this.run(connection, { request, response });
-    else if (connection.waiting.length < WAITING_LIMIT) {
+    else if (connection.waiting.length < WAITING_MAX) {
       connection.waiting.push({ request, response });
-      if (connection.waiting.length >= WAITING_MAX) hold(connection, socket);
+      if (connection.waiting.length >= HOLD_AT) hold(connection, socket);
     } else socket.destroy();
   };
 
@@ -86,7 +93,7 @@ export class Connections {
     response.once('close', () => {
       connection.running = undefined;
       const next = connection.waiting.shift();
-      if (connection.waiting.length <= WAITING_LOW) release(connection, request.socket);
+      if (connection.waiting.length <= RELEASE_AT) release(connection, request.socket);
       // After the last response of a connection, Node has closed its writable side: no later request gets a response.
       if (next && request.socket.writable) this.run(connection, next);
     });

@@ -81,14 +81,14 @@ export async function openRuntime(
     const blobs = await forEachName(ENVIRONMENTS, (environment) =>
       forEachName(BLOB_AREAS, (area) => track(openBlobStore(config, environment, area, reports))),
     );
-    const media_tasks = await track(
+    const untraced_tasks = await track(
       openMediaTasks(config, {
         onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'media task failed'),
         onWorkerError: (error) =>
           log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
       }),
     );
-    const mediaTasks = tracing?.mediaTasks(media_tasks) ?? media_tasks;
+    const mediaTasks = tracing?.mediaTasks(untraced_tasks) ?? untraced_tasks;
     const limiter = await track(openRateLimiter(config, system, reports));
     const idempotency = await track(openIdempotencyStore(config, reports));
     return {

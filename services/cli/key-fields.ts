@@ -45,10 +45,11 @@ export function limitsText(limits: KeyLimits | null): string {
 export function permissionsText({ type, permissions }: Pick<ApiKey, 'type' | 'permissions'>): string | null {
   const all = permissionsOf(type);
   const parts = ['read', 'write'].flatMap((access) => {
-    const of = (names: readonly Permission[]) => names.filter((name) => name.startsWith(`${access}:`));
-    const granted = of(permissions);
+    const withAccess = (names: readonly Permission[]) =>
+      names.filter((name) => name.startsWith(`${access}:`));
+    const granted = withAccess(permissions);
     if (granted.length === 0) return [];
-    if (granted.length === of(all).length) return [access];
+    if (granted.length === withAccess(all).length) return [access];
     return [`${access}:${granted.map((name) => name.slice(access.length + 1)).join(',')}`];
   });
   return parts.length === 0 ? null : parts.join(' ');

@@ -26,11 +26,11 @@ const LIMITS: RenderLimits = {
 };
 
 /**
- * The environment variables that the process gets: where programs and libraries are, the time zone and language,
- * temporary folders, and the settings of libvips and of the memory allocator. A file that takes over the decoder finds no
- * secret of the service there.
+ * Names of the environment variables that the rendering process gets: where programs and libraries are, the time zone
+ * and language, temporary folders, and the settings of libvips and of the memory allocator. All others are left out, so
+ * that a file that takes over the decoder finds no secret of the service.
  */
-const ENVIRONMENT =
+const PASSED_VARIABLES =
   /^(PATH|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_LIBRARY_PATH|SystemRoot|TZ|LANG|LC_\w+|TMPDIR|TMP|TEMP|VIPS_\w+|MALLOC_\w+)$/i;
 
 /**
@@ -59,8 +59,8 @@ export class RenderProcess {
       const is_reused = this.child?.connected === true;
       const reply = await this.renderOnce(bytes);
       // The process may have kept memory of earlier uploads. Only a new one shows how much this upload needs.
-      const repeats = is_reused && reply.outcome === 'exceeded' && reply.reason === 'too_much_memory';
-      return resultOf(repeats ? await this.renderOnce(bytes) : reply);
+      const must_repeat = is_reused && reply.outcome === 'exceeded' && reply.reason === 'too_much_memory';
+      return resultOf(must_repeat ? await this.renderOnce(bytes) : reply);
     });
   }
 
@@ -97,7 +97,7 @@ export class RenderProcess {
       // Passes buffers as bytes.
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: environmentOf(process.env),
+      env: variablesFrom(process.env),
     });
     // Without a listener, an error would end the service. `exchange` reports it.
     child.on('error', () => {});
@@ -152,8 +152,8 @@ export class RenderProcess {
   }
 }
 
-function environmentOf(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const passed = Object.entries(variables).filter(([name]) => ENVIRONMENT.test(name));
+function variablesFrom(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const passed = Object.entries(variables).filter(([name]) => PASSED_VARIABLES.test(name));
   // With more arenas, glibc keeps much of the memory of earlier uploads.
   return { MALLOC_ARENA_MAX: '2', ...Object.fromEntries(passed) };
 }

@@ -283,7 +283,7 @@ export async function readMediaList(deps: ReadDeps, request: ApiRequest): Promis
   const version = await openStore(deps, request, store_id);
   const [store, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
-    isFilteredByUser(query) ? mediaOfUser(version, query, store_id) : mediaOfStore(version, query, store_id),
+    namesResource(query) ? mediaInUse(version, query, store_id) : mediaOfStore(version, query, store_id),
   ]);
   const { state } = assertActive(store);
   return { data: page.data, meta: pageMeta({ ...query, total: page.total ?? countMedia(state, query) }) };
@@ -312,7 +312,8 @@ function countMedia({ media }: StoreDocument['state'], { visibility }: MediaList
   return visibilitiesOf(visibility).reduce((total, name) => total + media[name], 0);
 }
 
-function isFilteredByUser({ publication_id, listing_id }: MediaListQuery): boolean {
+/** Whether the query asks for the media of a publication or a listing. */
+function namesResource({ publication_id, listing_id }: MediaListQuery): boolean {
   return publication_id !== undefined || listing_id !== undefined;
 }
 
@@ -321,19 +322,19 @@ function isFilteredByUser({ publication_id, listing_id }: MediaListQuery): boole
  * document contains all of its media, so the page is cut from them. Returns none if one does not exist, is not visible
  * or belongs to another store, so that the filter does not reveal what exists.
  */
-async function mediaOfUser(
+async function mediaInUse(
   version: DocumentReader,
   query: MediaListQuery,
   store_id: string,
 ): Promise<MediaPage> {
   const { publication_id, listing_id, visibility } = query;
   const parts = ['expansions'] as const;
-  const users = await Promise.all([
+  const resources = await Promise.all([
     ...(publication_id === undefined ? [] : [version.get('publications', publication_id, parts)]),
     ...(listing_id === undefined ? [] : [version.get('listings', listing_id, parts)]),
   ]);
-  const [first = [], ...others] = users.map((user) => {
-    const document = user?.document;
+  const [first = [], ...others] = resources.map((resource) => {
+    const document = resource?.document;
     const is_visible =
       document?.keys.store_id === store_id && isItemVisible(visibility, document.keys.visibility);
     return document && is_visible ? document.expansions.media : [];
@@ -346,6 +347,7 @@ async function mediaOfUser(
   return { data, total: used.length };
 }
 
+/** Returns the media in the order of the query, by default in the given one. */
 function inOrder(media: readonly MediaEmbed[], query: MediaListQuery): readonly MediaEmbed[] {
   if (query.sort === undefined) return query.order === 'desc' ? media.toReversed() : media;
   const order = orderWithin('media', sortModeOf(query));

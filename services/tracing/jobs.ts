@@ -81,18 +81,18 @@ async function runInSpan(job: PartitionJob, system: string, handler: Handler): P
 
 /**
  * Runs a job with events of several traces. Each trace gets a span of the same time, so that it shows when its events
- * were projected. It links to `batch`, the span of the whole job.
+ * were projected. It links to `job_span`, the span of the whole job.
  */
 async function runInEachTrace(
   traces: Traces,
-  batch: Span,
+  job_span: Span,
   attributes: Attributes,
   run: () => Promise<void>,
 ): Promise<void> {
   if (traces.length === 1) return run();
   const name = `process ${attributes['catalog.realm']}`;
   const spans = traces.map(([append, ...more]) => {
-    const links = linksTo([batch.spanContext(), ...more]);
+    const links = linksTo([job_span.spanContext(), ...more]);
     return startSpan(name, { kind: SpanKind.CONSUMER, links, attributes }, contextWith(append!));
   });
   try {

@@ -24,33 +24,33 @@ export function withDocs(schemas: Schemas, docs: Readonly<Record<string, SchemaD
  * Returns an example value. Undefined if neither the schema nor its parts have one. The example of an object leaves
  * out optional properties that are other resources, because resources refer to each other.
  */
-export function exampleOf(schema: JsonObject, schemas: Schemas = {}): JsonValue | undefined {
+export function exampleOfSchema(schema: JsonObject, schemas: Schemas = {}): JsonValue | undefined {
   const { $ref, examples, type, items } = schema;
   const declared = (examples as JsonValue[] | undefined)?.[0] ?? schema.const ?? schema.default;
   if (declared !== undefined) return declared;
-  if ($ref !== undefined) return exampleOf(targetOf($ref, schemas), schemas);
+  if ($ref !== undefined) return exampleOfSchema(targetOf($ref, schemas), schemas);
   if (schema.enum !== undefined) return (schema.enum as JsonValue[])[0];
   if (type === 'boolean') return true;
   if (type === 'object') return objectExample(schema, schemas);
-  const item = type === 'array' ? exampleOf(items as JsonObject, schemas) : undefined;
+  const item = type === 'array' ? exampleOfSchema(items as JsonObject, schemas) : undefined;
   return item === undefined ? undefined : [item];
 }
 
 function objectExample({ properties = {}, required = [] }: JsonObject, schemas: Schemas): JsonValue {
   const values = Object.entries(properties as Schemas)
     .filter(([name, { $ref }]) => $ref === undefined || (required as string[]).includes(name))
-    .map(([name, property]) => [name, exampleOf(property, schemas)] as const);
+    .map(([name, property]) => [name, exampleOfSchema(property, schemas)] as const);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 /**
- * Returns the schema with what it and its nested properties lack. `value` is the example of the property in the example
- * of the object that contains it.
+ * Returns the schema with a description and an example, where it or one of its nested properties has none.
+ * `outer_example`: what the example of the containing object has for this property.
  */
-function complete(schema: JsonObject, value: JsonValue | undefined, schemas: Schemas): JsonObject {
+function complete(schema: JsonObject, outer_example: JsonValue | undefined, schemas: Schemas): JsonObject {
   const { $ref, properties, items } = schema;
   const completed: JsonObject = $ref === undefined ? {} : { ...descriptionOf(targetOf($ref, schemas)) };
-  const example = value ?? exampleOf(schema, schemas);
+  const example = outer_example ?? exampleOfSchema(schema, schemas);
   Object.assign(completed, schema, example === undefined ? {} : { examples: [example] });
   if (properties !== undefined)
     completed.properties = mapValues(properties as Schemas, (property, name) =>

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { environmentSchema } from '../catalog/vocabulary';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { namedRequests, namedResponses, schemaDocs } from './components';
-import { exampleOf, withDocs } from './documentation';
+import { exampleOfSchema, withDocs } from './documentation';
 import { authErrorBody, errorBody, errorCatalogue, REQUIRED } from './error-catalogue';
 import { type RequestHeader, type ResponseHeader, requestHeaders, responseHeaders } from './headers';
 import { operations } from './operations';
@@ -182,7 +182,7 @@ function withTypedDefault(schema: JsonObject): JsonObject {
  * optional parameter.
  */
 function withExample(schema: JsonObject): JsonObject {
-  const example = exampleOf(schema);
+  const example = exampleOfSchema(schema);
   return example === undefined ? schema : { ...schema, examples: [example] };
 }
 

@@ -72,7 +72,8 @@ export function clientApiText(): string {
   const declare = (name: string, schema: Schema, direction: Direction): void => {
     if (declarations.has(name)) return;
     declarations.set(name, { schema, direction });
-    for (const below of referencesIn(schema)) declare(below, document.components.schemas[below]!, direction);
+    for (const referred of referencesIn(schema))
+      declare(referred, document.components.schemas[referred]!, direction);
   };
   const declareNamed = (schema: Schema, direction: Direction): string => {
     const name = nameIn(schema.$ref!);
@@ -125,15 +126,15 @@ function queryName({ id, query }: Operation): string {
 
 /** Returns the schema of an object with the query parameters as properties. */
 function querySchema(parameters: readonly Parameter[]): Schema {
-  const of_query = parameters.filter((parameter) => parameter.in === 'query');
-  const properties = of_query.map(({ name, schema, description }) => [
+  const query_parameters = parameters.filter((parameter) => parameter.in === 'query');
+  const properties = query_parameters.map(({ name, schema, description }) => [
     name,
     description === undefined ? schema : { ...schema, description },
   ]);
   return {
     type: 'object',
     properties: Object.fromEntries(properties) as Record<string, Schema>,
-    required: of_query.filter(({ required }) => required).map(({ name }) => name),
+    required: query_parameters.filter(({ required }) => required).map(({ name }) => name),
   };
 }
 
@@ -148,8 +149,8 @@ function answerSchema({ responses }: OperationObject): Schema {
 
 function referencesIn(schema: Schema): string[] {
   const { $ref, anyOf = [], items, properties = {} } = schema;
-  const below = [...anyOf, ...(items === undefined ? [] : [items]), ...Object.values(properties)];
-  return [...($ref === undefined ? [] : [nameIn($ref)]), ...below.flatMap(referencesIn)];
+  const nested = [...anyOf, ...(items === undefined ? [] : [items]), ...Object.values(properties)];
+  return [...($ref === undefined ? [] : [nameIn($ref)]), ...nested.flatMap(referencesIn)];
 }
 
 function typeText(schema: Schema, direction: Direction, indent: string): string {
@@ -181,9 +182,9 @@ function objectText(
   const fields = Object.entries(properties).map(([name, field]) => {
     const type = typeText(field, direction, inner);
     const is_required = required.includes(name);
-    const undefined_too = !is_required && direction === 'sent' ? ' | undefined' : '';
+    const or_undefined = !is_required && direction === 'sent' ? ' | undefined' : '';
     const key = /^\w+$/.test(name) && !/^\d/.test(name) ? name : literal(name);
-    return `${comment(field.description, inner)}${inner}${key}${is_required ? '' : '?'}: ${type}${undefined_too};\n`.replace(
+    return `${comment(field.description, inner)}${inner}${key}${is_required ? '' : '?'}: ${type}${or_undefined};\n`.replace(
       ': \n',
       ':\n',
     );

@@ -81,15 +81,15 @@ export function storedShape<F extends Fields>(fields: F): StoredShape<F> {
 export function newShape<F extends Fields>(fields: F): NewShape<F> {
   return shape(requiredFirst(fields), (declaration) =>
     isRequired(declaration)
-      ? withDescription(declaration.input, declaration)
-      : withDescription(declaration.input, declaration).optional(),
+      ? withDoc(declaration.input, declaration)
+      : withDoc(declaration.input, declaration).optional(),
   ) as NewShape<F>;
 }
 
 /** Returns the shape of a PATCH's body, in the order of `newShape`. */
 export function patchShape<F extends Fields>(fields: F): PatchShape<F> {
   return shape(requiredFirst(fields), (declaration) =>
-    withDescription(declaration.input, declaration).optional(),
+    withDoc(declaration.input, declaration).optional(),
   ) as PatchShape<F>;
 }
 
@@ -99,8 +99,8 @@ export function answerShape<F extends Fields>(fields: F, names = responseNames(f
     names.map((name) => [name, fields[name]!]),
     (declaration) => {
       const { stored, answer = stored } = declaration;
-      if (!(stored instanceof z.ZodNullable)) return withDescription(answer as z.ZodType, declaration);
-      return withDescription(
+      if (!(stored instanceof z.ZodNullable)) return withDoc(answer as z.ZodType, declaration);
+      return withDoc(
         z.optional(answer instanceof z.ZodNullable ? answer.unwrap() : (answer as z.ZodType)),
         declaration,
       );
@@ -246,6 +246,6 @@ function requiredFirst(fields: Fields): Entry[] {
   ];
 }
 
-function withDescription(schema: z.ZodType, { doc, example }: Field): z.ZodType {
+function withDoc(schema: z.ZodType, { doc, example }: Field): z.ZodType {
   return schema.meta({ description: doc, example });
 }

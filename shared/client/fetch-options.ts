@@ -1,9 +1,9 @@
 import type { FetchOptions } from './options';
 
 /**
- * Returns the options of `fetch` for a request: those of its call, and else those of the client. `cache` and `next` exclude
- * each other, so a call that sets one replaces both. Only a GET has them: a token or the response of a write must not come
- * from a cache.
+ * Returns the options of `fetch` for a request: those of the call, and those of the client that the call does not set.
+ * `cache` and `next` exclude each other, so a call that sets one of them replaces both. Only a GET gets `cache` and
+ * `next`, because a token or the response of a write must not come from a cache.
  */
 export function mergeFetchOptions(
   method: string,
@@ -11,9 +11,9 @@ export function mergeFetchOptions(
   of_call: FetchOptions,
 ): FetchOptions {
   const headers = { ...withLowerCaseNames(of_client), ...withLowerCaseNames(of_call) };
-  const caches_itself = of_call.cache !== undefined || of_call.next !== undefined;
-  const below = caches_itself ? withoutCaching(of_client) : of_client;
-  const merged = { ...below, ...of_call, headers };
+  const replaces_caching = of_call.cache !== undefined || of_call.next !== undefined;
+  const defaults = replaces_caching ? withoutCaching(of_client) : of_client;
+  const merged = { ...defaults, ...of_call, headers };
   return method === 'GET' ? merged : withoutCaching(merged);
 }
 

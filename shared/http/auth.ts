@@ -30,7 +30,7 @@ export interface AuthenticatorOptions {
 
 /**
  * Thrown if a token has a valid signature, but the state of its key cannot be read. The request fails with `unavailable`
- * and still counts against the rate limit of that key: `limits` are the last ones known to this process.
+ * and still counts against the rate limit of that key: `key` has the limits that this process read last.
  */
 export class KeyStateUnavailable extends CatalogError {
   readonly key: KeyIdentity;
@@ -59,8 +59,8 @@ export class Authenticator {
   private readonly keysByHash: TtlCache<ApiKey>;
   private readonly accountStates: TtlCache<Account['status']>;
   /**
-   * The limits of each key, by id, as they were read last. They have no age limit, because an outage can last longer than
-   * any cache.
+   * The rate limits of each key, by id, as they were read last. An entry does not expire, because an outage can last
+   * longer than any time to live.
    */
   private readonly knownLimits = new LRUCache<string, Pick<ApiKey, 'limits'>>({ max: ENTRIES_MAX });
 
@@ -99,8 +99,8 @@ export class Authenticator {
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
-    const grants = { api_key_id, account_id, key_type, environment: env, stores, permissions };
-    return key.limits === undefined ? grants : { ...grants, limits: key.limits };
+    const principal = { api_key_id, account_id, key_type, environment: env, stores, permissions };
+    return key.limits === undefined ? principal : { ...principal, limits: key.limits };
   }
 
   /**

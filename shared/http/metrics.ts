@@ -4,7 +4,12 @@
  * request. `quota_reached`: new, but its API key may have no further record.
  */
 export const IDEMPOTENCY_OUTCOMES = [
-  ...(['first', 'resumed', 'answered', 'locked', 'other_request', 'quota_reached'] as const),
+  'first',
+  'resumed',
+  'answered',
+  'locked',
+  'other_request',
+  'quota_reached',
 ] as const;
 export type IdempotencyOutcome = (typeof IDEMPOTENCY_OUTCOMES)[number];
 

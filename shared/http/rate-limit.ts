@@ -64,11 +64,12 @@ export class Limits {
    */
   async admitApi(req: Request, res: Response, key: KeyIdentity | undefined): Promise<void> {
     const type = key?.key_type ?? 'public';
-    const of_type = this.api[type];
+    const tier_of_type = this.api[type];
     const subject = key === undefined ? `ip:${this.addressOf(req)}` : `key:${key.api_key_id}`;
     if (key?.limits === 'unknown')
-      return this.admit(res, 'api', `${subject}:limits-unknown`, { ...of_type, per_day: null }, type);
-    await this.admit(res, 'api', subject, key?.limits === undefined ? of_type : apiTier(key.limits), type);
+      return this.admit(res, 'api', `${subject}:limits-unknown`, { ...tier_of_type, per_day: null }, type);
+    const tier = key?.limits === undefined ? tier_of_type : apiTier(key.limits);
+    await this.admit(res, 'api', subject, tier, type);
   }
 
   /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */

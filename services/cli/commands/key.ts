@@ -115,7 +115,7 @@ export function keyCommands(program: Command): void {
           const { last_used_at, expires_at, revoked_at } = fields;
           const about = { id, type, environment, name, account_id, last_four, status };
           const text = fieldsTable({ ...about, last_used_at, expires_at, revoked_at });
-          return status === 'active' ? `${text}\n${replaceText(id)}` : text;
+          return status === 'active' ? `${text}\n${adviceText(id)}` : text;
         });
       }),
     );
@@ -206,7 +206,7 @@ function limitFields({ config }: Runtime, { id, name, type, limits: own }: ApiKe
 
 // --- key find ---
 
-const replaceText = (id: string): string =>
+const adviceText = (id: string): string =>
   `Revoke it now:       catalog key revoke ${id}\n` +
   `Or replace it first: catalog key rotate ${id} --overlap MINUTES\n`;
 

@@ -79,18 +79,19 @@ export class SqliteEventStore implements EventStore {
    */
   static async open({ file, ...limits }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
     const remains = remainsOf(file);
-    const reportLoss = (): void => {
+    const assertNothingLost = (): void => {
       if (remains === undefined) return;
       const problem = `is missing or empty, but ${remains} shows that there were events`;
       throw new DamagedFileError(file, { problem, remedy: REMEDY });
     };
     // SQLite would delete the write-ahead log of an empty file.
-    if (!statSync(file, { throwIfNoEntry: false })?.size) reportLoss();
+    if (!statSync(file, { throwIfNoEntry: false })?.size) assertNothingLost();
     const options: SqliteOptions = {
       ...limits,
       synchronous: 'FULL',
+      // A getter, because it is read only if the file that was opened has no tables: then the content is lost, too.
       get schema() {
-        reportLoss();
+        assertNothingLost();
         return SCHEMA;
       },
       format: 1,

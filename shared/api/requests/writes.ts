@@ -22,11 +22,11 @@ export const writeQuerySchema = z.object({
   }),
 });
 
-const storeId = (description: string) => ({ description, example: exampleIds.store });
-const NEW_STORE_ID = storeId("Store of the new resource. Default: the first of the token's stores.");
-const newStoreId = { store_id: idField.nullish().meta(NEW_STORE_ID) };
+const storeIdDoc = (description: string) => ({ description, example: exampleIds.store });
+const NEW_STORE_ID_DOC = storeIdDoc("Store of the new resource. Default: the first of the token's stores.");
+const newStoreId = { store_id: idField.nullish().meta(NEW_STORE_ID_DOC) };
 const patchStoreId = {
-  store_id: idField.optional().meta(storeId('Store of the resource. It cannot be changed.')),
+  store_id: idField.optional().meta(storeIdDoc('Store of the resource. It cannot be changed.')),
 };
 
 /** `POST /api/publication`. */
@@ -45,11 +45,11 @@ const alt = lineField(ALT_MAX).optional().meta({
   description: 'Alternative text for people who cannot see the picture.',
   example: 'A bag of coffee',
 });
-const PUBLICATION = {
+const PUBLICATION_ID_DOC = {
   description: 'Publication to attach the picture to. It becomes the last of its media.',
   example: exampleIds.publication,
 };
-const LISTING = {
+const LISTING_ID_DOC = {
   description: 'Listing to attach the picture to. It becomes the last of its media.',
   example: exampleIds.listing,
 };
@@ -57,15 +57,15 @@ const LISTING = {
 /** `POST /api/media`: the fields as query parameters. A form may use them, too; its own fields have priority. */
 export const uploadQuerySchema = writeQuerySchema.extend({
   alt,
-  publication_id: queryId.optional().meta(PUBLICATION),
-  listing_id: queryId.optional().meta(LISTING),
+  publication_id: queryId.optional().meta(PUBLICATION_ID_DOC),
+  listing_id: queryId.optional().meta(LISTING_ID_DOC),
 });
 
 const uploadFields = {
   alt,
-  publication_id: idField.optional().meta(PUBLICATION),
-  listing_id: idField.optional().meta(LISTING),
-  store_id: idField.optional().meta(NEW_STORE_ID),
+  publication_id: idField.optional().meta(PUBLICATION_ID_DOC),
+  listing_id: idField.optional().meta(LISTING_ID_DOC),
+  store_id: idField.optional().meta(NEW_STORE_ID_DOC),
 };
 
 /** `POST /api/media`: the form that a client sends. An empty field counts as missing. */
