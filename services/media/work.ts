@@ -131,8 +131,8 @@ async function render(
 }
 
 /**
- * Renders an upload. Rejects the file when `MEDIA_ATTEMPTS` renderings of it have crashed: that of the rendering process,
- * or that of the service, which may be ended together with it when a container runs out of memory.
+ * Renders an upload. Rejects the file once `MEDIA_ATTEMPTS` renderings of it have ended with a crash: of the rendering
+ * process alone, or of the whole service. Both end if a container runs out of memory.
  */
 async function renderUnlessCrashing(
   renderer: RenderProcess,

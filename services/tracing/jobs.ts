@@ -131,7 +131,10 @@ export const traceProjection: AroundProjection = (job, version, project) => {
   return inSpan('projection.run', { links, attributes }, project);
 };
 
-/** Wraps the queue of media tasks, so that tasks do not run in the context of the request that started its worker. */
+/**
+ * Wraps the queue of media tasks, so that a task runs outside of any trace. A queue in memory would run it in the context
+ * of a request that added a task.
+ */
 export function detachMediaTasks(queue: MediaTaskQueue): MediaTaskQueue {
   return {
     add: (task) => queue.add(task),

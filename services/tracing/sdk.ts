@@ -29,8 +29,8 @@ const REPORT_EVERY_MS = 60_000;
 
 /**
  * Starts the SDK and returns the wrappers. The SDK reads the standard variables for the endpoint, the sampler, the
- * batches and the resource itself. This is the only file that imports the SDK. Call it once per process: the tracer
- * and the context manager are global.
+ * batches and the resource itself. Only this folder imports packages of the SDK, and only `start.ts` loads this
+ * file. Call it once per process: the tracer and the context manager are global.
  */
 export function openTracing(
   { exporters, protocol, reads_traceparent }: TraceSettings,

@@ -21,7 +21,7 @@ export interface Tracing {
   view(view: ActiveView, realm: Realm): ActiveView;
   /** Records spans for adding and running jobs. */
   jobQueue(queue: JobQueue): JobQueue;
-  /** Runs tasks outside of the trace of the request that happened to start the worker of a queue in memory. */
+  /** Runs each media task outside of any trace. A queue in memory would run it in that of a request. */
   mediaTasks(queue: MediaTaskQueue): MediaTaskQueue;
   /** `trace_id` and `span_id` of the current span for a log line; empty outside of spans. */
   logFields(): { readonly trace_id?: string; readonly span_id?: string };

@@ -84,7 +84,7 @@ const headers = {
     type: 'string',
     optional: true,
     enum: ['true'],
-    description: 'The response is the stored one of an earlier request with the same `Idempotency-Key`.',
+    description: 'The response repeats that of an earlier request with the same `Idempotency-Key`.',
     example: 'true',
   },
   'X-Catalog-Ignored': {

@@ -178,8 +178,8 @@ function withTypedDefault(schema: JsonObject): JsonObject {
 }
 
 /**
- * The example is in the schema and not in the parameter, because Swagger UI would send the latter as the value of an
- * optional parameter.
+ * Returns the schema of a parameter with an example. The example is in the schema, because Swagger UI would send an
+ * example of the parameter itself as its value.
  */
 function withExample(schema: JsonObject): JsonObject {
   const example = exampleOfSchema(schema);
@@ -237,8 +237,8 @@ function optionsFor(io: 'input' | 'output'): z.core.ToJSONSchemaParams {
 }
 
 /**
- * Moves the example into `examples`, because JSON Schema has no `example`; zod drops `examples` of schemas that transform
- * their input. Removes the long pattern next to a `format`.
+ * Moves the example into `examples`. The schemas declare it as `example`, because zod drops `examples` of schemas that
+ * transform their input, but JSON Schema knows only `examples`. Also removes the long pattern next to a `format`.
  */
 function adaptInput({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;

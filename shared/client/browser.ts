@@ -14,8 +14,8 @@ export function assertKeyStaysSecret(api_key: string, dangerously_allow_browser:
 }
 
 /**
- * Whether a browser has probably refused a request because of CORS. `fetch` then rejects with a `TypeError` that says no
- * more, as it does if the connection failed.
+ * Whether a browser has probably refused a request because of CORS. `fetch` then rejects with a `TypeError` without a
+ * reason. It rejects with the same error if the connection failed.
  */
 export function isProbablyCors(cause: unknown): boolean {
   return cause instanceof TypeError && isBrowser();

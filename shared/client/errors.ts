@@ -38,7 +38,7 @@ export class CatalogApiError extends Error {
 
 /**
  * The client got no valid response: the connection failed or was closed, the request timed out, or the body was not
- * JSON. `cause` has the original error. In a browser, the message of a write names CORS.
+ * JSON. `cause` has the original error. For a write in a browser, the message explains CORS.
  */
 export class CatalogConnectionError extends Error {
   override readonly name = 'CatalogConnectionError';

@@ -86,8 +86,9 @@ function bytesOf(pair: string): Buffer {
 /** Limits of `X-Catalog-Ignored`, because clients choose the number of names and their length. */
 const IGNORED_NAMES_MAX = 10;
 const IGNORED_NAME_LENGTH_MAX = 50;
-/** A character takes up to 12 bytes when it is encoded. */
+/** Limit of the whole value, because percent-encoding makes up to 12 bytes of one character. */
 const IGNORED_BYTES_MAX = 1_024;
+const SEPARATOR = ', ';
 
 /**
  * Returns the value of `X-Catalog-Ignored`: names of the parameters that are not in `known`, percent-encoded, and the
@@ -96,9 +97,9 @@ const IGNORED_BYTES_MAX = 1_024;
 export function ignoredParameters(query: QueryParameters, known: ReadonlySet<string>): string | undefined {
   const names = Object.keys(query).filter((name) => !known.has(name));
   if (names.length === 0) return undefined;
-  const number = (left: number): string => (left > 0 ? `+${left}` : '');
-  // Names keep room for the number.
-  let bytes_left = IGNORED_BYTES_MAX - number(names.length).length;
+  const countEntry = (left: number): string => (left > 0 ? `+${left}` : '');
+  // The names leave room for the entry with the number.
+  let bytes_left = IGNORED_BYTES_MAX - countEntry(names.length).length;
   const listed: string[] = [];
   for (const name of names.slice(0, IGNORED_NAMES_MAX)) {
     const cut = [...name.slice(0, 2 * IGNORED_NAME_LENGTH_MAX)].slice(0, IGNORED_NAME_LENGTH_MAX).join('');
@@ -107,10 +108,10 @@ export function ignoredParameters(query: QueryParameters, known: ReadonlySet<str
     if (bytes_left < 0) break;
     listed.push(encoded);
   }
-  return [...listed, number(names.length - listed.length)].filter((entry) => entry !== '').join(SEPARATOR);
+  return [...listed, countEntry(names.length - listed.length)]
+    .filter((entry) => entry !== '')
+    .join(SEPARATOR);
 }
-
-const SEPARATOR = ', ';
 
 /** Parsed queries by schema. An entry lives as long as its `QueryParameters`. */
 const parsedQueries = new WeakMap<z.ZodType, WeakMap<QueryParameters, unknown>>();

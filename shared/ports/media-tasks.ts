@@ -27,10 +27,10 @@ export interface MediaTask {
  *   the last minutes come first. Within a store, the order is roughly that of the calls of `add`.
  * - Runs up to `concurrency` tasks in parallel in this process.
  * - If `handler` throws, retries the task with back-off, up to `MEDIA_ATTEMPTS` attempts. Then drops the task.
- * - Passes the number of unfinished starts of the media's tasks, this one included. A start is stored before the handler
- *   runs, and stays counted if the process dies or the handler throws `TaskCrashError`. It is no longer counted after any
- *   other error. The count ends when a handler succeeds, or 30 days after the last start on a server. It is kept when
- *   the task is dropped and added again, and when the process restarts.
+ * - Passes `starts` to the handler: how many starts of tasks for this media are unfinished, this start included. A start
+ *   is stored before the handler runs. It stays counted if the process dies or the handler throws `TaskCrashError`. Any
+ *   other error removes it from the count. When a handler succeeds, the count begins at 0 again; on a server also 30 days
+ *   after the last start. The count is kept when the task is dropped and added again, and when the process restarts.
  * - `stop` waits for running tasks.
  */
 export interface MediaTaskQueue {

@@ -18,7 +18,10 @@ import { NoResponseError } from './failures';
 /** Reads from the leader, because a follower may not have the newest events yet. */
 const LEADER = { requiresLeader: true } as const;
 
-/** Returns the stream's events from revision `from` on, at most `count`. Returns none if the stream does not exist or was deleted. */
+/**
+ * Returns the stream's events from revision `from` on, at most `count`. Returns none if the stream does not exist or was
+ * deleted.
+ */
 export async function readStream(
   connection: EventStoreDbConnection,
   names: StreamNames,

@@ -242,7 +242,7 @@ export class SqliteConnection {
    * it may be called often. Otherwise it probes with real writes, at most once per second.
    */
   async health(): Promise<StoreHealth> {
-    // Without waiting for it. The damage may have been a disk that failed for some time.
+    // Starts a check without waiting for its result: the disk may only have failed for some time.
     if (this.was_damage_found) void this.checkFile();
     if (this.was_damage_found) return 'damaged';
     if (!this.disk_failed && hasRoom(dirname(this.file))) return 'ok';

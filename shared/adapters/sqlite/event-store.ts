@@ -89,7 +89,7 @@ export class SqliteEventStore implements EventStore {
     const options: SqliteOptions = {
       ...limits,
       synchronous: 'FULL',
-      // A getter, because it is read only if the file that was opened has no tables: then the content is lost, too.
+      // A getter, because the schema is read only if the opened file has no tables. Its content is then lost, too.
       get schema() {
         assertNothingLost();
         return SCHEMA;

@@ -25,8 +25,8 @@ export const apiKeyEvents = [
       /** SHA-256 of the full key, in hex. The key itself is not stored (docs/interface.md#api-keys). */
       key_hash: z.string(),
       expires_at: z.string().nullable(),
-      // These two are absent, not null, in the events and documents of older keys. So documents of keys without them
-      // stay as they are, and need no rebuild.
+      // `last_four` and `limits` are absent, not null, in the events and documents of older keys. Their documents are
+      // therefore still valid, and no rebuild is needed.
       /** The last characters of the key, by which people recognise it (docs/interface.md#api-keys). */
       last_four: z.string().exactOptional(),
       /** Absent: the limits of the key's type. */

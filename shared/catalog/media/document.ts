@@ -40,10 +40,10 @@ export interface MediaDocumentState {
 
 export type MediaDocument = Document<MediaKeys, MediaDocumentState, Nothing>;
 
-/** Returns the ids of the copies. */
+/** Returns the ids of the embedded media. */
 export const idsOf = (embeds: readonly MediaEmbed[]): string[] => embeds.map(({ id }) => id);
 
-/** Returns whether these are the ids of the copies, in their order. */
+/** Returns whether these are the ids of the embedded media, in the same order. */
 export function areIdsOf(ids: readonly string[], embeds: readonly MediaEmbed[]): boolean {
   return ids.length === embeds.length && ids.every((id, index) => id === embeds[index]!.id);
 }
