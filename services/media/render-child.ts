@@ -11,6 +11,9 @@ export interface RenderRequest {
   readonly memory_bytes_max: number;
 }
 
+/** What the process sends: `started` when it has received a file, then its reply. */
+export type RenderMessage = { readonly outcome: 'started' } | RenderReply;
+
 /**
  * - `exceeded`: a limit of the request was exceeded. The rendering still runs, so the service ends this process.
  * - `failed`: a fault that says nothing about the file.
@@ -59,8 +62,10 @@ function preferForOutOfMemory(): void {
 }
 
 preferForOutOfMemory();
+const send = (message: RenderMessage): void => void process.send?.(message);
 process.on('message', (request: RenderRequest) => {
-  void answer(request).then((reply) => process.send?.(reply));
+  send({ outcome: 'started' });
+  void answer(request).then(send);
 });
 // The service has ended, possibly by SIGKILL. `process.exit` would wait for the threads of libvips.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));

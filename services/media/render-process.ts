@@ -5,7 +5,7 @@ import type { RenderedImage } from '../../shared/images/render';
 import { ImageLibraryUnavailable, loadSharp } from '../../shared/images/sharp';
 import { Semaphore } from '../../shared/kernel/async';
 import { TaskCrashError } from '../../shared/ports/media-tasks';
-import type { RenderReply, RenderRequest } from './render-child';
+import type { RenderMessage, RenderReply, RenderRequest } from './render-child';
 
 export interface RenderLimits {
   /** CPU time of one upload, which does not depend on what else the machine does. */
@@ -51,8 +51,8 @@ export class RenderProcess {
 
   /**
    * Renders an upload. Throws `ImageRejectedError` if the file cannot be rendered within the limits. Throws
-   * `TaskCrashError` if the process crashed or did not reply. Throws other errors if the fault is not the file's: the
-   * process could not start or was stopped, or the image library cannot be loaded.
+   * `TaskCrashError` if the process crashed after it had received the file, or did not reply. Throws other errors if the
+   * fault is not the file's: the process could not start or was stopped, or the image library cannot be loaded.
    */
   render(bytes: Uint8Array): Promise<RenderedImage> {
     return this.turns.run(async () => {
@@ -124,11 +124,18 @@ export class RenderProcess {
           signal.addEventListener('abort', () => child.off(event, listener as () => void));
         };
         signal.addEventListener('abort', () => clearTimeout(timer));
-        listen('message', resolve);
+        let has_started = false;
+        listen('message', (message: RenderMessage) => {
+          if (message.outcome === 'started') has_started = true;
+          else resolve(message);
+        });
         listen('error', reject);
-        listen('exit', (code: number | null, by: NodeJS.Signals | null) => {
+        // `close` comes after the last message. `exit` may come before it.
+        listen('close', (code: number | null, by: NodeJS.Signals | null) => {
           const message = `the rendering process ended unexpectedly (${by ?? `exit code ${code}`})`;
-          reject(this.stopped ? new Error('the rendering was stopped') : new TaskCrashError(message));
+          if (this.stopped) reject(new Error('the rendering was stopped'));
+          // A process that ended before it had the file says nothing about the file.
+          else reject(has_started ? new TaskCrashError(message) : new Error(message));
         });
         child.send(request, (error) => error && reject(error));
       });

@@ -1,7 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childrenOf } from '../support/children';
+import { childrenOf, residentMib } from '../support/children';
 import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { flatPicture, noisePicture } from '../support/pictures';
@@ -23,18 +21,6 @@ const SAMPLE_MS = 20;
 /** Returns the resident set size of a service and its rendering process, in MiB. */
 const memoryMib = (pid: number): number =>
   [pid, ...childrenOf(pid)].reduce((sum, each) => sum + residentMib(each), 0);
-
-/** Returns 0 if the process has ended. On Linux without a `ps` per sample, which cost a third of the CPU. */
-function residentMib(pid: number): number {
-  if (process.platform !== 'linux')
-    return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024;
-  try {
-    const [, kib = 0] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    return Number(kib) / 1024;
-  } catch {
-    return 0;
-  }
-}
 
 /** Returns different noise pictures, padded after their end to exactly the maximum upload size. */
 async function largestUploads(): Promise<Buffer[]> {

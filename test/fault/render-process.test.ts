@@ -6,7 +6,7 @@ import { startMediaWork } from '../../services/media/work';
 import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
 import type { MediaId } from '../../shared/kernel/ids';
 import { MEDIA_ATTEMPTS } from '../../shared/ports/media-tasks';
-import { childrenOf, isRunning } from '../support/children';
+import { childrenOf, isRunning, waitUntilDecoding } from '../support/children';
 import { fetch } from '../support/fetch';
 import { type Harness, startHarness } from '../support/harness';
 import { uploadWithoutTask } from '../support/media';
@@ -65,9 +65,12 @@ async function uploadBomb({ url }: RunningProcess, token: string): Promise<strin
   return ((await reply.json()) as { data: { id: string } }).data.id;
 }
 
-/** Waits for the only rendering process of the service. Returns its id. */
-const rendererOf = ({ child }: RunningProcess): Promise<number> =>
-  waitFor(() => childrenOf(child.pid!).find(isRunning), { what: 'a rendering process' });
+/** Waits until the only rendering process of the service decodes the bomb. Returns its id. */
+async function rendererOf({ child }: RunningProcess): Promise<number> {
+  const pid = await waitFor(() => childrenOf(child.pid!).find(isRunning), { what: 'a rendering process' });
+  await waitUntilDecoding(pid);
+  return pid;
+}
 
 async function crash(pid: number): Promise<void> {
   process.kill(pid, 'SIGSEGV');

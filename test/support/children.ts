@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { waitFor } from './wait-for';
 
 /** Returns the ids of the processes that a process has started and that still run. */
 export function childrenOf(parent_pid: number): number[] {
@@ -20,5 +21,22 @@ export function isRunning(pid: number): boolean {
     return state !== '' && !state.startsWith('Z');
   } catch {
     return false; // `ps` fails if there is no such process.
+  }
+}
+
+/** Waits until a process uses so much memory that it decodes the large picture of a test. */
+export async function waitUntilDecoding(pid: number): Promise<void> {
+  await waitFor(() => residentMib(pid) > 200, { what: `process ${pid} to decode` });
+}
+
+/** Returns the resident memory of a process in MiB, 0 if the process has ended. On Linux without a `ps` per sample, which cost a third of the CPU. */
+export function residentMib(pid: number): number {
+  if (process.platform !== 'linux')
+    return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024;
+  try {
+    const [, kib = 0] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Number(kib) / 1024;
+  } catch {
+    return 0;
   }
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { RenderProcess } from '../../../services/media/render-process';
 import { type RenderedImage, renderImage } from '../../../shared/images/render';
 import { TaskCrashError } from '../../../shared/ports/media-tasks';
-import { childrenOf, isRunning } from '../../support/children';
+import { childrenOf, isRunning, waitUntilDecoding } from '../../support/children';
 import { flatPicture, noisePicture } from '../../support/pictures';
-import { waitFor } from '../../support/wait-for';
+import { waitFor, within } from '../../support/wait-for';
 
 const MIB = 1024 ** 2;
 const small = () => flatPicture('png', { width: 300, height: 200 });
@@ -118,10 +118,23 @@ test('a rendering that does not end in time fails, but not because of the file',
   await expect(renderer.render(await large())).rejects.toThrow('no picture after 300 ms');
 });
 
+test('a process that ends before it has received the file is no crash of the file', async () => {
+  const before = childrenOf(process.pid);
+  const renderer = startRenderer();
+  const rendering = renderer.render(await small()).catch((error: unknown) => error);
+  const pid = await waitFor(() => childrenOf(process.pid).find((child) => !before.includes(child)));
+  process.kill(pid, 'SIGKILL');
+  const error = await within(rendering, 'the rendering to fail');
+  expect(error).toBeInstanceOf(Error);
+  expect(error).not.toBeInstanceOf(TaskCrashError);
+  expect((await renderer.render(await small())).variants).toHaveLength(4);
+});
+
 test('a crash of the process is not the fault of the file, and the next upload starts another', async () => {
   const renderer = startRenderer();
   const pid = await pidOf(renderer);
   const rendering = renderer.render(await large());
+  await waitUntilDecoding(pid);
   process.kill(pid, 'SIGSEGV');
   await expect(rendering).rejects.toThrow(
     new TaskCrashError('the rendering process ended unexpectedly (SIGSEGV)'),
