@@ -1044,7 +1044,7 @@ export interface ErrorInfo {
     /** All faults, at most 50. */
     errors: Fault[];
   };
-  /** Present only on 429: the key type whose limit was exceeded. */
+  /** Present only on 429: the type of the key, as in `X-RateLimit-Tier`. */
   tier?: 'public_key' | 'secret_key';
 }
 

@@ -206,15 +206,15 @@ export class SqliteConnection {
     try {
       return await retryWhileBusy(work, limit_ms);
     } catch (error) {
-      if (!isDamage(error)) throw this.toCatalogError(error);
+      if (!isDamage(error)) throw this.recordFailure(error);
       const state = await this.checkFile();
       if (state === 'damaged') throw this.toDamagedFileError(error);
-      if (state === 'unknown') throw this.toCatalogError(error);
+      if (state === 'unknown') throw this.recordFailure(error);
     }
     try {
       return await retryWhileBusy(work, limit_ms);
     } catch (error) {
-      throw this.toCatalogError(error);
+      throw this.recordFailure(error);
     }
   }
 
@@ -276,7 +276,8 @@ export class SqliteConnection {
     }
   }
 
-  private toCatalogError(error: unknown): unknown {
+  /** Notes whether the disk may have failed, for `health`. Returns the error to throw. */
+  private recordFailure(error: unknown): unknown {
     if (DISK_FAILURE.test(sqliteCode(error)) || isDamage(error)) this.disk_failed = true;
     return toCatalogError(error);
   }
@@ -441,7 +442,8 @@ export function isBusy(error: unknown): boolean {
  */
 function toCatalogError(error: unknown): unknown {
   if (isBusy(error)) return new CatalogError('database_timeout', { cause: error });
-  if (isDamage(error) || /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|NOMEM|PERM)/.test(sqliteCode(error)))
+  const code = sqliteCode(error);
+  if (isDamage(error) || DISK_FAILURE.test(code) || code.startsWith('SQLITE_NOMEM'))
     return new CatalogError('unavailable', { cause: error });
   return error;
 }

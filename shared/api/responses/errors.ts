@@ -60,7 +60,7 @@ export const errorInfoSchema = z.strictObject({
   tier: z
     .enum(['public_key', 'secret_key'])
     .optional()
-    .describe('Present only on 429: the key type whose limit was exceeded.'),
+    .describe('Present only on 429: the type of the key, as in `X-RateLimit-Tier`.'),
 });
 
 /** Structured error body of all areas except `/auth/*` (docs/interface.md#errors). */
