@@ -68,6 +68,7 @@ test('an upload while the image library cannot be loaded is 503, logged and show
     rmSync(broken);
     expect(await readinessOf(running)).toEqual([200, []]);
     expect((await upload(running, token)).status).toBe(201);
+    expect(await running.end('SIGTERM')).toBe(0);
   }));
 
 test('an upload that a worker cannot render for lack of the image library stays processing, and becomes ready later', () =>

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,7 +11,22 @@ export interface TempDir {
 /** Makes a folder in TEST_DATA_DIR, which jest.config.js sets, or in the system's temporary folder. */
 export function makeTempDir(prefix = 'catalog-test-'): TempDir {
   const path = mkdtempSync(join(process.env.TEST_DATA_DIR || tmpdir(), prefix));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 10 }) };
+  return { path, remove: () => removeFolder(path) };
+}
+
+const REMOVALS_MAX = 20;
+
+/**
+ * Removes a folder into which a process may still write: `rmSync` fails if a file is added while it runs, also with
+ * `maxRetries`, because it removes the files of a folder only once.
+ */
+function removeFolder(path: string): void {
+  for (let removals = 1; existsSync(path); removals++)
+    try {
+      rmSync(path, { recursive: true, force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || removals === REMOVALS_MAX) throw error;
+    }
 }
 
 /** Runs `story` with a temporary folder, which is removed even if the story fails. */
