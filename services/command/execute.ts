@@ -158,27 +158,37 @@ const CACHED_STREAMS_MAX = 5_000;
  */
 const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>>>();
 
+/** How many events are read at once. An event may have 100 KB. */
+const PAGE_EVENTS = 64;
+/** How many events are read at once on the way through a long stream. */
+const LONG_PAGE_EVENTS = 512;
+
 /**
- * Returns the state of the stream. Caches long streams: the stream of a popular publication gets one event of views per
- * interval.
+ * Returns the state of the stream. Reads it in pages and caches long streams after each page: if a page cannot be read,
+ * the next call continues after the page before.
  */
 export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   ref: StreamRef<State, Event, Id>,
 ): Promise<Loaded<State>> {
   const { events } = ref;
   const stream = streamNameOf(ref);
-  const cached = longStreams.get(events)?.get(stream) as Loaded<State> | undefined;
-  const loaded = fold(ref, await events.readStream(stream, cached ? cached.revision + 1 : 0), cached);
-  if (loaded.revision >= CACHED_REVISIONS_MIN) {
-    const streams = longStreams.get(events) ?? new LRUCache({ max: CACHED_STREAMS_MAX });
-    longStreams.set(events, streams);
-    streams.set(stream, loaded);
+  let loaded = (longStreams.get(events)?.get(stream) as Loaded<State> | undefined) ?? fold(ref, []);
+  for (let count = PAGE_EVENTS; ; count = LONG_PAGE_EVENTS) {
+    const recorded = await events.readStream(stream, loaded.revision + 1, count);
+    loaded = fold(ref, recorded, loaded);
+    if (loaded.revision >= CACHED_REVISIONS_MIN) cacheState(events, stream, loaded);
+    if (recorded.length < count) return loaded;
+    // An embedded event store reads synchronously. Other requests must not wait until a long stream is read.
+    await nextTurn();
   }
-  return loaded;
 }
 
-/** How many events `loadAt` reads at once. An event may have 100 KB. */
-const READ_EVENTS = 64;
+function cacheState(events: EventStore, stream: StreamName, loaded: Loaded<unknown>): void {
+  const streams = longStreams.get(events) ?? new LRUCache({ max: CACHED_STREAMS_MAX });
+  longStreams.set(events, streams);
+  streams.set(stream, loaded);
+}
+
 /** `loadAt` remembers the states after every 16th event, or after fewer of them if it reads more than 1,024 events. */
 const REMEMBERED_EVERY_MIN = 16;
 const REMEMBERED_PER_LOAD = 64;
@@ -223,7 +233,8 @@ async function readUpTo<State, Event extends DomainEvent, Id extends AnyId>(
   let every = REMEMBERED_EVERY_MIN;
   while ((revision - loaded.revision) / every > REMEMBERED_PER_LOAD) every *= 2;
   while (loaded.revision < revision) {
-    const count = Math.min(revision - loaded.revision, READ_EVENTS);
+    const left = revision - loaded.revision;
+    const count = left > LONG_PAGE_EVENTS ? LONG_PAGE_EVENTS : Math.min(left, PAGE_EVENTS);
     const recorded = await events.readStream(stream, loaded.revision + 1, count);
     if (recorded.length === 0) throw new Error(`${stream} has no revision ${revision}`);
     for (const event of recorded) {
@@ -231,7 +242,6 @@ async function readUpTo<State, Event extends DomainEvent, Id extends AnyId>(
       if ((loaded.revision + 1) % every === 0 || loaded.revision === revision)
         states.set(`${stream}@${loaded.revision}`, loaded);
     }
-    // An embedded event store reads synchronously. Other requests must not wait until a long stream is read.
     await nextTurn();
   }
   return loaded;
@@ -301,7 +311,8 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
   return serialiseByStream(write.events, streamNameOf(write), async () => {
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
       const loaded = write.fresh && attempt === 0 ? fold(write, []) : await load(write);
-      const written = (await findOtherResult(write, attempt)) ?? (await attemptWrite(write, loaded));
+      const written =
+        (await findOtherResult(write, attempt, loaded.revision)) ?? (await attemptWrite(write, loaded));
       if (written) return resultInLog(write, written);
     }
     throw new CatalogError('lost_race');
@@ -316,12 +327,13 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
 async function findOtherResult<State, Event extends DomainEvent, Id extends AnyId>(
   write: Write<State, Event, Id>,
   attempt: number,
+  last_revision: number,
 ): Promise<Written<State> | undefined> {
   const { operation } = write.context;
   if (operation === undefined) return undefined;
   // The writer that won the race, or one before it, may be a run of this operation that has taken over the lock.
   if (!operation.resumed && attempt === 0 && hasLock(write, operation)) return undefined;
-  return findResult(write, operation);
+  return findResult(write, operation, last_revision);
 }
 
 /** Whether no other run of the operation can have taken over the lock. */
@@ -340,22 +352,49 @@ async function resultInLog<State, Event extends DomainEvent, Id extends AnyId>(
   const { operation } = write.context;
   if (operation === undefined || !written.changed || written.repeated) return written;
   if (hasLock(write, operation)) return written;
-  const found = await findResult(write, operation);
+  const found = await findResult(write, operation, written.revision);
   return found && !isSameValue(found.value, written.value) ? found : written;
 }
 
-/** Returns the result of the operation's events. Undefined if the stream has none. */
+/**
+ * Events that are older than the operation by more than this time are not of an earlier run of it. A record of an
+ * operation is kept for a day (docs/interface.md#idempotency); the second day bridges clocks that differ.
+ */
+const EARLIER_RUNS_MS = 2 * 86_400_000;
+
+/**
+ * Returns the result of the operation's events up to `last_revision`. Undefined if the stream has none. Reads the stream
+ * backwards in pages, because the events are among the newest.
+ */
 async function findResult<State, Event extends DomainEvent, Id extends AnyId>(
   write: Write<State, Event, Id>,
   operation: Operation,
+  last_revision: number,
 ): Promise<Written<State> | undefined> {
-  const recorded = await write.events.readStream(streamNameOf(write));
-  const isOfOperation = ({ metadata }: RecordedEvent): boolean => metadata.operation_id === operation.id;
-  const last = recorded.findLastIndex(isOfOperation);
-  if (last === -1) return undefined;
-  const { state, position, revision } = fold(write, recorded.slice(0, last + 1));
-  const created = isOfOperation(recorded[0]!);
-  return { value: state, position, revision, changed: true, created, repeated: true };
+  const stream = streamNameOf(write);
+  const isOfOperation = (event: RecordedEvent | undefined): boolean =>
+    event?.metadata.operation_id === operation.id;
+  const oldest = timestamp(operation.started_at_ms - EARLIER_RUNS_MS);
+  for (let last = last_revision; last >= 0; last -= PAGE_EVENTS) {
+    const from = Math.max(0, last - PAGE_EVENTS + 1);
+    const recorded = await write.events.readStream(stream, from, last - from + 1);
+    const found = recorded.findLast(isOfOperation);
+    if (found) {
+      const { position, revision } = found;
+      const [first] = from === 0 ? recorded : await write.events.readStream(stream, 0, 1);
+      const created = isOfOperation(first);
+      return {
+        value: await loadAt(write, revision),
+        position,
+        revision,
+        changed: true,
+        created,
+        repeated: true,
+      };
+    }
+    if (recorded[0] !== undefined && recorded[0].metadata.occurred_at < oldest) return undefined;
+  }
+  return undefined;
 }
 
 /** Executes the command on the loaded state. Returns undefined if another writer has appended to the stream since. */

@@ -16,25 +16,43 @@ export async function pause(
  *
  * @example await withTimeout(store.check(), 1_000, () => undefined)
  */
-export async function withTimeout<Result, Fallback>(
+export function withTimeout<Result, Fallback>(
   work: Promise<Result>,
   timeout_ms: number,
   onTimeout: () => Fallback,
   signal?: AbortSignal,
 ): Promise<Result | Fallback> {
+  return withSilenceLimit(() => work, timeout_ms, onTimeout, signal);
+}
+
+/**
+ * Settles as `work` does. If `work` does not call `onProgress` for `timeout_ms`, or when `signal` aborts, settles with
+ * what `onTimeout` returns or throws.
+ */
+export async function withSilenceLimit<Result, Fallback>(
+  work: (onProgress: () => void) => Promise<Result>,
+  timeout_ms: number,
+  onTimeout: () => Fallback,
+  signal?: AbortSignal,
+): Promise<Result | Fallback> {
+  let onProgress = (): void => {};
   let cleanUp = (): void => {};
+  let ended = false;
   const timeout = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, timeout_ms);
     const onAbort = (): void => resolve();
     if (signal?.aborted) resolve();
     signal?.addEventListener('abort', onAbort);
+    // `refresh` would start a timer again that was cleared.
+    onProgress = () => void (ended || timer.refresh());
     cleanUp = () => {
+      ended = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     };
   });
   try {
-    return await Promise.race([work, timeout.then(onTimeout)]);
+    return await Promise.race([work(onProgress), timeout.then(onTimeout)]);
   } finally {
     cleanUp();
   }

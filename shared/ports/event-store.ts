@@ -57,7 +57,8 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
  *
  * Errors, of all methods except `subscribe`
  * - `CatalogError('unavailable')` if the store cannot be reached. Its subclass `DamagedFileError` if a file is damaged.
- * - `CatalogError('database_timeout')` if the store does not answer in time.
+ * - `CatalogError('database_timeout')` if the store does not answer in time. `readStream` may take as long as events
+ *   keep arriving.
  */
 export interface EventStore {
   append(

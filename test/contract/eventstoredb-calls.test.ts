@@ -96,6 +96,30 @@ describe('reads', () => {
     expect(await store.readStream(stream)).toHaveLength(20);
   });
 
+  test('a read may take longer than a call, as long as the server keeps sending events', async () => {
+    const limits = { attempt_ms: 400, call_ms: 600, outage_ms: 600 };
+    const slow = await openStore(server.url, { limits });
+    try {
+      const stream = aStream();
+      await slow.append(stream, NO_STREAM, someEvents(25));
+      server.faults.set({ read_pause_ms: 50 });
+      const { outcome, ms } = await timed(() => slow.readStream(stream));
+      expect(outcome).toHaveLength(25);
+      expect(ms).toBeGreaterThan(limits.call_ms);
+    } finally {
+      await slow.close();
+    }
+  });
+
+  test('a long stream is read in pages, and a lost connection repeats one page', async () => {
+    const stream = aStream();
+    for (let from = 0; from < 3_000; from += 500) await store.append(stream, from - 1, someEvents(500));
+    server.faults.set({ cut_reads: 1, cut_reads_after_events: 900 });
+    const read = await store.readStream(stream, 10);
+    expect(read.map(({ revision }) => revision)).toEqual(Array.from({ length: 2_990 }, (_, n) => n + 10));
+    expect((await store.readStream(stream, 10, 1_500)).at(-1)!.revision).toBe(1_509);
+  });
+
   test('a deleted stream reads as empty and can be appended to again', async () => {
     const stream = aStream();
     await store.append(stream, NO_STREAM, someEvents(3));

@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { EventStoreDBClient } from '@eventstore/db-client';
-import { backoff, pause, withTimeout } from '../../kernel/async';
+import { backoff, pause, withSilenceLimit, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { type Failure, failureOf, NoResponseError, toCatalogError } from './failures';
 import { SharedAppends, type StreamingClient } from './shared-appends';
 
 export interface CallLimits {
-  /** Deadline of one attempt. */
+  /** Deadline of one attempt. An attempt that reads several events has this time for each of them. */
   readonly attempt_ms: number;
-  /** Deadline of all attempts of a call together if the server does not answer. */
+  /** Deadline for the start of the last attempt of a call, and for the whole call if the server sends nothing. */
   readonly call_ms: number;
   /** Deadline of all attempts together if the server cannot be reached. Short, but longer than a leader election. */
   readonly outage_ms: number;
@@ -78,11 +78,17 @@ export class EventStoreDbConnection {
 
   /**
    * Runs the operation, and retries it while the server or the connection fails. The operation must be safe to repeat.
-   * `failures` counts its failed attempts so far. Throws `CatalogError('unavailable' | 'database_timeout')` when the
+   * `failures` counts its failed attempts so far. An operation that receives its result in parts calls `onProgress` for
+   * each of them: the deadline of its attempt then begins again. Throws `CatalogError('unavailable' | 'database_timeout')` when the
    * limits are exceeded. Rethrows any other error unchanged.
    */
   async call<Result>(
-    operation: (current: CurrentClient, timeout_ms: number, failures: number) => Promise<Result>,
+    operation: (
+      current: CurrentClient,
+      timeout_ms: number,
+      failures: number,
+      onProgress: () => void,
+    ) => Promise<Result>,
   ): Promise<Result> {
     const started_ms = performance.now();
     for (let failures = 0; ; failures++) {
@@ -95,8 +101,8 @@ export class EventStoreDbConnection {
         const onTimeout = (): never => {
           throw new NoResponseError(`no response in ${Math.round(timeout_ms)} ms`);
         };
-        return await withTimeout(
-          operation(current, timeout_ms, failures),
+        return await withSilenceLimit(
+          (onProgress) => operation(current, timeout_ms, failures, onProgress),
           timeout_ms,
           onTimeout,
           this.closed,

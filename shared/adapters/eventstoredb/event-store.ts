@@ -112,12 +112,14 @@ async function append(
     );
     return toAppendResult(
       result,
-      await lastPosition(result, () => readStream(connection, names, stream, expected_revision + 1)),
+      await lastPosition(result, () =>
+        readStream(connection, names, stream, expected_revision + 1, events.length),
+      ),
     );
   } catch (error) {
     if (error instanceof MaxAppendSizeExceededError) throw new CatalogError('too_large', { cause: error });
     if (!(error instanceof WrongExpectedVersionError)) throw error;
-    const later_events = await readStream(connection, names, stream, expected_revision + 1);
+    const later_events = await readStream(connection, names, stream, expected_revision + 1, events.length);
     return (
       resultOfEarlierAppend(later_events, events) ?? {
         outcome: 'wrong_revision',

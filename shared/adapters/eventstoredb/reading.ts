@@ -18,22 +18,42 @@ import { NoResponseError } from './failures';
 /** Reads from the leader, because a follower may not have the newest events yet. */
 const LEADER = { requiresLeader: true } as const;
 
+/** How many events one call reads. A call that fails is repeated from its first event. */
+const PAGE_EVENTS = 1_024;
+
 /**
  * Returns the stream's events from revision `from` on, at most `count`. Returns none if the stream does not exist or was
- * deleted.
+ * deleted. Reads in pages, so that a failure repeats one page only.
  */
 export async function readStream(
   connection: EventStoreDbConnection,
   names: StreamNames,
   stream: StreamName,
   from: number,
-  count?: number,
+  count = Number.POSITIVE_INFINITY,
+): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = [];
+  for (;;) {
+    const next = (events.at(-1)?.revision ?? from - 1) + 1;
+    const size = Math.min(count - events.length, PAGE_EVENTS);
+    const page = await readPage(connection, names, stream, next, size);
+    events.push(...page);
+    if (page.length < size || events.length === count) return events;
+  }
+}
+
+async function readPage(
+  connection: EventStoreDbConnection,
+  names: StreamNames,
+  stream: StreamName,
+  from: number,
+  count: number,
 ): Promise<RecordedEvent[]> {
   try {
-    return await connection.call(async ({ client }, timeout_ms) => {
-      const range = { fromRevision: BigInt(from), ...(count !== undefined && { maxCount: count }) };
+    return await connection.call(async ({ client }, timeout_ms, _, onProgress) => {
+      const range = { fromRevision: BigInt(from), maxCount: count };
       const reading = client.readStream(names.stored(stream), { ...LEADER, ...range });
-      const resolved = await collect(reading, timeout_ms);
+      const resolved = await collect(reading, timeout_ms, onProgress);
       return resolved.flatMap(({ event }) =>
         event === undefined || isSystemEvent(event) ? [] : [toRecordedEvent(event, names)],
       );
@@ -58,8 +78,8 @@ export async function readAllFrom(
   position: Position,
   count: number,
 ): Promise<AllStreamRecordedEvent[]> {
-  const resolved = await connection.call(({ client }, timeout_ms) =>
-    collect(readForwards(client, position, count), timeout_ms),
+  const resolved = await connection.call(({ client }, timeout_ms, _, onProgress) =>
+    collect(readForwards(client, position, count), timeout_ms, onProgress),
   );
   return resolved.flatMap(({ event }) => (event === undefined ? [] : [event]));
 }
@@ -77,17 +97,28 @@ function readForwards(client: EventStoreDBClient, position: Position, count: num
   return client.readAll({ ...LEADER, direction: FORWARDS, fromPosition, maxCount: count });
 }
 
-/** Reads the stream to its end. Throws `NoResponseError` after `timeout_ms`. */
-async function collect<Event>(reading: StreamingRead<Event>, timeout_ms: number): Promise<Event[]> {
+/**
+ * Reads the stream to its end. Calls `onProgress` for each event. Throws `NoResponseError` if no event comes for
+ * `timeout_ms`.
+ */
+async function collect<Event>(
+  reading: StreamingRead<Event>,
+  timeout_ms: number,
+  onProgress: () => void = () => {},
+): Promise<Event[]> {
   // The client may emit an error after the loop below has ended. Without a listener, this error would end the process.
   reading.on('error', () => {});
   const timer = setTimeout(
-    () => reading.destroy(new NoResponseError(`a read did not end in ${Math.round(timeout_ms)} ms`)),
+    () => reading.destroy(new NoResponseError(`a read was silent for ${Math.round(timeout_ms)} ms`)),
     timeout_ms,
   );
   const events: Event[] = [];
   try {
-    for await (const event of reading) events.push(event);
+    for await (const event of reading) {
+      events.push(event);
+      timer.refresh();
+      onProgress();
+    }
     return events;
   } finally {
     clearTimeout(timer);

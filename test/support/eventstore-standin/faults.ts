@@ -32,6 +32,8 @@ export interface FaultPlan {
   /** Reads and subscriptions whose connection is cut after `cut_reads_after_events` events. */
   cut_reads: number;
   cut_reads_after_events: number;
+  /** Time between two events of a read. */
+  read_pause_ms: number;
 }
 
 export type FaultCounter =
@@ -54,6 +56,7 @@ const NONE: FaultPlan = {
   held_batch_answers: false,
   cut_reads: 0,
   cut_reads_after_events: 0,
+  read_pause_ms: 0,
 };
 
 export class Faults {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb';
 import type { CallGate } from './call-gate';
 import type { ReadCall } from './read-handler';
@@ -27,6 +28,8 @@ export class Outbox {
 
   /** Sends a message. Resolves when the next one may follow, at once if the reader has disconnected. */
   async send(message: ReadResp): Promise<void> {
+    const { read_pause_ms } = this.gate.faults.current;
+    if (read_pause_ms > 0) await sleep(read_pause_ms);
     this.post(message);
     if (!this.room) await this.drained();
   }

@@ -1,0 +1,88 @@
+import type { WriteContext } from '../../../services/command/execute';
+import { createPublication, updatePublication } from '../../../services/command/publication';
+import { streamName } from '../../../shared/catalog/events/envelope';
+import { CatalogError } from '../../../shared/kernel/errors';
+import type { StoreId } from '../../../shared/kernel/ids';
+import { AT, errorOf, NOW_MS, newId, World } from './support';
+
+const environment = 'live';
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+/** A publication whose stream has this many events that an earlier process appended. */
+async function publicationWithEvents(count: number) {
+  const world = new World();
+  const store_id = newId<StoreId>();
+  const { id } = (await createPublication(world, world.context(), { environment, store_id }, TEA)).value;
+  const events = world.events.live;
+  const stream = streamName(environment, 'publication', id);
+  const metadata = { occurred_at: AT, partition_key: store_id, source: 'system' } as const;
+  for (let revision = 1; revision < count; revision++)
+    events.log.push({
+      ...{ stream, revision, position: BigInt(revision + 1), id: newId(), metadata },
+      ...{ type: 'PublicationViewed', schema_version: 1, data: { count: 1 } },
+    });
+  const reads: { from: number; count: number | undefined }[] = [];
+  const readStream = events.readStream.bind(events);
+  const control = { failsFrom: Number.POSITIVE_INFINITY };
+  events.readStream = async (name, from = 0, limit) => {
+    if (name === stream) reads.push({ from, count: limit });
+    if (from >= control.failsFrom) throw new CatalogError('database_timeout');
+    return readStream(name, from, limit);
+  };
+  const patch = (price_amount: number, context: WriteContext = world.context()) =>
+    updatePublication(world, context, { environment, id }, { price_amount });
+  return { world, id, events, stream, reads, control, patch };
+}
+
+const operation = (resumed = false) => ({ id: newId(), started_at_ms: NOW_MS, resumed });
+
+test('a long stream is read in pages, and later writes read only the new events', async () => {
+  const { patch, reads } = await publicationWithEvents(3_000);
+  const { value, revision } = await patch(1);
+  expect([value.view_count, value.price_amount, revision]).toEqual([2_999, 1, 3_000]);
+  expect(reads.length).toBeGreaterThan(3);
+  for (const { count } of reads) expect(count).toBeLessThanOrEqual(512);
+  reads.length = 0;
+  await patch(2);
+  expect(reads).toEqual([{ from: 3_000, count: 64 }]);
+});
+
+test('a write that failed on the way to the end of a long stream leaves its pages to the next one', async () => {
+  const { patch, reads, control } = await publicationWithEvents(3_000);
+  control.failsFrom = 2_000;
+  expect((await errorOf(() => patch(1))).condition).toBe('database_timeout');
+  const reached = reads.at(-1)!.from;
+  expect(reached).toBeGreaterThan(1_000);
+  control.failsFrom = Number.POSITIVE_INFINITY;
+  reads.length = 0;
+  expect((await patch(1)).value.view_count).toBe(2_999);
+  expect(reads[0]!.from).toBe(reached);
+});
+
+test('a repeated write finds its events among the newest of a long stream', async () => {
+  const { world, patch, reads } = await publicationWithEvents(3_000);
+  const context = { source: 'api', request_id: 'first', operation: operation() } as const;
+  const first = await patch(7, context);
+  for (let price = 8; price < 100; price++) await patch(price);
+  reads.length = 0;
+  const again = await patch(7, { ...context, operation: { ...context.operation, resumed: true } });
+  expect(again).toEqual({ ...first, repeated: true });
+  expect(again.value.price_amount).toBe(7);
+  // Two pages backwards, the first event, and the state at that revision in pages.
+  expect(reads.length).toBeLessThan(20);
+  for (const { count } of reads) expect(count).toBeLessThanOrEqual(512);
+  expect(world.events.live.log.filter(({ metadata }) => metadata.operation_id !== undefined)).toHaveLength(1);
+});
+
+test('a repeated write whose first run appended nothing does not read two days back', async () => {
+  const { patch, reads } = await publicationWithEvents(3_000);
+  await patch(1);
+  reads.length = 0;
+  const started_at_ms = NOW_MS + 3 * 86_400_000;
+  const context = {
+    ...({ source: 'api', request_id: 'late' } as const),
+    operation: { ...operation(true), started_at_ms },
+  };
+  expect((await patch(2, context)).changed).toBe(true);
+  expect(reads).toHaveLength(2);
+});
