@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CheckpointNotifier } from '../../shared/adapters/checkpoint-notifier';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
@@ -69,13 +70,20 @@ export async function openViewStore(
   const { MongoViewStore } =
     require('../../shared/adapters/mongodb/view-store') as typeof import('../../shared/adapters/mongodb/view-store');
   // Keys are always read from the primary, so that a revoked key is refused within seconds even if a secondary lags.
-  const allows_secondary = only_reads && realm !== 'control';
-  return MongoViewStore.open({
-    url,
-    realm,
-    opening_ms: 0,
-    ...(allows_secondary && { read_preference: MONGODB_READ_PREFERENCE }),
-  });
+  const read_preference = only_reads && realm !== 'control' ? MONGODB_READ_PREFERENCE : 'primary';
+  const notifier = read_preference === 'primary' ? openCheckpointNotifier(config, realm) : undefined;
+  return MongoViewStore.open({ url, realm, opening_ms: 0, read_preference, ...(notifier && { notifier }) });
+}
+
+/** Opens the notifier of moved checkpoints on Redis. Returns undefined if REDIS_URL is not set. */
+function openCheckpointNotifier(
+  { REDIS_URL: url, REDIS_PREFIX: prefix }: Config,
+  realm: Realm,
+): CheckpointNotifier | undefined {
+  if (url === undefined) return undefined;
+  const { RedisCheckpointNotifier } =
+    require('../../shared/adapters/redis/checkpoint-notifier') as typeof import('../../shared/adapters/redis/checkpoint-notifier');
+  return new RedisCheckpointNotifier({ url, realm, prefix });
 }
 
 export interface JobQueueOptions {

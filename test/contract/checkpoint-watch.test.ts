@@ -15,7 +15,7 @@ function startWatch() {
 }
 
 describe('waiting for a checkpoint in MongoDB', () => {
-  test('resolves on moves of this process without polling', async () => {
+  test('resolves on reported moves without polling', async () => {
     const { store, watch } = startWatch();
     watch.reportMove(0, 1n);
     for (let position = 2n; position < 200n; position++) {
@@ -26,7 +26,7 @@ describe('waiting for a checkpoint in MongoDB', () => {
     expect(store.reads).toBe(0);
   });
 
-  test('finds moves of other processes by polling, even in a partition that this process moved last', async () => {
+  test('finds unreported moves by polling, even in a partition whose last move was reported', async () => {
     const { store, watch } = startWatch();
     watch.reportMove(0, 5n);
     const waiting = [watch.wait(0, 8n, LONG_MS), watch.wait(1, 8n, LONG_MS)];
@@ -38,7 +38,7 @@ describe('waiting for a checkpoint in MongoDB', () => {
     expect(store.reads).toBe(reads);
   });
 
-  test('polls for another partition at once while a partition of its own is awaited', async () => {
+  test('polls for another partition at once while a partition with reported moves is awaited', async () => {
     const { store, watch } = startWatch();
     watch.reportMove(0, 5n);
     const own = watch.wait(0, 6n, LONG_MS);

@@ -6,6 +6,8 @@ import { isDuplicateKey, type MongoConnection } from './connection';
 
 const POLL_MS_MIN = 2;
 const POLL_MS_MAX = 25;
+/** The interval for partitions whose moves are reported. Only finds moves whose report was lost. */
+const POLL_REPORTED_MS = 100;
 
 /**
  * The state of a partition. It is one document, so that the checkpoint and the dead-letter list change in one atomic
@@ -174,19 +176,18 @@ interface Waiter {
 }
 
 /**
- * Waits for checkpoints in a store that sends no notifications. This process reports its own moves of a checkpoint with
- * `reportMove`. `CheckpointWatch` finds the moves of other processes by polling. All waiters share one poll at a time.
- * While no checkpoint moves, the polling interval grows from 2 to 25 ms. If this process has reported the last move of a
- * partition, the interval for that partition is 25 ms from the start, because this process will probably report the next
- * move, too.
+ * Waits for checkpoints in a store that sends no notifications. `reportMove` reports the moves of this process, and those
+ * of other processes if they send notifications. Polling finds all others. All waiters share one poll at a time. While no
+ * checkpoint moves, the polling interval grows from 2 to 25 ms. If the last move of a partition was reported, the interval
+ * for that partition is 100 ms from the start, because the next move will probably be reported, too.
  */
 export class CheckpointWatch {
   private readonly readCheckpoints: () => Promise<Position[]>;
   private readonly waiters = new Set<Waiter>();
   /** The latest known checkpoint of each partition. */
   private readonly latest: Position[] = [];
-  /** The partitions whose last move this process has reported. */
-  private readonly moved_here = new Set<number>();
+  /** The partitions whose last move was reported. */
+  private readonly reported = new Set<number>();
   private pause_ms = POLL_MS_MIN;
   private polling = false;
   private next: { readonly at_ms: number; readonly timer: NodeJS.Timeout } | undefined;
@@ -211,13 +212,13 @@ export class CheckpointWatch {
       const waiter: Waiter = { partition, position, settle };
       this.waiters.add(waiter);
       this.pause_ms = POLL_MS_MIN;
-      this.pollWithin(this.moved_here.has(partition) ? POLL_MS_MAX : 0);
+      this.pollWithin(this.reported.has(partition) ? POLL_REPORTED_MS : 0);
     });
   }
 
-  /** Reports that this process has moved the partition's checkpoint to `position`. */
+  /** Reports that the partition's checkpoint has moved to `position`. */
   reportMove(partition: number, position: Position): void {
-    this.moved_here.add(partition);
+    this.reported.add(partition);
     if (this.hasReached(partition, position)) return;
     this.latest[partition] = position;
     this.settleReached();
@@ -250,12 +251,12 @@ export class CheckpointWatch {
     for (const [partition, position] of positions.entries()) {
       if (this.hasReached(partition, position)) continue;
       this.latest[partition] = position;
-      this.moved_here.delete(partition);
+      this.reported.delete(partition);
     }
     this.settleReached();
     if (this.waiters.size === 0) return;
-    const is_any_moved_elsewhere = [...this.waiters].some(({ partition }) => !this.moved_here.has(partition));
-    this.pollWithin(is_any_moved_elsewhere ? this.pause_ms : POLL_MS_MAX);
+    const is_any_unreported = [...this.waiters].some(({ partition }) => !this.reported.has(partition));
+    this.pollWithin(is_any_unreported ? this.pause_ms : POLL_REPORTED_MS);
     this.pause_ms = Math.min(this.pause_ms * 1.5, POLL_MS_MAX);
   }
 }

@@ -17,6 +17,7 @@ import {
   type WordSearch,
   type WriteBatch,
 } from '../../ports/view-store';
+import type { CheckpointNotifier } from '../checkpoint-notifier';
 import {
   keysDiffer,
   notStoredError,
@@ -58,6 +59,7 @@ export class MongoViewVersion implements ViewVersion {
   private readonly collections = new Map<CollectionName, StoredCollection>();
   private readonly partitions: Partitions;
   private readonly watch: CheckpointWatch;
+  private readonly notifier: CheckpointNotifier | undefined;
   private readonly gets = new Batcher((gets: readonly Get[]) => this.getAll(gets), GETS_MAX);
 
   constructor(
@@ -65,6 +67,7 @@ export class MongoViewVersion implements ViewVersion {
     version: number,
     stored: StoredKeys,
     read_preference: ReadPreferenceMode,
+    notifier?: CheckpointNotifier,
   ) {
     this.connection = connection;
     this.version = version;
@@ -72,6 +75,7 @@ export class MongoViewVersion implements ViewVersion {
     this.read_preference = read_preference;
     this.partitions = new Partitions(connection, version);
     this.watch = new CheckpointWatch(() => this.partitions.checkpoints());
+    this.notifier = notifier;
   }
 
   checkpoints(): Promise<Position[]> {
@@ -88,14 +92,23 @@ export class MongoViewVersion implements ViewVersion {
 
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
     const moved = await this.partitions.advanceIdle(moves);
-    for (const { partition, to } of moves)
-      if (moved.includes(partition)) this.watch.reportMove(partition, to);
+    this.reportMoves(moves.filter(({ partition }) => moved.includes(partition)));
     return moved;
   }
 
   async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
     if (timeout_ms <= 0) return (await this.partitions.checkpoint(partition)) >= position;
+    this.notifier?.listen(this.version, (...move) => this.watch.reportMove(...move));
     return this.watch.wait(partition, position, timeout_ms);
+  }
+
+  /** Reports moves of this process to all processes. */
+  private reportMoves(moves: readonly Pick<CheckpointMove, 'partition' | 'to'>[]): void {
+    for (const { partition, to } of moves) this.watch.reportMove(partition, to);
+    this.notifier?.publish(
+      this.version,
+      moves.map(({ partition, to }) => [partition, to]),
+    );
   }
 
   async get(
@@ -237,7 +250,7 @@ export class MongoViewVersion implements ViewVersion {
       if (outcome === 'lost_race') return outcome;
     }
     if (!(await this.partitions.advance(batch))) return 'lost_race';
-    this.watch.reportMove(batch.partition, batch.to);
+    this.reportMoves([batch]);
     return 'applied';
   }
 
