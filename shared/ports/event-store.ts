@@ -1,7 +1,15 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../catalog/events/envelope';
+import { CatalogError } from '../kernel/errors';
+import { isUuid } from '../kernel/uuid';
 
 /** The expected revision of a stream that must not exist yet. */
 export const NO_STREAM = -1;
+
+/**
+ * The most bytes of one append (`bytesOfEvent`). The default limit of EventStoreDB (`MaxAppendSize`), so that a write
+ * that one adapter accepts is accepted by all.
+ */
+export const APPEND_BYTES_MAX = 1_048_576;
 
 export type AppendResult =
   | { readonly outcome: 'appended'; readonly revision: number; readonly position: Position }
@@ -28,16 +36,24 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
 /**
  * The event log of one realm. Any number of processes may use one log at once.
  *
+ * An argument that breaks a rule below is a fault of the caller: the call rejects with `TypeError` and does nothing.
+ *
  * `append`
  * - Writes all events or none, and only if the stream's last revision is `expected_revision`.
  * - The events are durable when it resolves.
- * - Idempotent: appending the same event ids at the same expected revision again returns the same result.
+ * - Idempotent: appending the same event ids at the same expected revision again returns the same result. If an operator
+ *   has removed the events since, the position is a later one.
  * - A lost race is the result `wrong_revision`, not an error.
- * - After an error, the events may be stored or not. The same call may be repeated.
+ * - After an outage, the events may be stored or not. The same call may be repeated.
+ * - Takes one or more events. Their ids are different UUIDs in lower case. Ids identify events only within a stream:
+ *   another stream, or a later revision of this one, may have an event with the same id.
+ * - No event's type begins with `$`, because EventStoreDB reserves such types for events of its own.
+ * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes (`bytesOfEvent`). A server may be
+ *   configured to accept less.
  *
  * `readStream`
  * - Returns the stream's events in order, from revision `from` (default 0), at most `count` (default: all). Returns
- *   none if the stream does not exist.
+ *   none if the stream does not exist. `from` is 0 or more, `count` 1 or more.
  *
  * `subscribe`
  * - Yields every event with a position after `after`, once, in one total order that never changes.
@@ -71,4 +87,47 @@ export interface EventStore {
   head(): Promise<Position>;
   health?(): Promise<StoreHealth>;
   close(): Promise<void>;
+}
+
+/** Throws `TypeError` unless the arguments of `append` keep the rules of `EventStore`. Does not check the size. */
+export function assertAppendable(
+  stream: StreamName,
+  expected_revision: number,
+  events: readonly EncodedEvent[],
+): void {
+  const refuse = (reason: string): never => {
+    throw new TypeError(`cannot append to ${stream}: ${reason}`);
+  };
+  if (!Number.isSafeInteger(expected_revision) || expected_revision < NO_STREAM)
+    refuse(`${expected_revision} is no revision`);
+  if (events.length === 0) refuse('there are no events');
+  if (new Set(events.map(({ id }) => id)).size < events.length) refuse('two events have the same id');
+  for (const { id, type } of events) {
+    if (!isUuid(id) || id !== id.toLowerCase()) refuse(`the event id ${id} is not a UUID in lower case`);
+    if (type === '' || type.startsWith('$')) refuse(`${type} is no type of an event`);
+  }
+}
+
+/** Throws `TypeError` unless `from` and `count` are arguments that `readStream` takes. */
+export function assertRange(stream: StreamName, from: number, count?: number): void {
+  if (!Number.isSafeInteger(from) || from < 0)
+    throw new TypeError(`cannot read ${stream} from revision ${from}`);
+  if (count !== undefined && (!Number.isSafeInteger(count) || count < 1))
+    throw new TypeError(`cannot read ${count} events of ${stream}`);
+}
+
+/**
+ * Returns how many bytes an event has, counted as EventStoreDB does: its data and metadata as JSON in UTF-8, with the
+ * schema version in the metadata, and two bytes for each character of its type.
+ */
+export function bytesOfEvent(type: string, data_bytes: number, metadata_bytes: number): number {
+  return data_bytes + metadata_bytes + 2 * type.length;
+}
+
+/** Throws `CatalogError('too_large')` if the events of an append have more than `APPEND_BYTES_MAX` bytes together. */
+export function assertFits(bytes: number): void {
+  if (bytes <= APPEND_BYTES_MAX) return;
+  throw new CatalogError('too_large', {
+    message: `The write has ${bytes} bytes of events; at most ${APPEND_BYTES_MAX} can be stored`,
+  });
 }

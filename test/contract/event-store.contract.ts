@@ -1,5 +1,5 @@
 import { type EncodedEvent, START, type StreamName } from '../../shared/catalog/events/envelope';
-import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { APPEND_BYTES_MAX, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { bounded } from '../support/bounded';
 import { readLogBatches } from '../support/read-log';
 import { within } from '../support/wait-for';
@@ -223,6 +223,91 @@ function eventAppendsContract(name: string, open: () => Promise<EventStoreUnderT
         const outcome = { outcome: 'wrong_revision', actual: 1 };
         expect(await store.append(stream, NO_STREAM, [first, third])).toEqual(outcome);
         expect(await store.append(stream, NO_STREAM, [first, second, third])).toEqual(outcome);
+      });
+    });
+
+    describe('event ids', () => {
+      test('identify an event only within its stream, at its revision', async () => {
+        const [one, other] = [aStream(), aStream()];
+        const event = anEvent();
+        await appendOrThrow(one, NO_STREAM, [event]);
+        await appendOrThrow(other, NO_STREAM, [event]);
+        await appendOrThrow(one, 0, [event]);
+        expect((await store.readStream(one)).map(({ id }) => id)).toEqual([event.id, event.id]);
+        expect((await store.readStream(other)).map(({ id }) => id)).toEqual([event.id]);
+      });
+
+      const ID = '019c0f3a-6c56-7f5b-9d53-7a1a0e6f1c01';
+      test.each([
+        ['is no UUID', ['not-a-uuid']],
+        ['has upper-case letters', [ID.toUpperCase()]],
+        ['is that of two events', [ID, ID]],
+        ['is empty', ['']],
+      ])('an append whose id %s is refused, and writes nothing', async (_what, ids) => {
+        const stream = aStream();
+        const events = ids.map((id) => anEvent({}, id));
+        await expect(store.append(stream, NO_STREAM, events)).rejects.toThrow(TypeError);
+        expect(await store.readStream(stream)).toEqual([]);
+      });
+    });
+
+    test('an append without events is refused', async () => {
+      await expect(store.append(aStream(), NO_STREAM, [])).rejects.toThrow(TypeError);
+    });
+
+    test.each([
+      ['$system', 'is reserved by EventStoreDB'],
+      ['', 'is empty'],
+    ])('an event of the type "%s" is refused: it %s', async (type) => {
+      const stream = aStream();
+      const events = [anEvent(), { ...anEvent(), type }];
+      await expect(store.append(stream, NO_STREAM, events)).rejects.toThrow(TypeError);
+      expect(await store.readStream(stream)).toEqual([]);
+    });
+
+    test.each([-2, 0.5, Number.NaN, 2 ** 53])('an append at revision %d is refused', async (revision) => {
+      await expect(store.append(aStream(), revision, someEvents(1))).rejects.toThrow(TypeError);
+    });
+
+    test.each([
+      [-1, undefined],
+      [0.5, undefined],
+      [Number.NaN, undefined],
+      [0, 0],
+      [0, -1],
+      [0, 1.5],
+    ])('a read from revision %d of %p events is refused', async (from, count) => {
+      await expect(store.readStream(aStream(), from, count)).rejects.toThrow(TypeError);
+    });
+
+    describe('the size of an append', () => {
+      /** Returns two events that have this many bytes together. */
+      const eventsOf = (bytes: number): EncodedEvent[] => {
+        const events = [anEvent({ text: '🛒' }), anEvent({ text: '' })];
+        const used = events.reduce((sum, { type, data, metadata, schema_version }) => {
+          const texts = [JSON.stringify(data), JSON.stringify({ ...metadata, schema_version })];
+          return texts.reduce((length, text) => length + Buffer.byteLength(text), sum + 2 * type.length);
+        }, 0);
+        return [events[0]!, { ...events[1]!, data: { text: 'x'.repeat(bytes - used) } }];
+      };
+
+      test('is at most 1,048,576 bytes', async () => {
+        const stream = aStream();
+        const events = eventsOf(APPEND_BYTES_MAX);
+        await appendOrThrow(stream, NO_STREAM, events);
+        expect((await store.readStream(stream)).map(({ data }) => data)).toEqual(
+          events.map(({ data }) => data),
+        );
+      });
+
+      test.each([
+        ['one byte more', APPEND_BYTES_MAX + 1],
+        ['20 MB', 20 * 1_048_576],
+      ])('%s is refused with too_large, and writes nothing', async (_what, bytes) => {
+        const stream = aStream();
+        const appending = store.append(stream, NO_STREAM, eventsOf(bytes));
+        await expect(appending).rejects.toMatchObject({ condition: 'too_large' });
+        expect(await store.readStream(stream)).toEqual([]);
       });
     });
 

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
-import { START } from '../../shared/catalog/events/envelope';
-import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { type Position, START } from '../../shared/catalog/events/envelope';
+import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
@@ -241,13 +241,45 @@ describe('events that cannot be stored', () => {
     await expect(store.append(aStream(), NO_STREAM, [event])).rejects.toThrow(TypeError);
   });
 
-  test('an append above the server’s maximum size is rejected with too_large', async () => {
-    const event = anEvent({ text: 'x'.repeat(1_100_000) });
+  test('an append above the server’s own limit is rejected with too_large', async () => {
+    server.faults.set({ append_bytes_max: 100_000 });
+    const event = anEvent({ text: 'x'.repeat(100_000) });
     await expect(store.append(aStream(), NO_STREAM, [event])).rejects.toMatchObject({
       condition: 'too_large',
     });
   });
+
+  test('an append above the largest message of a server is rejected with too_large', async () => {
+    const small = makeTempDir();
+    const limited = await EventStoreStandIn.start({ folder: small.path, message_bytes_max: 100_000 });
+    const appending = await openStore(limited.url);
+    const event = anEvent({ text: 'x'.repeat(100_000) });
+    await expect(appending.append(aStream(), NO_STREAM, [event])).rejects.toMatchObject({
+      condition: 'too_large',
+    });
+    await appending.close();
+    await limited.stop();
+    small.remove();
+  });
+
+  test('a repeated append whose events an operator has removed since has its first revision', async () => {
+    const stream = aStream();
+    const events = someEvents(2);
+    const first = await store.append(stream, NO_STREAM, events);
+    await store.append(stream, 1, someEvents(1));
+    await withClient((client) => client.setStreamMetadata(stream, { truncateBefore: 2 }));
+    server.faults.set({ unplaced_answers: 1 });
+    const repeated = await store.append(stream, NO_STREAM, events);
+    expect(repeated).toMatchObject({ outcome: 'appended', revision: 1 });
+    expect(positionOf(repeated)).toBeGreaterThan(positionOf(first));
+    expect(await store.head()).toBeGreaterThanOrEqual(positionOf(repeated));
+  });
 });
+
+function positionOf(result: AppendResult): Position {
+  if (result.outcome !== 'appended') throw new Error(`nothing was appended: ${result.outcome}`);
+  return result.position;
+}
 
 async function withClient(work: (client: EventStoreDBClient) => Promise<unknown>): Promise<void> {
   const client = EventStoreDBClient.connectionString(server.url);

@@ -150,12 +150,13 @@ describe('an append that cannot be stored fails alone, with its own error', () =
   });
 
   test('if the server refuses only this append: the others are not affected', async () => {
-    const before = writeMany(16);
-    const invalid = store.append(aStream(), NO_STREAM, [anEvent({}, 'no UUID')]);
-    const after = writeMany(16);
-    await expect(invalid).rejects.toThrow(/not a valid UUID/);
-    await expectAllStored([...(await before), ...(await after)]);
-    expect(server.appendCalls).toMatchObject({ alone: 1, shared: 1 });
+    server.faults.set({ append_bytes_max: 100_000 });
+    const others = writeMany(30);
+    const refused = store.append(aStream(), NO_STREAM, [anEvent({ text: 'x'.repeat(100_000) })]);
+    const more = writeMany(30);
+    await expect(refused).rejects.toMatchObject({ condition: 'too_large' });
+    await expectAllStored([...(await others), ...(await more)]);
+    expect(server.appendCalls).toMatchObject({ alone: 0, shared: 1 });
   });
 });
 
@@ -235,6 +236,15 @@ describe('the shared appends of one client', () => {
     expect(await opened.appends.append(late, TIMEOUT_MS)).toMatchObject({ nextExpectedRevision: 1n });
     expect(server.appendCalls).toMatchObject({ alone: 0, shared: 1 });
     expect(server.events('live.')).toHaveLength(3);
+  });
+
+  test('an append whose event id is not a UUID is refused alone', async () => {
+    const [refused, stored] = await outcomesOf([
+      opened.appends.append(toAppend([anEvent({}, 'not-a-uuid')]), TIMEOUT_MS),
+      opened.appends.append(toAppend(someEvents(1)), TIMEOUT_MS),
+    ]);
+    expect(refused).toMatchObject({ message: 'an append was refused: BadRequest' });
+    expect(stored).toMatchObject({ nextExpectedRevision: 0n });
   });
 
   /** Returns the parts of an error that callers rely on. They must be equal in both kinds of call. */

@@ -39,8 +39,9 @@ const events = (count: number): JSONEventData[] =>
   Array.from({ length: count }, (_, n) => jsonEvent({ type: 'happened', data: { n }, metadata: { n } }));
 
 /** With credentials the client sends one call per append; without, it uses its batch stream. */
+const ALONE = { credentials: { username: 'admin', password: 'changeit' } };
 const MODES = [
-  ['one call', { credentials: { username: 'admin', password: 'changeit' } }],
+  ['one call', ALONE],
   ['a batch', {}],
 ] as const;
 
@@ -115,6 +116,16 @@ describe(`${eventStoreUrl === undefined ? 'the stand-in' : 'EventStoreDB'}`, () 
         type: 'maximum-append-size-exceeded',
       });
     });
+  });
+
+  test('answers an append whose event id is not a UUID with code 2', async () => {
+    const invalid = jsonEvent({ id: 'not-a-uuid', type: 'happened', data: {} });
+    await expect(client.appendToStream(aStream(), [invalid], ALONE)).rejects.toMatchObject({ code: 2 });
+  });
+
+  test('refuses a message of more than 16 MB with code 8', async () => {
+    const large = jsonEvent({ type: 'happened', data: { text: 'x'.repeat(17 * 1_048_576) } });
+    await expect(client.appendToStream(aStream(), [large], ALONE)).rejects.toMatchObject({ code: 8 });
   });
 
   test('a result has the position of the last event, and every event has its own position', async () => {

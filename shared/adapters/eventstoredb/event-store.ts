@@ -7,9 +7,19 @@ import {
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import type { Realm } from '../../catalog/realm';
 import { CatalogError } from '../../kernel/errors';
-import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../ports/event-store';
+import {
+  type AppendResult,
+  assertAppendable,
+  assertFits,
+  assertRange,
+  bytesOfEvent,
+  type EventStore,
+  type LogBatch,
+  NO_STREAM,
+} from '../../ports/event-store';
 import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
 import { StreamNames, toBytes, toEventData } from './events';
+import { codeOf, RESOURCE_EXHAUSTED } from './failures';
 import { readHead, readStream } from './reading';
 import type { AppendRequest } from './shared-appends';
 import { follow } from './subscription';
@@ -50,11 +60,12 @@ export class EventStoreDbEventStore implements EventStore {
     expected_revision: number,
     events: readonly EncodedEvent[],
   ): Promise<AppendResult> {
-    if (events.length === 0) throw new Error(`cannot append to ${stream}: there are no events`);
+    assertAppendable(stream, expected_revision, events);
     return append(this.connection, this.names, stream, expected_revision, events);
   }
 
   async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
+    assertRange(stream, from, count);
     return readStream(this.connection, this.names, stream, from, count);
   }
 
@@ -104,6 +115,12 @@ async function append(
     expected_revision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
     events: events.map(toBytes),
   };
+  assertFits(
+    request.events.reduce(
+      (sum, { type, data, metadata }) => sum + bytesOfEvent(type, data.length, metadata.length),
+      0,
+    ),
+  );
   try {
     const result = await connection.call((current, timeout_ms, failures) =>
       failures === 0 && current.appends.accepts(request)
@@ -112,12 +129,15 @@ async function append(
     );
     return toAppendResult(
       result,
-      await lastPosition(result, () =>
-        readStream(connection, names, stream, expected_revision + 1, events.length),
+      await lastPosition(
+        result,
+        () => readStream(connection, names, stream, expected_revision + 1, events.length),
+        () => readHead(connection),
       ),
     );
   } catch (error) {
-    if (error instanceof MaxAppendSizeExceededError) throw new CatalogError('too_large', { cause: error });
+    if (error instanceof MaxAppendSizeExceededError || codeOf(error) === RESOURCE_EXHAUSTED)
+      throw new CatalogError('too_large', { cause: error });
     if (!(error instanceof WrongExpectedVersionError)) throw error;
     const later_events = await readStream(connection, names, stream, expected_revision + 1, events.length);
     return (
@@ -145,17 +165,18 @@ function toAppendResult(result: ServersResult, position: Position): AppendResult
 }
 
 /**
- * Returns the position of the last appended event. If the server recognises a repeated append but cannot read its events
- * at that moment, its result has no position; then this function reads the stream.
+ * Returns the position of the last appended event. If the server recognises a repeated append but cannot read its events,
+ * its result has no position; then this function reads the stream. If an operator has truncated the stream since, it has
+ * no such event; then the head is a position after it.
  */
-async function lastPosition(result: ServersResult, read: () => Promise<RecordedEvent[]>): Promise<Position> {
+async function lastPosition(
+  result: ServersResult,
+  read: () => Promise<RecordedEvent[]>,
+  head: () => Promise<Position>,
+): Promise<Position> {
   if (result.position !== undefined) return result.position.commit;
   const last = (await read()).find((event) => BigInt(event.revision) === result.nextExpectedRevision);
-  if (!last)
-    throw new CatalogError('database_timeout', {
-      message: 'the server acknowledged an append without a position',
-    });
-  return last.position;
+  return last ? last.position : head();
 }
 
 /** Returns the result of the earlier append if `later_events`, those after the expected revision, begin with `events`. */

@@ -27,9 +27,14 @@ export interface Failure {
 
 /** gRPC codes for which the client has no error type. They mean that the call is wrong, not that the server failed. */
 const INVALID_ARGUMENT = 3;
+/** The message of the call is larger than the server takes (16 MB). */
+export const RESOURCE_EXHAUSTED = 8;
 const FAILED_PRECONDITION = 9;
 export const UNIMPLEMENTED = 12;
-const WRONG_CALL_CODES = new Set<unknown>([INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED]);
+const WRONG_CALL_CODES = new Set<unknown>([
+  ...[INVALID_ARGUMENT, RESOURCE_EXHAUSTED],
+  ...[FAILED_PRECONDITION, UNIMPLEMENTED],
+]);
 
 /** Messages of plain `Error`s of the client, grpc-js and Node streams that mean that the connection is lost. */
 const LOST_CONNECTION = /^Failed to discover|Channel has been shut down|closed channel/;

@@ -7,6 +7,10 @@ import { withTimeout } from '../../kernel/async';
 import { CatalogError, DamagedFileError, isOutage } from '../../kernel/errors';
 import {
   type AppendResult,
+  assertAppendable,
+  assertFits,
+  assertRange,
+  bytesOfEvent,
   type EventStore,
   type LogBatch,
   NO_STREAM,
@@ -22,13 +26,16 @@ import {
   sqliteCode,
 } from './connection';
 
-/** AUTOINCREMENT: SQLite never reuses a position, even if events were deleted. */
+/**
+ * AUTOINCREMENT: SQLite never reuses a position, even if events were deleted. In files of earlier releases, `id` is
+ * UNIQUE: they refuse an id that another stream has. The service does not notice, because it derives ids from the stream.
+ */
 const SCHEMA = `
   CREATE TABLE events (
     position INTEGER PRIMARY KEY AUTOINCREMENT,
     stream TEXT NOT NULL,
     revision INTEGER NOT NULL,
-    id TEXT NOT NULL UNIQUE,
+    id TEXT NOT NULL,
     type TEXT NOT NULL,
     schema_version INTEGER NOT NULL,
     data TEXT NOT NULL,
@@ -44,6 +51,8 @@ const BATCH_SIZE = 256;
 const NO_LIMIT = -1;
 /** The most events per transaction, because a transaction blocks the process. */
 const GROUP_EVENTS_MAX = 1_000;
+/** What the schema version would add to the metadata, for the size of an event. Here it has a column. */
+const VERSION_BYTES = ',"schema_version":1'.length;
 const REMEDY = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
 /** How long a subscription waits after a failed read before it reads again. */
 const FAILURE_PAUSE_MS = 500;
@@ -58,9 +67,7 @@ export interface SqliteEventStoreOptions {
   readonly onDamage?: OnDamage;
 }
 
-/**
- * Stores one realm's log in one SQLite file. Appending an event id that the log already contains elsewhere is an error.
- */
+/** Stores one realm's log in one SQLite file. */
 export class SqliteEventStore implements EventStore {
   private readonly connection: SqliteConnection;
   private readonly changes: ChangeSignal;
@@ -105,13 +112,14 @@ export class SqliteEventStore implements EventStore {
     expected_revision: number,
     events: readonly EncodedEvent[],
   ): Promise<AppendResult> {
-    if (events.length === 0) throw new Error(`cannot append to ${stream}: there are no events`);
+    assertAppendable(stream, expected_revision, events);
     if (this.closing.signal.aborted)
       throw new CatalogError('unavailable', { message: 'the event store is closed' });
     return this.queue.append(stream, expected_revision, events);
   }
 
   async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
+    assertRange(stream, from, count);
     const rows = await this.connection.attempt(() =>
       this.connection.all(
         `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
@@ -228,13 +236,14 @@ class AppendQueue {
     events: readonly EncodedEvent[],
   ): Promise<AppendResult> {
     const ids = events.map((event) => event.id);
-    const rows = events.map((event) => [
-      event.id,
-      event.type,
-      event.schema_version,
-      JSON.stringify(event.data),
-      JSON.stringify(event.metadata),
-    ]);
+    let bytes = 0;
+    const rows = events.map(({ id, type, schema_version, data, metadata }) => {
+      const texts = [JSON.stringify(data), JSON.stringify(metadata)] as const;
+      const [data_bytes, metadata_bytes] = texts.map((text) => Buffer.byteLength(text)) as [number, number];
+      bytes += bytesOfEvent(type, data_bytes, metadata_bytes + VERSION_BYTES);
+      return [id, type, schema_version, ...texts];
+    });
+    assertFits(bytes);
     return new Promise((resolve, reject) => {
       this.waiting.push({ stream, expected_revision, ids, rows, resolve, reject });
       this.flushing ??= this.flush();

@@ -6,16 +6,13 @@ import { empty, streamNameOf, toProposal } from './messages';
 import type { Expected, Proposal, WriteOutcome } from './records';
 import { accessDenied, invalidArgument, streamDeleted, timedOut, tooLarge } from './rpc-errors';
 
-/** Default of the server. */
-export const MAX_APPEND_BYTES = 1024 * 1024;
-
 /** Counts as the server does: a character of a type takes two bytes. */
-export function isTooLarge(proposals: readonly Proposal[]): boolean {
+export function isTooLarge(proposals: readonly Proposal[], append_bytes_max: number): boolean {
   const bytes = proposals.reduce(
     (sum, { type, data, metadata }) => sum + data.length + metadata.length + 2 * type.length,
     0,
   );
-  return bytes > MAX_APPEND_BYTES;
+  return bytes > append_bytes_max;
 }
 
 type AppendCall = ServerReadableStream<AppendReq, AppendResp>;
@@ -47,7 +44,8 @@ async function receive(call: AppendCall, gate: CallGate): Promise<AppendRequest 
     const proposed = message.getProposedMessage();
     if (!proposed) continue;
     proposals.push(toProposal(proposed));
-    if (isTooLarge(proposals)) throw tooLarge(MAX_APPEND_BYTES);
+    const { append_bytes_max } = gate.faults.current;
+    if (isTooLarge(proposals, append_bytes_max)) throw tooLarge(append_bytes_max);
     if (gate.faults.take('cut_appends')) gate.cut(call);
   }
   if (call.cancelled) return undefined;

@@ -1,6 +1,6 @@
 import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import { isTooLarge, MAX_APPEND_BYTES } from './append-handler';
+import { isTooLarge } from './append-handler';
 import { accepted, refused } from './batch-answers';
 import type { CallGate } from './call-gate';
 import type { Database } from './database';
@@ -80,9 +80,10 @@ class BatchAppendCall {
     const batch = this.open.get(id);
     if (!batch) return undefined;
     batch.proposals.push(...request.getProposedMessagesList().map(toProposal));
-    if (isTooLarge(batch.proposals)) {
+    const { append_bytes_max } = this.gate.faults.current;
+    if (isTooLarge(batch.proposals, append_bytes_max)) {
       this.open.delete(id);
-      return this.answer(request, refused.tooLarge(batch.stream, MAX_APPEND_BYTES));
+      return this.answer(request, refused.tooLarge(batch.stream, append_bytes_max));
     }
     if (!request.getIsFinal()) return undefined;
     this.open.delete(id);

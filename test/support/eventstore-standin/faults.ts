@@ -29,6 +29,8 @@ export interface FaultPlan {
   no_batch_appends: boolean;
   /** Whether appends over a shared call are stored but not answered until this is false again. */
   held_batch_answers: boolean;
+  /** The server's limit for one append (`MaxAppendSize`). */
+  append_bytes_max: number;
   /** Reads and subscriptions whose connection is cut after `cut_reads_after_events` events. */
   cut_reads: number;
   cut_reads_after_events: number;
@@ -54,6 +56,7 @@ const NONE: FaultPlan = {
   poison_type: '',
   no_batch_appends: false,
   held_batch_answers: false,
+  append_bytes_max: 1_048_576,
   cut_reads: 0,
   cut_reads_after_events: 0,
   read_pause_ms: 0,

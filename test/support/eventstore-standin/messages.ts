@@ -1,7 +1,7 @@
 import { Empty, StreamIdentifier, UUID } from '@eventstore/db-client/generated/shared_pb';
 import { ReadResp } from '@eventstore/db-client/generated/streams_pb';
 import type { Proposal, StoredEvent } from './records';
-import { invalidArgument, missingProperty } from './rpc-errors';
+import { InvalidEventIdError, invalidArgument, missingProperty } from './rpc-errors';
 
 const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const CONTENT_TYPES = new Set(['application/json', 'application/octet-stream']);
@@ -24,7 +24,7 @@ export function streamNameOf(identifier: StreamIdentifier | undefined): string {
 /** Throws the server's error if the event is malformed. */
 export function toProposal(message: ProposedMessage): Proposal {
   const id = message.getId()?.getString() ?? '';
-  if (!UUID_FORM.test(id)) throw invalidArgument(`'${id}' is not a valid UUID`);
+  if (!UUID_FORM.test(id)) throw new InvalidEventIdError();
   const type = message.getMetadataMap().get('type');
   const content_type = message.getMetadataMap().get('content-type');
   if (type === undefined) throw missingProperty('type');

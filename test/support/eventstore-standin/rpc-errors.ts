@@ -9,6 +9,15 @@ function rpcError(code: status, details: string, trailers: Record<string, string
 
 export const invalidArgument = (what: string): ServiceError => rpcError(status.INVALID_ARGUMENT, what);
 
+/**
+ * An event id that is not a UUID. The server does not expect it in a call with one append, and answers as it does if its
+ * own code fails. In a shared call it refuses the one append (`BadRequest`).
+ */
+export class InvalidEventIdError extends Error {
+  readonly code = status.UNKNOWN;
+  readonly details = 'Exception was thrown by handler.';
+}
+
 export const timedOut = (what: string): ServiceError =>
   rpcError(status.ABORTED, `Operation timed out: ${what}`);
 

@@ -18,9 +18,13 @@ export interface StandInOptions {
   /** Folder of the log. */
   readonly folder: string;
   readonly host?: string;
+  /** The largest message of a call. The server refuses a larger one with code 8, RESOURCE_EXHAUSTED. */
+  readonly message_bytes_max?: number;
   /** 0, the default, chooses a free port, which the stand-in keeps while it is stopped. */
   readonly port?: number;
 }
+
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * The part of EventStoreDB 23.10 that the client of the event store adapter uses, in this process, over real gRPC. It
@@ -30,24 +34,30 @@ export class EventStoreStandIn {
   readonly faults = new Faults();
   readonly subscriptions = new Set<AllSubscription>();
   private readonly gate: CallGate;
-  private readonly server = new Server();
+  private readonly server: Server;
   private readonly database: Database;
   private readonly connections: Connections;
   private readonly host: string;
   private port = 0;
 
-  private constructor(database: Database, host: string) {
+  private constructor(database: Database, host: string, message_bytes_max: number) {
     this.database = database;
     this.host = host;
+    this.server = new Server({ 'grpc.max_receive_message_length': message_bytes_max });
     const injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     this.connections = new Connections((socket) => injector.injectConnection(socket));
     this.gate = new CallGate(this.faults, this.connections, () => this.address);
     this.serve();
   }
 
-  static async start({ folder, host = '127.0.0.1', port = 0 }: StandInOptions): Promise<EventStoreStandIn> {
+  static async start({
+    folder,
+    host = '127.0.0.1',
+    port = 0,
+    message_bytes_max = MESSAGE_BYTES_MAX,
+  }: StandInOptions): Promise<EventStoreStandIn> {
     const database = await Database.open(folder);
-    const standIn = new EventStoreStandIn(database, host);
+    const standIn = new EventStoreStandIn(database, host, message_bytes_max);
     // A real log is never empty: the server writes its own events between those of its users.
     await standIn.writeNoise('$stats', 3);
     standIn.port = await standIn.connections.listen(host, port);
