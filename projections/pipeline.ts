@@ -7,7 +7,7 @@ import type { EventStore } from '../shared/ports/event-store';
 import type { JobQueue } from '../shared/ports/job-queue';
 import type { ViewStore, ViewVersion } from '../shared/ports/view-store';
 import { Dispatcher, type DispatcherTimes } from './engine/dispatcher';
-import { AlreadyRunningError, reasonOf } from './engine/errors';
+import { AlreadyRunningError, logRetried, reasonOf } from './engine/errors';
 import { takeLease } from './engine/lease';
 import { dispatchedVersions, isProjectable, VersionCache, VIEW_SCHEMA } from './engine/versions';
 import { type AroundProjection, Worker } from './engine/worker';
@@ -66,12 +66,15 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const recordDamage = (source: number | 'dispatcher', error: unknown): void => {
     if (error instanceof DamagedFileError) damage.set(source, error);
   };
+  const outages = new PartitionOutages(realm, log);
   const working = await queue.work(async (job) => {
     try {
       await worker.handle(job);
       damage.delete(job.partition);
+      outages.end(job.partition);
     } catch (error) {
       recordDamage(job.partition, error);
+      outages.record(job.partition, error);
       throw error;
     }
   });
@@ -91,6 +94,41 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
       await rebuilding;
     },
   };
+}
+
+/** Logs once when the jobs of a partition begin to fail, and once when they succeed again. */
+class PartitionOutages {
+  private readonly current = new Map<number, { readonly since_ms: number; failures: number }>();
+
+  constructor(
+    private readonly realm: Realm,
+    private readonly log: Logger,
+  ) {}
+
+  record(partition: number, error: unknown): void {
+    const outage = this.current.get(partition);
+    if (outage) {
+      outage.failures++;
+      return;
+    }
+    this.current.set(partition, { since_ms: performance.now(), failures: 1 });
+    const { realm, log } = this;
+    logRetried(
+      log,
+      error,
+      { realm, partition, err: error },
+      'partition cannot be projected; retrying until it can',
+    );
+  }
+
+  end(partition: number): void {
+    const outage = this.current.get(partition);
+    if (!outage) return;
+    this.current.delete(partition);
+    const { realm, log } = this;
+    const duration_ms = Math.round(performance.now() - outage.since_ms);
+    log.info({ realm, partition, failures: outage.failures, duration_ms }, 'partition is projected again');
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Position, StreamName } from '../../shared/catalog/events/envelope';
-import { CatalogError, DamagedFileError } from '../../shared/kernel/errors';
+import { CatalogError, DamagedFileError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 
 /**
@@ -24,6 +24,29 @@ export class PoisonError extends Error {
     this.stream = event.stream;
     this.position = event.position;
   }
+}
+
+/** A view or a relation has thrown. Folding is pure, so the same documents and events fail again. */
+export class ViewError extends Error {
+  override readonly name = 'ViewError';
+}
+
+/** Returns what `derive` returns. Throws `ViewError` if it throws. `derive` must be pure: without I/O. */
+export function inView<Result>(derive: () => Result): Result {
+  try {
+    return derive();
+  } catch (cause) {
+    throw new ViewError(reasonOf(cause), { cause });
+  }
+}
+
+/**
+ * Returns whether an event is the reason for the failure of its batch: a view has thrown, or the store refuses a document
+ * because of its content. Everything else, known or unknown, says nothing about the event. It may end by itself, so the
+ * batch is retried for as long as it lasts.
+ */
+export function isPoison(error: unknown): error is ViewError | UnstorableDocumentError {
+  return error instanceof ViewError || error instanceof UnstorableDocumentError;
 }
 
 /** Another process holds the lease of this operation. */

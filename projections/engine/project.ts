@@ -1,11 +1,10 @@
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { pause } from '../../shared/kernel/async';
-import { CatalogError } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { PartitionJob } from '../../shared/ports/job-queue';
 import type { DeadLetter, PartitionState, ViewVersion } from '../../shared/ports/view-store';
-import { LostRaceError, reasonOf } from './errors';
+import { isPoison, LostRaceError, reasonOf, ViewError } from './errors';
 import { readLog } from './read-log';
 import { PartitionRun } from './run';
 
@@ -97,8 +96,9 @@ async function projectEvents(
       await runOnce(target, state, to, events);
       return;
     } catch (error) {
-      if (!mayBePoison(error)) throw error;
-      if (pause_ms === undefined) return isolate(target, from, to, events, error);
+      if (!isPoison(error)) throw error;
+      if (pause_ms === undefined || error instanceof ViewError)
+        return isolate(target, from, to, events, error);
       await pause(pause_ms);
       // Throws if the checkpoint has moved: a sweep of the failed attempt may have flushed some of the events.
       state = await stateAt(target, from);
@@ -106,13 +106,8 @@ async function projectEvents(
   }
 }
 
-/** Returns false for an outage and for a lost race, because these are not the fault of an event. */
-function mayBePoison(error: unknown): boolean {
-  return !(error instanceof LostRaceError || error instanceof CatalogError);
-}
-
 /**
- * Projects the events one by one to find the event that cannot be written. Moves its stream to the dead-letter list.
+ * Projects the events one by one to find the event that cannot be projected. Moves its stream to the dead-letter list.
  */
 async function isolate(
   target: PartitionTarget,
@@ -140,7 +135,10 @@ async function deadLetterFrom(
   error: unknown,
 ): Promise<void> {
   const run = openRun(target, await stateAt(target, from));
-  await run.moveToDeadLetters(event, new Error(`cannot be written: ${reasonOf(error)}`));
+  await run.moveToDeadLetters(
+    event,
+    new Error(`cannot be ${error instanceof ViewError ? 'projected' : 'written'}: ${reasonOf(error)}`),
+  );
   await run.flush(to);
 }
 

@@ -1,6 +1,7 @@
 import { compareByOrder } from '../../shared/catalog/sorting';
 import type { Entry, Key } from '../../shared/catalog/stored-document';
 import type { AnyDocument, MaybeDocument } from '../views/view';
+import { inView } from './errors';
 import { type List, PHASES } from './plan';
 import { entryOf, withEntries } from './related';
 import type { UnitOfWork } from './unit-of-work';
@@ -28,7 +29,7 @@ async function firstEntries(
 ): Promise<Entry[]> {
   const { relation, visibility } = list;
   const { target: collection, key, max } = relation;
-  const order = relation.orderOf(document);
+  const order = inView(() => relation.orderOf(document));
   const where: Record<string, Key> = { [key]: id, ...(visibility === null ? {} : { visibility }) };
   const isItem = (item: MaybeDocument<AnyDocument>): item is AnyDocument =>
     !!item && Object.entries(where).every(([name, value]) => item.keys[name] === value);
@@ -39,8 +40,10 @@ async function firstEntries(
   const found = await unit.version.find(collection, { where, order, limit, parts: [] });
   const changed_ids = new Set(changed.map((item) => item.id));
   const items = [...found.filter((item) => !changed_ids.has(item.id)), ...changed];
-  return items
-    .flatMap((item) => (isItem(item.document) ? [entryOf(list, item.id, item.document)] : []))
-    .sort((a, b) => compareByOrder(order, a, b))
-    .slice(0, max);
+  return inView(() =>
+    items
+      .flatMap((item) => (isItem(item.document) ? [entryOf(list, item.id, item.document)] : []))
+      .sort((a, b) => compareByOrder(order, a, b))
+      .slice(0, max),
+  );
 }

@@ -4,7 +4,7 @@ import type { ViewQuery } from '../../shared/ports/view-store';
 import type { EmbedsOne, ReverseIndex } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { decodedOrUndefined } from './decoded';
-import { LostRaceError } from './errors';
+import { inView, LostRaceError } from './errors';
 import { applyOwnEvent, updateEmbedIn } from './fold';
 import { loadWithParents } from './load';
 import { plans, viewsOf } from './plan';
@@ -69,9 +69,15 @@ export function sweepFor(
   for (const recorded of events.slice(index, index + LENGTH_MAX)) {
     const next = decodedOrUndefined(recorded);
     if (next?.category !== category || next.id !== id) break;
-    document = applyOwnEvent(view, document, recorded, next);
+    try {
+      document = applyOwnEvent(view, document, recorded, next);
+    } catch {
+      // The sweep ends before an event that fails. Folding the event by itself reports the failure.
+      break;
+    }
     length++;
   }
+  if (length === 0) return undefined;
   // If the document already includes the events, a worker may have crashed after it wrote the document and before it
   // wrote the documents that embed it, which were not too many for it then.
   if (document === undefined || (document === before && indexes.length === 0)) return undefined;
@@ -135,7 +141,11 @@ async function sweepEmbedsOne(
     unit.addStored(relation.collection, stored);
     const before = unit.read(relation.collection, stored.id);
     if (!before) throw new LostRaceError(`${relation.collection} ${stored.id} was deleted by another worker`);
-    unit.set(relation.collection, stored.id, updateEmbedsOne(before, relation, id, target));
+    unit.set(
+      relation.collection,
+      stored.id,
+      inView(() => updateEmbedsOne(before, relation, id, target)),
+    );
   }
   return embedding;
 }
@@ -160,6 +170,6 @@ async function sweepEmbedsMany(
   // included the event, and the event itself would no longer change it.
   unit.setCurrentEvent({ position: first - 1n });
   for (const embedding_document of embedding)
-    updateEmbedIn(unit, embedding_document, collection, id, document);
+    inView(() => updateEmbedIn(unit, embedding_document, collection, id, document));
   return references;
 }

@@ -129,11 +129,9 @@ class RealmPipeline {
     const views = viewStores[realm];
     const opened = await openJobQueue(config, realm, {
       partition_count: views.partition_count,
-      onError: (error) => {
-        // A damaged file is logged once.
-        const level = error instanceof DamagedFileError ? 'debug' : 'error';
-        log[level]({ err: error }, 'projection job failed; retrying');
-      },
+      // The pipeline logs the first failure of a partition, and when its jobs succeed again.
+      onError: (error, { partition }, attempt) =>
+        log.debug({ err: error, partition, attempt }, 'projection job failed; retrying'),
       onWorkerError: (error) => log.debug({ err: error }, 'workers cannot reach the job queue; reconnecting'),
     });
     const queue = tracing?.jobQueue(opened) ?? opened;

@@ -104,6 +104,14 @@ export class DamagedFileError extends CatalogError {
 }
 
 /**
+ * A store refuses a document because of the document itself: it is too large, it has a key of the wrong kind, or
+ * another document has the same unique key. Waiting does not help. Every other failure of a write is an outage.
+ */
+export class UnstorableDocumentError extends Error {
+  override readonly name = 'UnstorableDocumentError';
+}
+
+/**
  * Returns whether a store is unavailable or too slow. The operation itself is valid and may succeed later. A damaged
  * file is no outage.
  */

@@ -209,6 +209,7 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  *   document, so that a batch that was folded before a retry ended writes nothing.
  * - Writes the changes of the dead-letter list in one atomic step with the checkpoint.
  * - Returns `lost_race` if a compare-and-set or a comparison failed. The checkpoint has then not moved.
+ * - Throws `UnstorableDocumentError` if the store refuses a document because of the document itself.
  * - After `lost_race` or an error, a store without transactions may have written some of the documents. Retrying from
  *   fresh reads gives the same documents.
  *

@@ -1,4 +1,5 @@
 import { type Position, type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import { UnstorableDocumentError } from '../../shared/kernel/errors';
 import {
   ALL_PARTS,
   type DeadLetter,
@@ -214,7 +215,7 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.checkpoint(0)).toBe(8n);
       });
 
-      test('a unique key rejects a second document', async () => {
+      test('a unique key refuses a second document', async () => {
         const key = (hash: string) => ({
           keys: { key_hash: hash, account_id: 'a', created_at: '2026' },
           body: {},
@@ -223,11 +224,22 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         });
         await put(view, aWrite('api_keys', 'one', 1n, key('same')));
         const phases = [[aWrite('api_keys', 'two', 2n, key('same'))]];
-        await expect(view.apply(aBatch({ from: 1n, to: 2n, phases }))).rejects.toThrow();
+        await expect(view.apply(aBatch({ from: 1n, to: 2n, phases }))).rejects.toThrow(
+          UnstorableDocumentError,
+        );
         expect(await view.checkpoint(0)).toBe(1n);
         // Several tombstones do not violate the unique key.
         await put(view, aWrite('api_keys', 'one', 3n, null, 1n), aWrite('api_keys', 'three', 3n, null));
       });
+    });
+
+    test.each([
+      ['an unknown key', { colour: 'red' }],
+      ['a key of another kind', { price_up: 'much' }],
+    ])('a document with %s is refused, and the checkpoint does not move', async (_, keys) => {
+      const phases = [[aWrite('publications', 'p', 1n, aPublication(keys))]];
+      await expect(view.apply(aBatch({ phases }))).rejects.toThrow(UnstorableDocumentError);
+      expect(await view.checkpoint(0)).toBe(0n);
     });
 
     describe('advanceIdle', () => {

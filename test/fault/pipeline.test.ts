@@ -5,7 +5,7 @@ import { verify } from '../../projections/maintenance/verify';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import type { JobQueue, PartitionJob } from '../../shared/ports/job-queue';
 import type { ViewStore, ViewVersion, WriteBatch } from '../../shared/ports/view-store';
 import {
@@ -257,7 +257,7 @@ describe('an event that cannot be projected', () => {
   test('is found among the events of a batch if its document cannot be written', async () => {
     const refusing = wrapVersions((opened, batch) => {
       const refused = batch.phases.flat().some(({ document }) => document?.body.title === 'too big');
-      if (refused) throw new Error('document too large');
+      if (refused) throw new UnstorableDocumentError('document too large');
       return opened.apply(batch);
     });
     await realm.append(

@@ -4,8 +4,11 @@ import { LostRaceError } from '../../projections/engine/errors';
 import { projectJob } from '../../projections/engine/project';
 import { VIEW_SCHEMA } from '../../projections/engine/versions';
 import { projectWaiting, retry } from '../../projections/maintenance/dead-letters';
-import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
+import { listingView } from '../../projections/views/listing';
+import { publicationView } from '../../projections/views/publication';
+import { type Position, type RecordedEvent, streamName } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
+import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import type { WriteBatch } from '../../shared/ports/view-store';
 import {
@@ -25,6 +28,7 @@ import {
   mediaId,
   mediaProcessed,
   mediaUploaded,
+  onListing,
   onPublication,
   play,
   publicationCreated,
@@ -293,7 +297,7 @@ describe('a poison event', () => {
       await views.activate(number);
       const version = await views.open(number);
       version.beforeWrite = ({ id }) => {
-        if (id === publicationId(20)) throw new Error('document too large');
+        if (id === publicationId(20)) throw new UnstorableDocumentError('document too large');
       };
       const partition = partitionOf(storeId(0), PARTITIONS);
       const last = await events.head();
@@ -346,5 +350,85 @@ describe('a poison event', () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe('a failure that says nothing about the event', () => {
+  test.each([
+    ['an outage', () => new CatalogError('unavailable')],
+    ['an error that nobody knows', () => new Error('code 99999')],
+    ['a defect of the service', () => new TypeError('x is not a function')],
+  ])('is never taken for poison: %s', async (_, fault) => {
+    const events = new MemoryEventStore();
+    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    const target = { version, partition, partition_count: PARTITIONS, events, now };
+    const job = { prev: 0n, last: await events.head(), events: eventsOf(events.log, partition) };
+
+    version.beforeWrite = ({ collection }) => {
+      if (collection === 'publications') throw fault();
+    };
+    for (let attempt = 0; attempt < 3; attempt++)
+      await expect(projectJob(target, job)).rejects.toThrow(fault());
+    expect(await version.deadLetters()).toEqual([]);
+    expect(await version.checkpoint(partition)).toBe(0n);
+
+    version.beforeWrite = () => {};
+    await projectJob(target, job);
+    expect(await version.deadLetters()).toEqual([]);
+    await finish(version, events);
+    await expectSameDocuments(version, await cleanFold(events.log));
+  });
+});
+
+describe('a view that throws', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  test('moves the stream of its event to the dead-letter list, also if the event is swept', async () => {
+    const events = new MemoryEventStore();
+    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
+    const renamed = onListing(0, 'ListingDescribed', { name: 'Renamed', description: null });
+    const refused = onListing(0, 'ListingDescribed', { name: 'Refused', description: null });
+    await play(events, [renamed, refused, publicationCreated(2)]);
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    const { fold } = listingView;
+    jest.spyOn(listingView, 'fold').mockImplementation((before, event, context) => {
+      if (JSON.stringify(event.data).includes('Refused')) throw new Error('this name has no fold');
+      return fold(before, event, context);
+    });
+
+    const target = { version, partition, partition_count: PARTITIONS, events, now };
+    const last = await events.head();
+    await projectJob(target, { prev: 0n, last, events: eventsOf(events.log, partition) });
+
+    expect(await version.deadLetters()).toMatchObject([{ revision: 2, reason: 'this name has no fold' }]);
+    const publications = await version.getMany('publications', [0, 1, 2].map(publicationId));
+    expect(publications.map(({ document }) => document?.expansions.listing)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ body: { name: 'Renamed' } })),
+    );
+  });
+
+  test('while an embedded copy is updated moves the stream of the event to the list, not its neighbours', async () => {
+    const events = new MemoryEventStore();
+    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
+    await play(events, [onListing(0, 'ListingDescribed', { name: 'Renamed', description: null })]);
+    await play(events, [publicationCreated(2)]);
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    jest.spyOn(publicationView, 'derive').mockImplementation((document) => {
+      if (document.expansions.listing?.body.name === 'Renamed') throw new Error('no such name');
+      return document;
+    });
+
+    const target = { version, partition, partition_count: PARTITIONS, events, now };
+    const last = await events.head();
+    await projectJob(target, { prev: 0n, last, events: eventsOf(events.log, partition) });
+
+    const listing_stream = streamName('live', 'listing', listingId(0));
+    expect(await version.deadLetters()).toMatchObject([{ stream: listing_stream, revision: 1 }]);
+    expect((await version.get('publications', publicationId(2)))?.document).not.toBeNull();
+    expect(await version.checkpoint(partition)).toBe(last);
   });
 });

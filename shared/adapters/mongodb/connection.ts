@@ -1,16 +1,13 @@
 import {
+  BSON,
   type Collection,
   type Db,
   type Document,
   MongoBulkWriteError,
   MongoClient,
-  MongoClientClosedError,
   MongoError,
-  MongoNetworkError,
-  MongoNotConnectedError,
+  MongoInvalidArgumentError,
   MongoServerError,
-  MongoServerSelectionError,
-  MongoTopologyClosedError,
   type ReadPreferenceMode,
 } from 'mongodb';
 import type { Realm } from '../../catalog/realm';
@@ -28,13 +25,20 @@ const DUPLICATE_KEY = 11_000;
 const NAMESPACE_NOT_FOUND = 26;
 const MAX_TIME_EXPIRED = 50;
 /**
- * Error codes of a server that steps down, shuts down, starts, or gets no acknowledgement of its writes:
- * HostUnreachable, HostNotFound, WriteConcernFailed, NetworkTimeout, ShutdownInProgress, UnsatisfiableWriteConcern,
- * PrimarySteppedDown, NotYetInitialized, ExceededTimeLimit, SocketException, NotWritablePrimary, InterruptedAtShutdown,
- * InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary.
+ * The only error codes that say something about the document of a write: InvalidBSON, DollarPrefixedFieldName,
+ * DottedFieldName, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey, KeyTooLong, and the two codes of a
+ * document that becomes too large by an update. Any other code, known or not, is an outage.
  */
-const UNAVAILABLE_CODES = new Set([
-  6, 7, 64, 89, 91, 94, 100, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436,
+const DOCUMENT_CODES: ReadonlySet<unknown> = new Set([
+  22,
+  52,
+  57,
+  121,
+  10_334,
+  DUPLICATE_KEY,
+  17_280,
+  17_419,
+  17_420,
 ]);
 /** Used if the URL contains no database. */
 const DEFAULT_DATABASE = 'catalog';
@@ -150,30 +154,19 @@ function databaseOf(url: string): string {
   return path === undefined ? DEFAULT_DATABASE : decodeURIComponent(path);
 }
 
-/** Maps an error of the driver. Returns any other error (a wrong query, an invalid index) unchanged. */
+/**
+ * Maps an error of the driver. Every error is an outage, also one that this release does not know, unless it says
+ * something about the call itself: the server refuses a document, or the driver refuses the arguments. Returns such an
+ * error, and any error that is not of the driver, unchanged.
+ */
 function toCatalogError(error: unknown): unknown {
-  if (!(error instanceof MongoError)) return error;
-  if (isUnavailable(error)) return new CatalogError('unavailable', { cause: error });
+  if (!(error instanceof MongoError) || error instanceof MongoInvalidArgumentError) return error;
   if (error.code === MAX_TIME_EXPIRED) return new CatalogError('database_timeout', { cause: error });
-  return error;
-}
-
-function isUnavailable(error: MongoError): boolean {
-  // If a bulk write cannot be sent, the driver wraps the connection error in a `MongoBulkWriteError`.
-  const wrapped: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
-  if (wrapped instanceof MongoError) return isUnavailable(wrapped);
-  if (
-    error instanceof MongoNetworkError ||
-    error instanceof MongoServerSelectionError ||
-    error instanceof MongoNotConnectedError ||
-    error instanceof MongoTopologyClosedError ||
-    error instanceof MongoClientClosedError ||
-    error.name === 'MongoWaitQueueTimeoutError' ||
-    error.name === 'MongoWriteConcernError'
-  ) {
-    return true;
-  }
-  return typeof error.code === 'number' && UNAVAILABLE_CODES.has(error.code);
+  const is_refusal =
+    error instanceof MongoBulkWriteError
+      ? refusedWrites(error) !== undefined
+      : DOCUMENT_CODES.has(error.code);
+  return is_refusal ? error : new CatalogError('unavailable', { cause: error });
 }
 
 export function isDuplicateKey(error: unknown): boolean {
@@ -185,12 +178,36 @@ function isCollectionMissing(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND;
 }
 
-/** Returns the indexes of the writes that failed with a duplicate key. Returns undefined if there was another failure. */
-export function duplicateIndexes(error: unknown): number[] | undefined {
+/** A write that the server has refused because of its document. */
+export interface RefusedWrite {
+  /** Index of the write in the batch. */
+  readonly index: number;
+  readonly reason: string;
+  readonly is_duplicate_key: boolean;
+}
+
+/**
+ * Returns the writes of a batch that the server has refused because of their documents. Returns undefined if a write has
+ * failed for any other reason, or if no majority acknowledged the others: the batch must then be repeated.
+ */
+export function refusedWrites(error: unknown): RefusedWrite[] | undefined {
   if (!(error instanceof MongoBulkWriteError)) return undefined;
   const failed = [error.writeErrors].flat();
-  const only_duplicates = failed.length > 0 && failed.every(({ code }) => code === DUPLICATE_KEY);
-  // If no majority acknowledged the writes, the caller must get an error instead of a lost race.
-  const acknowledged = error.result?.getWriteConcernError() === undefined;
-  return only_duplicates && acknowledged ? failed.map(({ index }) => index) : undefined;
+  const only_refused = failed.length > 0 && failed.every(({ code }) => DOCUMENT_CODES.has(code));
+  if (!only_refused || error.result?.getWriteConcernError() !== undefined) return undefined;
+  return failed.map(({ index, errmsg, code }) => ({
+    index,
+    reason: errmsg ?? `error ${code}`,
+    is_duplicate_key: code === DUPLICATE_KEY,
+  }));
+}
+
+/**
+ * Returns whether a batch was refused as a whole, because one of its documents is too large or is no valid BSON. The
+ * driver refuses it before it sends anything, or the server refuses the command.
+ */
+export function isRefusedBatch(error: unknown): error is Error {
+  if (error instanceof MongoInvalidArgumentError || error instanceof BSON.BSONError) return true;
+  if (!(error instanceof MongoBulkWriteError) || [error.writeErrors].flat().length > 0) return false;
+  return DOCUMENT_CODES.has(error.code) && error.code !== DUPLICATE_KEY;
 }

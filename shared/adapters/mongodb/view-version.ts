@@ -2,6 +2,7 @@ import type { AnyBulkWriteOperation, Collection, Filter, FindOptions, ReadPrefer
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
 import { Batcher } from '../../kernel/async';
+import { UnstorableDocumentError } from '../../kernel/errors';
 import {
   ALL_PARTS,
   type CheckpointMove,
@@ -25,7 +26,7 @@ import {
   type StoredKeys,
   storedCollection,
 } from '../stored-collections';
-import { duplicateIndexes, type MongoConnection } from './connection';
+import { isRefusedBatch, type MongoConnection, refusedWrites } from './connection';
 import {
   filterOf,
   fromStored,
@@ -255,9 +256,9 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   /**
-   * Writes the documents of a phase in parallel, each by compare-and-set. Resolves when every write is durable or rejected.
-   * Returns `lost_race` if a document was not at its expected position; the other documents are written anyway. Throws if
-   * another document has the same unique key, because a retry would fail again.
+   * Writes the documents of a phase in parallel, each by compare-and-set. Resolves when every write is durable or refused.
+   * Returns `lost_race` if a document was not at its expected position; the other documents are written anyway. Throws
+   * `UnstorableDocumentError` if the server refuses a document because of its content, because a retry would fail again.
    */
   private async writePhase(phase: readonly DocumentWrite[]): Promise<Outcome> {
     const results = await Promise.allSettled(
@@ -279,11 +280,15 @@ export class MongoViewVersion implements ViewVersion {
         const result = await collection.bulkWrite(operations, { ordered: false });
         return result.matchedCount === replace_count ? 'applied' : 'lost_race';
       } catch (error) {
-        const duplicates = duplicateIndexes(error);
-        if (!duplicates) throw error;
-        const rejected_writes = duplicates.map((index) => writes[index]!);
-        if (await allExist(collection, rejected_writes)) return 'lost_race';
-        throw error;
+        if (isRefusedBatch(error))
+          throw new UnstorableDocumentError(`${name}: ${error.message}`, { cause: error });
+        const refused = refusedWrites(error);
+        if (!refused) throw error;
+        const other = refused.find(({ is_duplicate_key }) => !is_duplicate_key);
+        const refused_writes = refused.map(({ index }) => writes[index]!);
+        if (!other && (await allExist(collection, refused_writes))) return 'lost_race';
+        const { index, reason } = other ?? refused[0]!;
+        throw new UnstorableDocumentError(`${name} ${writes[index]!.id}: ${reason}`, { cause: error });
       }
     });
   }
@@ -345,23 +350,34 @@ function toOperation(
   collection: StoredCollection,
   write: DocumentWrite,
 ): AnyBulkWriteOperation<MongoDocument> {
-  const document = toStored(collection, write);
+  const document = toStoredOrRefuse(collection, write);
   if (write.expected === null) return { insertOne: { document } };
   const { _id, ...replacement } = document;
   return { replaceOne: { filter: { _id, position: write.expected }, replacement } };
 }
 
+/** Converts the document. Throws `UnstorableDocumentError` if it has an unknown key or one of another kind. */
+function toStoredOrRefuse(collection: StoredCollection, write: DocumentWrite): MongoDocument {
+  try {
+    return toStored(collection, write);
+  } catch (cause) {
+    throw new UnstorableDocumentError(`${collection.name} ${write.id}: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
 /**
- * Returns true if every rejected write was an insert of a document that exists now: a lost race. Otherwise another
+ * Returns true if every refused write was an insert of a document that exists now: a lost race. Otherwise another
  * document has the same unique key. The error message would show the difference, too, but servers that are compatible
  * with MongoDB have other messages. So this function reads the documents.
  */
 async function allExist(
   collection: Collection<MongoDocument>,
-  rejected_writes: readonly DocumentWrite[],
+  refused_writes: readonly DocumentWrite[],
 ): Promise<boolean> {
-  if (rejected_writes.some(({ expected }) => expected !== null)) return false;
-  const ids = rejected_writes.map(({ id }) => id);
+  if (refused_writes.some(({ expected }) => expected !== null)) return false;
+  const ids = refused_writes.map(({ id }) => id);
   const found = await collection.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
   return found.length === new Set(ids).size;
 }

@@ -437,15 +437,23 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * Maps an error of SQLite: a lock that was not released in time is `database_timeout`, a failing disk or file, and damage
- * that is not confirmed, is `unavailable`. Returns any other error (a violated constraint, a wrong statement) unchanged.
+ * Maps an error of SQLite: a lock that was not released in time is `database_timeout`. Every other code, also one that
+ * this release does not know, is `unavailable`, unless it says something about the statement or its values. Returns such
+ * an error, and any error that is not of SQLite, unchanged.
  */
 function toCatalogError(error: unknown): unknown {
   if (isBusy(error)) return new CatalogError('database_timeout', { cause: error });
   const code = sqliteCode(error);
-  if (isDamage(error) || DISK_FAILURE.test(code) || code.startsWith('SQLITE_NOMEM'))
-    return new CatalogError('unavailable', { cause: error });
-  return error;
+  if (!code.startsWith('SQLITE_') || WRONG_STATEMENT.test(code) || isRefusedValue(error)) return error;
+  return new CatalogError('unavailable', { cause: error });
+}
+
+/** Codes of a statement that is wrong or is used wrongly. */
+const WRONG_STATEMENT = /^SQLITE_(ERROR|MISUSE|RANGE)$/;
+
+/** Returns whether SQLite refuses a value: it violates a constraint, or is too large. */
+export function isRefusedValue(error: unknown): error is Error {
+  return /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(sqliteCode(error));
 }
 
 /**

@@ -5,6 +5,7 @@ import { JsonText } from '../../catalog/json-text';
 import { compareByOrder, type SortOrder } from '../../catalog/sorting';
 import { TextDocument } from '../../catalog/text-document';
 import { LRUCache } from '../../kernel/cache';
+import { UnstorableDocumentError } from '../../kernel/errors';
 import {
   ALL_PARTS,
   type DocumentPart,
@@ -202,7 +203,7 @@ export function writeDocument(
   write: DocumentWrite,
   indexed: boolean,
 ): boolean {
-  const values = toColumns(table, write.document);
+  const values = toColumnsOrRefuse(table, write);
   if (write.expected === null) return insert(connection, table, write, values);
   if (!indexed) return assign(connection, table, write, values, []);
   // SQLite rewrites the index entry of every assigned column, even if the value does not change. Most updates do not
@@ -215,6 +216,15 @@ export function writeDocument(
     assign(connection, table, write, unindexed, indexed_values) ||
     assign(connection, table, write, values, [])
   );
+}
+
+/** Throws `UnstorableDocumentError` if the document has an unknown key, or one of another kind. */
+function toColumnsOrRefuse(table: Table, { id, document }: DocumentWrite): ColumnValues {
+  try {
+    return toColumns(table, document);
+  } catch (cause) {
+    throw new UnstorableDocumentError(`${table.name} ${id}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function insert(

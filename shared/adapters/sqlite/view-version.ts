@@ -2,12 +2,14 @@ import Database from 'libsql';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import type { SortOrder } from '../../catalog/sorting';
+import { UnstorableDocumentError } from '../../kernel/errors';
 import type { StoreHealth } from '../../ports/event-store';
 import {
   ALL_PARTS,
   type CheckpointMove,
   type DeadLetter,
   type DocumentPart,
+  type DocumentWrite,
   type MatchingWordsQuery,
   type PartitionState,
   type ViewQuery,
@@ -18,7 +20,7 @@ import {
   type WriteBatch,
 } from '../../ports/view-store';
 import { keysDiffer, notStoredError } from '../stored-collections';
-import { ChangeSignal, type OnDamage, SqliteConnection, type SqlRow } from './connection';
+import { ChangeSignal, isRefusedValue, type OnDamage, SqliteConnection, type SqlRow } from './connection';
 import {
   countQuery,
   inOrder,
@@ -297,13 +299,25 @@ export class SqliteViewVersion implements ViewVersion {
         !this.connection.first('SELECT 1 FROM parked WHERE stream = ? AND position = ?', [stream, position])
       )
         throw new LostRace();
-    for (const write of phases.flat())
-      if (!writeDocument(this.connection, this.table(write.collection), write, this.indexed))
-        throw new LostRace();
+    for (const write of phases.flat()) if (!this.writeOrRefuse(write)) throw new LostRace();
     // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
     for (const stream of remove_dead_letters)
       this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
     for (const dead_letter of add_dead_letters) this.addDeadLetter(dead_letter);
+  }
+
+  /**
+   * Returns false if the document is not at its expected position. Throws `UnstorableDocumentError` if the declared keys
+   * or SQLite refuse the document.
+   */
+  private writeOrRefuse(write: DocumentWrite): boolean {
+    const table = this.table(write.collection);
+    try {
+      return writeDocument(this.connection, table, write, this.indexed);
+    } catch (cause) {
+      if (!isRefusedValue(cause)) throw cause;
+      throw new UnstorableDocumentError(`${table.name} ${write.id}: ${cause.message}`, { cause });
+    }
   }
 
   private addDeadLetter({ stream, partition, revision, position, reason, failed_at }: DeadLetter): void {
