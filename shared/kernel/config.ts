@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { AddressError, EVENTSTORE_SCHEMES, parseEventStoreAddress } from './eventstore-address';
+import { hidePassword, splitUrl, urlPattern } from './server-url';
 
 /** Accepts digits only: `Number` would also accept `0x50`, `1e3` and a space. */
 const wholeNumber = (description: string, min: number, max: number) =>
@@ -8,7 +10,8 @@ const wholeNumber = (description: string, min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, description);
 
-const port = wholeNumber('a port number from 0 to 65535', 0, 65_535);
+const PORT_MAX = 65_535;
+const port = wholeNumber(`a port number from 0 to ${PORT_MAX}`, 0, PORT_MAX);
 const seconds = wholeNumber('a whole number of seconds from 1 to 86400', 1, 86_400);
 
 const oneOf = <const Value extends string>(values: readonly [Value, ...Value[]]) =>
@@ -35,25 +38,32 @@ const authTier = z
   })
   .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
 
-/*
- * The form of a server's URL: scheme://[user[:password]@]host[:port][,host[:port]…][/path][?options]
- *
- * A regular expression checks it, because `URL` rejects the several hosts of a cluster. Special characters in a user or
- * password must be percent-encoded. The password then ends at the first `@`, so that `hidePassword` hides all of it.
- */
-const USER = String.raw`(?:[^\s:@/?#,]*(?::[^\s:@/?#]*)?@)?`;
-const HOST = String.raw`(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?`;
-const REST = String.raw`(?:/[^\s?#]*)?(?:\?[^\s#]*)?`;
-
 /** URL of a server. The message does not repeat an invalid value, because it may contain a password. */
-function serverUrl(schemes: readonly string[], example: string) {
-  const names = schemes.map((scheme) => scheme.replace('+', '\\+')).join('|');
-  const pattern = new RegExp(`^(?:${names})://${USER}${HOST}(?:,${HOST})*${REST}$`);
+function serverUrl(schemes: readonly string[], example: string, hosts_max?: number) {
   const description = `a URL such as ${example} (percent-encode special characters in the password)`;
-  return z.string().regex(pattern, description);
+  return z
+    .string()
+    .regex(urlPattern(schemes, hosts_max), { error: description, abort: true })
+    .superRefine((url, context) => {
+      const reason = reasonOfRefusal(url);
+      if (reason !== undefined) context.addIssue({ code: 'custom', message: reason });
+    });
 }
 
-const EVENTSTORE_SCHEMES = ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'] as const;
+/** Returns what is expected of a URL's parts, or undefined if they are valid. */
+function reasonOfRefusal(url: string): string | undefined {
+  try {
+    const { scheme, hosts, path } = splitUrl(url);
+    if (hosts.some(({ port = 0 }) => port > PORT_MAX)) return `ports up to ${PORT_MAX}`;
+    if (/^rediss?$/.test(scheme) && !/^\d*$/.test(path)) return 'a number of a database after the host';
+    if (EVENTSTORE_SCHEMES.some((name) => name === scheme)) parseEventStoreAddress(url);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AddressError) return error.message;
+    return 'valid percent-encoding in its options';
+  }
+}
+
 const READ_PREFERENCES = [
   'primary',
   'primaryPreferred',
@@ -110,7 +120,7 @@ const settingsSchema = z.object({
       '1 to 64 letters, digits, _ and -; not control, live or test',
     )
     .optional(),
-  REDIS_URL: serverUrl(['redis', 'rediss'], 'redis://127.0.0.1:6379').optional(),
+  REDIS_URL: serverUrl(['redis', 'rediss'], 'redis://127.0.0.1:6379', 1).optional(),
   /** Prefix of all Redis keys, so that several installations can share a server. */
   REDIS_PREFIX: z
     .string()
@@ -166,13 +176,4 @@ export function describeConfig(config: Config): Record<string, unknown> {
     REDIS_URL: hidePassword(config.REDIS_URL),
     MONGODB_URL: hidePassword(config.MONGODB_URL),
   };
-}
-
-const PASSWORD = /(:\/\/[^:@/?#]*):[^@/?#]*@/;
-const SECRET_OPTION = /([?&][^=&]*(?:password|token|secret|properties)[^=&]*=)[^&]*/gi;
-
-/** Replaces the password of a URL, and the values of URL options that are secret. */
-function hidePassword<Url extends string | undefined>(url: Url): Url | string {
-  if (url === undefined) return url;
-  return url.replace(PASSWORD, '$1:(hidden)@').replace(SECRET_OPTION, '$1(hidden)');
 }

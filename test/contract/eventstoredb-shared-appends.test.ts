@@ -1,4 +1,5 @@
 import { NO_STREAM as SERVERS_NO_STREAM } from '@eventstore/db-client';
+import { ServerAddress } from '../../shared/adapters/eventstoredb/address';
 import { type OpenedClient, openClient } from '../../shared/adapters/eventstoredb/connection';
 import { toBytes, toEventData } from '../../shared/adapters/eventstoredb/events';
 import { failureOf, NoResponseError } from '../../shared/adapters/eventstoredb/failures';
@@ -216,7 +217,7 @@ test('a server that does not support BatchAppend is tried once', async () => {
 describe('the shared appends of one client', () => {
   let opened: OpenedClient;
   beforeEach(() => {
-    opened = openClient(server.url, 0);
+    opened = openClient(new ServerAddress(server.url), 0);
   });
   afterEach(() => opened.close());
 

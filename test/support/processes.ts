@@ -13,6 +13,8 @@ export interface RunningProcess {
   readonly faults: readonly string[];
   /** Log lines of level `warn` and higher. */
   readonly warnings: readonly string[];
+  /** All that it has printed so far, on both outputs. Empty without `keep_output`. */
+  output(): string;
   /** Sends the signal and waits for the exit. Returns the exit code, null after SIGKILL. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -20,6 +22,8 @@ export interface RunningProcess {
 export interface StartOptions {
   /** Whether to collect `faults` from the log. Default: true. */
   readonly watch_log?: boolean;
+  /** Whether to keep everything that it prints. Default: false. */
+  readonly keep_output?: boolean;
   /** Arguments for node itself. */
   readonly node_arguments?: readonly string[];
   /** A start on a large log takes longer than the default, `WAIT_MS_MAX`. */
@@ -45,7 +49,12 @@ const ROOT = join(__dirname, '..', '..');
 export async function startProcess(
   main: string,
   environment: Record<string, string>,
-  { watch_log = true, node_arguments = [], listens_within_ms = WAIT_MS_MAX }: StartOptions = {},
+  {
+    watch_log = true,
+    keep_output = false,
+    node_arguments = [],
+    listens_within_ms = WAIT_MS_MAX,
+  }: StartOptions = {},
 ): Promise<RunningProcess> {
   const child = spawn(process.execPath, [...node_arguments, join(ROOT, main)], {
     env: {
@@ -58,8 +67,12 @@ export async function startProcess(
       START_TIMEOUT_S: '3600',
       ...environment,
     },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', keep_output ? 'pipe' : 'ignore', 'pipe'],
   });
+  const printed: string[] = [];
+  if (keep_output)
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk) => printed.push(String(chunk)));
   running.add(child);
   child.once('exit', () => running.delete(child));
   const faults: string[] = [];
@@ -80,7 +93,7 @@ export async function startProcess(
     await within(exited, `${main} to exit after ${signal}`);
     return child.exitCode;
   };
-  return { url, child, faults, warnings, end };
+  return { url, child, faults, warnings, output: () => printed.join(''), end };
 }
 
 function listeningUrl(reader: Interface, main: string): Promise<string> {

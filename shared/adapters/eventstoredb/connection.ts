@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { EventStoreDBClient } from '@eventstore/db-client';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import { backoff, pause, withSilenceLimit, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
+import { ServerAddress } from './address';
 import { type Failure, failureOf, NoResponseError, toCatalogError } from './failures';
 import { SharedAppends, type StreamingClient } from './shared-appends';
 
@@ -26,10 +27,6 @@ const RECONNECT_EVERY_MS = 250;
 /** A replaced client is closed after this time, because calls that it is still executing may succeed. */
 const CLOSE_AFTER_MS = 5_000;
 
-/** A connection is dead if a ping is not answered within this time. */
-const KEEP_ALIVE_TIMEOUT_MS = 5_000;
-/** The client logs a warning for a shorter interval. */
-const KEEP_ALIVE_INTERVAL_MS = 10_000;
 /** Limit for `dispose()`, which waits until every call has ended. */
 const DISPOSE_MS_MAX = 1_000;
 
@@ -52,18 +49,18 @@ interface ManagedClient extends CurrentClient {
  */
 export class EventStoreDbConnection {
   readonly limits: CallLimits;
-  private readonly url: string;
+  private readonly server: ServerAddress;
   private readonly closing = new AbortController();
   private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
   private generation = 0;
   private replaced_at_ms = 0;
   private managed: ManagedClient;
 
-  /** Throws if the address is malformed. */
+  /** Throws `ConfigError` if the address is malformed, or if a file that it names cannot be used. */
   constructor(url: string, limits: Partial<CallLimits> = {}) {
     // Every running call adds a listener.
     setMaxListeners(0, this.closing.signal);
-    this.url = url;
+    this.server = new ServerAddress(url);
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.managed = this.open();
   }
@@ -145,7 +142,7 @@ export class EventStoreDbConnection {
   }
 
   private open(): ManagedClient {
-    const opened = openClient(this.url, this.generation++);
+    const opened = openClient(this.server, this.generation++);
     const closing = new AbortController();
     const { client, appends } = opened;
     return { opened, closing, client, appends, closed: closing.signal };
@@ -174,16 +171,14 @@ export interface OpenedClient {
 }
 
 /**
- * Opens a client for `url` (`esdb://…`, or `kurrentdb://…`, the newer name of the same scheme). It connects at its
- * first call. Throws `CatalogError('unavailable')` if the address is malformed; the message contains no part of the
- * address.
+ * Opens a client for the server. It connects at its first call.
  *
  * grpc-js shares one socket between all channels with equal address and options, even while that socket is dead and the
  * failure is not detected yet. A new client would then get the dead socket of the old one. So each `generation` gets a
  * slightly different ping interval: its options differ, and grpc-js opens a new socket.
  */
-export function openClient(url: string, generation: number): OpenedClient {
-  const client = connect(connectionString(url, generation));
+export function openClient(server: ServerAddress, generation: number): OpenedClient {
+  const client = server.connect(generation);
   const internals = client as unknown as Internals;
   usePlainAppend(internals);
   catchErrorHandling(internals);
@@ -198,39 +193,6 @@ export function openClient(url: string, generation: number): OpenedClient {
       for (const channel of channels) channel.close();
     },
   };
-}
-
-/** Replaces the client's parse error, because its message contains the whole address with the password. */
-function connect(connection_string: string): EventStoreDBClient {
-  try {
-    return EventStoreDBClient.connectionString(connection_string);
-  } catch (error) {
-    const { expected } = error as { expected?: unknown };
-    throw new CatalogError('unavailable', {
-      message: `the address of the event store is malformed: expected ${String(expected ?? 'esdb://host:port')}`,
-    });
-  }
-}
-
-function connectionString(url: string, generation: number): string {
-  const [address = '', query = ''] = url
-    .trim()
-    .replace(/^kurrentdb(?=:|\+)/, 'esdb')
-    .split('?', 2);
-  const parameters = new Map(
-    query
-      .split('&')
-      .filter((pair) => pair !== '')
-      .map((pair) => [pair.split('=', 1)[0]!.toLowerCase(), pair]),
-  );
-  // With `throwOnAppendFailure=false`, the client returns wrong revisions after a lost race instead of an error.
-  parameters.delete('throwonappendfailure');
-  const interval_ms = Number(parameters.get('keepaliveinterval')?.split('=')[1] ?? KEEP_ALIVE_INTERVAL_MS);
-  if (!parameters.has('keepalivetimeout'))
-    parameters.set('keepalivetimeout', `keepAliveTimeout=${KEEP_ALIVE_TIMEOUT_MS}`);
-  // -1 turns pings off.
-  if (interval_ms >= 0) parameters.set('keepaliveinterval', `keepAliveInterval=${interval_ms + generation}`);
-  return `${address}?${[...parameters.values()].join('&')}`;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   type Document,
   MongoBulkWriteError,
   MongoClient,
+  type MongoClientOptions,
   MongoError,
   MongoInvalidArgumentError,
   MongoServerError,
@@ -12,6 +13,7 @@ import {
 } from 'mongodb';
 import type { Realm } from '../../catalog/realm';
 import { withTimeout } from '../../kernel/async';
+import { ConfigError } from '../../kernel/config';
 import { CatalogError } from '../../kernel/errors';
 import { endWritesWithTheirConnections } from './driver';
 
@@ -64,7 +66,7 @@ export class MongoConnection {
 
   constructor(options: MongoConnectionOptions) {
     this.deadline_ms = options.deadline_ms ?? DEADLINE_MS;
-    this.client = new MongoClient(options.url, {
+    this.client = newClient(options.url, {
       appName: 'catalog',
       serverSelectionTimeoutMS: SELECTION_MS,
       connectTimeoutMS: SELECTION_MS,
@@ -146,6 +148,15 @@ export class MongoConnection {
     if (this.closed) return;
     this.closed = true;
     await this.client.close();
+  }
+}
+
+/** Throws `ConfigError` if the address has an option that the driver does not know, or an invalid one. */
+function newClient(url: string, options: MongoClientOptions): MongoClient {
+  try {
+    return new MongoClient(url, options);
+  } catch (error) {
+    throw new ConfigError(`Invalid MONGODB_URL: ${(error as Error).message}.`);
   }
 }
 

@@ -59,6 +59,7 @@ describe('server URLs', () => {
     ['EVENTSTORE_URL', 'esdb://127.0.0.1:2113?tls=false'],
     ['EVENTSTORE_URL', 'esdb://admin:change%40it@one:2113,two:2113,three:2113?nodePreference=leader'],
     ['EVENTSTORE_URL', 'esdb+discover://cluster.example.org'],
+    ['EVENTSTORE_URL', 'esdb://[::1]:2113?TLS=true&keep-alive-interval=-1&nodePreference=Leader'],
     ['EVENTSTORE_URL', 'kurrentdb+discover://cluster.example.org:2113?tls=true'],
     ['REDIS_URL', 'redis://:secret@cache:6379/2'],
     ['REDIS_URL', 'redis://[::1]:6379'],
@@ -82,6 +83,37 @@ describe('server URLs', () => {
     expect(text).toMatch(new RegExp(`^Invalid ${name}: expected a URL such as [a-z]+://`));
     expect(text).not.toContain(url);
     expect(text).not.toContain('hunter2');
+  });
+
+  const PASSWORD = 'hunter2';
+  test.each([
+    [
+      'EVENTSTORE_URL',
+      'esdb://a:hunter2@es?tls=false&foo=1',
+      'expected no option foo; the options are tls, ',
+    ],
+    ['EVENTSTORE_URL', 'esdb://a:hunter2@es?hunter2', 'expected no option that is unknown; '],
+    ['EVENTSTORE_URL', 'esdb://a:1?hunter2@es:2113', 'expected a URL such as esdb://'],
+    ['EVENTSTORE_URL', 'esdb://a:hunter2@es?tls=perhaps', 'expected tls to be true or false'],
+    ['EVENTSTORE_URL', 'esdb://a:hunter2@es?tlsVerifyCert=false', 'expected tlsVerifyCert to be true: '],
+    ['EVENTSTORE_URL', 'esdb://a:hunter2@es?userCertFile=/x.pem', 'expected userCertFile and userKeyFile'],
+    [
+      'EVENTSTORE_URL',
+      'esdb://a:hunter2@es?keepAliveInterval=500',
+      'expected keepAliveInterval to be -1 or ',
+    ],
+    ['EVENTSTORE_URL', 'esdb://a:hunter2@es?connectionName=%zz', 'expected valid percent-encoding'],
+    ['EVENTSTORE_URL', 'esdb://a:hunter2@es/catalog', 'expected no path after the hosts'],
+    ['EVENTSTORE_URL', 'esdb://a:hunter2%@es', 'expected a URL such as esdb://'],
+    ['REDIS_URL', 'redis://:hunter2@cache:99999', 'expected ports up to 65535'],
+    ['REDIS_URL', 'redis://:hunter2@one:6379,two:6379', 'expected a URL such as redis://'],
+    ['REDIS_URL', 'redis://:hunter2@cache:6379/0,two:6379', 'expected a number of a database after the host'],
+    ['REDIS_URL', 'redis://:1?hunter2@cache:6379', 'expected a URL such as redis://'],
+    ['MONGODB_URL', 'mongodb://a:1/hunter2@db', 'expected a URL such as mongodb://'],
+  ])('%s=%s is rejected with the reason, without the password', (name, url, reason) => {
+    const text = configError({ [name]: url });
+    expect(text).toContain(`Invalid ${name}: ${reason}`);
+    expect(text).not.toContain(PASSWORD);
   });
 
   test('describeConfig hides passwords and nothing else', () => {

@@ -1,0 +1,65 @@
+/*
+ * The form of a server's URL: scheme://[user[:password]@]host[:port][,host[:port]…][/path][?options]
+ *
+ * A regular expression checks it, because `URL` rejects the several hosts of a cluster. Special characters in a user or
+ * password must be percent-encoded, and there is no `@` behind the hosts. The password then ends at the only `@`, so that
+ * `hidePassword` hides all of it, and no part of a password is taken for a port, a path or an option.
+ */
+const ENCODED = String.raw`(?:[^\s:@/?#%]|%[\da-fA-F]{2})*`;
+const USER = `(?:${ENCODED}(?::${ENCODED})?@)?`;
+const HOST = String.raw`(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?`;
+const REST = String.raw`(?:/[^\s?#@]*)?(?:\?[^\s#@]*)?`;
+
+/** Returns the pattern of a URL with one of these schemes. `hosts_max` is 1 if the server has no several hosts. */
+export function urlPattern(schemes: readonly string[], hosts_max = Number.POSITIVE_INFINITY): RegExp {
+  const names = schemes.map((scheme) => scheme.replace('+', '\\+')).join('|');
+  const others = hosts_max === 1 ? '' : `(?:,${HOST})*`;
+  return new RegExp(`^(?:${names})://${USER}${HOST}${others}${REST}$`);
+}
+
+/** The parts of a URL that matches `urlPattern`. */
+export interface ServerUrl {
+  readonly scheme: string;
+  /** Decoded. Undefined if the URL has none. */
+  readonly user: { readonly username: string; readonly password: string } | undefined;
+  /** The port is undefined if the URL has none. The address of an IPv6 host has its brackets. */
+  readonly hosts: readonly { readonly address: string; readonly port: number | undefined }[];
+  /** Without its first `/`; empty if there is none. Not decoded. */
+  readonly path: string;
+  /** Names and decoded values, in order. */
+  readonly options: readonly (readonly [name: string, value: string])[];
+}
+
+/** Splits a URL that matches `urlPattern`. Throws `URIError` if an option has an invalid percent-encoding. */
+export function splitUrl(url: string): ServerUrl {
+  const parts = /^([^:]+):\/\/(?:([^:@]*)(?::([^@]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url) ?? [];
+  const [, scheme = '', username, password = '', hosts = '', path = '', query = ''] = parts;
+  return {
+    scheme,
+    user:
+      username === undefined
+        ? undefined
+        : { username: decodeURIComponent(username), password: decodeURIComponent(password) },
+    hosts: hosts.split(',').map((host) => {
+      const [, address = '', port] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
+      return { address, port: port === undefined ? undefined : Number(port) };
+    }),
+    path,
+    options: query
+      .split('&')
+      .filter((pair) => pair !== '')
+      .map((pair) => {
+        const [name = '', ...value] = pair.split('=');
+        return [name, decodeURIComponent(value.join('='))] as const;
+      }),
+  };
+}
+
+const PASSWORD = /(:\/\/[^:@/?#]*):[^@/?#]*@/;
+const SECRET_OPTION = /([?&][^=&]*(?:password|token|secret|properties)[^=&]*=)[^&]*/gi;
+
+/** Replaces the password of a URL, and the values of URL options that are secret. */
+export function hidePassword<Url extends string | undefined>(url: Url): Url | string {
+  if (url === undefined) return url;
+  return url.replace(PASSWORD, '$1:(hidden)@').replace(SECRET_OPTION, '$1(hidden)');
+}
