@@ -1,5 +1,5 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
-import type { AppendResult, EventStore, LogBatch } from '../../shared/ports/event-store';
+import type { AppendResult, EventStore, LogBatch, LogMark } from '../../shared/ports/event-store';
 import { NO_STREAM } from '../../shared/ports/event-store';
 
 /**
@@ -41,6 +41,10 @@ export class DryRunLog implements EventStore {
 
   head(): Promise<Position> {
     return this.real.head();
+  }
+
+  markAt(position: Position): Promise<LogMark | undefined> {
+    return this.real.markAt(position);
   }
 
   /** Does nothing. The owner of the real log closes it. */

@@ -1,6 +1,12 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
-import type { AppendResult, EventStore, LogBatch, StoreHealth } from '../../shared/ports/event-store';
+import type {
+  AppendResult,
+  EventStore,
+  LogBatch,
+  LogMark,
+  StoreHealth,
+} from '../../shared/ports/event-store';
 import type { ServiceMetrics } from './service-metrics';
 
 /** Wraps the log of a realm and records its appends in the metrics. */
@@ -37,6 +43,10 @@ export class CountedEventStore implements EventStore {
 
   head(): Promise<Position> {
     return this.store.head();
+  }
+
+  markAt(position: Position): Promise<LogMark | undefined> {
+    return this.store.markAt(position);
   }
 
   async health(): Promise<StoreHealth> {

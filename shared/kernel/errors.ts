@@ -90,10 +90,13 @@ export class CatalogError extends Error {
 }
 
 /**
- * A file of an embedded store is damaged or missing. HTTP clients get the answer of `unavailable`. Unlike an outage, it
- * does not end by itself: repeat nothing, and report the message, which names the file and the remedy, to the operator.
+ * Stored data must be repaired by an operator. HTTP clients get the answer of `unavailable`. Unlike an outage, it does
+ * not end by itself: repeat nothing, and report the message, which names the remedy, to the operator.
  */
-export class DamagedFileError extends CatalogError {
+abstract class NeedsRepairError extends CatalogError {}
+
+/** A file of an embedded store is damaged or missing. The message names the file. */
+export class DamagedFileError extends NeedsRepairError {
   override readonly name = 'DamagedFileError';
   readonly file: string;
 
@@ -112,11 +115,23 @@ export class UnstorableDocumentError extends Error {
 }
 
 /**
- * Returns whether a store is unavailable or too slow. The operation itself is valid and may succeed later. A damaged
- * file is no outage.
+ * A position or an event is not in the log: another log, or an older copy of it, has taken the place of the log that the
+ * position is from (docs/operations/failures.md#documents-of-another-log).
+ */
+export class LogMismatchError extends NeedsRepairError {
+  override readonly name = 'LogMismatchError';
+
+  constructor(problem: string, cause?: unknown) {
+    super('unavailable', { message: problem, cause });
+  }
+}
+
+/**
+ * Returns whether a store is unavailable or too slow. The operation itself is valid and may succeed later. Data that must
+ * be repaired are no outage.
  */
 export function isOutage(error: unknown): error is CatalogError {
-  if (!(error instanceof CatalogError) || error instanceof DamagedFileError) return false;
+  if (!(error instanceof CatalogError) || error instanceof NeedsRepairError) return false;
   return error.condition === 'unavailable' || error.condition === 'database_timeout';
 }
 

@@ -25,6 +25,12 @@ export interface LogBatch {
   readonly caught_up: boolean;
 }
 
+/** An event of a log by its position, of any realm. It shows whether a log is the one that documents were made from. */
+export interface LogMark {
+  readonly position: Position;
+  readonly event_id: string;
+}
+
 /**
  * Whether a store that answers is fit for use.
  *
@@ -57,8 +63,10 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
  *
  * `subscribe`
  * - Yields every event with a position after `after`, once, in one total order that never changes.
- * - Never ends by itself: it waits for new events, and survives restarts of the store. Only a damaged file of the log
- *   ends it, with `DamagedFileError`.
+ * - Never ends by itself: it waits for new events, and survives restarts of the store. Only two errors end it:
+ *   `DamagedFileError` if a file of the log is damaged, and `LogMismatchError` if `after` or the newest event that it
+ *   yielded is not in the log, for example because an older copy of the log was restored. A position that is not in the
+ *   log is one after its end or, if the store can tell, one between two events.
  * - Ends without an error when `signal` aborts.
  * - Fetches no batch before the previous one was consumed (backpressure).
  *
@@ -66,6 +74,10 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
  * - Returns a position at or after every event that was acknowledged before the call. Every subscription reaches it.
  * - The position may be that of another realm's event.
  * - Returns `START` only if the log of the server is empty. A realm without events may have a greater head.
+ *
+ * `markAt`
+ * - Returns the first event at or after a position, of any realm. Returns undefined if the log ends before.
+ * - Throws `LogMismatchError` if the position is between two events, if the store can tell.
  *
  * `health`
  * - Reports damage that was noticed so far, and whether the store can be written now. Cheap enough for each readiness
@@ -85,6 +97,7 @@ export interface EventStore {
   readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
   head(): Promise<Position>;
+  markAt(position: Position): Promise<LogMark | undefined>;
   health?(): Promise<StoreHealth>;
   close(): Promise<void>;
 }

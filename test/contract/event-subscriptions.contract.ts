@@ -1,10 +1,14 @@
 import { type Position, type RecordedEvent, START } from '../../shared/catalog/events/envelope';
+import { LogMismatchError } from '../../shared/kernel/errors';
 import { type EventStore, type LogBatch, NO_STREAM } from '../../shared/ports/event-store';
 import { bounded } from '../support/bounded';
 import { readLogBatches } from '../support/read-log';
 import { waitFor, within } from '../support/wait-for';
 import type { EventStoreUnderTest } from './event-store.contract';
 import { aStream, someEvents } from './some-events';
+
+/** More than other users of a server append during a test. */
+const FAR_AWAY = 1_000_000_000_000n;
 
 /** Tests of subscriptions. */
 export function eventSubscriptionContract(name: string, open: () => Promise<EventStoreUnderTest>): void {
@@ -126,6 +130,22 @@ export function eventSubscriptionContract(name: string, open: () => Promise<Even
       await waitFor(() => follower.caught_up);
       await follower.store.close();
       await within(follower.done, 'the subscription to end after the store was closed');
+    });
+
+    test('a position after the end of the log ends it with an error that is no outage', async () => {
+      await store.append(aStream(), NO_STREAM, someEvents(3));
+      const after = (await store.head()) + FAR_AWAY;
+      const reading = readLogBatches(store, after);
+      await expect(within(reading, 'the subscription to end')).rejects.toBeInstanceOf(LogMismatchError);
+      expect(await store.markAt(after)).toBeUndefined();
+    });
+
+    test('markAt returns the first event at or after a position', async () => {
+      await store.append(aStream(), NO_STREAM, someEvents(2));
+      const { events } = await readLogBatches(store, START);
+      for (const { position, id } of events)
+        expect(await store.markAt(position)).toEqual({ position, event_id: id });
+      expect((await store.markAt(START))!.position).toBeLessThanOrEqual(events[0]!.position);
     });
 
     test('can be stopped by leaving the loop', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import {
   ANY,
   BACKWARDS,
@@ -9,12 +10,14 @@ import {
   jsonEvent,
   NO_STREAM,
   type Position,
+  START,
   STREAM_EXISTS,
   StreamDeletedError,
   StreamNotFoundError,
   streamNameFilter,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
+import { status } from '@grpc/grpc-js';
 import { EventStoreServer, eventStoreUrl } from '../support/eventstore-standin/server-under-test';
 import { waitFor } from '../support/wait-for';
 
@@ -34,6 +37,7 @@ afterAll(async () => {
   await server.stop();
 });
 
+const { UNKNOWN } = status;
 const aStream = (): string => `standin-${randomUUID()}`;
 const events = (count: number): JSONEventData[] =>
   Array.from({ length: count }, (_, n) => jsonEvent({ type: 'happened', data: { n }, metadata: { n } }));
@@ -149,6 +153,61 @@ describe(`${eventStoreUrl === undefined ? 'the stand-in' : 'EventStoreDB'}`, () 
     expect(before!.position.commit).toBeLessThan(position!.commit);
     const [newest] = await readAll({ fromPosition: END, direction: BACKWARDS, maxCount: 1 });
     expect(newest!.position.commit).toBeGreaterThanOrEqual(position!.commit);
+  });
+
+  describe('a position between two records', () => {
+    const between = async (): Promise<Position> => {
+      const { position } = await client.appendToStream(aStream(), events(2));
+      return { commit: position!.commit - 1n, prepare: position!.prepare - 1n };
+    };
+
+    test.each([FORWARDS, BACKWARDS] as const)('cannot be read from, %s', async (direction) => {
+      const fromPosition = await between();
+      await expect(readAll({ fromPosition, direction, maxCount: 1 })).rejects.toMatchObject({
+        code: UNKNOWN,
+        message: expect.stringContaining('Unexpected ReadAllResult: Error'),
+      });
+    });
+
+    test('cannot be subscribed from', async () => {
+      const fromPosition = await between();
+      const filter = streamNameFilter({ prefixes: [aStream()] });
+      const subscription = client.subscribeToAll({ fromPosition, filter });
+      const [error] = await once(subscription, 'error');
+      expect(error).toMatchObject({
+        code: UNKNOWN,
+        message: expect.stringContaining('Exception was thrown by handler'),
+      });
+    });
+  });
+
+  test('nothing is read from a position after the end', async () => {
+    const { position } = await client.appendToStream(aStream(), events(1));
+    const far_away = position!.commit + 1_000_000_000n;
+    expect(await readAll({ fromPosition: { commit: far_away, prepare: far_away }, maxCount: 1 })).toEqual([]);
+  });
+
+  test('during catch-up, checkpoints have no prepare position, and the first one has no position', async () => {
+    const prefix = aStream();
+    await client.appendToStream(aStream(), events(200));
+    const checkpoints: Position[] = [];
+    let caught_up = false;
+    const filter = streamNameFilter({
+      prefixes: [prefix],
+      checkpointInterval: 1,
+      checkpointReached: (_, position) => void checkpoints.push(position),
+    });
+    const subscription = client.subscribeToAll({ fromPosition: START, filter });
+    subscription.on('error', () => {});
+    subscription.on('caughtUp', () => {
+      caught_up = true;
+    });
+    subscription.resume();
+    await waitFor(() => caught_up && checkpoints.length > 2, { what: 'the end of the catch-up' });
+    expect(checkpoints[0]).toEqual({ commit: 0n, prepare: 0n });
+    for (const { prepare } of checkpoints) expect(prepare).toBe(0n);
+    for (const { commit } of checkpoints.slice(1)) expect(commit).toBeGreaterThan(0n);
+    await subscription.unsubscribe();
   });
 
   test('a deleted stream is not found and can be created again; a tombstoned stream cannot', async () => {

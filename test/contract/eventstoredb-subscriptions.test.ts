@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { copyFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
@@ -170,6 +172,69 @@ describe('a subscription continues without gaps or duplicates', () => {
       server.events('live.').map(({ id }) => id),
     );
   });
+});
+
+describe('a subscription ends with an error if an older copy of the log was restored', () => {
+  /**
+   * Copies the log, appends two events, and restores the copy under the running subscription. `write` appends to the
+   * copy before the subscription reaches the server again.
+   */
+  async function restoreUnder(
+    follower: Follower,
+    write: (copy: EventStore) => Promise<unknown> = async () => {},
+  ): Promise<void> {
+    const { port } = server.address;
+    const file = join(folder.path, 'events.jsonl');
+    await follower.until(2);
+    copyFileSync(file, `${file}.copy`);
+    await store.append(aStream(), NO_STREAM, someEvents(2, { text: 'x'.repeat(1_000) }));
+    await follower.until(4);
+    await server.stop();
+    renameSync(`${file}.copy`, file);
+    const elsewhere = await EventStoreStandIn.start({ folder: folder.path });
+    const copy = await openStore(elsewhere.url);
+    await write(copy);
+    await copy.close();
+    await elsewhere.stop();
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+  }
+
+  /** Expects the error, and that a new subscription after the same position has the same one. */
+  async function expectMismatch(follower: Follower, message: string): Promise<void> {
+    const expected = { name: 'LogMismatchError', message: expect.stringContaining(message) };
+    await expect(follower.ended()).rejects.toMatchObject(expected);
+    const again = new Follower(store, { after: follower.position });
+    await expect(again.ended()).rejects.toMatchObject({ name: 'LogMismatchError' });
+  }
+
+  test('and the copy ends before what was yielded', async () => {
+    const follower = new Follower(store);
+    await write(1);
+    await restoreUnder(follower);
+    await expectMismatch(follower, 'The log has no event at position');
+  });
+
+  test('and others have written past what was yielded', async () => {
+    const follower = new Follower(store);
+    await write(1);
+    const large = someEvents(1, { text: 'x'.repeat(10_000) });
+    await restoreUnder(follower, (copy) => copy.append(aStream(), NO_STREAM, large));
+    await expectMismatch(follower, 'No event begins at position');
+  });
+});
+
+test('reads that stall for seconds delay a subscription, and do not end it', async () => {
+  const follower = follow();
+  await write(1);
+  await follower.until(2);
+  server.faults.set({ read_stall_ms: 1_000 });
+  server.endSubscriptions();
+  await write(1);
+  await follower.until(4);
+  server.faults.clear();
+  await write(1);
+  await follower.until(6);
+  expectAll(follower);
 });
 
 describe('a subscription advances', () => {

@@ -6,7 +6,13 @@ import type {
   RecordedEvent,
   StreamName,
 } from '../../shared/catalog/events/envelope';
-import { type AppendResult, type EventStore, type LogBatch, NO_STREAM } from '../../shared/ports/event-store';
+import {
+  type AppendResult,
+  type EventStore,
+  type LogBatch,
+  type LogMark,
+  NO_STREAM,
+} from '../../shared/ports/event-store';
 
 /** A log in memory, for tests that replay many histories. */
 export class MemoryEventStore implements EventStore {
@@ -78,6 +84,11 @@ export class MemoryEventStore implements EventStore {
 
   async head(): Promise<Position> {
     return BigInt(this.log.length);
+  }
+
+  async markAt(position: Position): Promise<LogMark | undefined> {
+    const event = this.log[Math.max(0, Number(position) - 1)];
+    return event && { position: event.position, event_id: event.id };
   }
 
   async close(): Promise<void> {}

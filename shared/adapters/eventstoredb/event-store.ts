@@ -15,12 +15,13 @@ import {
   bytesOfEvent,
   type EventStore,
   type LogBatch,
+  type LogMark,
   NO_STREAM,
 } from '../../ports/event-store';
 import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
 import { StreamNames, toBytes, toEventData } from './events';
 import { codeOf, RESOURCE_EXHAUSTED } from './failures';
-import { readHead, readStream } from './reading';
+import { readHead, readMarkAt, readStream } from './reading';
 import type { AppendRequest } from './shared-appends';
 import { follow } from './subscription';
 
@@ -87,6 +88,10 @@ export class EventStoreDbEventStore implements EventStore {
 
   async head(): Promise<Position> {
     return readHead(this.connection);
+  }
+
+  async markAt(position: Position): Promise<LogMark | undefined> {
+    return readMarkAt(this.connection, position);
   }
 
   /** Running calls fail with `unavailable`. Subscriptions end. */

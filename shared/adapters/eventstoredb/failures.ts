@@ -90,6 +90,14 @@ function isConnectionLost(error: Error): boolean {
   );
 }
 
+/**
+ * Returns whether the server failed to read the log at a position. EventStoreDB has no error of its own for a position at
+ * which no record begins.
+ */
+export function isReadAllError(error: unknown): boolean {
+  return error instanceof Error && /Unexpected ReadAllResult/.test(error.message);
+}
+
 /** Returns the error's `code`: a number if gRPC set it, a text if Node set it. */
 export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;

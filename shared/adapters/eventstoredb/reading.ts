@@ -11,9 +11,11 @@ import {
   StreamNotFoundError,
 } from '@eventstore/db-client';
 import { type Position, type RecordedEvent, START, type StreamName } from '../../catalog/events/envelope';
+import { LogMismatchError } from '../../kernel/errors';
+import type { LogMark } from '../../ports/event-store';
 import type { EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
-import { NoResponseError } from './failures';
+import { isReadAllError, NoResponseError } from './failures';
 
 /** Reads from the leader, because a follower may not have the newest events yet. */
 const LEADER = { requiresLeader: true } as const;
@@ -72,16 +74,37 @@ export async function readHead(connection: EventStoreDbConnection): Promise<Posi
   return last?.event === undefined ? START : positionOf(last.event);
 }
 
-/** Reads the first `count` events at or after `position`, of any realm. */
+/**
+ * Reads the first `count` events at or after `position`, of any realm. Throws `LogMismatchError` if the server cannot
+ * read there twice in a row, because the position is in the middle of a record. Once may have another cause.
+ */
 export async function readAllFrom(
   connection: EventStoreDbConnection,
   position: Position,
   count: number,
 ): Promise<AllStreamRecordedEvent[]> {
-  const resolved = await connection.call(({ client }, timeout_ms, _, onProgress) =>
-    collect(readForwards(client, position, count), timeout_ms, onProgress),
-  );
+  const resolved = await connection.call(async ({ client }, timeout_ms, _, onProgress) => {
+    const read = () => collect(readForwards(client, position, count), timeout_ms, onProgress);
+    try {
+      return await read().catch((error: unknown) => {
+        if (isReadAllError(error)) return read();
+        throw error;
+      });
+    } catch (error) {
+      if (!isReadAllError(error)) throw error;
+      throw new LogMismatchError(`No event begins at position ${position} of the log.`, error);
+    }
+  });
   return resolved.flatMap(({ event }) => (event === undefined ? [] : [event]));
+}
+
+/** Returns the first event at or after `position`, of any realm. Throws as `readAllFrom` does. */
+export async function readMarkAt(
+  connection: EventStoreDbConnection,
+  position: Position,
+): Promise<LogMark | undefined> {
+  const [first] = await readAllFrom(connection, position, 1);
+  return first && { position: positionOf(first), event_id: first.id };
 }
 
 /**

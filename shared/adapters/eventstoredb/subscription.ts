@@ -6,12 +6,12 @@ import {
 } from '@eventstore/db-client';
 import { type Position, type RecordedEvent, START } from '../../catalog/events/envelope';
 import { backoff, pause, withTimeout } from '../../kernel/async';
-import { isOutage } from '../../kernel/errors';
-import type { LogBatch } from '../../ports/event-store';
+import { isOutage, LogMismatchError } from '../../kernel/errors';
+import type { LogBatch, LogMark } from '../../ports/event-store';
 import type { CurrentClient, EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
 import { failureOf, NoResponseError } from './failures';
-import { readAllFrom, readHead, toServersPosition } from './reading';
+import { readAllFrom, readHead, readMarkAt, toServersPosition } from './reading';
 
 const pauseMs = backoff(50, 1_000);
 /** Idle time after which a subscription reads the head of the log. The time is doubled while no event arrives. */
@@ -43,24 +43,30 @@ interface FollowOptions {
 /** Options of one subscription: it uses one client, and starts after the last yielded batch. */
 interface Attempt extends FollowOptions {
   readonly current: CurrentClient;
+  /** The newest event that an earlier subscription has yielded. */
+  readonly yielded: LogMark | undefined;
 }
 
 /**
  * Yields a realm's events until `signal` aborts. The server ends subscriptions for many reasons (a slow consumer, a new
  * leader, a restart), some of them without an error, and the client does not resume a subscription that ended. So
- * whenever a subscription ends, this function starts a new one after the last yielded batch.
+ * whenever a subscription ends, this function starts a new one after the last yielded batch. Throws `LogMismatchError`
+ * if the log does not contain what was yielded any more.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<LogBatch, void, undefined> {
   const { signal, connection } = options;
   let { after } = options;
+  let yielded: LogMark | undefined;
   /** Number of subscriptions in a row that ended without progress. */
   let failures = 0;
   while (!signal.aborted) {
     const { current } = connection;
     try {
-      for await (const batch of followOnce({ ...options, after, current })) {
+      for await (const batch of followOnce({ ...options, after, current, yielded })) {
         if (batch.position !== after) failures = 0;
         after = batch.position;
+        const last = batch.events.at(-1);
+        if (last) yielded = { position: last.position, event_id: last.id };
         yield batch;
       }
     } catch (error) {
@@ -105,10 +111,10 @@ interface SubscriptionStart {
  * function reads the first event at or after `after`, returns it if it is new and belongs to the realm, and lets the
  * subscription start after it.
  */
-async function findStart({ connection, names, after }: Attempt): Promise<SubscriptionStart> {
+async function findStart({ connection, names, after, yielded }: Attempt): Promise<SubscriptionStart> {
   if (after === START) return { events: [], position: after, subscribe_after: START };
-  const [first] = await readAllFrom(connection, after, 1);
-  if (!first) return { events: [], position: after, subscribe_after: await readHead(connection) };
+  if (yielded) await assertInLog(connection, yielded);
+  const first = await readFirstFrom(connection, after);
   const first_position = positionOf(first);
   const is_new = first_position > after;
   const is_own = is_new && first.streamId.startsWith(names.prefix) && !isSystemEvent(first);
@@ -117,6 +123,33 @@ async function findStart({ connection, names, after }: Attempt): Promise<Subscri
     position: is_new ? first_position : after,
     subscribe_after: first_position,
   };
+}
+
+/** Throws `LogMismatchError` unless the log contains the event. A scavenged event does not show that the log differs. */
+async function assertInLog(
+  connection: EventStoreDbConnection,
+  { position, event_id }: LogMark,
+): Promise<void> {
+  const found = await readMarkAt(connection, position);
+  if (found && (found.position > position || found.event_id === event_id)) return;
+  throw new LogMismatchError(
+    `The log has ${found ? 'another event' : 'no event'} at position ${position}, at which it had event ${event_id}.`,
+  );
+}
+
+/** Reads the first event at or after `position`. Throws `LogMismatchError` if the log ends before `position`. */
+async function readFirstFrom(
+  connection: EventStoreDbConnection,
+  position: Position,
+): Promise<AllStreamRecordedEvent> {
+  for (;;) {
+    const [first] = await readAllFrom(connection, position, 1);
+    if (first) return first;
+    const head = await readHead(connection);
+    if (head < position)
+      throw new LogMismatchError(`Position ${position} is after the end of the log, which is at ${head}.`);
+    // An event was appended between the two reads.
+  }
 }
 
 /** Reads batches from the buffer. While the buffer is empty, reads the log to find out whether events are missing. */

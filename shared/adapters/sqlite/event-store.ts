@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
 import { withTimeout } from '../../kernel/async';
-import { CatalogError, DamagedFileError, isOutage } from '../../kernel/errors';
+import { CatalogError, DamagedFileError, isOutage, LogMismatchError } from '../../kernel/errors';
 import {
   type AppendResult,
   assertAppendable,
@@ -13,6 +13,7 @@ import {
   bytesOfEvent,
   type EventStore,
   type LogBatch,
+  type LogMark,
   NO_STREAM,
   type StoreHealth,
 } from '../../ports/event-store';
@@ -147,8 +148,15 @@ export class SqliteEventStore implements EventStore {
     // Reads one more row than requested, to find out whether the log continues.
     const sql = `SELECT ${COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ?`;
     const rows = await this.connection.attempt(() => this.connection.all(sql, [after, size + 1]));
+    if (rows.length === 0) await this.assertNotAfterEnd(after);
     const events = rows.slice(0, size).map(toRecordedEvent);
     return { events, position: events.at(-1)?.position ?? after, caught_up: rows.length <= size };
+  }
+
+  private async assertNotAfterEnd(position: Position): Promise<void> {
+    const head = await this.head();
+    if (position > head)
+      throw new LogMismatchError(`Position ${position} is after the end of the log, which is at ${head}.`);
   }
 
   async head(): Promise<Position> {
@@ -156,6 +164,12 @@ export class SqliteEventStore implements EventStore {
       this.connection.value('SELECT max(position) FROM events'),
     );
     return BigInt(last ?? 0);
+  }
+
+  async markAt(position: Position): Promise<LogMark | undefined> {
+    const sql = 'SELECT position, id FROM events WHERE position >= ? ORDER BY position LIMIT 1';
+    const row = await this.connection.attempt(() => this.connection.first(sql, [position]));
+    return row && { position: BigInt(row[0]!), event_id: String(row[1]) };
   }
 
   health(): Promise<StoreHealth> {

@@ -25,6 +25,10 @@ export class Database {
   private readonly byId = new Map<string, StoredEvent>();
   private readonly watchers = new Set<(event: StoredEvent) => void>();
   private end = FIRST_POSITION;
+  /** The positions of all visible records, also of scavenged events. */
+  private readonly records = new Set<bigint>();
+  /** The end of the last visible record. */
+  private visible_end = FIRST_POSITION;
 
   private constructor(file: LogFile) {
     this.file = file;
@@ -86,6 +90,14 @@ export class Database {
     return low;
   }
 
+  /**
+   * Returns whether the log can be read from the position: a record begins there, or the log ends there or before. From
+   * any other position, the server reads bytes in the middle of a record.
+   */
+  isReadableFrom(position: bigint): boolean {
+    return this.records.has(position) || position >= this.visible_end || position === 0n;
+  }
+
   /** Calls `watcher` with every event that becomes visible. Returns a function that stops it. */
   watch(watcher: (event: StoredEvent) => void): () => void {
     this.watchers.add(watcher);
@@ -144,6 +156,8 @@ export class Database {
   private publish(events: readonly StoredEvent[]): void {
     for (const event of events) {
       this.all.push(event);
+      this.records.add(event.position);
+      this.visible_end = event.position + sizeOf(event);
       if (event.revision !== DELETED) this.stream(event.stream).visible++;
       for (const watcher of this.watchers) watcher(event);
     }

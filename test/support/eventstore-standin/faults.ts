@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Faults on demand. A counter decreases each time its fault happens. */
 export interface FaultPlan {
   /**
@@ -31,6 +33,8 @@ export interface FaultPlan {
   held_batch_answers: boolean;
   /** The server's limit for one append (`MaxAppendSize`). */
   append_bytes_max: number;
+  /** How long the server waits before it answers a read or subscription. A real one stalls for 1 to 4 s. */
+  read_stall_ms: number;
   /** Reads and subscriptions whose connection is cut after `cut_reads_after_events` events. */
   cut_reads: number;
   cut_reads_after_events: number;
@@ -57,6 +61,7 @@ const NONE: FaultPlan = {
   no_batch_appends: false,
   held_batch_answers: false,
   append_bytes_max: 1_048_576,
+  read_stall_ms: 0,
   cut_reads: 0,
   cut_reads_after_events: 0,
   read_pause_ms: 0,
@@ -84,6 +89,11 @@ export class Faults {
   /** Resolves when responses over a shared call are not held back. */
   async batchAnswersAllowed(): Promise<void> {
     if (this.plan.held_batch_answers) await new Promise<void>((resolve) => this.held.push(resolve));
+  }
+
+  /** Resolves when a read that arrives now is served. */
+  async readStall(): Promise<void> {
+    if (this.plan.read_stall_ms > 0) await sleep(this.plan.read_stall_ms);
   }
 
   /** Returns whether the fault happens now, and counts it. */

@@ -37,6 +37,11 @@ export class Follower {
     await within(this.done, 'the subscription to end after its abort');
   }
 
+  /** Resolves when the subscription has ended by itself. Rejects with its error. */
+  async ended(): Promise<void> {
+    await within(this.done, 'the subscription to end by itself');
+  }
+
   private async follow(store: EventStore, { batch_size, handle }: FollowerOptions): Promise<void> {
     const size = batch_size === undefined ? {} : { batch_size };
     for await (const batch of store.subscribe({

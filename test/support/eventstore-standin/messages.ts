@@ -52,10 +52,10 @@ export function eventMessage(event: StoredEvent): ReadResp {
   return new ReadResp().setEvent(read);
 }
 
-export function checkpointMessage(position: bigint): ReadResp {
+export function checkpointMessage(commit: bigint, prepare: bigint): ReadResp {
   const checkpoint = new ReadResp.Checkpoint();
-  checkpoint.setCommitPosition(position.toString());
-  checkpoint.setPreparePosition(position.toString());
+  checkpoint.setCommitPosition(commit.toString());
+  checkpoint.setPreparePosition(prepare.toString());
   return new ReadResp().setCheckpoint(checkpoint);
 }
 

@@ -7,7 +7,7 @@ import { toFilter } from './filter';
 import { eventMessage, streamNameOf, streamNotFoundMessage } from './messages';
 import { Outbox } from './outbox';
 import type { StoredEvent } from './records';
-import { invalidArgument, streamDeleted } from './rpc-errors';
+import { handlerFailed, invalidArgument, streamDeleted, unreadablePosition } from './rpc-errors';
 import { AllSubscription } from './subscription';
 
 export type ReadCall = ServerWritableStream<ReadReq, ReadResp>;
@@ -19,7 +19,10 @@ export function readHandler(database: Database, gate: CallGate, subscriptions: S
     const fail = (error: unknown): void => void call.emit('error', error);
     gate.enter(fail, () => {
       const outbox = new Outbox(call, gate);
-      serve(database, call, outbox, subscriptions).catch(fail);
+      gate.faults
+        .readStall()
+        .then(() => serve(database, call, outbox, subscriptions))
+        .catch(fail);
     });
   };
 }
@@ -35,6 +38,7 @@ async function serve(
   if (!options.hasSubscription()) return send(outbox, findEvents(database, options));
   if (!options.hasAll()) throw invalidArgument('subscriptions to one stream are not part of this stand-in');
   const filter = toFilter(options);
+  if (!isReadable(database, options)) throw handlerFailed();
   const start = startOf(database, options);
   const subscription = new AllSubscription({ id: randomUUID(), database, outbox, filter, start });
   subscriptions.add(subscription);
@@ -62,6 +66,7 @@ function findEvents(
   const backwards = options.getReadDirection() === ReadReq.Options.ReadDirection.BACKWARDS;
   if (options.hasAll()) {
     const filter = toFilter(options);
+    if (!isReadable(database, options)) throw unreadablePosition();
     const found = backwards
       ? allBefore(database, options, take, filter)
       : allFrom(database, options, take, filter);
@@ -111,6 +116,12 @@ function allBefore(
     if (!filter || filter.allows(event)) found.push(event);
   }
   return found;
+}
+
+/** Returns whether the server can read the log from the position in `options`, if they have one. */
+function isReadable(database: Database, options: ReadReq.Options): boolean {
+  const all = options.getAll()!;
+  return all.hasStart() || all.hasEnd() || database.isReadableFrom(positionIn(options));
 }
 
 /**

@@ -21,6 +21,13 @@ export class InvalidEventIdError extends Error {
 export const timedOut = (what: string): ServiceError =>
   rpcError(status.ABORTED, `Operation timed out: ${what}`);
 
+/** A read of the log from a position at which no record begins. */
+export const unreadablePosition = (): ServiceError =>
+  rpcError(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
+
+/** An exception that the server does not translate, such as that of a subscription from such a position. */
+export const handlerFailed = (): ServiceError => rpcError(status.UNKNOWN, 'Exception was thrown by handler.');
+
 export const notReady = (): ServiceError => rpcError(status.UNAVAILABLE, 'Server Is Not Ready');
 
 export const unimplemented = (method: string): ServiceError =>

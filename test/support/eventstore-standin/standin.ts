@@ -58,8 +58,7 @@ export class EventStoreStandIn {
   }: StandInOptions): Promise<EventStoreStandIn> {
     const database = await Database.open(folder);
     const standIn = new EventStoreStandIn(database, host, message_bytes_max);
-    // A real log is never empty: the server writes its own events between those of its users.
-    await standIn.writeNoise('$stats', 3);
+    await standIn.writeEventsOfStart();
     standIn.port = await standIn.connections.listen(host, port);
     return standIn;
   }
@@ -113,6 +112,15 @@ export class EventStoreStandIn {
     await this.connections.close();
     this.server.forceShutdown();
     await this.database.close();
+  }
+
+  /** A real log is never empty: the server writes users into a new one, and an epoch at each start. */
+  private async writeEventsOfStart(): Promise<void> {
+    const users = this.database.all.length === 0 ? ['admin', 'ops'] : [];
+    for (const user of users)
+      await this.database.append(`$user-${user}`, { kind: 'any' }, [systemEvent('$UserCreated', '{}')]);
+    const epoch = systemEvent('$epoch-information', '{}');
+    await this.database.append('$epoch-information', { kind: 'any' }, [epoch]);
   }
 
   private serve(): void {

@@ -26,6 +26,7 @@ export class AllSubscription {
   private readonly options: SubscriptionOptions;
   private readonly live: ReadResp[] = [];
   private considered = 0;
+  private checkpoints_sent = 0;
   private stopped = false;
   private pumping = false;
   private wake: () => void = () => {};
@@ -73,14 +74,20 @@ export class AllSubscription {
       // The position of the last event sent or, if the page had none, of its first event.
       const reached = matching.at(-1) ?? page[0]!;
       const due = this.consider(page.length);
-      if (due && index < database.all.length) await outbox.send(checkpointMessage(reached.position));
+      if (due && index < database.all.length) await outbox.send(this.catchUpCheckpoint(reached.position));
     }
+  }
+
+  /** During catch-up, checkpoints have no prepare position, and the first one has no position at all. */
+  private catchUpCheckpoint(position: bigint): ReadResp {
+    const is_first = this.checkpoints_sent++ === 0;
+    return checkpointMessage(is_first ? 0n : position, 0n);
   }
 
   private accept(event: StoredEvent): void {
     const { filter } = this.options;
     if (!filter || filter.allows(event)) this.live.push(eventMessage(event));
-    if (this.consider(1)) this.live.push(checkpointMessage(event.position));
+    if (this.consider(1)) this.live.push(checkpointMessage(event.position, event.position));
     // Events that arrive together do not mean that the consumer is slow, so they are sent first.
     if (this.pumping) this.flush();
     if (this.live.length > LIVE_BUFFER) this.drop();
