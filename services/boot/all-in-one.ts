@@ -4,7 +4,13 @@ import type { Logger } from '../../shared/kernel/log';
 import { realSystem, type System } from '../../shared/kernel/system';
 import { type MediaWork, startMediaWork } from '../media/work';
 import type { PageViewCounter } from '../query/page-view-counter';
-import { buildCommandApp, buildQueryApp, PAGE_VIEWS_TIMEOUT_MS, startPageViewCounter } from './apps';
+import {
+  buildCommandApp,
+  buildQueryApp,
+  PAGE_VIEWS_TIMEOUT_MS,
+  startControlLog,
+  startPageViewCounter,
+} from './apps';
 import { listen } from './listen';
 import { type Pipelines, startPipelines } from './pipelines';
 import { type ReadinessNeeds, readiness, WRITES } from './readiness';
@@ -44,8 +50,10 @@ export async function startAllInOne(
     const ready = readiness(runtime, { ...WRITES, pipelines, ...(isDemoReady ? { isDemoReady } : {}) });
     const page_views = startPageViewCounter(runtime);
     stops.push(() => page_views.stop(PAGE_VIEWS_TIMEOUT_MS));
-    const query = await buildQueryApp(runtime, page_views.record, ready);
-    const command = await buildCommandApp(runtime, ready);
+    const control_log = startControlLog(runtime);
+    stops.push(() => control_log.stop());
+    const query = await buildQueryApp(runtime, control_log, page_views.record, ready);
+    const command = await buildCommandApp(runtime, control_log, ready);
     const listening = await listen(routeRequests(query, command), config.HOST, config.PORT);
     stops.push(() => listening.close());
     return { url: listening.url, runtime, pipelines, rendering, page_views, close };

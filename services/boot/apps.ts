@@ -1,11 +1,12 @@
 import type { Express } from 'express';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
-import { Authenticator } from '../../shared/http/auth';
+import { Authenticator, type ControlChanges } from '../../shared/http/auth';
 import type { ReadyCheck } from '../../shared/http/operational';
 import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
 import type { ApiKeyId } from '../../shared/kernel/ids';
+import { ControlLog } from '../auth/control-log';
 import { authEndpoints } from '../auth/endpoints';
 import { recordApiKeyUse } from '../command/api-key';
 import { recordPageViews } from '../command/publication';
@@ -23,12 +24,13 @@ import { PROJECTIONS, READS, readiness, WRITES } from './readiness';
 import type { Runtime } from './runtime';
 
 /** Builds what both apps need: the token codec, the authenticator, and the options of `buildApp`. */
-async function buildSharedOptions(runtime: Runtime, ready: ReadyCheck) {
+async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, ready: ReadyCheck) {
   const { config, log, system, limiter, metrics, tracing } = runtime;
   const tokens = new TokenCodec({ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system });
   const authenticator = new Authenticator({
     tokens,
     control_view: runtime.views.control,
+    changes,
     system,
     onCache: metrics.onCache,
   });
@@ -41,6 +43,11 @@ async function buildSharedOptions(runtime: Runtime, ready: ReadyCheck) {
     authenticator,
     shared: { config, log, system, limiter, fallback_limiter, authenticator, ready, ...observed },
   };
+}
+
+/** Starts to follow the changes of accounts and API keys. Stop it before the runtime is closed. */
+export function startControlLog({ events, views, log }: Runtime): ControlLog {
+  return new ControlLog({ events: events.control, control_view: views.control, log });
 }
 
 /** Returns what `/metrics` reads at each scrape. */
@@ -62,9 +69,10 @@ function metricsSources(runtime: Runtime, ready: ReadyCheck): MetricsSources {
 /** Builds the app for writes and tokens: `services/command` and `services/auth`. */
 export async function buildCommandApp(
   runtime: Runtime,
+  changes: ControlChanges,
   ready: ReadyCheck = readiness(runtime, WRITES),
 ): Promise<Express> {
-  const { tokens, authenticator, shared } = await buildSharedOptions(runtime, ready);
+  const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, ready);
   const { system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
     await recordApiKeyUse(
@@ -85,10 +93,11 @@ export async function buildCommandApp(
 /** Builds the app for reads: `services/query`. Calls `recordPageView` for every view of a publication. */
 export async function buildQueryApp(
   runtime: Runtime,
+  changes: ControlChanges,
   recordPageView: RecordPageView,
   ready: ReadyCheck = readiness(runtime, READS),
 ): Promise<Express> {
-  const { shared } = await buildSharedOptions(runtime, ready);
+  const { shared } = await buildSharedOptions(runtime, changes, ready);
   const { views, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });

@@ -1,6 +1,6 @@
 import './node-version';
 import { realSystem } from '../../shared/kernel/system';
-import { buildQueryApp, PAGE_VIEWS_TIMEOUT_MS, startPageViewCounter } from './apps';
+import { buildQueryApp, PAGE_VIEWS_TIMEOUT_MS, startControlLog, startPageViewCounter } from './apps';
 import { listen } from './listen';
 import { runProcess } from './process';
 import { openRuntime } from './runtime';
@@ -9,10 +9,13 @@ import { openRuntime } from './runtime';
 void runProcess('query', async (config, log, tracing) => {
   const runtime = await openRuntime(config, log, realSystem, { only_reads: true, tracing });
   const page_views = startPageViewCounter(runtime);
-  const listening = await listen(await buildQueryApp(runtime, page_views.record), config.HOST, config.PORT);
+  const control_log = startControlLog(runtime);
+  const app = await buildQueryApp(runtime, control_log, page_views.record);
+  const listening = await listen(app, config.HOST, config.PORT);
   log.info({ url: listening.url }, 'listening');
   return async () => {
     await listening.close();
+    await control_log.stop();
     await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
     await runtime.close();
   };

@@ -98,7 +98,11 @@ export interface JobQueueOptions {
 /** A job fails while a store is unavailable. At most one second after the store is back, the job is retried. */
 const backoffMs = backoff(50, 1_000);
 
-/** Opens the job queue of a realm: BullMQ if REDIS_URL is set, otherwise a queue in this process. */
+/**
+ * Opens the job queue of a realm: BullMQ if REDIS_URL is set, otherwise a queue in this process. The few changes of the
+ * `control` realm always use a queue in the process that dispatches them, so that a revocation does not depend on Redis
+ * (docs/decisions/0019-every-process-follows-the-control-log.md).
+ */
 export async function openJobQueue(
   config: Config,
   realm: Realm,
@@ -106,7 +110,7 @@ export async function openJobQueue(
 ): Promise<JobQueue> {
   const options = { ...queue_options, backoffMs };
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
-  if (url === undefined) return new InProcessJobQueue(options);
+  if (url === undefined || realm === 'control') return new InProcessJobQueue(options);
   const { BullmqJobQueue } =
     require('../../shared/adapters/bullmq/job-queue') as typeof import('../../shared/adapters/bullmq/job-queue');
   return new BullmqJobQueue({ url, realm, prefix, ...options });

@@ -23,7 +23,7 @@ const PROGRESS_INTERVAL_MS = 250;
  */
 export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[]): Promise<void> {
   try {
-    await projectAll(runtime, realms, AFTER_WRITE_MS);
+    await catchUp(runtime, realms, AFTER_WRITE_MS);
   } catch (error) {
     if (!(error instanceof DamagedFileError)) throw error;
     process.stderr.write(
@@ -37,7 +37,7 @@ export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[
  * have not. Throws `DamagedFileError` if a damaged file prevents it.
  */
 export async function catchUpBeforeRead(runtime: Runtime, ...realms: readonly Realm[]): Promise<boolean> {
-  const caught_up = await projectAll(runtime, realms, BEFORE_READ_MS);
+  const caught_up = await catchUp(runtime, realms, BEFORE_READ_MS);
   if (!caught_up)
     process.stderr.write(
       'catalog: Warning: the documents have not caught up with the log. The output may be out of date.\n',
@@ -45,7 +45,15 @@ export async function catchUpBeforeRead(runtime: Runtime, ...realms: readonly Re
   return caught_up;
 }
 
-async function projectAll(runtime: Runtime, realms: readonly Realm[], timeout_ms: number): Promise<boolean> {
+/**
+ * Waits until the documents have caught up with the log. Returns false after `timeout_ms`. Throws errors of the stores,
+ * and `DamagedFileError` if a damaged file prevents it.
+ */
+export async function catchUp(
+  runtime: Runtime,
+  realms: readonly Realm[],
+  timeout_ms: number,
+): Promise<boolean> {
   const results = await Promise.all(realms.map((realm) => project(runtime, realm, timeout_ms)));
   return results.every((caught_up) => caught_up);
 }

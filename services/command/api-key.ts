@@ -122,6 +122,11 @@ export async function revokeApiKey(
   return run(deps, context, id, { type: 'RevokeApiKey' });
 }
 
+/** A new key, and the old key after its expiry was set. */
+export interface RotatedApiKey extends CreatedApiKey {
+  readonly old: Written<ApiKey>;
+}
+
 /**
  * Creates a key with the stores, permissions and limits of the old one. The old key then expires at `old_valid_until`,
  * or at its own expiry if that is earlier. The new key expires at `expires_at`, by default never. The new key is created
@@ -133,7 +138,7 @@ export async function rotateApiKey(
   context: WriteContext,
   id: ApiKeyId,
   times: { readonly old_valid_until: Date; readonly expires_at?: Date },
-): Promise<CreatedApiKey> {
+): Promise<RotatedApiKey> {
   const old = await readApiKey(deps, id);
   const now_ms = deps.system.now();
   if (old.revoked_at !== null) throw new CatalogError('key_revoked', { message: 'The API key is revoked' });
@@ -146,8 +151,8 @@ export async function rotateApiKey(
   const { account_id, name, type, environment, permissions, limits } = old;
   const grants = { account_id, name, type, environment, stores: [...old.stores], permissions };
   const created = await issue(deps, context, { ...grants, expires_at, ...(limits && { limits }) });
-  await run(deps, context, id, { type: 'ExpireApiKey', expires_at: old_expires_at });
-  return created;
+  const expired = await run(deps, context, id, { type: 'ExpireApiKey', expires_at: old_expires_at });
+  return { ...created, old: expired };
 }
 
 /**

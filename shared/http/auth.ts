@@ -1,29 +1,67 @@
 import type { RequestHandler } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
-import type { Account } from '../catalog/account/account';
-import type { ApiKey } from '../catalog/api-key/api-key';
+import {
+  type Account,
+  type AccountEvent,
+  type AccountState,
+  accountAggregate,
+} from '../catalog/account/account';
+import { type ApiKey, type ApiKeyEvent, type ApiKeyState, apiKeyAggregate } from '../catalog/api-key/api-key';
+import type { ApiKeyDocument } from '../catalog/api-key/document';
+import type { Aggregate } from '../catalog/events/aggregate';
 import { LRUCache, TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
-import { type AccountId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
+import { type AccountId, type AnyId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
 import type { ActiveView, DocumentReader } from '../ports/document-reader';
+import type { DocumentPart } from '../ports/view-store';
 import type { CacheObserver } from './metrics';
 import type { KeyIdentity } from './rate-limit';
 import type { Principal } from './request';
 import type { TokenClaims, TokenCodec } from './tokens';
 
 /**
- * How long the state of a key is cached. A revocation must reach every process within 5 s (docs/interface.md#tokens), so
- * 4 s are left for the projection.
+ * How long the document of a key is cached. A process that cannot reach the event store sees a revocation when its
+ * document has changed and the cached one is this old.
  */
-const STATE_TTL_MS = 1000;
+const DOCUMENT_TTL_MS = 1000;
 const ENTRIES_MAX = 10_000;
+
+/** The part of a document that contains its revision. */
+const WITH_REVISION: readonly DocumentPart[] = ['state'];
+
+/** An event of an account or API key. */
+export interface Change<Event> {
+  readonly event: Event;
+  /** Revision of the event in its stream. */
+  readonly revision: number;
+  /** ISO 8601. */
+  readonly occurred_at: string;
+}
+
+/**
+ * Recent changes of accounts and API keys, which their documents may contain or not. Plain data that changes over time.
+ */
+export interface ControlChanges {
+  /**
+   * Resolves when the changes from before the start of this process are included, or when that cannot be waited for.
+   * Never rejects.
+   */
+  readonly ready: Promise<void>;
+  /** The changes of each key by its id, in the order of their revisions. */
+  readonly api_keys: ReadonlyMap<string, readonly Change<ApiKeyEvent>[]>;
+  /** The changes of each account by its id, in the order of their revisions. */
+  readonly accounts: ReadonlyMap<string, readonly Change<AccountEvent>[]>;
+  /** The ids of new keys by the SHA-256 of the key. */
+  readonly key_ids: ReadonlyMap<string, string>;
+}
 
 export interface AuthenticatorOptions {
   readonly tokens: TokenCodec;
   /** Documents of the control realm. */
   readonly control_view: ActiveView;
+  readonly changes: ControlChanges;
   readonly system: System;
   readonly onCache?: CacheObserver;
 }
@@ -52,12 +90,22 @@ export function keyOfError(error: unknown): KeyIdentity | undefined {
 /** The part of `Authenticator` that the HTTP stages use. */
 export type BearerAuthenticator = Pick<Authenticator, 'authenticate'>;
 
-/** Checks tokens and API keys against the state of the key and its account. Caches that state for 1 s. */
+/** The state of an account or key as its document contains it. */
+interface Stored<State> {
+  readonly state: State;
+  /** Revision of the last event that is included. */
+  readonly revision: number;
+}
+
+/**
+ * Checks tokens and API keys against the state of the key and its account. That state is the document, which is cached
+ * for 1 s, with the changes that it does not contain yet.
+ */
 export class Authenticator {
   private readonly options: AuthenticatorOptions;
-  private readonly keysById: TtlCache<ApiKey>;
-  private readonly keysByHash: TtlCache<ApiKey>;
-  private readonly accountStates: TtlCache<Account['status']>;
+  private readonly keysById: TtlCache<Stored<ApiKeyState>>;
+  private readonly keysByHash: TtlCache<Stored<ApiKeyState> & { readonly id: string }>;
+  private readonly accounts: TtlCache<Stored<AccountState>>;
   /**
    * The rate limits of each key, by id, as they were read last. An entry does not expire, because an outage can last
    * longer than any time to live.
@@ -71,21 +119,24 @@ export class Authenticator {
       read: (view: DocumentReader, key: string) => Promise<Value | undefined>,
     ) =>
       new TtlCache<Value>({
-        ttl_ms: STATE_TTL_MS,
+        ttl_ms: DOCUMENT_TTL_MS,
         entries_max: ENTRIES_MAX,
         now: options.system.now,
         load: async (key) => this.read((view) => read(view, key)),
         onLookup: (hit) => options.onCache?.(name, hit),
       });
     this.keysById = createCache('api_key_by_id', async (view, id) =>
-      this.rememberLimits((await view.get('api_keys', id))?.document?.body),
+      storedKey((await view.get('api_keys', id, WITH_REVISION))?.document),
     );
-    this.keysByHash = createCache('api_key_by_hash', async (view, hash) =>
-      this.rememberLimits(await findByHash(view, hash)),
-    );
-    this.accountStates = createCache('account_status', async (view, id) => {
-      const account = await view.get('accounts', id);
-      return account?.document?.keys.status ?? undefined;
+    this.keysByHash = createCache('api_key_by_hash', async (view, key_hash) => {
+      const query = { where: { key_hash }, order: [['id', 'asc']], limit: 1, parts: WITH_REVISION } as const;
+      const [found] = await view.find('api_keys', query);
+      const stored = storedKey(found?.document);
+      return found && stored && { ...stored, id: found.id };
+    });
+    this.accounts = createCache<Stored<AccountState>>('account_status', async (view, id) => {
+      const stored = (await view.get('accounts', id, WITH_REVISION))?.document?.state;
+      return stored && { state: { tag: 'present', account: stored.account }, revision: stored.revision };
     });
   }
 
@@ -109,23 +160,33 @@ export class Authenticator {
    */
   async verifyToken(bearer: string): Promise<{ claims: TokenClaims; key: ApiKey }> {
     const claims = this.options.tokens.verify(bearer);
-    const key = await this.readState(claims, this.keysById.get(claims.api_key_id));
+    const key = await this.readState(claims, this.findKeyById(claims.api_key_id));
     return { claims, key: this.assertUsable(key) };
   }
 
   /** Returns the key with this SHA-256 (of the complete key, in hex). Also returns revoked and expired keys. */
-  findKeyByHash(hash: string): Promise<ApiKey | undefined> {
-    return this.keysByHash.get(hash);
+  async findKeyByHash(hash: string): Promise<ApiKey | undefined> {
+    const { changes } = this.options;
+    await changes.ready;
+    const new_id = changes.key_ids.get(hash);
+    if (new_id !== undefined) return this.findKeyById(new_id as ApiKeyId);
+    const stored = await this.keysByHash.get(hash);
+    return stored && this.currentKey(stored.id, stored);
   }
 
   /** Returns the key with this id. Also returns revoked and expired keys. */
-  findKeyById(id: ApiKeyId): Promise<ApiKey | undefined> {
-    return this.keysById.get(id);
+  async findKeyById(id: ApiKeyId): Promise<ApiKey | undefined> {
+    await this.options.changes.ready;
+    return this.currentKey(id, await this.keysById.get(id));
   }
 
   /** Returns the status of an account; undefined if it does not exist. */
-  accountStatus(id: AccountId): Promise<Account['status'] | undefined> {
-    return this.accountStates.get(id);
+  async accountStatus(id: AccountId): Promise<Account['status'] | undefined> {
+    const { changes } = this.options;
+    await changes.ready;
+    const stored = await this.accounts.get(id);
+    const state = withChanges(accountAggregate, id, stored, changes.accounts.get(id));
+    return state.tag === 'present' ? state.account.status : undefined;
   }
 
   /** Returns the key. Throws `key_revoked` if it is revoked, and `key_invalid` if it has expired or does not exist. */
@@ -156,17 +217,37 @@ export class Authenticator {
     });
   }
 
-  /** Stores the limits of a key that was read, for the time when its state cannot be read. Returns the key. */
-  private rememberLimits(key: ApiKey | undefined): ApiKey | undefined {
-    if (key !== undefined)
-      this.knownLimits.set(key.id, key.limits === undefined ? {} : { limits: key.limits });
-    return key;
+  /**
+   * Returns the key with the changes that its document does not contain yet. Remembers its limits for the time when its
+   * state cannot be read.
+   */
+  private currentKey(id: string, stored: Stored<ApiKeyState> | undefined): ApiKey | undefined {
+    const changes = this.options.changes.api_keys.get(id);
+    const state = withChanges(apiKeyAggregate, id as ApiKeyId, stored, changes);
+    if (state.tag === 'absent') return undefined;
+    const { limits } = state.key;
+    this.knownLimits.set(id, limits === undefined ? {} : { limits });
+    return state.key;
   }
 }
 
-async function findByHash(view: DocumentReader, key_hash: string): Promise<ApiKey | undefined> {
-  const [found] = await view.find('api_keys', { where: { key_hash }, order: [['id', 'asc']], limit: 1 });
-  return found?.document?.body;
+function storedKey(document: ApiKeyDocument | null | undefined): Stored<ApiKeyState> | undefined {
+  return document
+    ? { state: { tag: 'present', key: document.body }, revision: document.state.revision }
+    : undefined;
+}
+
+/** Returns the state after the changes that are newer than the stored one. */
+function withChanges<State, Event, Id extends AnyId>(
+  { absent, evolve }: Pick<Aggregate<State, Event, Id>, 'absent' | 'evolve'>,
+  id: Id,
+  stored: Stored<State> | undefined,
+  changes: readonly Change<Event>[] = [],
+): State {
+  let state = stored ? stored.state : absent;
+  for (const { event, revision, occurred_at } of changes)
+    if (stored === undefined || revision > stored.revision) state = evolve(state, event, id, occurred_at);
+  return state;
 }
 
 type Verified = (error: unknown, principal?: Principal) => void;

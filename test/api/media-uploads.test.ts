@@ -1,6 +1,6 @@
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { buildCommandApp } from '../../services/boot/apps';
+import { buildCommandApp, startControlLog } from '../../services/boot/apps';
 import { respondToMalformedRequest } from '../../shared/http/errors';
 import type { Reply } from '../support/harness';
 import { avifOfContainerBrand, FORMATS, flatPicture, pngDeclaringSize } from '../support/pictures';
@@ -228,7 +228,9 @@ describe('uploads', () => {
     const before = await storedHashes();
     // The real app, with shorter timeouts.
     const timeouts = { requestTimeout: 300, headersTimeout: 300, connectionsCheckingInterval: 50 };
-    const server = createServer(timeouts, await buildCommandApp(media.harness.service.runtime));
+    const { runtime } = media.harness.service;
+    const control_log = startControlLog(runtime);
+    const server = createServer(timeouts, await buildCommandApp(runtime, control_log));
     server.on('clientError', respondToMalformedRequest);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -239,6 +241,7 @@ describe('uploads', () => {
     });
     expect(await storedHashes()).toEqual(before);
     await new Promise((resolve) => server.close(resolve));
+    await control_log.stop();
   });
 
   /** Runs `action`, and returns the promises of all calls of `put` on the store. Waits until there is at least one. */

@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import { Cli } from '../api/cli-run';
 import { Fleet } from '../support/fleet';
 import {
@@ -10,10 +9,10 @@ import {
   waitForWrites,
   waitUntilProjected,
 } from '../support/merchant';
-import { SERVER_SETTINGS, withDatabase } from '../support/own-servers';
+import { SERVER_SETTINGS } from '../support/own-servers';
 import { endAll } from '../support/processes';
 import { describeOnAll } from '../support/real-servers';
-import { type OwnServer, startOwnServer } from '../support/servers/own-server';
+import { OwnServers } from '../support/servers/own-server';
 import { withTempDir } from '../support/temp-dir';
 import { Ledger, read, type TrafficOptions, write } from '../support/traffic';
 import { waitFor } from '../support/wait-for';
@@ -23,39 +22,6 @@ const SETTINGS = { DEMO: 'off', RATE_LIMIT_SECRET: HIGH, RATE_LIMIT_AUTH: '10000
 const LISTINGS = ['Tea', 'Coffee'];
 /** Number of writes before and after each fault. */
 const WRITES = 8;
-
-/** Servers that the test starts itself, so that it may kill, stop, empty and restart them. */
-class OwnServers {
-  private constructor(
-    readonly redis: OwnServer,
-    readonly mongo: OwnServer,
-    readonly event_store: OwnServer,
-  ) {}
-
-  static async start(): Promise<OwnServers> {
-    const kinds = ['redis', 'mongo', 'eventstore'] as const;
-    const [redis, mongo, event_store] = await Promise.all(kinds.map(startOwnServer));
-    return new OwnServers(redis!, mongo!, event_store!);
-  }
-
-  get settings(): Record<string, string> {
-    return {
-      EVENTSTORE_URL: this.event_store.url,
-      REDIS_URL: this.redis.url,
-      MONGODB_URL: withDatabase(this.mongo.url, 'catalog'),
-    };
-  }
-
-  async flushRedis(): Promise<void> {
-    const redis = new Redis(this.redis.url);
-    await redis.flushall();
-    redis.disconnect();
-  }
-
-  async dispose(): Promise<void> {
-    await Promise.all([this.redis, this.mongo, this.event_store].map((server) => server.dispose()));
-  }
-}
 
 /** Injects server faults one after the other while writers run. */
 async function injectServerFaults(servers: OwnServers, ledger: Ledger): Promise<void> {

@@ -3,6 +3,7 @@ import type { Account } from '../../../shared/catalog/account/account';
 import type { AccountId } from '../../../shared/kernel/ids';
 import { createAccount, reinstateAccount, suspendAccount } from '../../command/account';
 import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
+import { runConfirmed } from '../confirm';
 import { withRuntime } from '../invocation';
 import { idArgument, verb } from '../options';
 import { recordsTable } from '../table';
@@ -30,17 +31,17 @@ export function accountCommands(program: Command): void {
 
   verb(account, 'suspend', 'Suspend an account: the API refuses its keys and tokens')
     .argument('<id>', 'ID of the account', idArgument('account'))
-    .action(changeStatus(suspendAccount));
+    .action(changeStatus('suspension', suspendAccount));
   verb(account, 'reinstate', 'Reinstate a suspended account: its keys work again')
     .argument('<id>', 'ID of the account', idArgument('account'))
-    .action(changeStatus(reinstateAccount));
+    .action(changeStatus('reinstatement', reinstateAccount));
 }
 
-function changeStatus(change: typeof suspendAccount) {
+function changeStatus(noun: string, change: typeof suspendAccount) {
   return withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
-    const { value } = await change(runtime, context, id as AccountId);
-    await waitForWrites(runtime, 'control');
-    await printFields(resourceOf(value));
+    const run = () => change(runtime, context, id as AccountId);
+    const account = await runConfirmed(runtime, { noun, collection: 'accounts', run });
+    await printFields(resourceOf(account));
   });
 }
 

@@ -15,6 +15,7 @@ import {
   setApiKeyLimits,
 } from '../../command/api-key';
 import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
+import { confirm, runConfirmed, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
 import { keyFields, keysTable, limitsText, permissionsText } from '../key-fields';
 import {
@@ -135,8 +136,8 @@ export function keyCommands(program: Command): void {
           throw new CliError('Give either new limits or --default.', EXIT.usage);
         const changed = limits ?? (options.default ? null : undefined);
         if (changed !== undefined) {
-          await setApiKeyLimits(runtime, context, id, changed);
-          await waitForWrites(runtime, 'control');
+          const run = () => setApiKeyLimits(runtime, context, id, changed);
+          await runConfirmed(runtime, { noun: 'change of limits', collection: 'api_keys', run });
         }
         const fields = limitFields(runtime, await readApiKey(runtime, id));
         await print(fields, () => {
@@ -151,9 +152,9 @@ export function keyCommands(program: Command): void {
     .argument('<id>', 'ID of the key (not the key itself)', idArgument('key'))
     .action(
       withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
-        const { value } = await revokeApiKey(runtime, context, id as ApiKeyId);
-        await waitForWrites(runtime, 'control');
-        await printFields({ id: value.id, status: 'revoked', revoked_at: value.revoked_at });
+        const run = () => revokeApiKey(runtime, context, id as ApiKeyId);
+        const key = await runConfirmed(runtime, { noun: 'revocation', collection: 'api_keys', run });
+        await printFields({ id: key.id, status: 'revoked', revoked_at: key.revoked_at });
       }),
     );
 
@@ -172,9 +173,12 @@ export function keyCommands(program: Command): void {
       withRuntime<{ overlap: number }>(async (invocation, { overlap }, [id]) => {
         const { runtime, context } = invocation;
         const old_valid_until = new Date(runtime.system.now() + overlap * MINUTE_MS);
-        const created = await rotateApiKey(runtime, context, id as ApiKeyId, { old_valid_until });
-        const old = { rotated_from: id, old_key_expires_at: old_valid_until.toISOString() };
-        await printKey(invocation, created, old);
+        const noun = 'expiry of the old key';
+        const run = () => rotateApiKey(runtime, context, id as ApiKeyId, { old_valid_until });
+        const { old, ...created } = await runSaved({ noun, run });
+        const old_fields = { rotated_from: id, old_key_expires_at: old_valid_until.toISOString() };
+        await printKey(invocation, created, old_fields);
+        await confirm(runtime, { noun, collection: 'api_keys' }, old);
       }),
     );
 }

@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
 import { StandInProcess } from '../eventstore-standin/child';
 import { freezeProcess } from '../freeze-process';
-import { containerVariable } from '../own-servers';
+import { containerVariable, withDatabase } from '../own-servers';
 import { makeTempDir, type TempDir } from '../temp-dir';
 import { WAIT_MS_MAX } from '../wait-for';
 import { ContainerServer } from './containers';
@@ -32,6 +33,39 @@ export interface OwnServer {
 export async function startOwnServer(kind: ServerKind): Promise<OwnServer> {
   if (process.env[containerVariable(kind)]) return ContainerServer.start(kind);
   return kind === 'eventstore' ? StandInServer.start() : ScriptServer.start(kind);
+}
+
+/** Servers that the test starts itself, so that it may kill, stop, empty and restart them. */
+export class OwnServers {
+  private constructor(
+    readonly redis: OwnServer,
+    readonly mongo: OwnServer,
+    readonly event_store: OwnServer,
+  ) {}
+
+  static async start(): Promise<OwnServers> {
+    const kinds = ['redis', 'mongo', 'eventstore'] as const;
+    const [redis, mongo, event_store] = await Promise.all(kinds.map(startOwnServer));
+    return new OwnServers(redis!, mongo!, event_store!);
+  }
+
+  get settings(): Record<string, string> {
+    return {
+      EVENTSTORE_URL: this.event_store.url,
+      REDIS_URL: this.redis.url,
+      MONGODB_URL: withDatabase(this.mongo.url, 'catalog'),
+    };
+  }
+
+  async flushRedis(): Promise<void> {
+    const redis = new Redis(this.redis.url);
+    await redis.flushall();
+    redis.disconnect();
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all([this.redis, this.mongo, this.event_store].map((server) => server.dispose()));
+  }
 }
 
 const run = promisify(execFile);
