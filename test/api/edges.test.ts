@@ -429,6 +429,8 @@ test('a PATCH of a listing succeeds without stats if the documents cannot be rea
     'Black teas',
     undefined,
   ]);
+  // The PATCH could not wait for its own projection.
+  await service.settled();
   expect((await read(`/api/listing/${id}`)).body.data.name).toBe('Black teas');
 });
 

@@ -6,28 +6,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
-import { StandInProcess } from '../support/eventstore-standin/child';
 import { Follower } from '../support/eventstore-standin/follower';
 import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
-import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 import { someEvents } from './some-events';
 
 /** The server runs as a process of its own, so that tests can kill, freeze and restart it. */
-let folder: TempDir;
-let server: StandInProcess;
+let server: OwnServer;
 let store: EventStore;
 
 beforeEach(async () => {
-  folder = makeTempDir();
-  server = new StandInProcess(folder.path);
-  await server.start();
+  server = await startOwnServer('eventstore');
   store = await openStore(server.url);
 });
 afterEach(async () => {
   await store.close();
-  await server.kill();
-  folder.remove();
+  await server.dispose();
 });
 
 /** Appends single events to a stream of its own until `stop`, whatever happens to the server. */
@@ -69,7 +64,7 @@ test('after repeated kills, every acknowledged event is stored once and in the s
   };
   for (let round = 0; round < 3; round++) {
     await more();
-    await server.kill('SIGKILL');
+    await server.kill();
     // Each outage is longer, so that the clients retry more often.
     await sleep(round * 300);
     await server.start();
@@ -100,7 +95,7 @@ test('calls fail within the deadline while the server is frozen; writers and fol
   });
   expect(performance.now() - started_ms).toBeLessThan(FAILS_WITHIN_MS);
   await caller.close();
-  server.thaw();
+  await server.thaw();
   expect(await store.append(stream, NO_STREAM, events)).toMatchObject({ outcome: 'appended', revision: 1 });
   await follower.until(3);
   await follower.end();

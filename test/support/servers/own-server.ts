@@ -1,13 +1,16 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { EventStoreDBClient } from '@eventstore/db-client';
 import { Redis } from 'ioredis';
 import { StandInProcess } from '../eventstore-standin/child';
 import { freezeProcess } from '../freeze-process';
+import { freeOwnPort } from '../own-port';
 import { containerVariable, withDatabase } from '../own-servers';
 import { makeTempDir, type TempDir } from '../temp-dir';
-import { WAIT_MS_MAX } from '../wait-for';
+import { WAIT_MS_MAX, waitFor, within } from '../wait-for';
 import { ContainerServer } from './containers';
 import type { ServerKind } from './images';
 
@@ -27,10 +30,12 @@ export interface OwnServer {
 }
 
 /**
- * Starts a server in a container if the shared servers run in containers. Otherwise starts a process with
- * `.ci/servers`, or the stand-in for EventStoreDB.
+ * Starts EventStoreDB with the command in `EVENTSTORE_COMMAND`, if it is set. Starts a server in a container if the
+ * shared servers run in containers. Otherwise starts a process with `.ci/servers`, or the stand-in for EventStoreDB.
  */
 export async function startOwnServer(kind: ServerKind): Promise<OwnServer> {
+  const command = process.env.EVENTSTORE_COMMAND;
+  if (kind === 'eventstore' && command) return CommandServer.start(command);
   if (process.env[containerVariable(kind)]) return ContainerServer.start(kind);
   return kind === 'eventstore' ? StandInServer.start() : ScriptServer.start(kind);
 }
@@ -161,5 +166,83 @@ class StandInServer implements OwnServer {
   async dispose(): Promise<void> {
     await this.kill();
     this.folder.remove();
+  }
+}
+
+/**
+ * An EventStoreDB that a command of the environment starts. `bash` executes the command with these variables:
+ * - `DATA`: an empty folder for the server's files, the same after a restart.
+ * - `PORT`: the port to listen on at 127.0.0.1, without TLS, the same after a restart.
+ */
+class CommandServer implements OwnServer {
+  private child: ChildProcess | undefined;
+
+  private constructor(
+    private readonly command: string,
+    private readonly folder: TempDir,
+    private readonly port: number,
+  ) {}
+
+  static async start(command: string): Promise<CommandServer> {
+    const server = new CommandServer(command, makeTempDir(), await freeOwnPort());
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `esdb://127.0.0.1:${this.port}?tls=false`;
+  }
+
+  async start(): Promise<void> {
+    const env = { ...process.env, DATA: this.folder.path, PORT: String(this.port) };
+    // With `exec`, the process id is that of the server.
+    const child = spawn('bash', ['-c', `exec ${this.command}`], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    this.child = child;
+    await waitFor(() => this.answers(), { what: 'the server of EVENTSTORE_COMMAND to answer' });
+  }
+
+  stop(): Promise<void> {
+    return this.end('SIGTERM');
+  }
+
+  kill(): Promise<void> {
+    return this.end('SIGKILL');
+  }
+
+  freeze(): Promise<void> {
+    return freezeProcess(this.child!.pid!);
+  }
+
+  async thaw(): Promise<void> {
+    this.child!.kill('SIGCONT');
+  }
+
+  async dispose(): Promise<void> {
+    await this.kill();
+    this.folder.remove();
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    const { child } = this;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await within(gone, `the server of EVENTSTORE_COMMAND to exit after ${signal}`);
+  }
+
+  /** A server that has just started refuses calls until it is the leader. */
+  private async answers(): Promise<boolean> {
+    if (this.child!.exitCode !== null)
+      throw new Error(`EVENTSTORE_COMMAND ended with ${this.child!.exitCode}`);
+    const client = EventStoreDBClient.connectionString(`${this.url}&throwOnAppendFailure=true`);
+    try {
+      for await (const _event of client.readAll({ maxCount: 1 }));
+      return true;
+    } finally {
+      await client.dispose();
+    }
   }
 }
