@@ -9,7 +9,7 @@ import type { EventStore } from '../../shared/ports/event-store';
 export interface PartitionLag {
   /** Log positions between the checkpoint and the head. In SQLite every position is one event. */
   readonly events: number;
-  /** Age of the oldest event after the checkpoint, even if the event belongs to another partition. */
+  /** Age of the realm's oldest event after the checkpoint, even if it belongs to another partition. 0 if there is none. */
   readonly seconds: number;
 }
 
@@ -89,7 +89,10 @@ async function lagsOf(
   const ages = new Map<Position, Promise<number>>();
   const ageAfter = (checkpoint: Position): Promise<number> => {
     const age =
-      ages.get(checkpoint) ?? readTimeOfNextEvent(events, checkpoint).then((ms) => Math.max(0, now() - ms));
+      ages.get(checkpoint) ??
+      readTimeOfNextEvent(events, checkpoint, head).then((ms) =>
+        ms === undefined ? 0 : Math.max(0, now() - ms),
+      );
     ages.set(checkpoint, age);
     return age;
   };
@@ -102,14 +105,22 @@ async function lagsOf(
   );
 }
 
-/** Returns the time of the first event after a position, in Unix milliseconds. */
-async function readTimeOfNextEvent(events: EventStore, after: Position): Promise<number> {
+/**
+ * Returns the time of the first event after a position, in Unix milliseconds. Undefined if all positions up to `head` are
+ * events of other realms, which share a server's log.
+ */
+async function readTimeOfNextEvent(
+  events: EventStore,
+  after: Position,
+  head: Position,
+): Promise<number | undefined> {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
   try {
     for await (const batch of events.subscribe({ after, signal: stop.signal, batch_size: 1 })) {
       const [first] = batch.events;
       if (first) return Date.parse(first.metadata.occurred_at);
+      if (batch.position >= head) return undefined;
     }
   } finally {
     clearTimeout(timer);
