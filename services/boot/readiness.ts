@@ -16,6 +16,12 @@ const CHECK_TIER: Tier = { burst: 1_000, refill_per_s: 1_000, limit: 1_000, per_
 const TIMEOUT_MS = 2_000;
 
 /**
+ * The check may use a head of this age, so that all realms and all checks of a second share one read. An outage of the
+ * event store is noticed that much later.
+ */
+const HEAD_AGE_MS = 1_000;
+
+/**
  * What a process may depend on.
  * - `documents`: every realm has been projected at least once.
  * - `image_library`: counts as available until a picture needs it.
@@ -100,7 +106,7 @@ async function checkRealm(
   const pipeline = pipelines?.pipelineOf(realm);
   const events = runtime.events[realm];
   const [head, documents, queue] = await Promise.all([
-    orUndefined(events.head()),
+    orUndefined(events.head(HEAD_AGE_MS)),
     orUndefined(documentsOf(runtime, realm)),
     orUndefined(pipeline?.checkQueue() ?? Promise.resolve('unknown')),
   ]);

@@ -41,8 +41,8 @@ export class CountedEventStore implements EventStore {
     return this.store.subscribe(options);
   }
 
-  head(): Promise<Position> {
-    return this.store.head();
+  head(max_age_ms?: number): Promise<Position> {
+    return this.store.head(max_age_ms);
   }
 
   markAt(position: Position): Promise<LogMark | undefined> {

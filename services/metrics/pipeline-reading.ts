@@ -36,6 +36,8 @@ export interface ReadParts {
 
 /** How long a scrape waits for a store. */
 const TIMEOUT_MS = 2_000;
+/** A lag may be computed from a head of this age, so that all realms of a scrape share one read. */
+const HEAD_AGE_MS = 1_000;
 
 /** Reads the state of all realms in parallel. Never throws. */
 export function readPipelines(parts: ReadParts): Promise<PipelineReading[]> {
@@ -46,7 +48,7 @@ async function readPipeline(parts: ReadParts, realm: Realm): Promise<PipelineRea
   const { [realm]: events } = parts.events;
   const { [realm]: view } = parts.views;
   const [head, documents] = await Promise.all([
-    readOrUndefined(events.head()),
+    readOrUndefined(events.head(HEAD_AGE_MS)),
     readOrUndefined(readDocuments(view, realm)),
   ]);
   const no_lags = Array.from({ length: partitionCount(view) }, () => undefined);

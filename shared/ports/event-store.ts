@@ -72,6 +72,8 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
  *
  * `head`
  * - Returns a position at or after every event that was acknowledged before the call. Every subscription reaches it.
+ * - With `max_age_ms`, the position may have been read up to that long before the call, so events that were acknowledged
+ *   meanwhile may be after it. For health checks and metrics, which are called often; nothing may wait for it.
  * - The position may be that of another realm's event.
  * - Returns `START` only if the log of the server is empty. A realm without events may have a greater head.
  *
@@ -96,7 +98,7 @@ export interface EventStore {
   ): Promise<AppendResult>;
   readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
-  head(): Promise<Position>;
+  head(max_age_ms?: number): Promise<Position>;
   markAt(position: Position): Promise<LogMark | undefined>;
   health?(): Promise<StoreHealth>;
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type Position, START } from '../../shared/catalog/events/envelope';
+import { REALMS } from '../../shared/catalog/realm';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
@@ -138,6 +139,56 @@ describe('reads', () => {
     await withClient((client) => client.tombstoneStream(stream));
     expect(await store.readStream(stream)).toEqual([]);
     await expect(store.append(stream, NO_STREAM, someEvents(1))).rejects.toThrow(/deleted/);
+  });
+});
+
+describe('reads of the head', () => {
+  /** Opens a store for each realm. */
+  const openRealms = () => Promise.all(REALMS.map((realm) => openStore(server.url, { realm })));
+
+  test('never run at the same time, also of several realms and callers', async () => {
+    server.faults.set({ concurrent_head_read_ms: 2_000 });
+    const realms = await openRealms();
+    const heads = await Promise.all(Array.from({ length: 64 }, (_, n) => realms[n % realms.length]!.head()));
+    expect(new Set(heads).size).toBe(1);
+    expect(server.headReads).toMatchObject({ concurrent: 0 });
+    expect(server.headReads.total).toBeLessThanOrEqual(2);
+    for (const realm of realms) await realm.close();
+  });
+
+  test('a head is at or after every event that was acknowledged before the call', async () => {
+    const stream = aStream();
+    for (let revision = NO_STREAM; revision < 50; revision++) {
+      const running = store.head();
+      const appended = await store.append(stream, revision, someEvents(1));
+      expect(await store.head()).toBeGreaterThanOrEqual(positionOf(appended));
+      await running;
+    }
+  });
+
+  test('a head of a given age is read once for all realms', async () => {
+    const realms = await openRealms();
+    await realms[0]!.head();
+    const { total } = server.headReads;
+    for (let n = 0; n < 20; n++) await Promise.all(realms.map((realm) => realm.head(60_000)));
+    expect(server.headReads.total).toBe(total);
+    const appended = await store.append(aStream(), NO_STREAM, someEvents(1));
+    expect(await realms[1]!.head()).toBeGreaterThanOrEqual(positionOf(appended));
+    for (const realm of realms) await realm.close();
+  });
+
+  test('a store that is closed during its read does not fail the reads of others', async () => {
+    const [closed, open] = await Promise.all([openStore(server.url), openStore(server.url)]);
+    await Promise.all([closed.head(), open.head()]);
+    server.faults.set({ silent: true });
+    const first = closed.head();
+    const second = open.head();
+    const third = open.head();
+    await closed.close();
+    server.faults.clear();
+    await expect(first).rejects.toMatchObject({ condition: 'unavailable' });
+    expect(await second).toBe(await third);
+    await open.close();
   });
 });
 

@@ -5,6 +5,7 @@ import { CatalogError } from '../../kernel/errors';
 import { ServerAddress } from './address';
 import { type Failure, failureOf, NoResponseError, toCatalogError } from './failures';
 import { SharedAppends, type StreamingClient } from './shared-appends';
+import { SharedHead } from './shared-head';
 
 export interface CallLimits {
   /** Deadline of one attempt. An attempt that reads several events has this time for each of them. */
@@ -49,6 +50,8 @@ interface ManagedClient extends CurrentClient {
  */
 export class EventStoreDbConnection {
   readonly limits: CallLimits;
+  /** Shared with the connections of the other realms. */
+  readonly head: SharedHead;
   private readonly server: ServerAddress;
   private readonly closing = new AbortController();
   private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
@@ -61,6 +64,7 @@ export class EventStoreDbConnection {
     // Every running call adds a listener.
     setMaxListeners(0, this.closing.signal);
     this.server = new ServerAddress(url);
+    this.head = SharedHead.of(url);
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.managed = this.open();
   }

@@ -86,8 +86,8 @@ export class EventStoreDbEventStore implements EventStore {
     });
   }
 
-  async head(): Promise<Position> {
-    return readHead(this.connection);
+  async head(max_age_ms?: number): Promise<Position> {
+    return readHead(this.connection, max_age_ms);
   }
 
   async markAt(position: Position): Promise<LogMark | undefined> {

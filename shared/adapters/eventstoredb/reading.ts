@@ -66,12 +66,18 @@ async function readPage(
   }
 }
 
-/** Returns the position of the newest event of the server's log, of any realm; `START` if the log is empty. */
-export async function readHead(connection: EventStoreDbConnection): Promise<Position> {
-  const [last] = await connection.call(({ client }, timeout_ms) =>
-    collect(client.readAll({ ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 }), timeout_ms),
-  );
-  return last?.event === undefined ? START : positionOf(last.event);
+/**
+ * Returns the position of the newest event of the server's log, of any realm; `START` if the log is empty. `max_age_ms`:
+ * how long ago the position may have been read.
+ */
+export function readHead(connection: EventStoreDbConnection, max_age_ms = 0): Promise<Position> {
+  return connection.head.share(connection, max_age_ms, async () => {
+    const options = { ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const;
+    const [last] = await connection.call(({ client }, timeout_ms) =>
+      collect(client.readAll(options), timeout_ms),
+    );
+    return last?.event === undefined ? START : positionOf(last.event);
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerErrorResponse, ServiceError } from '@grpc/grpc-js';
 import type { Faults } from './faults';
 import { notLeader, notReady } from './rpc-errors';
@@ -11,6 +12,8 @@ interface AnyCall {
 export class CallGate {
   /** Number of append calls: with one append each, shared by many appends, and shared ones that are still open. */
   readonly append_calls = { alone: 0, shared: 0, shared_open: 0 };
+  /** Number of reads of the log's head, and of those that ran at the same time as another one. */
+  readonly head_reads = { total: 0, concurrent: 0, running: 0 };
   readonly faults: Faults;
   private readonly connections: { cutPeer(peer: string): void };
   private readonly address: () => { host: string; port: number };
@@ -31,6 +34,20 @@ export class CallGate {
     if (this.faults.take('not_leader')) refuse(this.notLeader());
     else if (this.faults.take('not_ready')) refuse(notReady());
     else work();
+  }
+
+  /** Runs a read of the log's head. The server stalls if several run at once. */
+  async readHead(work: () => Promise<void>): Promise<void> {
+    const { head_reads } = this;
+    head_reads.total++;
+    const is_concurrent = head_reads.running++ > 0;
+    if (is_concurrent) head_reads.concurrent++;
+    try {
+      if (is_concurrent) await sleep(this.faults.current.concurrent_head_read_ms);
+      await work();
+    } finally {
+      head_reads.running--;
+    }
   }
 
   /** Returns an error that names this server as the leader, so that the client connects again. */

@@ -35,6 +35,8 @@ export interface FaultPlan {
   append_bytes_max: number;
   /** How long the server waits before it answers a read or subscription. A real one stalls for 1 to 4 s. */
   read_stall_ms: number;
+  /** How long a read of the head takes that runs at the same time as another one. */
+  concurrent_head_read_ms: number;
   /** Reads and subscriptions whose connection is cut after `cut_reads_after_events` events. */
   cut_reads: number;
   cut_reads_after_events: number;
@@ -62,6 +64,7 @@ const NONE: FaultPlan = {
   held_batch_answers: false,
   append_bytes_max: 1_048_576,
   read_stall_ms: 0,
+  concurrent_head_read_ms: 0,
   cut_reads: 0,
   cut_reads_after_events: 0,
   read_pause_ms: 0,

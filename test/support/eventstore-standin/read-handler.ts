@@ -19,12 +19,17 @@ export function readHandler(database: Database, gate: CallGate, subscriptions: S
     const fail = (error: unknown): void => void call.emit('error', error);
     gate.enter(fail, () => {
       const outbox = new Outbox(call, gate);
-      gate.faults
-        .readStall()
-        .then(() => serve(database, call, outbox, subscriptions))
-        .catch(fail);
+      const work = (): Promise<void> =>
+        gate.faults.readStall().then(() => serve(database, call, outbox, subscriptions));
+      (isHeadRead(call.request) ? gate.readHead(work) : work()).catch(fail);
     });
   };
+}
+
+function isHeadRead(request: ReadReq): boolean {
+  const options = request.getOptions();
+  const backwards = options?.getReadDirection() === ReadReq.Options.ReadDirection.BACKWARDS;
+  return backwards && options?.getAll()?.hasEnd() === true;
 }
 
 async function serve(

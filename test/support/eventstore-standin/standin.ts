@@ -76,6 +76,11 @@ export class EventStoreStandIn {
     return this.gate.append_calls;
   }
 
+  /** Number of reads of the log's head, and of those that ran at the same time as another one. */
+  get headReads(): Readonly<CallGate['head_reads']> {
+    return this.gate.head_reads;
+  }
+
   /** Appends events that no test follows. */
   async writeNoise(stream: string, count: number): Promise<void> {
     for (let index = 0; index < count; index++)
