@@ -128,7 +128,7 @@ export async function openStore(
 ): Promise<DocumentReader> {
   const position = minPositionOf(request);
   const { view } = deps[request.principal.environment];
-  const version = await activeVersion(view);
+  const version = await activeVersion(view, position);
   if (position !== undefined) await waitForStores(version, view.partition_count, [store_id], position);
   return version;
 }
@@ -153,12 +153,12 @@ const RETRY_AFTER_S = 1;
 const POSITION_MAX: Position = 10n ** 19n;
 
 /**
- * Returns the active version, which the read uses for all its queries. Throws `unavailable` if the realm was never
- * projected.
+ * Returns the active version, which the read uses for all its queries. With a minimum position, its documents are never
+ * behind its checkpoints. Throws `unavailable` if the realm was never projected.
  */
-async function activeVersion(view: ActiveView): Promise<DocumentReader> {
+async function activeVersion(view: ActiveView, position: Position | undefined): Promise<DocumentReader> {
   const version = await view.current();
-  if (version) return version;
+  if (version) return position === undefined ? version : (version.upToDate ?? version);
   throw new CatalogError('unavailable', { retry_after_s: RETRY_AFTER_S });
 }
 
@@ -242,7 +242,7 @@ export async function openForId(
   const { view } = deps[request.principal.environment];
   const accessible = accessibleStores(request);
   const position = minPositionOf(request);
-  const version = await activeVersion(view);
+  const version = await activeVersion(view, position);
   if (position === undefined) return version;
   const stored = await version.get(collection, request.params.id ?? '');
   const store_id = accessibleStoreOf(accessible, stored?.document);

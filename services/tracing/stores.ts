@@ -69,7 +69,11 @@ function traceReads(version: DocumentReader, realm: Realm, system: string): Docu
     };
     return [operation, inReadSpan] as const;
   });
-  return withMethods(version, Object.fromEntries(traced) as Partial<DocumentReader>);
+  const { upToDate } = version;
+  return withMethods(version, {
+    ...(Object.fromEntries(traced) as Partial<DocumentReader>),
+    ...(upToDate && { upToDate: traceReads(upToDate, realm, system) }),
+  });
 }
 
 /** Returns `target` with some of its methods replaced. All others run on `target` itself. */

@@ -4,7 +4,8 @@ import type { DocumentPart, ViewQuery, ViewVersion, WordSearch } from './view-st
 type Found<Name extends CollectionName> = StoredDocument<DocumentOf<Name>>;
 
 /** A view version with the document type of each collection. Read handlers use it. */
-export interface DocumentReader extends Omit<ViewVersion, 'get' | 'find' | 'search' | 'scan'> {
+export interface DocumentReader extends Omit<ViewVersion, 'upToDate' | 'get' | 'find' | 'search' | 'scan'> {
+  readonly upToDate?: DocumentReader | undefined;
   get<Name extends CollectionName>(
     collection: Name,
     id: string,

@@ -202,6 +202,10 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * `waitFor`
  * - Resolves with true as soon as the checkpoint is at or after `position`, or with false after `timeout_ms`.
  *
+ * `upToDate`
+ * - The same version, for reads after `waitFor`: its documents contain every event up to the checkpoint that was waited
+ *   for. Absent if that is true of this version, too. A store whose reads may go to replicas that lag has it.
+ *
  * `apply`
  * - Writes each document by compare-and-set on its stored position.
  * - Moves the checkpoint from `from` to `to` by compare-and-set, and only after all documents are durable.
@@ -240,6 +244,7 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  */
 export interface ViewVersion {
   readonly version: number;
+  readonly upToDate?: ViewVersion | undefined;
   checkpoints(): Promise<Position[]>;
   checkpoint(partition: number): Promise<Position>;
   partition(partition: number): Promise<PartitionState>;

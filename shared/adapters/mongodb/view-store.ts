@@ -23,8 +23,8 @@ export interface MongoViewStoreOptions extends MongoConnectionOptions {
   readonly partition_count?: number;
   /**
    * Server to read documents from; `primary` by default. Use another value only in processes that only serve reads, and
-   * only if slightly outdated answers are acceptable: the documents of a secondary may be older than the checkpoint that
-   * a reader has waited for.
+   * only if slightly outdated answers are acceptable. The documents of a secondary may be older than the checkpoint that
+   * a reader has waited for. Reads after a wait therefore use `upToDate`, which reads from the primary.
    */
   readonly read_preference?: ReadPreferenceMode;
   /** How long `open` waits for the server; 2.5 s by default. */

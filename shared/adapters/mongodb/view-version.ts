@@ -54,6 +54,7 @@ const GETS_MAX = 100;
 /** Stores one version of a realm's documents: the collections `<name>_v<version>` and `lanes_v<version>`. */
 export class MongoViewVersion implements ViewVersion {
   readonly version: number;
+  readonly upToDate: MongoViewVersion | undefined;
   private readonly connection: MongoConnection;
   private readonly read_preference: ReadPreferenceMode;
   private readonly stored: StoredKeys;
@@ -74,6 +75,11 @@ export class MongoViewVersion implements ViewVersion {
     this.version = version;
     this.stored = stored;
     this.read_preference = read_preference;
+    // Checkpoints are read from the primary, and another member may not have the documents yet.
+    this.upToDate =
+      read_preference === 'primary'
+        ? undefined
+        : new MongoViewVersion(connection, version, stored, 'primary');
     this.partitions = new Partitions(connection, version);
     this.watch = new CheckpointWatch(() => this.partitions.checkpoints());
     this.notifier = notifier;
