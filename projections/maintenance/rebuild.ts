@@ -56,7 +56,10 @@ export interface RebuildResult {
 
 const LEASE = 'rebuild';
 const LEASE_TTL_MS = 15_000;
-/** A rebuild gives up after this many outages of a store. The pauses between them add up to a few minutes. */
+/**
+ * A rebuild gives up after this many outages of a store in which it has read no event. The pauses between them add up to
+ * a few minutes.
+ */
 const OUTAGES_MAX = 20;
 const outagePauseMs = backoff(500, 15_000);
 /**
@@ -69,11 +72,6 @@ const LAG_MAX = 1_000;
 interface Run {
   readonly owner: string;
   readonly started_ms: number;
-  /**
-   * Whether this rebuild has held the lease. If it has not, an outage is reported to the caller: nothing has begun that
-   * could be resumed.
-   */
-  has_held_lease: boolean;
   /** The version of an interrupted rebuild that this rebuild continues. */
   resumed_version?: number | undefined;
   /** Versions of interrupted rebuilds whose files may be damaged. They are dropped and not resumed. */
@@ -83,7 +81,7 @@ interface Run {
 
 /**
  * Rebuilds all documents of a realm from its log into a new version, then activates that version in one step (the
- * flip). Works with and without a running server. Resumes after an outage of a store. Needs only the log: the active
+ * flip). Works with and without a running server. Waits while a store is unavailable, also at the start, and resumes. Needs only the log: the active
  * version may be damaged or missing. See `docs/architecture.md#rebuild`.
  *
  * Throws `PoisonError`, `AlreadyRunningError`, and what the stores throw.
@@ -94,10 +92,10 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const run: Run = {
     owner: leaseOwner(),
     started_ms,
-    has_held_lease: false,
     unusable: new Set(),
     events: 0,
   };
+  let events_before = 0;
   for (let outages = 0; ; outages++) {
     try {
       return await rebuildOnce({ ...options, signal }, run);
@@ -113,7 +111,9 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
         run.unusable.add(run.resumed_version);
         continue;
       }
-      if (!run.has_held_lease || !isOutage(error) || outages === OUTAGES_MAX) throw error;
+      if (run.events > events_before) outages = 0;
+      events_before = run.events;
+      if (!isOutage(error) || outages === OUTAGES_MAX) throw error;
       log.warn({ realm, reason: reasonOf(error) }, 'store unavailable; the rebuild resumes when it is back');
     }
     await pause(outagePauseMs(outages + 1), signal);
@@ -127,7 +127,6 @@ async function rebuildOnce(
   const { views, log, realm, signal } = options;
   const lease = await takeLease(views, LEASE, run.owner, LEASE_TTL_MS, log);
   if (!lease) throw new AlreadyRunningError(`A rebuild of ${realm}`, LEASE_TTL_MS);
-  run.has_held_lease = true;
   try {
     const stop_or_lost = AbortSignal.any([signal, lease.lost]);
     const result = await rebuildLeased({ ...options, signal: stop_or_lost }, run);

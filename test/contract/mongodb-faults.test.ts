@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { rebuild } from '../../projections/maintenance/rebuild';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { START } from '../../shared/catalog/events/envelope';
 import type { ViewVersion } from '../../shared/ports/view-store';
+import { publicationCreated, storeCreated } from '../support/history';
 import { NarrowNetwork } from '../support/narrow-network';
 import { describeOn } from '../support/real-servers';
+import { openRealm } from '../support/realm';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite } from './some-documents';
@@ -97,6 +101,26 @@ describeOn('MONGODB_URL', 'MongoDB stops and restarts', () => {
       }
     },
   );
+
+  test('a rebuild that begins while the server is stopped continues when it is back', async () => {
+    await open();
+    const realm = await openRealm();
+    try {
+      await realm.append(storeCreated(0), publicationCreated(0));
+      await server.stop();
+      let waits = 0;
+      const log = pino({ level: 'warn' }, { write: () => void waits++ });
+      const rebuilding = rebuild({ ...realm.parts, views: store, log });
+      await waitFor(() => waits > 0, { what: 'the first log line about the outage' });
+      await server.start();
+      expect(await within(rebuilding, 'the rebuild to end')).toMatchObject({
+        outcome: 'activated',
+        verified: { clean: true },
+      });
+    } finally {
+      await realm.close();
+    }
+  });
 
   test('a server restarted under load loses no applied batch', async () => {
     await open();

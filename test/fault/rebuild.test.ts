@@ -195,10 +195,31 @@ describe('a rebuild', () => {
     await expectSameDocuments(building, await cleanFold(events.log));
   });
 
-  test('rejects with unavailable if a store cannot be reached at the start', async () => {
-    const lease = { value: () => Promise.reject(new CatalogError('unavailable')) };
-    const views = Object.create(realm.views, { lease }) as ViewStore;
-    await expect(rebuild({ ...realm.parts, views })).rejects.toMatchObject({ condition: 'unavailable' });
+  test.each([
+    ['the view store', 'lease'],
+    ['the list of versions', 'versions'],
+    ['the new version', 'createVersion'],
+    ['the event store', 'head'],
+  ])('waits for a store that is unavailable in its first seconds: %s', async (_, method) => {
+    await realm.append(...history);
+    let failures = 0;
+    const failingAtFirst = <Store extends object>(store: Store): Store =>
+      new Proxy(store, {
+        get: (_target, name) => {
+          const value = Reflect.get(store, name, store);
+          if (name !== method || typeof value !== 'function') return value;
+          return (...parameters: unknown[]) => {
+            if (failures === 2) return value.apply(store, parameters);
+            failures++;
+            return Promise.reject(new CatalogError('unavailable'));
+          };
+        },
+      });
+    const views = failingAtFirst(realm.views);
+    const events = failingAtFirst(realm.events);
+    const result = await within(rebuild({ ...realm.parts, views, events }), 'the rebuild to end');
+    expect(failures).toBe(2);
+    expect(result).toMatchObject({ outcome: 'activated', verified: { clean: true } });
   });
 
   test('ends at a poison event, or moves its stream to the dead-letter list with on_poison: dead_letter', async () => {
