@@ -112,6 +112,18 @@ describe('reads', () => {
     }
   });
 
+  test('a long stream is read to its end, with events of the server among its own', async () => {
+    const stream = aStream();
+    await store.append(stream, NO_STREAM, someEvents(600));
+    await server.writeNoise(stream, 1);
+    for (const from of [601, 1_101, 1_601]) await store.append(stream, from - 1, someEvents(500));
+    expect(await store.readStream(stream)).toHaveLength(2_100);
+    expect((await store.readStream(stream, 500, 200)).map(({ revision }) => revision)).toEqual([
+      ...Array.from({ length: 100 }, (_, index) => 500 + index),
+      ...Array.from({ length: 100 }, (_, index) => 601 + index),
+    ]);
+  });
+
   test('a long stream is read in pages, and a lost connection repeats one page', async () => {
     const stream = aStream();
     for (let from = 0; from < 3_000; from += 500) await store.append(stream, from - 1, someEvents(500));

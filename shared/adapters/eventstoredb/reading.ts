@@ -6,6 +6,7 @@ import {
   FORWARDS,
   START as LOG_START,
   type ReadPosition,
+  type RecordedEvent as ServersEvent,
   StreamDeletedError,
   type StreamingRead,
   StreamNotFoundError,
@@ -35,30 +36,29 @@ export async function readStream(
   count = Number.POSITIVE_INFINITY,
 ): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = [];
-  for (;;) {
-    const next = (events.at(-1)?.revision ?? from - 1) + 1;
+  for (let next = from; ; ) {
     const size = Math.min(count - events.length, PAGE_EVENTS);
-    const page = await readPage(connection, names, stream, next, size);
-    events.push(...page);
+    const page = await readPage(connection, names.stored(stream), next, size);
+    for (const event of page) if (!isSystemEvent(event)) events.push(toRecordedEvent(event, names));
+    // Not the number of own events: a page may also contain events of the server.
     if (page.length < size || events.length === count) return events;
+    next = Number(page.at(-1)!.revision) + 1;
   }
 }
 
+/** Reads events of a stream, including the server's own. Returns none if there is no such stream. */
 async function readPage(
   connection: EventStoreDbConnection,
-  names: StreamNames,
-  stream: StreamName,
+  stored_stream: string,
   from: number,
   count: number,
-): Promise<RecordedEvent[]> {
+): Promise<ServersEvent[]> {
   try {
     return await connection.call(async ({ client }, timeout_ms, _, onProgress) => {
       const range = { fromRevision: BigInt(from), maxCount: count };
-      const reading = client.readStream(names.stored(stream), { ...LEADER, ...range });
+      const reading = client.readStream(stored_stream, { ...LEADER, ...range });
       const resolved = await collect(reading, timeout_ms, onProgress);
-      return resolved.flatMap(({ event }) =>
-        event === undefined || isSystemEvent(event) ? [] : [toRecordedEvent(event, names)],
-      );
+      return resolved.flatMap(({ event }) => event ?? []);
     });
   } catch (error) {
     if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return [];
