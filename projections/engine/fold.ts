@@ -1,9 +1,10 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { EmbedsMany } from '../views/relation';
+import type { Tally } from '../views/tally';
 import type { AnyDocument, EventContext, MaybeDocument, View } from '../views/view';
 import type { Decoded } from './decoded';
-import { plans, viewsOf } from './plan';
+import { plans, talliesOf, viewsOf } from './plan';
 import {
   afterChildChange,
   afterOwnEvent,
@@ -19,17 +20,30 @@ import type { UnitOfWork } from './unit-of-work';
 /**
  * Folds one event into the documents of the unit. Every document that the event changes must have been loaded. Folds
  * the documents of the event's own stream first. Then propagates each change to the documents that embed, list or count
- * them (publication → media, listing, store; media → publication, listing, store; review → publication).
+ * them (publication → media, listing, store; media → publication, listing, store; review → publication). Events of a
+ * tally have no own document: their numbers are added to documents of other streams.
  *
  * Folding is a pure function of the documents and the event: the same log gives the same documents.
  */
 export function foldEvent(unit: UnitOfWork, recorded: RecordedEvent, decoded: Decoded): void {
   const views = viewsOf(decoded.category);
-  if (views.length === 0) throw new Error(`no view of ${decoded.category} events`);
+  const tallies = talliesOf(decoded.category);
+  if (views.length + tallies.length === 0) throw new Error(`no view of ${decoded.category} events`);
   for (const view of views) {
     const id = view.idOf ? view.idOf(decoded.event) : decoded.id;
     if (id !== undefined) foldInto(unit, view, id, recorded, decoded);
   }
+  for (const tally of tallies)
+    for (const [id, number] of Object.entries(tally.numbersOf(decoded.event))) addTo(unit, tally, id, number);
+}
+
+/** Adds the number to a document of another stream, unless the document includes the event. */
+function addTo(unit: UnitOfWork, { collection, add }: Tally, id: string, number: number): void {
+  const { before, after } = unit.updateParent(collection, id, (document) => {
+    const start = document === undefined ? plans[collection].view?.placeholder : document;
+    return { document: start ? add(start, number) : document, made_stale: [] };
+  });
+  propagateToParents(unit, collection, id, before, after);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { type Decoded, decodedOrUndefined } from './decoded';
-import { plans, viewsOf } from './plan';
+import { plans, talliesOf, viewsOf } from './plan';
 import { embeddedIds } from './related';
 import { type EmbeddingAddress, referenceId, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
@@ -20,7 +20,7 @@ interface Embeddable {
 interface NamedIds {
   readonly all: Ids;
   /**
-   * Documents that the events may change: the own documents and their parents. The remaining documents in `all` are
+   * Documents that the events may change: the own documents, their parents, and those to which tallies add. The remaining documents in `all` are
    * only read, because they may belong to another partition.
    */
   readonly changing: Ids;
@@ -54,6 +54,20 @@ export async function loadDocumentsOf(
   await loadParents(unit, changing);
 }
 
+/** Returns how many documents the event changes at most, without their parents and the documents that embed them. */
+export function countDocumentsOf(event: RecordedEvent): number {
+  const decoded = decodedOrUndefined(event);
+  const tallied = decoded ? talliedIds(decoded).length : 0;
+  return Math.max(tallied, 1);
+}
+
+/** Returns the documents of other streams to which the event adds. */
+function talliedIds({ category, event }: Decoded): EmbeddingAddress[] {
+  return talliesOf(category).flatMap(({ collection, numbersOf }) =>
+    Object.keys(numbersOf(event)).map((id) => ({ collection, id })),
+  );
+}
+
 /** Loads the embedding documents and their parents. */
 export async function loadWithParents(
   unit: UnitOfWork,
@@ -69,8 +83,11 @@ export async function loadWithParents(
  * Adds the documents that the event names: the documents of its own stream, and the documents whose ids are in the
  * fields of the declared relations. `store_id`: the store of the event.
  */
-function addIdsOf(store_id: string, { category, id: stream_id, event }: Decoded, named: NamedIds): void {
+function addIdsOf(store_id: string, decoded: Decoded, named: NamedIds): void {
+  const { category, id: stream_id, event } = decoded;
   const { all, changing, own, embeddable } = named;
+  for (const { collection, id } of talliedIds(decoded))
+    for (const ids of [all, changing]) addId(ids, collection, id);
   const data = event.data as Readonly<Record<string, unknown>>;
   for (const { collection, idOf } of viewsOf(category)) {
     const id = idOf ? idOf(event) : stream_id;

@@ -1,8 +1,9 @@
 import { COLLECTION_NAMES, type CollectionName } from '../../shared/catalog/documents';
 import type { Category } from '../../shared/catalog/events/envelope';
-import { views } from '../views';
+import { tallies, views } from '../views';
 import type { Counts, EmbedsMany, EmbedsOne, ListsFirst, ListVisibility, NamedIn } from '../views/relation';
 import { relations } from '../views/relations';
+import type { Tally } from '../views/tally';
 import type { View } from '../views/view';
 
 /*
@@ -104,6 +105,10 @@ export const viewsOf = (category: Category): readonly View[] => viewsByCategory.
 const viewsByCategory = new Map(
   views.map(({ category }) => [category, views.filter((view) => view.category === category)]),
 );
+
+/** Returns the tallies of a category's events. */
+export const talliesOf = (category: Category): readonly Tally[] =>
+  tallies.filter((tally) => tally.category === category);
 
 /**
  * The order in which changed documents are written. A document that counts or lists other documents (a parent) is

@@ -9,7 +9,7 @@ import type { DeadLetter, ViewVersion } from '../../shared/ports/view-store';
 import { decoded } from './decoded';
 import { LostRaceError, PoisonError, reasonOf } from './errors';
 import { foldEvent } from './fold';
-import { loadDocumentsOf } from './load';
+import { countDocumentsOf, loadDocumentsOf } from './load';
 import { viewsOf } from './plan';
 import { recomputeEntries } from './recompute';
 import { runSweep, sweepFor, type WriteChunk } from './sweep';
@@ -97,11 +97,22 @@ export class PartitionRun {
 
   /**
    * Folds the partition's next events. `batch` must have no gaps and be in log order. Skips events that an earlier call
-   * has taken.
+   * has taken. If the events change very many documents, flushes on the way.
    */
   async take(batch: readonly RecordedEvent[]): Promise<void> {
     const { retried_stream } = this.options;
     const events = retried_stream ? batch : batch.filter(({ position }) => position > this.folded);
+    for (const chunk of chunksOf(events)) {
+      if (this.unit.dirtyCount >= CHANGED_DOCUMENTS_MAX) {
+        await this.flush(this.folded);
+        this.unit.evictAll();
+      }
+      await this.takeChunk(chunk);
+    }
+  }
+
+  private async takeChunk(events: readonly RecordedEvent[]): Promise<void> {
+    const { retried_stream } = this.options;
     await this.load(events);
     for (let i = 0, swept_to = 0; i < events.length; i++) {
       const event = events[i]!;
@@ -260,6 +271,25 @@ export class PartitionRun {
       retry: { stream, ...(limit === undefined ? {} : { limit }) },
     });
   }
+}
+
+/** The most documents that the events of one chunk change, and the most unsaved changes before a flush on the way. */
+const CHANGED_DOCUMENTS_MAX = 2_000;
+
+/** Divides the events into chunks that each change at most 2,000 documents, apart from related ones. */
+function chunksOf(events: readonly RecordedEvent[]): RecordedEvent[][] {
+  const chunks: RecordedEvent[][] = [];
+  let documents = CHANGED_DOCUMENTS_MAX;
+  for (const event of events) {
+    const count = countDocumentsOf(event);
+    documents += count;
+    if (documents > CHANGED_DOCUMENTS_MAX) {
+      chunks.push([]);
+      documents = count;
+    }
+    chunks.at(-1)!.push(event);
+  }
+  return chunks;
 }
 
 /**

@@ -202,8 +202,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Changes a parent by an event of a child. Does nothing if the parent already includes the event: otherwise a
-   * redelivered event would be counted twice. Returns the parent before and after the change.
+   * Changes a parent by an event of a child, or a document by a tally. Does nothing if the document already includes the
+   * event: otherwise a redelivered event would be counted twice. Returns the parent before and after the change.
    */
   updateParent(
     collection: CollectionName,

@@ -3,9 +3,10 @@ import { apiKeyView } from './api-key';
 import { listingView } from './listing';
 import { mediaView } from './media';
 import { paymentMethodView } from './payment-method';
-import { publicationView } from './publication';
+import { pageViewTally, publicationView } from './publication';
 import { reviewView } from './review';
 import { storeView } from './store';
+import type { Tally } from './tally';
 import type { View } from './view';
 
 /** All views. The collections of reverse indexes have no view: the engine maintains them (see `relations.ts`). */
@@ -19,3 +20,6 @@ export const views: readonly View[] = [
   accountView,
   apiKeyView,
 ];
+
+/** What events without a document of their own add to the documents of the views. */
+export const tallies: readonly Tally[] = [pageViewTally];

@@ -8,6 +8,7 @@ import {
   publicationKeys,
 } from '../../shared/catalog/publication/document';
 import { facetKey } from '../../shared/catalog/publication/facets';
+import type { PageViewEvent } from '../../shared/catalog/publication/page-views';
 import {
   evolvePublication,
   type Publication,
@@ -17,6 +18,7 @@ import {
 } from '../../shared/catalog/publication/publication';
 import { publicationWords } from '../../shared/catalog/search/words';
 import type { PublicationId } from '../../shared/kernel/ids';
+import type { Tally } from './tally';
 import { type EventContext, noKeys, type View } from './view';
 
 const PLACEHOLDER: PublicationDocument = {
@@ -25,6 +27,7 @@ const PLACEHOLDER: PublicationDocument = {
   state: {
     publication: null,
     reviews: { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } },
+    page_views: 0,
     revision: -1,
   },
   expansions: { listing: null, media: [] },
@@ -46,7 +49,7 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     return {
       keys: publicationKeys(publication, base.keys.listing_id),
       body: bodyOf(publication, base),
-      state: { publication, reviews: base.state.reviews, revision },
+      state: { ...base.state, publication, revision },
       expansions: base.expansions,
       words: wordsAfter(base, publication),
     };
@@ -61,12 +64,26 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
   },
 };
 
+/** Adds page views to the publications of a store. */
+export const pageViewTally: Tally<PublicationDocument, PageViewEvent> = {
+  category: 'views',
+  collection: 'publications',
+  numbersOf: ({ data }) => data.counts,
+  add: (document, views) => {
+    const { publication } = document.state;
+    const state = { ...document.state, page_views: document.state.page_views + views };
+    const after = { ...document, state };
+    return publication ? { ...after, body: bodyOf(publication, after) } : after;
+  },
+};
+
 function bodyOf(publication: Publication, document: PublicationDocument): PublicationBody {
   const references = {
     listing_id: shownListingId(document),
     media_ids: idsOf(document.expansions.media),
   };
-  return publicationResource(publication, references) as PublicationBody;
+  const view_count = publication.view_count + document.state.page_views;
+  return publicationResource(publication, references, view_count) as PublicationBody;
 }
 
 /** Returns the id of the listing if a storefront may see the listing. */

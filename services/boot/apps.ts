@@ -9,14 +9,14 @@ import type { ApiKeyId } from '../../shared/kernel/ids';
 import { ControlLog } from '../auth/control-log';
 import { authEndpoints } from '../auth/endpoints';
 import { recordApiKeyUse } from '../command/api-key';
-import { recordPageViews } from '../command/publication';
+import { PageViewLog } from '../command/page-views';
 import { commandRoutes } from '../command/routes';
 import { docsRoutes } from '../docs/routes';
 import { pictureRoute } from '../media/public-files';
 import { readDisk } from '../metrics/disk-reading';
 import { readPipelines } from '../metrics/pipeline-reading';
 import type { MetricsSources } from '../metrics/service-metrics';
-import { type PageViewBatch, PageViewCounter, type RecordPageView } from '../query/page-view-counter';
+import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
@@ -127,20 +127,19 @@ export async function startHealthServer(
   }
 }
 
-/** How long a shutdown waits until the last page views are appended. */
-export const PAGE_VIEWS_TIMEOUT_MS = 3_000;
+/**
+ * How long a shutdown waits until the last page views are appended. They are few events, so this is only reached in an
+ * outage. Shorter than the time after which a process ends at once (`process.ts`).
+ */
+export const PAGE_VIEWS_TIMEOUT_MS = 10_000;
 
 /** Starts this process's counter of page views, which appends them to the log. Stop it before the runtime is closed. */
 export function startPageViewCounter(runtime: Runtime): PageViewCounter {
   const { config, system, log, metrics } = runtime;
-  const append = ({ environment, publication_id, id, count, retried }: PageViewBatch): Promise<void> => {
-    const operation = { id, started_at_ms: system.now(), resumed: retried };
-    const context = { source: 'system', request_id: id, operation } as const;
-    return recordPageViews(runtime, context, { environment, id: publication_id, count });
-  };
+  const page_view_log = new PageViewLog(runtime);
   const interval_ms = config.VIEW_FLUSH_INTERVAL_S * 1000;
   const counter = new PageViewCounter({
-    append,
+    append: (batch) => page_view_log.append(batch),
     interval_ms,
     system,
     log,

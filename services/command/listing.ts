@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
-import type { ListingBody } from '../../shared/catalog/listing/document';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
 import {
   decideListing,
@@ -13,7 +12,6 @@ import {
 import type { Environment } from '../../shared/catalog/realm';
 import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
-import { withTimeout } from '../../shared/kernel/async';
 import { accept } from '../../shared/kernel/decision';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { AnswerSource } from '../../shared/ports/idempotency-store';
@@ -40,6 +38,7 @@ import {
 } from './references';
 import {
   awaitProjection,
+  countInDocument,
   guardFor,
   locationOf,
   type RouteDeps,
@@ -49,9 +48,6 @@ import {
 
 export type NewListing = z.output<typeof newListingBody>;
 export type ListingPatch = z.output<typeof listingPatchBody>;
-
-/** How long the response to a patch waits for the counts. */
-const WAIT_MS = 1_000;
 
 type ListingTarget = Target<ListingId, Listing>;
 
@@ -245,8 +241,7 @@ function rebuildFrom(deps: RouteDeps): Rebuild {
 }
 
 /**
- * Returns what the answer to a patch is made from. Only documents count the publications, so this waits for the view
- * store, at most `WAIT_MS`. The source has no `counts` if one of the stores does not respond: the write is done, and its
+ * Returns what the answer to a patch is made from. Only documents count the publications. The source has no `counts` if one of the stores does not respond: the write is done, and its
  * response must not fail.
  */
 async function sourceOf(
@@ -262,7 +257,7 @@ async function sourceOf(
   try {
     const [media, publication_count] = await Promise.all([
       existingMedia(deps, environment, media_ids),
-      withTimeout(countPublications(deps, environment, id), WAIT_MS, () => undefined).catch(warn),
+      countInDocument(deps, environment, 'listings', id, 'publication_count'),
     ]);
     const left_out = media_ids.filter((media_id) => !media.includes(media_id));
     const counts = publication_count === undefined ? undefined : { publication_count };
@@ -271,18 +266,6 @@ async function sourceOf(
     warn(error);
     return { id, revision };
   }
-}
-
-async function countPublications(
-  { views }: RouteDeps,
-  environment: Environment,
-  id: ListingId,
-): Promise<number> {
-  const version = await views[environment].current();
-  const stored = version && (await version.get('listings', id));
-  // The body of a placeholder is empty.
-  const body: Partial<ListingBody> | undefined = stored?.document?.body;
-  return body?.stats?.publication_count ?? 0;
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {

@@ -38,6 +38,7 @@ import {
 } from './references';
 import {
   awaitProjection,
+  countInDocument,
   guardFor,
   locationOf,
   type RouteDeps,
@@ -185,20 +186,6 @@ export async function addMediaToPublication(
   return { ...written, value: publicationIn(written.value) };
 }
 
-/**
- * Appends one event for all of the views, once per `context.operation`. Discards the views of a publication that does
- * not exist or is deleted.
- */
-export async function recordPageViews(
-  deps: StoreDeps,
-  context: WriteContext,
-  views: { readonly environment: Environment; readonly id: PublicationId; readonly count: number },
-): Promise<void> {
-  const { environment, id, count } = views;
-  const decide = (state: PublicationState) => decidePublication(state, { type: 'RecordViews', count });
-  await execute({ ...streamRef(deps, environment, id), context, decide });
-}
-
 /** Returns the publication from the event log, undefined if it does not exist or is deleted. */
 export async function findPublication(
   deps: StoreDeps,
@@ -239,7 +226,7 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return {
     status: 201,
-    ...(await answerOf(deps, environment, written)),
+    ...(await answerOf(deps, environment, written, 0)),
     headers: { ...headers, Location: locationOf(`/api/publication/${value.id}`, value.visibility) },
   };
 }
@@ -251,7 +238,8 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const written = await updatePublication(deps, context, target, changes);
   const { value, position, repeated } = written;
   const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
-  return { ...(await answerOf(deps, target.environment, written)), headers };
+  const view_count = await countInDocument(deps, target.environment, 'publications', value.id, 'view_count');
+  return { ...(await answerOf(deps, target.environment, written, view_count)), headers };
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
@@ -265,30 +253,37 @@ async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   return { data: { id: target.id, object: 'publication', deleted: true }, headers };
 }
 
-/** Returns the answer to a write. Reads which references exist, because some resources may be deleted. */
+/**
+ * Returns the answer to a write. Reads which references exist, because some resources may be deleted. Without
+ * `view_count`, it has no `stats`.
+ */
 async function answerOf(
   deps: RouteDeps,
   environment: Environment,
   { value, revision }: Written<Publication>,
+  view_count: number | undefined,
 ): Promise<Answer> {
   const shown = await existingReferences(deps, environment, value);
   const left_out = [value.listing_id, ...value.media_ids].filter(
     (id) => id !== null && id !== shown.listing_id && !shown.media_ids.includes(id as MediaId),
   ) as string[];
-  const source = { id: value.id, revision, ...(left_out.length > 0 && { left_out }) };
-  return { data: publicationResource(value, shown), version: value.version, source };
+  const counts = view_count === undefined ? {} : { view_count };
+  const source = { id: value.id, revision, counts, ...(left_out.length > 0 && { left_out }) };
+  return { data: publicationResource(value, shown, view_count), version: value.version, source };
 }
 
 /** Makes the resource of an earlier answer again. */
 function rebuildFrom(deps: RouteDeps): Rebuild {
-  return async (environment, { id, revision, left_out = [] }) => {
+  return async (environment, { id, revision, counts, left_out = [] }) => {
     const value = publicationIn(await loadAt(streamRef(deps, environment, id as PublicationId), revision));
     const { listing_id } = value;
     const shown = {
       listing_id: listing_id === null || left_out.includes(listing_id) ? null : listing_id,
       media_ids: value.media_ids.filter((media_id) => !left_out.includes(media_id)),
     };
-    return { data: publicationResource(value, shown), version: value.version };
+    // A source of an earlier release has no `counts`: all views were in the publication's own stream.
+    const { view_count } = counts ?? value;
+    return { data: publicationResource(value, shown, view_count), version: value.version };
   };
 }
 

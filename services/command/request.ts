@@ -166,6 +166,32 @@ async function waitUntilProjected(view: ActiveView, store_id: StoreId, position:
   return version.waitFor(partitionOf(store_id, view.partition_count), position, WAIT_MS);
 }
 
+/**
+ * Returns a count that only the projection makes, from `stats` of the document; 0 if there is no document yet. Returns
+ * undefined if the view store does not answer within `WAIT_MS`: the write is done, and its response must not fail.
+ */
+export async function countInDocument(
+  { views, log }: ProjectionDeps,
+  environment: Environment,
+  collection: 'listings' | 'publications',
+  id: string,
+  name: string,
+): Promise<number | undefined> {
+  const read = async (): Promise<number> => {
+    const version = await views[environment].current();
+    const stored = await version?.get(collection, id);
+    // The body of a placeholder is empty.
+    const body = stored?.document?.body as { stats?: Readonly<Record<string, number>> } | undefined;
+    return body?.stats?.[name] ?? 0;
+  };
+  try {
+    return await withTimeout(read(), WAIT_MS, () => undefined);
+  } catch (error) {
+    log.warn({ err: error, collection, id, name }, 'could not read a count after a write');
+    return undefined;
+  }
+}
+
 function prefersAsync(prefer: string | undefined): boolean {
   return (prefer ?? '')
     .split(/[,;]/)

@@ -78,6 +78,7 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
   if (principal.key_type === 'public' && method === 'GET')
     deps.recordPageView({
       environment: principal.environment,
+      store_id: publication.keys.store_id as StoreId,
       publication_id: request.params.id as PublicationId,
     });
   return { data: presentPublication(publication, query), version: Number(publication.keys.version) };

@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { verify } from '../../projections/maintenance/verify';
 import { openRuntime } from '../../services/boot/runtime';
+import { streamName } from '../../shared/catalog/events/envelope';
+import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { parseConfig } from '../../shared/kernel/config';
+import { CatalogError } from '../../shared/kernel/errors';
 import { createLogger } from '../../shared/kernel/log';
 import { realSystem } from '../../shared/kernel/system';
 import { fetch } from '../support/fetch';
@@ -77,14 +81,53 @@ describe('views', () => {
     expect(patched.headers.get('etag')).toMatch(/^"2-/);
   });
 
-  test('of a deleted publication are discarded', async () => {
-    const id = await made();
-    await view(id);
-    await write('DELETE', `/api/publication/${id}`);
+  test('of all publications of a store are one event, and the streams of the publications get none', async () => {
+    const ids = [await made(), await made(), await made()];
+    for (const [n, id] of ids.entries()) for (let views = 0; views <= n; views++) await view(id);
     const head = await harness.service.runtime.events.live.head();
     await harness.service.page_views.flush();
-    expect(await harness.service.runtime.events.live.head()).toBe(head);
+    expect(await harness.service.runtime.events.live.head()).toBe(head + 1n);
+    for (const [n, id] of ids.entries()) {
+      expect(await viewsOf(id)).toBe(n + 1);
+      const stream = streamName('live', 'publication', id);
+      expect(await harness.service.runtime.events.live.readStream(stream)).toHaveLength(1);
+    }
+  });
+
+  test('of a deleted publication are discarded', async () => {
+    const [id, other] = [await made(), await made()];
+    await view(id);
+    await view(other);
+    await write('DELETE', `/api/publication/${id}`);
+    expect(await viewsOf(other)).toBe(1);
+    expect((await manage(id)).status).toBe(404);
     expect(harness.service.page_views.unsaved).toBe(0);
+  });
+
+  test('change no ETag of a publication, a listing and lists, and HEAD and 304 agree', async () => {
+    const listing = await write('POST', '/api/listing', { name: 'Teas' });
+    const listing_id = listing.body.data.id;
+    const id = await made({ listing_id });
+    const paths = [
+      ...[`/api/publication/${id}`, `/api/publication/${id}?expand=listing`],
+      ...[`/api/listing/${listing_id}?expand=publication`, `/api/listing/${listing_id}/publications`],
+      ...['/api/publications', '/api/store/search?q=tea', '/api/store-listings?expand=publication'],
+    ];
+    const send = (path: string, method = 'GET', headers = {}): Promise<Reply> =>
+      harness.request(method, path, { token: shop.secret.token, headers });
+    const before = await Promise.all(paths.map((path) => send(path)));
+    await view(id);
+    expect(await viewsOf(id)).toBe(1);
+    for (const [index, path] of paths.entries()) {
+      const etag = before[index]!.headers.get('etag')!;
+      const after = await send(path);
+      expect([path, after.status, after.headers.get('etag')]).toEqual([path, 200, etag]);
+      expect(after.text).not.toBe(before[index]!.text);
+      expect((await send(path, 'HEAD')).headers.get('etag')).toBe(etag);
+      expect((await send(path, 'GET', { 'if-none-match': etag })).status).toBe(304);
+    }
+    const patched = await write('PATCH', `/api/publication/${id}`, {});
+    expect(patched.headers.get('etag')).toBe(before[0]!.headers.get('etag'));
   });
 
   test('are counted per environment, and verify finds no differences', async () => {
@@ -117,13 +160,68 @@ describe('views', () => {
     await harness.service.page_views.flush();
     expect((await view(id)).status).toBe(200);
     log.append = append;
-    expect(await viewsOf(id)).toBe(1);
     expect(await viewsOf(id)).toBe(2);
   });
 });
 
 describe('views of a process', () => {
   afterEach(endAll);
+
+  test('that an earlier release has counted in the stream of a publication leave it writable', async () => {
+    const harness = await startHarness();
+    const shop = await harness.newShop();
+    const made = await harness.request('POST', '/api/publication', { token: shop.secret.token, body: TEA });
+    const { id } = made.body.data;
+    const VIEWS = 60_000;
+    const metadata = {
+      ...{ occurred_at: '2026-01-31T12:00:00.000Z', partition_key: shop.store_id, store_id: shop.store_id },
+      source: 'system',
+    } as const;
+    for (let revision = 0; revision < VIEWS; revision += 1_000) {
+      const events = Array.from({ length: 1_000 }, () => ({
+        ...{ id: randomUUID(), type: 'PublicationViewed', schema_version: 1, data: { count: 1 }, metadata },
+      }));
+      await harness.service.runtime.events.live.append(
+        streamName('live', 'publication', id),
+        revision,
+        events,
+      );
+    }
+    await harness.settled();
+    const restarted = await startProcess('services/boot/main-command.js', {
+      ...harness.settings,
+      LOG_LEVEL: 'info',
+    });
+    const patched = await fetch(`${restarted.url}/api/publication/${id}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${shop.secret.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ title: 'Still writable' }),
+    });
+    expect([patched.status, await patched.json()]).toMatchObject([
+      200,
+      { data: { title: 'Still writable', stats: { view_count: VIEWS } } },
+    ]);
+    expect(await restarted.end('SIGTERM')).toBe(0);
+    await harness.close();
+  });
+
+  test('are appended by the process that stops although the log cannot be written for some seconds', async () => {
+    const first = await startHarness();
+    const shop = await first.newShop();
+    const reply = await first.request('POST', '/api/publication', { token: shop.secret.token, body: TEA });
+    const path = `/api/publication/${reply.body.data.id}`;
+    await first.request('GET', path, { token: shop.public.token });
+    const log = first.service.runtime.events.live;
+    const { append } = log;
+    let attempts = 0;
+    log.append = (...args) => {
+      if (++attempts < 3) throw new CatalogError('unavailable');
+      return append.apply(log, args);
+    };
+    await first.service.close();
+    expect([attempts, first.service.page_views.unsaved]).toEqual([3, 0]);
+    await first.close();
+  });
 
   test('are appended in every interval and when the process stops', async () => {
     const harness = await startHarness();
@@ -158,13 +256,8 @@ describe('views of a process', () => {
     await first.service.close();
     const config = parseConfig({ DATA_DIR: first.data_dir });
     const runtime = await openRuntime(config, createLogger({ level: 'silent' }), realSystem);
-    const stored = await runtime.events.live.readStream(
-      `live.publication-${reply.body.data.id}` as Parameters<typeof runtime.events.live.readStream>[0],
-    );
-    expect(stored.map(({ type, data }) => [type, data.count])).toEqual([
-      ['PublicationCreated', undefined],
-      ['PublicationViewed', 1],
-    ]);
+    const stored = await runtime.events.live.readStream(pageViewStream('live', shop.store_id, Date.now()));
+    expect(stored.map(({ data }) => data.counts)).toEqual([{ [reply.body.data.id]: 1 }]);
     await runtime.close();
     await first.close();
   });

@@ -16,6 +16,7 @@ import {
   play,
   publicationCreated,
   publicationId,
+  publicationsViewed,
   type Step,
   shuffledHistoryOf,
   storeCreated,
@@ -23,6 +24,8 @@ import {
 } from '../support/history';
 import { MemoryEventStore } from '../support/memory-event-store';
 import { Crash, MemoryViewVersion } from '../support/memory-view-store';
+
+const countedOnce = (n: number): [id: string, views: number] => [publicationId(n), 1];
 
 async function logOf(steps: readonly Step[]): Promise<readonly RecordedEvent[]> {
   const events = new MemoryEventStore();
@@ -129,6 +132,30 @@ describe('the documents equal those of one clean fold of the log', () => {
       await foldBatch(version, partition, log, to);
       await expectSameDocuments(version, await cleanFold(log.slice(0, Number(to))));
     }
+  });
+
+  test('for views of more publications than are changed at once, and a crash on the way', async () => {
+    const ids = Array.from({ length: 2_600 }, (_, n) => 100 + n);
+    const created = ids.map((n) => ({ ...publicationCreated(0), id: publicationId(n) }));
+    const viewed = Array.from({ length: 13 }, (_, event) => ({
+      ...publicationsViewed([0, 1]),
+      data: { counts: Object.fromEntries(ids.slice(200 * event, 200 * event + 200).map(countedOnce)) },
+    }));
+    const log = await logOf([storeCreated(0), listingCreated(0), ...created, ...viewed, ...viewed]);
+    const end = BigInt(log.length);
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    await foldBatch(version, partition, log, end - 26n);
+    const apply = jest.spyOn(version, 'apply');
+    version.crash_in = 3_000;
+    await expect(foldBatch(version, partition, log, end)).rejects.toThrow(Crash);
+    version.crash_in = Number.POSITIVE_INFINITY;
+    await foldBatch(version, partition, log, end);
+    const writes = apply.mock.calls.map(([{ phases }]) => phases.flat().length);
+    expect(writes.length).toBeGreaterThanOrEqual(3);
+    expect(Math.max(...writes)).toBeLessThanOrEqual(2_010);
+    await expectSameDocuments(version, await cleanFold(log, 500));
+    await expectTruth(version, log);
   });
 
   test('for a crash at any write of a media document that becomes crowded within the batch', async () => {

@@ -33,6 +33,7 @@ import {
   play,
   publicationCreated,
   publicationId,
+  publicationsViewed,
   reviewPosted,
   type Step,
   shuffledHistoryOf,
@@ -162,6 +163,31 @@ describe('a poison event', () => {
     await deliver();
     await retryOne(version, events, 0);
     await expectSameDocuments(version, await cleanFold(events.log));
+  });
+
+  test('of a stream of views holds up the views of its day only, and they count once after the retry', async () => {
+    const events = new MemoryEventStore();
+    const first = [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)];
+    const views = publicationsViewed([0, 1], [1, 2]);
+    const next_day = { ...views, id: `${storeId(0)}-2026-01-02` };
+    const hidden = onPublication(0, 'PublicationVisibilityChanged', { visibility: 'private' });
+    await play(events, [...first, views, views, hidden, next_day]);
+    const poison = new Poison(events, [first.length]);
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    await foldBatch(version, partition, events.log, await events.head());
+    const statsOf = async (n: number) =>
+      (await version.get('publications', publicationId(n)))?.document?.body;
+    expect(await statsOf(0)).toMatchObject({ visibility: 'private', stats: { view_count: 1 } });
+    expect(await statsOf(1)).toMatchObject({ visibility: 'public', stats: { view_count: 2 } });
+    expect((await version.deadLetters()).map(({ stream, revision }) => [stream, revision])).toEqual([
+      [`live.views-${storeId(0)}-2026-01-01`, 0],
+    ]);
+    poison.restoreAll();
+    await finish(version, events);
+    expect(await statsOf(1)).toMatchObject({ stats: { view_count: 6 } });
+    await expectSameDocuments(version, await cleanFold(events.log));
+    await expectTruth(version, events.log);
   });
 
   test('that another operator has retried successfully is not projected again', async () => {

@@ -150,6 +150,15 @@ export const reviewPosted = (n: number, publication_n: number, rating: number): 
   },
 });
 
+/** Page views of publications of one store: `[number of the publication, views]`. */
+export const publicationsViewed = (...counts: readonly (readonly [number, number])[]): Step => {
+  const store_id = storeOfPublication(counts[0]![0]);
+  return {
+    ...{ category: 'views', id: `${store_id}-2026-01-01`, store_id, type: 'PublicationsViewed' },
+    data: { counts: Object.fromEntries(counts.map(([n, views]) => [publicationId(n), views])) },
+  };
+};
+
 export const onListing = listing;
 export const onPublication = publication;
 export const onStore = store;
@@ -272,6 +281,14 @@ const someReview = fc
   })
   .map(({ n, of, rating }) => reviewPosted(n, of, rating));
 
+const someViews = fc
+  .uniqueArray(fc.integer({ min: 0, max: SECOND_STORE_FROM - 1 }), {
+    minLength: 1,
+    maxLength: 30,
+    size: 'max',
+  })
+  .map((viewed) => publicationsViewed(...viewed.map((n) => [n, n + 1] as const)));
+
 const looks = fc.array(
   fc.record({
     price,
@@ -307,6 +324,7 @@ const changes = (length: number): fc.Arbitrary<Step[]> =>
       { weight: 3, arbitrary: onSomeMedia },
       { weight: 1, arbitrary: onSomeStore },
       { weight: 2, arbitrary: someReview },
+      { weight: 2, arbitrary: someViews },
       { weight: 1, arbitrary: fc.constant(listingCreated(LATE_LISTING)) },
     ),
     { maxLength: length, size: 'max' },

@@ -7,6 +7,7 @@ import {
   listingResource,
 } from '../../shared/catalog/listing/listing';
 import { evolveMedia, type Media, type MediaEvent, mediaResource } from '../../shared/catalog/media/media';
+import type { PageViewEvent } from '../../shared/catalog/publication/page-views';
 import {
   evolvePublication,
   type Publication,
@@ -38,6 +39,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const deleted = new Set<string>();
   const products = new Map<string, Product | 'deleted'>();
   const reviews = new Map<string, ReviewFields>();
+  const page_views = new Map<string, number>();
   const media = new Map<string, Media | 'deleted'>();
 
   for (const recorded of log) {
@@ -80,6 +82,10 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       const after = evolveMedia(state, event as MediaEvent, id as never, at);
       if (after.tag === 'deleted') media.set(id, 'deleted');
       if (after.tag === 'present') media.set(id, after.media);
+    } else if (category === 'views') {
+      const { counts } = (event as PageViewEvent).data;
+      for (const [viewed, views] of Object.entries(counts))
+        page_views.set(viewed, (page_views.get(viewed) ?? 0) + views);
     } else if (category === 'review') {
       const fields = event.data as ReviewFields;
       if (!reviews.has(id)) reviews.set(id, fields);
@@ -95,10 +101,9 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const mediaIds = (owner: Pick<Publication, 'media_ids' | 'store_id'>) => mediaOf(owner).map(({ id }) => id);
   const publicationBody = ({ publication, listing_id }: Product) => {
     const is_shown = listing_id !== null && listings.get(listing_id)?.visibility === 'public';
-    return publicationResource(publication, {
-      listing_id: is_shown ? listing_id : null,
-      media_ids: mediaIds(publication),
-    });
+    const shown = { listing_id: is_shown ? listing_id : null, media_ids: mediaIds(publication) };
+    const views = publication.view_count + (page_views.get(publication.id) ?? 0);
+    return publicationResource(publication, shown, views);
   };
   const usesOf = (one: Media) => {
     const items = [...alive.map(({ publication }) => publication), ...listings.values()];

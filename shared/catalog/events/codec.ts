@@ -2,6 +2,7 @@ import { type AccountEvent, accountEvents } from '../account/account';
 import { type ApiKeyEvent, apiKeyEvents } from '../api-key/api-key';
 import { type ListingEvent, listingEvents } from '../listing/listing';
 import { type MediaEvent, mediaEvents } from '../media/media';
+import { type PageViewEvent, pageViewEvents } from '../publication/page-views';
 import { type PublicationEvent, publicationEvents } from '../publication/publication';
 import { type ReviewEvent, reviewEvents } from '../review/review';
 import { type StoreEvent, storeEvents } from '../store/store';
@@ -14,6 +15,7 @@ export type DomainEvent =
   | StoreEvent
   | ListingEvent
   | PublicationEvent
+  | PageViewEvent
   | MediaEvent
   | ReviewEvent;
 
@@ -23,6 +25,7 @@ const eventDefinitions: readonly EventDefinition[] = [
   ...storeEvents,
   ...listingEvents,
   ...publicationEvents,
+  ...pageViewEvents,
   ...mediaEvents,
   ...reviewEvents,
 ];

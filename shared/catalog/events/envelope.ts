@@ -10,7 +10,11 @@ export const START: Position = 0n;
 /** Name of a stream: realm, category and id, such as `live.publication-<id>`. */
 export type StreamName = string & { readonly __stream: unique symbol };
 
-export type Category = 'account' | 'api_key' | 'store' | 'listing' | 'publication' | 'review' | 'media';
+/** `views` are the page views of a store's publications. They are the only category without an aggregate. */
+export type Category =
+  | ('account' | 'api_key')
+  | ('store' | 'listing' | 'publication' | 'review' | 'media')
+  | 'views';
 
 export function streamName(realm: Realm, category: Category, id: string): StreamName {
   return `${realm}.${category}-${id}` as StreamName;

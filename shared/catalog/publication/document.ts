@@ -89,13 +89,15 @@ export interface ReviewCounts {
 /**
  * The part of a publication's document that the projection needs for the next event.
  *
- * A publication's document is created as a placeholder if a review is projected before the first event of the
+ * A publication's document is created as a placeholder if a review or a view is projected before the first event of the
  * publication's own stream, for example because that stream is on the dead-letter list. In a placeholder, `publication`
  * is null, all keys are null and the body is empty, so no read returns it.
  */
 export interface PublicationDocumentState {
   readonly publication: Publication | null;
   readonly reviews: ReviewCounts;
+  /** Views in the streams of views. Those in the publication's own stream are in `publication.view_count`. */
+  readonly page_views: number;
   /** Revision of the last event of the publication's own stream that is in this document. */
   readonly revision: number;
 }

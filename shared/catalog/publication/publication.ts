@@ -24,10 +24,7 @@ const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 export const publicationEvents = [
   defineEvent('PublicationCreated', z.object({ store_id: z.string(), ...storedShape(publicationFields) })),
   ...fieldEvents,
-  /**
-   * Views are counted in memory first: one event per publication and interval, not one per view
-   * (docs/interface.md#views).
-   */
+  /** Only in logs of earlier releases. Views are now in streams of their own (`page-views.ts`). */
   defineEvent('PublicationViewed', z.object({ count: z.int().min(1) })),
   defineEvent('PublicationDeleted', z.object({})),
 ] as const;
@@ -41,6 +38,7 @@ export interface Publication extends Omit<PublicationFields, 'store_id' | 'listi
   readonly store_id: StoreId;
   readonly listing_id: ListingId | null;
   readonly media_ids: readonly MediaId[];
+  /** Views that earlier releases have counted in this stream. */
   readonly view_count: number;
   /** Number of events so far, except views. `If-Match` compares it with the version in the ETag. */
   readonly version: number;
@@ -112,19 +110,13 @@ export type PublicationCommand =
   /** Creates the publication if it does not exist, otherwise patches it. An import sends one per row. */
   | { readonly type: 'PutPublication'; readonly store_id: string; readonly input: PublicationInput }
   | { readonly type: 'UpdatePublication'; readonly changes: PublicationChanges }
-  | { readonly type: 'DeletePublication' }
-  /** Ignored if the publication was deleted in the meantime. */
-  | { readonly type: 'RecordViews'; readonly count: number };
+  | { readonly type: 'DeletePublication' };
 
 /** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
 export function decidePublication(
   state: PublicationState,
   command: PublicationCommand,
 ): Decision<PublicationEvent> {
-  if (command.type === 'RecordViews')
-    return state.tag === 'present'
-      ? accept({ type: 'PublicationViewed', data: { count: command.count } })
-      : accept();
   if (state.tag === 'deleted') return reject('publication_not_found');
   switch (command.type) {
     case 'CreatePublication': {
@@ -165,13 +157,17 @@ export interface ShownReferences {
   readonly media_ids: readonly string[];
 }
 
-/** Returns the resource with these references. `listing_id` comes last, so that readers can append it. */
+/**
+ * Returns the resource with these references. Without `view_count`, it has no `stats`. `listing_id` comes last, so that
+ * readers can append it.
+ */
 export function publicationResource(
   publication: Publication,
   { listing_id, media_ids }: ShownReferences,
+  view_count: number | undefined,
 ): JsonObject {
   const resource = resourceOf('publication', RESPONSE_NAMES, publication);
-  resource.stats = { media_count: media_ids.length, view_count: publication.view_count };
+  if (view_count !== undefined) resource.stats = { media_count: media_ids.length, view_count };
   resource.media_ids = [...media_ids];
   if (listing_id !== null) resource.listing_id = listing_id;
   return resource;

@@ -1,6 +1,7 @@
-import type { WriteContext } from '../../../services/command/execute';
+import { loadAt, streamIn, type WriteContext } from '../../../services/command/execute';
 import { createPublication, updatePublication } from '../../../services/command/publication';
 import { streamName } from '../../../shared/catalog/events/envelope';
+import { publicationAggregate } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { StoreId } from '../../../shared/kernel/ids';
 import { AT, errorOf, NOW_MS, newId, World } from './support';
@@ -85,4 +86,47 @@ test('a repeated write whose first run appended nothing does not read two days b
   };
   expect((await patch(2, context)).changed).toBe(true);
   expect(reads).toHaveLength(2);
+});
+
+test('a write sees the events that another process appended after the cached state', async () => {
+  const { world, id, patch, events } = await publicationWithEvents(101);
+  await patch(1);
+  // Another event store object simulates another process, because states are cached per event store.
+  const other = { ...world, events: { ...world.events, live: Object.create(events) } };
+  await updatePublication(other, world.context(), { environment, id }, { title: 'Theirs' });
+  const { value } = await patch(2);
+  expect(value).toMatchObject({ title: 'Theirs', price_amount: 2, version: 4, view_count: 100 });
+});
+
+test('an earlier state of a long stream is read from the nearest remembered one', async () => {
+  const { world, id, patch, events, stream } = await publicationWithEvents(2_501);
+  const { revision } = await patch(2);
+  let read = 0;
+  const readStream = events.readStream.bind(events);
+  events.readStream = async (...args) => {
+    const recorded = await readStream(...args);
+    if (args[0] === stream) read += recorded.length;
+    return recorded;
+  };
+  const ref = streamIn(world, environment, publicationAggregate, id);
+  const viewsAt = async (at: number): Promise<unknown> => {
+    const state = await loadAt(ref, at);
+    return state.tag === 'present' && state.publication.view_count;
+  };
+  // `patch` has cached the state before its own event.
+  expect([await viewsAt(revision), read]).toEqual([2_500, 1]);
+  read = 0;
+  // The first event is no view.
+  expect([await viewsAt(2_000), read]).toEqual([2_000, 2_001]);
+  for (const at of [1_999, 1_500, 999, 1]) {
+    read = 0;
+    expect([await viewsAt(at), read < 32]).toEqual([at, true]);
+    read = 0;
+    expect([await viewsAt(at), read]).toEqual([at, 0]);
+  }
+  // Concurrent loads share what the first one read.
+  read = 0;
+  await Promise.all([1_015, 1_014, 1_014, 1_013, 1_014].map(viewsAt));
+  expect(read).toBeLessThan(64);
+  await expect(loadAt(ref, revision + 1)).rejects.toThrow('has no revision');
 });

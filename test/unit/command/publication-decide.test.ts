@@ -213,16 +213,3 @@ describe('deleting a publication', () => {
     given([created, deleted]).when(remove).thenRejects('publication_not_found');
   });
 });
-
-describe('views of a publication', () => {
-  const record = { type: 'RecordViews', count: 3 } as const;
-
-  test('given a publication, then they are recorded', () => {
-    given([created]).when(record).thenAppends([viewed]);
-  });
-
-  test('given no events or a deletion, then they are discarded', () => {
-    given([]).when(record).thenAppendsNothing();
-    given([created, deleted]).when(record).thenAppendsNothing();
-  });
-});

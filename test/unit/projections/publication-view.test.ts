@@ -14,6 +14,7 @@ import {
   onPublication,
   publicationCreated,
   publicationId,
+  publicationsViewed,
   reviewPosted,
   storeCreated,
   storeId,
@@ -116,10 +117,23 @@ describe('the document of a publication', () => {
   });
 
   test('counts views without changing its version', async () => {
-    const viewed = onPublication(1, 'PublicationViewed', { count: 4 });
+    const viewed = publicationsViewed([1, 4], [2, 3]);
     const document = await publication(publicationCreated(1), viewed, viewed);
     expect(document!.body.stats).toEqual({ media_count: 0, view_count: 8 });
     expect(document!.keys.version).toBe(1);
+  });
+
+  test('adds views of earlier releases, which are in its own stream', async () => {
+    const viewed = onPublication(1, 'PublicationViewed', { count: 4 });
+    const document = await publication(publicationCreated(1), viewed, publicationsViewed([1, 1]), viewed);
+    expect(document!.body.stats).toEqual({ media_count: 0, view_count: 9 });
+  });
+
+  test('counts views from before its creation, and none after its deletion', async () => {
+    const viewed = publicationsViewed([1, 4]);
+    expect((await publication(viewed, publicationCreated(1)))!.body.stats).toMatchObject({ view_count: 4 });
+    const deleted = onPublication(1, 'PublicationDeleted', {});
+    expect(await publication(publicationCreated(1), deleted, viewed)).toBeNull();
   });
 
   test('has the count, sum and distribution of its reviews', async () => {

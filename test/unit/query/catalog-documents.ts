@@ -134,7 +134,7 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
   const items = contained.map((item) => ({
     id: item.id,
     keys: publicationKeys(item, listing),
-    body: publicationResource(item, item),
+    body: publicationResource(item, item, item.view_count),
   }));
   const document = {
     keys: listingKeys(listing),
@@ -158,10 +158,11 @@ function publicationDocument(
   const sum = ratings.reduce((total, rating) => total + rating, 0);
   const document = {
     keys: publicationKeys(item, listing),
-    body: publicationResource(item, {
-      listing_id: listing?.visibility === 'public' ? listing.id : null,
-      media_ids: item.media_ids,
-    }),
+    body: publicationResource(
+      item,
+      { listing_id: listing?.visibility === 'public' ? listing.id : null, media_ids: item.media_ids },
+      item.view_count,
+    ),
     state: {
       publication: item as unknown as JsonObject,
       reviews: { count: ratings.length, sum, distribution },

@@ -7,13 +7,17 @@ import {
   PageViewCounter,
   type PageViewCounterOptions,
 } from '../../../services/query/page-view-counter';
+import { COUNTED_PUBLICATIONS_MAX } from '../../../shared/catalog/publication/page-views';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { generateId, type PublicationId } from '../../../shared/kernel/ids';
+import { generateId, type PublicationId, type StoreId } from '../../../shared/kernel/ids';
 import { waitFor, within } from '../../support/wait-for';
 
 const system = { now: Date.now, random: randomBytes };
-const newPageView = (environment: PageView['environment'] = 'live'): PageView => ({
+const newStore = (): StoreId => generateId<StoreId>(Date.now(), randomBytes);
+const SHOP = newStore();
+const newPageView = (store_id = SHOP, environment: PageView['environment'] = 'live'): PageView => ({
   environment,
+  store_id,
   publication_id: generateId<PublicationId>(Date.now(), randomBytes),
 });
 
@@ -36,30 +40,39 @@ function newCounter(options: Partial<PageViewCounterOptions> = {}) {
   };
   const counts = (viewed: PageView): number[] =>
     appended
-      .filter(
-        (batch) => batch.publication_id === viewed.publication_id && batch.environment === viewed.environment,
-      )
-      .map(({ count }) => count);
+      .filter(({ environment }) => environment === viewed.environment)
+      .flatMap((batch) => batch.counts[viewed.publication_id] ?? []);
   return { counter, view, appended, attempts, control, counts };
 }
 
-test('views of an interval are one batch per publication and environment', async () => {
+test('views of an interval are one batch per store and environment', async () => {
   const { counter, view, appended, counts } = newCounter();
-  const [a, b] = [newPageView(), newPageView()];
+  const [a, b, elsewhere] = [newPageView(), newPageView(), newPageView(newStore())];
   const a_in_test = { ...a, environment: 'test' as const };
   view(a, 3);
   view(b);
+  view(elsewhere);
   view(a_in_test, 2);
   await counter.flush();
+  expect(appended).toHaveLength(3);
   view(a, 4);
   await counter.flush();
   await counter.flush();
-  expect([counts(a), counts(b), counts(a_in_test)]).toEqual([[3, 4], [1], [2]]);
+  expect([counts(a), counts(b), counts(elsewhere), counts(a_in_test)]).toEqual([[3, 4], [1], [1], [2]]);
   expect(new Set(appended.map(({ id }) => id)).size).toBe(4);
   expect(counter.unsaved).toBe(0);
 });
 
-test('a failed batch is retried unchanged; later views wait for the next batch', async () => {
+test('views of very many publications are several batches of a bounded size', async () => {
+  const { counter, view, appended, counts } = newCounter();
+  const all = Array.from({ length: 2.5 * COUNTED_PUBLICATIONS_MAX }, () => newPageView());
+  for (const one of all) view(one, 2);
+  await counter.flush();
+  expect(appended.map((batch) => Object.keys(batch.counts).length)).toEqual([200, 200, 100]);
+  for (const one of all) expect(counts(one)).toEqual([2]);
+});
+
+test('a failed batch is retried unchanged, before the later views', async () => {
   const { counter, view, attempts, control, counts } = newCounter();
   const a = newPageView();
   control.failureOf = () => new CatalogError('database_timeout');
@@ -70,11 +83,10 @@ test('a failed batch is retried unchanged; later views wait for the next batch',
   expect(counter.unsaved).toBe(5);
   control.failureOf = () => undefined;
   await counter.flush();
-  expect(counts(a)).toEqual([3]);
-  await counter.flush();
   expect(counts(a)).toEqual([3, 2]);
-  expect(attempts.map(({ retried }) => retried)).toEqual([false, true, true, false]);
-  expect(new Set(attempts.slice(0, 3).map(({ id }) => id)).size).toBe(1);
+  expect(attempts).toHaveLength(4);
+  expect(attempts.slice(0, 3)).toEqual(Array(3).fill(attempts[0]));
+  expect(counter.unsaved).toBe(0);
 });
 
 test('views during a flush are not lost', async () => {
@@ -85,32 +97,37 @@ test('views during a flush are not lost', async () => {
   view(a, 2);
   await flushing;
   await counter.flush();
-  expect(counts(a)).toEqual([1, 2]);
+  expect(counts(a).reduce((sum, count) => sum + count)).toBe(3);
+  expect(counter.unsaved).toBe(0);
 });
 
 test('a flush stops at an outage, but not at the failure of a single stream', async () => {
   const { counter, view, attempts, control, counts } = newCounter();
-  const all = Array.from({ length: 100 }, () => newPageView());
+  const all = Array.from({ length: 100 }, () => newPageView(newStore()));
   for (const one of all) view(one);
   control.failureOf = () => new CatalogError('unavailable');
   await counter.flush();
   expect(attempts.length).toBeLessThan(50);
-  control.failureOf = ({ publication_id }) =>
-    publication_id === all[0]?.publication_id && new Error('cannot be read');
+  control.failureOf = ({ store_id }) => store_id === all[0]?.store_id && new Error('cannot be read');
   await counter.flush();
   expect(all.map((one) => counts(one).length)).toEqual([0, ...Array(99).fill(1)]);
   expect(counter.unsaved).toBe(1);
 });
 
-test('views of more publications than the limit are dropped and reported', async () => {
+test('views of more publications than the limit are dropped and reported, until views are appended', async () => {
   let dropped = 0;
-  const { counter, view } = newCounter({ publications_max: 2, onDropped: () => dropped++ });
-  const [a, b, c] = [newPageView(), newPageView(), newPageView()];
+  const { counter, view, control } = newCounter({ publications_max: 2, onDropped: () => dropped++ });
+  const [a, b, c] = [newPageView(), newPageView(newStore()), newPageView()];
   for (const one of [a, b, c, a, c]) view(one);
   expect([counter.unsaved, dropped]).toEqual([3, 2]);
+  control.failureOf = () => new CatalogError('unavailable');
   await counter.flush();
   view(c);
-  expect(counter.unsaved).toBe(1);
+  expect([counter.unsaved, dropped]).toEqual([3, 3]);
+  control.failureOf = () => undefined;
+  await counter.flush();
+  for (const one of [a, c]) view(one);
+  expect([counter.unsaved, dropped]).toEqual([2, 3]);
 });
 
 test('flushes in every interval and when it stops', async () => {
@@ -124,15 +141,17 @@ test('flushes in every interval and when it stops', async () => {
   expect(counts(a).reduce((sum, count) => sum + count)).toBe(3);
 });
 
-test('stop retries failed batches, and ends after its timeout', async () => {
-  const { counter, view, control, counts } = newCounter();
+test('stop retries failed batches until they are appended, and ends after its timeout', async () => {
+  const { counter, view, control, counts, attempts } = newCounter();
   const a = newPageView();
   control.failureOf = () => new CatalogError('unavailable');
   view(a);
   await counter.flush();
   view(a, 2);
+  const stopping = counter.stop(60_000);
+  await waitFor(() => attempts.length >= 3);
   control.failureOf = () => undefined;
-  await counter.stop(60_000);
+  await within(stopping, 'the counter to stop');
   expect(counts(a)).toEqual([1, 2]);
 
   const stalled = newCounter({ append: () => sleep(3_600_000, undefined, { ref: false }) });
