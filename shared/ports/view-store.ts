@@ -240,7 +240,8 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  *
  * Errors
  * - `CatalogError('unavailable')` if the store cannot be reached. Its subclass `DamagedFileError` if a file is damaged.
- * - `CatalogError('database_timeout')` if the store does not answer in time.
+ * - `CatalogError('database_timeout')` if the store does not answer in time. A read or write of many documents takes as
+ *   long as the store keeps answering.
  */
 export interface ViewVersion {
   readonly version: number;

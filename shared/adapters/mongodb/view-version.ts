@@ -1,4 +1,12 @@
-import type { AnyBulkWriteOperation, Collection, Filter, FindOptions, ReadPreferenceMode } from 'mongodb';
+import {
+  type AnyBulkWriteOperation,
+  BSON,
+  type Collection,
+  type Filter,
+  type FindCursor,
+  type FindOptions,
+  type ReadPreferenceMode,
+} from 'mongodb';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
 import { Batcher } from '../../kernel/async';
@@ -26,6 +34,7 @@ import {
   type StoredKeys,
   storedCollection,
 } from '../stored-collections';
+import { BatchSize } from './batch-size';
 import { isRefusedBatch, type MongoConnection, refusedWrites } from './connection';
 import {
   filterOf,
@@ -50,6 +59,10 @@ type Outcome = 'applied' | 'lost_race';
 
 /** The most documents that one query reads by id. */
 const GETS_MAX = 100;
+/** The most documents that one call reads or writes. */
+const CALL_MAX = 1_000;
+/** Maximum size of the documents that one call writes. One document may be larger. */
+const WRITE_BYTES_MAX = 4_000_000;
 
 /** Stores one version of a realm's documents: the collections `<name>_v<version>` and `lanes_v<version>`. */
 export class MongoViewVersion implements ViewVersion {
@@ -62,6 +75,8 @@ export class MongoViewVersion implements ViewVersion {
   private readonly partitions: Partitions;
   private readonly watch: CheckpointWatch;
   private readonly notifier: CheckpointNotifier | undefined;
+  private readonly read_size = new BatchSize(CALL_MAX);
+  private readonly write_size = new BatchSize(CALL_MAX);
   private readonly gets = new Batcher((gets: readonly Get[]) => this.getAll(gets), GETS_MAX);
 
   constructor(
@@ -277,26 +292,48 @@ export class MongoViewVersion implements ViewVersion {
       : 'lost_race';
   }
 
+  /** Writes the documents in several calls. What one call has stored stays, also if a later one fails. */
   private async writeCollection(name: CollectionName, writes: readonly DocumentWrite[]): Promise<Outcome> {
+    let outcome: Outcome = 'applied';
+    for (let start = 0; start < writes.length; ) {
+      const chunk = this.nextChunk(name, writes, start);
+      if ((await this.writeChunk(name, chunk)) === 'lost_race') outcome = 'lost_race';
+      start += chunk.length;
+    }
+    return outcome;
+  }
+
+  /** Returns the writes from `start` that one call makes: as many as the server takes quickly, and at least one. */
+  private nextChunk(name: CollectionName, writes: readonly DocumentWrite[], start: number): PreparedWrite[] {
+    const chunk: PreparedWrite[] = [];
+    let bytes = 0;
+    for (const write of writes.slice(start, start + this.write_size.documents)) {
+      const document = toStoredOrRefuse(this.collection(name), write);
+      bytes += BSON.calculateObjectSize(document);
+      if (chunk.length > 0 && bytes > WRITE_BYTES_MAX) break;
+      chunk.push({ write, document });
+    }
+    return chunk;
+  }
+
+  private async writeChunk(name: CollectionName, chunk: readonly PreparedWrite[]): Promise<Outcome> {
     const collection = this.documents(name, 'primary');
-    const operations = writes.map((write) => toOperation(this.collection(name), write));
+    const operations = chunk.map(toOperation);
+    const writes = chunk.map(({ write }) => write);
     const replace_count = writes.filter(({ expected }) => expected !== null).length;
-    return this.connection.run(async () => {
-      try {
-        const result = await collection.bulkWrite(operations, { ordered: false });
-        return result.matchedCount === replace_count ? 'applied' : 'lost_race';
-      } catch (error) {
-        if (isRefusedBatch(error))
-          throw new UnstorableDocumentError(`${name}: ${error.message}`, { cause: error });
-        const refused = refusedWrites(error);
-        if (!refused) throw error;
-        const other = refused.find(({ is_duplicate_key }) => !is_duplicate_key);
-        const refused_writes = refused.map(({ index }) => writes[index]!);
-        if (!other && (await allExist(collection, refused_writes))) return 'lost_race';
-        const { index, reason } = other ?? refused[0]!;
-        throw new UnstorableDocumentError(`${name} ${writes[index]!.id}: ${reason}`, { cause: error });
-      }
-    });
+    const started_ms = performance.now();
+    try {
+      return await this.connection.run(async () => {
+        try {
+          const result = await collection.bulkWrite(operations, { ordered: false });
+          return result.matchedCount === replace_count ? 'applied' : 'lost_race';
+        } catch (error) {
+          return await lostRaceOrThrow(error, name, collection, writes);
+        }
+      });
+    } finally {
+      this.write_size.report(chunk.length, performance.now() - started_ms);
+    }
   }
 
   deadLetters(): Promise<DeadLetter[]> {
@@ -327,15 +364,36 @@ export class MongoViewVersion implements ViewVersion {
     options: FindOptions = {},
   ): Promise<StoredDocument[]> {
     const stored = this.collection(collection);
+    const found: MongoDocument[] = [];
     // A cursor returns at most 101 documents in its first batch by default. A larger batch saves round trips.
-    const batch_size = Math.max(options.limit ?? 0, 1_000);
-    const found = await this.connection.run(() =>
-      this.documents(collection)
-        .find(filter, { ...options, projection: projectionOf(parts), batchSize: batch_size })
-        .toArray(),
-    );
+    const size = this.read_size.documents;
+    const cursor = this.documents(collection).find(filter, {
+      ...options,
+      projection: projectionOf(parts),
+      batchSize: size,
+    });
+    try {
+      // The deadline holds for each batch. The time of all batches depends on how many documents there are.
+      for (let count = size; count > 0; found.push(...cursor.readBufferedDocuments(count)))
+        count = await this.readBatch(cursor, size);
+    } finally {
+      await cursor.close().catch(() => undefined);
+    }
     const as_text = parts.includes('json');
     return found.map((document) => fromStored(stored, document, as_text));
+  }
+
+  /** Waits for the next batch. Returns its number of documents, 0 at the end. */
+  private async readBatch(cursor: FindCursor, size: number): Promise<number> {
+    const started_ms = performance.now();
+    let count = size;
+    try {
+      await this.connection.run(() => cursor.hasNext());
+      count = cursor.bufferedCount();
+      return count;
+    } finally {
+      this.read_size.report(count, performance.now() - started_ms);
+    }
   }
 }
 
@@ -352,14 +410,35 @@ function byCollection(phase: readonly DocumentWrite[]): Map<CollectionName, Docu
   return groups;
 }
 
-function toOperation(
-  collection: StoredCollection,
-  write: DocumentWrite,
-): AnyBulkWriteOperation<MongoDocument> {
-  const document = toStoredOrRefuse(collection, write);
+interface PreparedWrite {
+  readonly write: DocumentWrite;
+  readonly document: MongoDocument;
+}
+
+function toOperation({ write, document }: PreparedWrite): AnyBulkWriteOperation<MongoDocument> {
   if (write.expected === null) return { insertOne: { document } };
   const { _id, ...replacement } = document;
   return { replaceOne: { filter: { _id, position: write.expected }, replacement } };
+}
+
+/**
+ * Returns `lost_race` if writes have only failed because of a lost race. Throws `UnstorableDocumentError` if the server
+ * or the driver refuses a document, and any other error unchanged.
+ */
+async function lostRaceOrThrow(
+  error: unknown,
+  name: CollectionName,
+  collection: Collection<MongoDocument>,
+  writes: readonly DocumentWrite[],
+): Promise<'lost_race'> {
+  if (isRefusedBatch(error)) throw new UnstorableDocumentError(`${name}: ${error.message}`, { cause: error });
+  const refused = refusedWrites(error);
+  if (!refused) throw error;
+  const other = refused.find(({ is_duplicate_key }) => !is_duplicate_key);
+  const refused_writes = refused.map(({ index }) => writes[index]!);
+  if (!other && (await allExist(collection, refused_writes))) return 'lost_race';
+  const { index, reason } = other ?? refused[0]!;
+  throw new UnstorableDocumentError(`${name} ${writes[index]!.id}: ${reason}`, { cause: error });
 }
 
 /** Converts the document. Throws `UnstorableDocumentError` if it has an unknown key or one of another kind. */
