@@ -22,6 +22,7 @@ import {
   deriveId,
   generateId,
   type StoreId,
+  timeOfId,
 } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { type System, timestamp } from '../../shared/kernel/system';
@@ -127,7 +128,7 @@ export interface Write<State, Event extends DomainEvent, Id extends AnyId>
   extends StreamRef<State, Event, Id> {
   readonly system: System;
   readonly context: WriteContext;
-  /** True if the id was generated for this write. Its stream is empty, so the first attempt does not read it. */
+  /** True if the stream had no events when the id was chosen (`idForNew`), so the first attempt does not read it. */
   readonly fresh?: boolean;
   /**
    * Checks preconditions that are not part of the decision: references, `If-Match`, and the `guard` of the target. Throws
@@ -332,8 +333,12 @@ async function findOtherResult<State, Event extends DomainEvent, Id extends AnyI
   const { operation } = write.context;
   if (operation === undefined) return undefined;
   // The writer that won the race, or one before it, may be a run of this operation that has taken over the lock.
-  if (!operation.resumed && attempt === 0 && hasLock(write, operation)) return undefined;
-  return findResult(write, operation, last_revision);
+  if (operation.resumed || attempt > 0 || !hasLock(write, operation))
+    return findResult(write, operation, last_revision);
+  // Without a lock in the way, there is another run only if its record was lost.
+  if (operation.fingerprint === undefined) return undefined;
+  const found = findOperation(operation, await recentOperations(write, operation, last_revision));
+  return found && resultAt(write, operation, found);
 }
 
 /** Whether no other run of the operation can have taken over the lock. */
@@ -372,29 +377,105 @@ async function findResult<State, Event extends DomainEvent, Id extends AnyId>(
   last_revision: number,
 ): Promise<Written<State> | undefined> {
   const stream = streamNameOf(write);
-  const isOfOperation = (event: RecordedEvent | undefined): boolean =>
-    event?.metadata.operation_id === operation.id;
   const oldest = timestamp(operation.started_at_ms - EARLIER_RUNS_MS);
   for (let last = last_revision; last >= 0; last -= PAGE_EVENTS) {
     const from = Math.max(0, last - PAGE_EVENTS + 1);
     const recorded = await write.events.readStream(stream, from, last - from + 1);
-    const found = recorded.findLast(isOfOperation);
-    if (found) {
-      const { position, revision } = found;
-      const [first] = from === 0 ? recorded : await write.events.readStream(stream, 0, 1);
-      const created = isOfOperation(first);
-      return {
-        value: await loadAt(write, revision),
-        position,
-        revision,
-        changed: true,
-        created,
-        repeated: true,
-      };
-    }
+    const found = recorded.findLast((event) => isOfOperation(event, operation));
+    if (found) return resultAt(write, operation, found);
     if (recorded[0] !== undefined && recorded[0].metadata.occurred_at < oldest) return undefined;
   }
   return undefined;
+}
+
+/** The part of an event that tells of which operation it is. */
+type OperationEvent = Pick<RecordedEvent, 'position' | 'revision' | 'metadata'>;
+
+/** Whether the event is one of the operation, and not of an earlier use of the same key. */
+function isOfOperation({ metadata }: OperationEvent, operation: Operation): boolean {
+  const { operation_id, occurred_at } = metadata;
+  if (operation_id === undefined) return false;
+  if (operation_id !== operation.id && !operation.earlier_ids?.includes(operation_id)) return false;
+  return operation.since_ms === undefined || occurred_at >= timestamp(operation.since_ms);
+}
+
+/**
+ * Returns the result of the operation whose last event is `found`. Throws `idempotency_key_reused` if that event was
+ * appended for another request.
+ */
+async function resultAt<State, Event extends DomainEvent, Id extends AnyId>(
+  write: Write<State, Event, Id>,
+  operation: Operation,
+  { position, revision, metadata }: OperationEvent,
+): Promise<Written<State>> {
+  // Events of the release before have no fingerprint.
+  if ((metadata.fingerprint ?? operation.fingerprint) !== operation.fingerprint)
+    throw new CatalogError('idempotency_key_reused');
+  const value = await loadAt(write, revision);
+  const [first] = await write.events.readStream(streamNameOf(write), 0, 1);
+  const created = first !== undefined && isOfOperation(first, operation);
+  return { value, position, revision, changed: true, created, repeated: true };
+}
+
+/** How many of the newest events of a stream are searched for an operation whose record may have been lost. */
+const RECENT_EVENTS = 1_000;
+/** A recent operation takes about 300 bytes. */
+const RECENT_OPERATIONS_MAX = 50_000;
+
+/** The last event of each operation among the newest events of a stream, by the id of the operation. */
+interface RecentOperations {
+  /** The last revision that is included. */
+  revision: number;
+  readonly events: Map<string, OperationEvent>;
+}
+
+/** Recent operations of streams, per log. A write that repeats an `Idempotency-Key` only reads the events after them. */
+const recentOperationsOf = new WeakMap<EventStore, LRUCache<StreamName, RecentOperations>>();
+
+/**
+ * Returns the operations of the newest events up to `last_revision`: of at most `RECENT_EVENTS` events, and none that
+ * are too old to be of this operation. Reads the events that it does not know yet, backwards in pages.
+ */
+async function recentOperations<State, Event extends DomainEvent, Id extends AnyId>(
+  write: Write<State, Event, Id>,
+  { since_ms = 0 }: Operation,
+  last_revision: number,
+): Promise<RecentOperations> {
+  const { events } = write;
+  const stream = streamNameOf(write);
+  const streams =
+    recentOperationsOf.get(events) ??
+    new LRUCache({ maxSize: RECENT_OPERATIONS_MAX, sizeCalculation: (known) => 1 + known.events.size });
+  recentOperationsOf.set(events, streams);
+  let known = streams.get(stream);
+  // A log that was restored from a back-up can be shorter than before.
+  if (!known || known.revision > last_revision) known = { revision: NO_STREAM, events: new Map() };
+  const oldest = Math.max(known.revision, last_revision - RECENT_EVENTS) + 1;
+  const found: OperationEvent[] = [];
+  for (let last = last_revision; last >= oldest; last -= PAGE_EVENTS) {
+    const from = Math.max(oldest, last - PAGE_EVENTS + 1);
+    const page = await events.readStream(stream, from, last - from + 1);
+    found.unshift(...page.filter(({ metadata }) => metadata.operation_id !== undefined));
+    if ((page[0]?.metadata.occurred_at ?? '') < timestamp(since_ms)) break;
+  }
+  for (const event of found) remember(known, event);
+  known.revision = last_revision;
+  if (last_revision !== NO_STREAM) streams.set(stream, known);
+  return known;
+}
+
+function remember({ events }: RecentOperations, { position, revision, metadata }: OperationEvent): void {
+  const operation_id = metadata.operation_id!;
+  events.delete(operation_id);
+  events.set(operation_id, { position, revision, metadata });
+  const [oldest] = events.keys();
+  if (events.size > RECENT_EVENTS) events.delete(oldest!);
+}
+
+function findOperation(operation: Operation, { events }: RecentOperations): OperationEvent | undefined {
+  return [operation.id, ...(operation.earlier_ids ?? [])]
+    .map((id) => events.get(id))
+    .find((event) => event !== undefined && isOfOperation(event, operation));
 }
 
 /** Executes the command on the loaded state. Returns undefined if another writer has appended to the stream since. */
@@ -426,6 +507,12 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
   );
   const appended = await write.events.append(streamNameOf(write), revision, encoded);
   if (appended.outcome === 'wrong_revision') return undefined;
+  // The next write with a key then reads no event that this process has appended itself.
+  const known = recentOperationsOf.get(write.events)?.get(streamNameOf(write));
+  if (known?.revision === revision && metadata.operation_id !== undefined) {
+    remember(known, { ...appended, metadata });
+    known.revision = appended.revision;
+  }
   const created = revision === NO_STREAM;
   return {
     value: next,
@@ -471,22 +558,33 @@ function metadataOf(context: WriteContext, owner: Owner, occurred_at: string): E
     ...(context.api_key_id === undefined ? {} : { api_key_id: context.api_key_id }),
     ...(context.idempotency_key === undefined ? {} : { idempotency_key: context.idempotency_key }),
     ...(context.operation === undefined ? {} : { operation_id: context.operation.id }),
+    ...(context.operation?.fingerprint === undefined ? {} : { fingerprint: context.operation.fingerprint }),
   };
 }
 
 /**
  * Returns the id of a new resource: `given_id` if set; else an id that is derived from the operation, so that a
- * repetition writes to the same stream. With neither, generates an id. A generated id is `fresh`: its stream cannot have
+ * repetition writes to the same stream. With neither, generates an id. `fresh`: whether the stream of the id has no
  * events yet.
  */
-export function idForNew<Id extends AnyId>(
-  system: System,
+export async function idForNew<State, Event extends DomainEvent, Id extends AnyId>(
+  { system, events }: StoreDeps,
+  environment: Environment,
+  { category }: Aggregate<State, Event, Id>,
   { operation }: WriteContext,
   given_id?: Id,
-): { readonly id: Id; readonly fresh: boolean } {
+): Promise<{ readonly id: Id; readonly fresh: boolean }> {
   if (given_id !== undefined) return { id: given_id, fresh: false };
   if (operation === undefined) return { id: generateId<Id>(system.now(), system.random), fresh: true };
-  return { id: deriveId<Id>(operation.started_at_ms, 'new', operation.id), fresh: false };
+  const operation_ids = [operation.id, ...(operation.earlier_ids ?? [])];
+  const ids = operation_ids.map((id) => deriveId<Id>(timeOfId(id), 'new', id));
+  const firsts = await Promise.all(
+    ids.map((id) => events[environment].readStream(streamName(environment, category, id), 0, 1)),
+  );
+  const earlier = firsts.findIndex(([first]) => first !== undefined && isOfOperation(first, operation));
+  return earlier === -1
+    ? { id: ids[0]!, fresh: firsts[0]!.length === 0 }
+    : { id: ids[earlier]!, fresh: false };
 }
 
 type Queues = WeakMap<EventStore, Map<StreamName, Promise<void>>>;

@@ -61,7 +61,7 @@ export async function createListing(
   input: NewListing,
 ): Promise<Written<Listing>> {
   const { environment, store_id } = target;
-  const { id, fresh } = idForNew<ListingId>(deps.system, context, target.id);
+  const { id, fresh } = await idForNew(deps, environment, listingAggregate, context, target.id);
   const written = await execute({
     ...streamRef(deps, environment, id),
     context,

@@ -45,7 +45,7 @@ export async function uploadMedia(
   upload: Omit<MediaUpload, 'store_id'>,
 ): Promise<Written<Media>> {
   const { environment, store_id } = target;
-  const { id, fresh } = idForNew<MediaId>(deps.system, context, target.id);
+  const { id, fresh } = await idForNew(deps, environment, mediaAggregate, context, target.id);
   const written = await execute({
     ...streamRef(deps, environment, id),
     context,

@@ -76,7 +76,7 @@ export async function createPublication(
   input: NewPublication,
 ): Promise<Written<Publication>> {
   const { environment, store_id } = target;
-  const { id, fresh } = idForNew<PublicationId>(deps.system, context, target.id);
+  const { id, fresh } = await idForNew(deps, environment, publicationAggregate, context, target.id);
   const written = await execute({
     ...streamRef(deps, environment, id),
     context,

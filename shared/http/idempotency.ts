@@ -22,6 +22,7 @@ import type { HttpMetrics, IdempotencyOutcome } from './metrics';
 const KEY_LENGTH_MAX = 255;
 /** How long a response is stored (docs/interface.md#idempotency). */
 const KEEP_MS = 24 * 3_600_000;
+const DAY_MS = 86_400_000;
 /** Lifetime of a lock. A running request renews it, so only the lock of a crashed process expires. */
 const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
@@ -118,12 +119,10 @@ export class Idempotency {
           retry_after_s: (claimed.free_at_ms - now_ms) / 1_000,
         });
       case 'claimed': {
-        const { started_at_ms, resumed } = claimed;
-        const id = deriveId(started_at_ms, 'operation', key.api_key_id, key.idempotency_key);
+        const { resumed } = claimed;
         const { locked_until_ms } = times;
-        return this.runClaimed({ key, holder, resumed, renderFailure }, () =>
-          run({ id, started_at_ms, resumed, locked_until_ms }),
-        );
+        const operation = { ...operationOf(key, claimed), fingerprint, locked_until_ms };
+        return this.runClaimed({ key, holder, resumed, renderFailure }, () => run(operation));
       }
     }
   }
@@ -209,6 +208,24 @@ export class Idempotency {
       return renewals;
     };
   }
+}
+
+/**
+ * Returns the operation of a claimed key. Its id follows from the key and the UTC day. So it is the same if the store has
+ * lost the record of an earlier run: that run was on the same day or on the day before. A key may be used again when
+ * its record has expired. That is on a later day, and the operation has another id then.
+ */
+function operationOf(
+  { api_key_id, idempotency_key }: OperationKey,
+  { started_at_ms, resumed }: Extract<Claimed, { outcome: 'claimed' }>,
+): Pick<Operation, 'id' | 'earlier_ids' | 'since_ms' | 'started_at_ms' | 'resumed'> {
+  const idAt = (ms: number): string => deriveId(ms, 'operation', api_key_id, idempotency_key);
+  const startOfDay = (ms: number): number => ms - (ms % DAY_MS);
+  const since_ms = started_at_ms - KEEP_MS;
+  const earlier_ids = [idAt(startOfDay(since_ms))];
+  // A process of the release before, which derived the id from the time of the claim, may have begun the operation.
+  if (resumed) earlier_ids.push(idAt(started_at_ms));
+  return { id: idAt(startOfDay(started_at_ms)), earlier_ids, since_ms, started_at_ms, resumed };
 }
 
 /** A key that this process has claimed. */

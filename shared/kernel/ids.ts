@@ -44,6 +44,11 @@ export function deriveId<Id extends AnyId>(ms: number, ...names: string[]): Id {
   return uuidFrom(ms, hash('sha256', names.join('\u0000'), 'buffer')) as Id;
 }
 
+/** Returns the time of a UUIDv7, in Unix milliseconds. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 function uuidFrom(ms: number, bits: Uint8Array): string {
   const bytes = new Uint8Array(16);
   for (let i = 0, rest = ms; i < 6; i++, rest = Math.floor(rest / 256)) bytes[5 - i] = rest % 256;

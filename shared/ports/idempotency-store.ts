@@ -8,8 +8,17 @@ export interface OperationKey {
 
 /** A write that carries an `Idempotency-Key`. */
 export interface Operation {
-  /** A UUID: the same for every repetition of the request, and unique to the request. */
+  /** A UUIDv7: the same for every repetition of the request, and unique to the request. */
   readonly id: string;
+  /** Ids under which an earlier run may have appended its events. */
+  readonly earlier_ids?: readonly string[];
+  /** Events before this time, Unix milliseconds, are of an earlier use of the key. */
+  readonly since_ms?: number;
+  /**
+   * Hash of the request, set if the record of an earlier run may have been lost. The events of the operation carry it, so
+   * that another request with the same key is noticed without the record.
+   */
+  readonly fingerprint?: string;
   /** Time of the first request, Unix milliseconds. */
   readonly started_at_ms: number;
   /** Whether an earlier run ended without an answer. Its events may already be stored. */
@@ -100,7 +109,8 @@ export type Claimed =
  * - `CatalogError('unavailable')` if the store cannot be reached.
  * - `CatalogError('database_timeout')` if the store does not answer in time.
  *
- * If the store has lost its records, it treats a repetition as a first request, and the write happens twice.
+ * If the store has lost its records, it treats a repetition as a first request. The write is then found in the log
+ * (docs/decisions/0005-own-idempotency.md).
  */
 export interface IdempotencyStore {
   claim(key: OperationKey, claim: Claim): Promise<Claimed>;

@@ -42,6 +42,8 @@ export interface EventMetadata {
   readonly idempotency_key?: string;
   /** Id of an idempotent write. If the request is repeated, the write is found in the log by this id. */
   readonly operation_id?: string;
+  /** Hash of the request of an idempotent write. Distinguishes it from another request with the same key. */
+  readonly fingerprint?: string;
   /**
    * Trace context of the append, if it was sampled (https://www.w3.org/TR/trace-context/). Only tracing reads it.
    */

@@ -130,3 +130,23 @@ test('an earlier state of a long stream is read from the nearest remembered one'
   expect(read).toBeLessThan(64);
   await expect(loadAt(ref, revision + 1)).rejects.toThrow('has no revision');
 });
+
+test('a write whose record may have been lost searches the newest 1,000 events once, then only new ones', async () => {
+  const { patch, reads } = await publicationWithEvents(3_000);
+  await patch(1);
+  const context = (): WriteContext => ({
+    ...({ source: 'api', request_id: 'key' } as const),
+    operation: { ...operation(), since_ms: NOW_MS - 86_400_000, fingerprint: 'f' },
+  });
+  reads.length = 0;
+  expect((await patch(2, context())).changed).toBe(true);
+  const searched = reads.filter(({ from }) => from < 3_000);
+  expect(Math.min(...searched.map(({ from }) => from))).toBe(2_001);
+  const written = context();
+  const first = await patch(3, written);
+  await patch(4);
+  reads.length = 0;
+  await patch(5, context());
+  for (const { from } of reads) expect(from).toBeGreaterThan(3_000);
+  expect(await patch(3, written)).toEqual({ ...first, repeated: true });
+});
