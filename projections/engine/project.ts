@@ -16,6 +16,33 @@ export interface PartitionTarget {
   readonly events: EventStore;
   readonly now: () => number;
   readonly onDeadLetter?: (dead_letter: DeadLetter) => void;
+  /** Set by a worker, so that the next job of the partition need not read the state that this job leaves. */
+  readonly written?: WrittenCheckpoints;
+}
+
+/**
+ * The checkpoints that this process has written last, of partitions without dead letters. The state of such a partition
+ * is known without reading it: if another process has moved the checkpoint since, the compare-and-set of the next batch
+ * fails. Without moving it, nobody can add a dead letter. A partition with dead letters is always read, because a retry
+ * may have removed them.
+ */
+export class WrittenCheckpoints {
+  private readonly positions = new WeakMap<ViewVersion, Map<number, Position>>();
+
+  /** Removes and returns the state before the job. Undefined if it is not known that the job follows it. */
+  take({ version, partition }: PartitionTarget, job: JobEvents): PartitionState | undefined {
+    const positions = this.positions.get(version);
+    const checkpoint = positions?.get(partition);
+    positions?.delete(partition);
+    // A job without events asks whether the stored checkpoint has reached `last`.
+    if (checkpoint === undefined || job.events.length === 0) return undefined;
+    return checkpoint >= job.prev && checkpoint < job.last ? { checkpoint, dead_letters: [] } : undefined;
+  }
+
+  set({ version, partition }: PartitionTarget, checkpoint: Position): void {
+    const positions = this.positions.get(version) ?? new Map<number, Position>();
+    this.positions.set(version, positions.set(partition, checkpoint));
+  }
 }
 
 /** The events of a job, without its address. */
@@ -29,7 +56,7 @@ const RETRY_PAUSES_MS = [20, 100, 400] as const;
  * delivered again. If the checkpoint is before `job.prev`, an earlier job was lost. Then ignores the events of the job
  * and reads the partition's events from the log.
  *
- * Reads the partition's checkpoint and dead letters before any document. Reason: some documents are only read, for
+ * Reads the partition's checkpoint and dead letters before any document, unless `written` knows them. Reason: some documents are only read, for
  * example a media document that a publication begins to embed. They are not written, so no compare-and-set notices if
  * another worker changes them meanwhile. But that worker would also move the checkpoint, and the compare-and-set of the
  * checkpoint then fails. A retry does not move the checkpoint, but it changes the dead-letter list, which is compared,
@@ -40,7 +67,8 @@ const RETRY_PAUSES_MS = [20, 100, 400] as const;
 export async function projectJob(target: PartitionTarget, job: JobEvents): Promise<void> {
   for (let race = 1; ; race++) {
     try {
-      const state = await target.version.partition(target.partition);
+      const known = target.written?.take(target, job);
+      const state = known ?? (await target.version.partition(target.partition));
       if (state.checkpoint >= job.last) return;
       if (state.checkpoint >= job.prev) await projectEvents(target, state, job.last, job.events);
       else await projectFromLog(target, state, job.last);
@@ -151,6 +179,7 @@ async function runOnce(
   const run = openRun(target, state);
   await run.take(events);
   await run.flush(to);
+  if (!run.has_dead_letters) target.written?.set(target, to);
 }
 
 function openRun(

@@ -80,6 +80,11 @@ export class PartitionRun {
     return this.stored;
   }
 
+  /** Whether the partition had dead letters after the last flush. */
+  get has_dead_letters(): boolean {
+    return this.stored_dead_letters.size > 0;
+  }
+
   /** Number of documents with unsaved changes. */
   get dirtyCount(): number {
     return this.unit.dirtyCount;

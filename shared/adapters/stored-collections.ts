@@ -22,9 +22,14 @@ export const declaredKeys: StoredKeys = Object.fromEntries(
   COLLECTION_NAMES.map((name) => [name, { keys: specs[name].keys, words: specs[name].words !== undefined }]),
 );
 
+/** The results of `keysDiffer`, which is called for every batch and compares hundreds of values. */
+const differing = new WeakMap<StoredKeys, boolean>();
+
 /** Returns true if the stored keys differ from the declared ones. The version is then read-only until it is rebuilt. */
 export function keysDiffer(stored: StoredKeys): boolean {
-  return !isDeepStrictEqual(stored, declaredKeys);
+  const differ = differing.get(stored) ?? !isDeepStrictEqual(stored, declaredKeys);
+  differing.set(stored, differ);
+  return differ;
 }
 
 /** A collection in the form in which one version stores it. */

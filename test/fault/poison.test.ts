@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import pino from 'pino';
 import { LostRaceError } from '../../projections/engine/errors';
-import { projectJob } from '../../projections/engine/project';
+import { projectJob, WrittenCheckpoints } from '../../projections/engine/project';
 import { VIEW_SCHEMA } from '../../projections/engine/versions';
 import { projectWaiting, retry } from '../../projections/maintenance/dead-letters';
 import { listingView } from '../../projections/views/listing';
 import { publicationView } from '../../projections/views/publication';
-import { type Position, type RecordedEvent, streamName } from '../../shared/catalog/events/envelope';
+import { type Position, type RecordedEvent, START, streamName } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
@@ -86,6 +86,16 @@ class Poison {
   }
 }
 
+/** Returns the partition's events in (prev, last]. */
+function eventsBetween(
+  { log }: MemoryEventStore,
+  partition: number,
+  prev: Position,
+  last: Position,
+): RecordedEvent[] {
+  return eventsOf(log, partition).filter(({ position }) => position > prev && position <= last);
+}
+
 async function retryOne(version: MemoryViewVersion, events: MemoryEventStore, pick: number): Promise<void> {
   const dead_letters = await version.deadLetters();
   if (dead_letters.length === 0) return;
@@ -138,6 +148,45 @@ describe('a poison event', () => {
       { numRuns: 40 },
     );
   });
+
+  test.each([
+    ['with transactions', true],
+    ['without transactions', false],
+  ])(
+    'leaves no trace if two workers take the jobs, for crashes at any write and lost jobs, in a store %s',
+    async (_, transactions) => {
+      const picks = fc.array(fc.nat(), { maxLength: 3 });
+      await fc.assert(
+        fc.asyncProperty(historyOf(100), picks, actions, async (steps, poisoned, chosen) => {
+          const events = new MemoryEventStore();
+          await play(events, steps);
+          const poison = new Poison(events, poisoned);
+          const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions });
+          const common = { version, partition_count: PARTITIONS, events, now };
+          const workers = [new WrittenCheckpoints(), new WrittenCheckpoints()];
+          const dispatched = Array.from({ length: PARTITIONS }, () => START);
+          for (const { kind, partition, reach, pick, crash_in } of chosen) {
+            version.crash_in = crash_in;
+            if (kind === 'restore') poison.restore(pick);
+            if (kind === 'retry') await retryOne(version, events, pick).catch(ignoreInjectedFaults);
+            const prev = dispatched[partition]!;
+            const last = BigInt(Math.min(Number(prev) + reach, events.log.length));
+            const is_lost = pick % 5 === 0;
+            if (kind !== 'deliver' || last === prev) continue;
+            dispatched[partition] = last;
+            const job = { prev, last, events: eventsBetween(events, partition, prev, last) };
+            const target = { ...common, partition, written: workers[pick % 2]! };
+            if (!is_lost) await projectJob(target, job).catch(ignoreInjectedFaults);
+          }
+          poison.restoreAll();
+          await finish(version, events);
+          await expectSameDocuments(version, await cleanFold(events.log));
+          await expectTruth(version, events.log);
+        }),
+        { numRuns: 20 },
+      );
+    },
+  );
 
   test('that moves a publication gives the right listings after an interrupted retry and later events', async () => {
     const events = new MemoryEventStore();
