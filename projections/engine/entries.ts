@@ -1,10 +1,16 @@
 import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
 import type { Entry } from '../../shared/catalog/stored-document';
 
-/** A list contains the first `max` of `total` items in `order`. */
+/**
+ * A list contains the first `max` of `total` items in `order`, or as many of them as fit into `max_bytes`. It contains at
+ * least one, of any size.
+ */
 export interface ListLimits {
   readonly max: number;
-  /** Number of items after the change. */
+  /** Maximum size of the entries, in bytes of JSON. */
+  readonly max_bytes: number;
+  /** Number of items before and after the change. */
+  readonly total_before: number;
   readonly total: number;
   readonly order: SortOrder;
 }
@@ -16,6 +22,28 @@ export interface Placement {
   readonly must_recompute: boolean;
 }
 
+/** Cached, because an entry stays in its list while others change. */
+const sizes = new WeakMap<Entry['body'], number>();
+
+function sizeOf({ body }: Entry): number {
+  let size = sizes.get(body);
+  if (size === undefined) {
+    size = Buffer.byteLength(JSON.stringify(body));
+    sizes.set(body, size);
+  }
+  return size;
+}
+
+/** Returns the first entries, at least one, whose size is at most `max_bytes`. */
+export function fitting(entries: readonly Entry[], max_bytes: number): readonly Entry[] {
+  let bytes = 0;
+  const end = entries.findIndex((entry, index) => {
+    bytes += sizeOf(entry);
+    return bytes > max_bytes && index > 0;
+  });
+  return end === -1 ? entries : entries.slice(0, end);
+}
+
 /**
  * Inserts or moves the item, or removes it if `entry` is null. Returns the same list if the item is in it neither
  * before nor after the change.
@@ -24,22 +52,30 @@ export function placeEntry(
   list: readonly Entry[],
   id: string,
   entry: Entry | null,
-  { max, total, order }: ListLimits,
+  limits: ListLimits,
 ): Placement {
+  const { max, max_bytes, total_before, total, order } = limits;
   const expected = Math.min(max, total);
   const before = list.find((entry) => entry.id === id);
   const others = before ? list.filter((entry) => entry !== before) : list;
   if (!entry) return { entries: others, must_recompute: others.length < expected };
   const index = insertionIndex(entry, others, order);
   if (index >= max) return { entries: others, must_recompute: false };
-  const entries_after = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, max);
+  const placed = [...others.slice(0, index), entry, ...others.slice(index)].slice(0, max);
+  const entries = fitting(placed, max_bytes);
   // An item that moved to the end of the list may now come after an item that is not in the list.
   const moved_to_end =
     before !== undefined && index === others.length && compareByOrder(order, entry, before) > 0;
-  return {
-    entries: entries_after,
-    must_recompute: entries_after.length < expected || (moved_to_end && total > entries_after.length),
-  };
+  const is_cut = list.length < Math.min(max, total_before);
+  if (!is_cut)
+    return { entries, must_recompute: placed.length < expected || (moved_to_end && total > placed.length) };
+  // From here on, the next item outside the list did not fit, and is unknown.
+  const is_after_list = before === undefined && index === others.length;
+  const was_outside = before === undefined && total === total_before;
+  if (entries.length < placed.length)
+    return { entries, must_recompute: moved_to_end || (is_after_list && was_outside) };
+  const needs_less_room = before !== undefined && sizeOf(entry) < sizeOf(before);
+  return { entries, must_recompute: moved_to_end || is_after_list || was_outside || needs_less_room };
 }
 
 /** Returns the number of `others` that come before the entry, by binary search. */
@@ -54,7 +90,10 @@ function insertionIndex(entry: Entry, others: readonly Entry[], order: SortOrder
 }
 
 /** Sorts the entries by another order. The list must be recomputed unless it contains all items. */
-export function reorderEntries(list: readonly Entry[], { total, order }: ListLimits): Placement {
+export function reorderEntries(
+  list: readonly Entry[],
+  { total, order }: Pick<ListLimits, 'total' | 'order'>,
+): Placement {
   const sorted = [...list].sort((a, b) => compareByOrder(order, a, b));
   return { entries: sorted, must_recompute: list.length < total };
 }

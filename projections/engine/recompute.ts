@@ -1,6 +1,7 @@
 import { compareByOrder } from '../../shared/catalog/sorting';
-import type { Entry, Key } from '../../shared/catalog/stored-document';
+import { type Entry, EXPANDED_BYTES_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { AnyDocument, MaybeDocument } from '../views/view';
+import { fitting } from './entries';
 import { inView } from './errors';
 import { type List, PHASES } from './plan';
 import { entryOf, withEntries } from './related';
@@ -26,7 +27,7 @@ async function firstEntries(
   list: List,
   id: string,
   document: AnyDocument,
-): Promise<Entry[]> {
+): Promise<readonly Entry[]> {
   const { relation, visibility } = list;
   const { target: collection, key, max } = relation;
   const order = inView(() => relation.orderOf(document));
@@ -40,10 +41,11 @@ async function firstEntries(
   const found = await unit.version.find(collection, { where, order, limit, parts: [] });
   const changed_ids = new Set(changed.map((item) => item.id));
   const items = [...found.filter((item) => !changed_ids.has(item.id)), ...changed];
-  return inView(() =>
+  const entries = inView(() =>
     items
       .flatMap((item) => (isItem(item.document) ? [entryOf(list, item.id, item.document)] : []))
       .sort((a, b) => compareByOrder(order, a, b))
       .slice(0, max),
   );
+  return fitting(entries, EXPANDED_BYTES_MAX);
 }

@@ -1,8 +1,8 @@
 import type { CollectionName } from '../../shared/catalog/documents';
-import type { Entry, Key } from '../../shared/catalog/stored-document';
+import { type Entry, EXPANDED_BYTES_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { Embed, EmbedsMany, EmbedsOne } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
-import { type ListLimits, placeEntry, reorderEntries } from './entries';
+import { placeEntry, reorderEntries } from './entries';
 import { type List, type ParentRelation, plans } from './plan';
 
 /*
@@ -114,7 +114,10 @@ export function afterOwnEvent(
     for (const list of plan.lists) {
       const order = list.relation.orderOf(document);
       if (order === list.relation.orderOf(before)) continue;
-      const reordered = reorderEntries(entriesOf(document, list), limitsOf(document, list));
+      const reordered = reorderEntries(entriesOf(document, list), {
+        total: totalOf(document, list),
+        order: list.relation.orderOf(document),
+      });
       document = withEntries(document, list, reordered.entries);
       if (reordered.must_recompute) made_stale.push(list);
     }
@@ -240,7 +243,13 @@ export function afterChildChange(
     if (!was_listed && !is_listed) continue;
     const entries = entriesOf(document, list);
     const entry = is_listed ? entryOf(list, child_id, new_child) : null;
-    const changed = placeEntry(entries, child_id, entry, limitsOf(document, list));
+    const changed = placeEntry(entries, child_id, entry, {
+      max: list.relation.max,
+      max_bytes: EXPANDED_BYTES_MAX,
+      total_before: totalOf(start, list),
+      total: totalOf(document, list),
+      order: list.relation.orderOf(document),
+    });
     if (changed.entries !== entries) document = withEntries(document, list, changed.entries);
     if (changed.must_recompute) made_stale.push(list);
   }
@@ -268,9 +277,8 @@ export function entryOf({ relation }: List, id: string, document: AnyDocument): 
   return { id, keys: document.keys, body };
 }
 
-function limitsOf(document: AnyDocument, { relation, visibility }: List): ListLimits {
-  const total = relation.totalOf(document, visibility);
-  return { max: relation.max, total, order: relation.orderOf(document) };
+function totalOf(document: AnyDocument, { relation, visibility }: List): number {
+  return relation.totalOf(document, visibility);
 }
 
 function entriesOf({ expansions }: AnyDocument, { relation: { name }, visibility }: List): readonly Entry[] {

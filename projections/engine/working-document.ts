@@ -51,9 +51,14 @@ export function staleListsAfter(
 
 /** Returns the approximate size of the document in memory, in characters. Long texts make up nearly all of it. */
 export function textLengthOf(document: MaybeDocument<AnyDocument>): number {
+  return document ? lengthOfTexts(document.body) + lengthOfTexts(document.expansions) : 0;
+}
+
+function lengthOfTexts(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
   let length = 0;
-  for (const value of Object.values(document?.body ?? {}))
-    if (typeof value === 'string') length += value.length;
+  for (const part of Object.values(value)) length += lengthOfTexts(part);
   return length;
 }
 

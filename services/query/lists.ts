@@ -218,15 +218,17 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   });
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
-  const page = is_precomputed
-    ? precomputedPage(listing, query, default_sort_mode)
-    : await findPage(version, request.params.id ?? '', query, effective_sort_mode);
+  const total = countFacets(listing.state.facets, visibilitiesOf(query.visibility));
+  const { limit } = query;
+  const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
+  const page =
+    is_precomputed && precomputed.length >= Math.min(limit, total)
+      ? precomputed
+      : await findPage(version, request.params.id ?? '', query, effective_sort_mode);
   const resourcesWhere = (featured: boolean): Presented[] =>
     page
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
       .map(({ resource }) => resource);
-  const total = countFacets(listing.state.facets, visibilitiesOf(query.visibility));
-  const { limit } = query;
   const pagination = { page: query.page, limit, total, total_pages: Math.ceil(total / limit) };
   return {
     data: {
@@ -238,8 +240,8 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
 }
 
 /**
- * Returns whether the listing's document contains the page. The document has the first `EXPANDED_MAX` publications, in
- * the listing's default order and without expansions.
+ * Returns whether the listing's document contains the page, or a part of it. The document has the first `EXPANDED_MAX`
+ * publications, in the listing's default order and without expansions, or fewer if they are large.
  */
 function isPrecomputed({ page, limit, sort, order, expand }: ListQuery): boolean {
   const is_default_form = sort === undefined && order === undefined && expand.length === 0;
@@ -251,7 +253,10 @@ function precomputedPage(
   { visibility, limit }: ListQuery,
   mode: SortMode,
 ): ListedPublication[] {
-  return visibleEntries(listing.expansions.publications, visibility, featuredFirst(mode))
+  const { expansions, state } = listing;
+  return visibleEntries(expansions.publications, visibility, featuredFirst(mode), (one) =>
+    countFacets(state.facets, [one]),
+  )
     .slice(0, limit)
     .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
 }

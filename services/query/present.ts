@@ -72,7 +72,9 @@ function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject 
   if (query.expand.includes('publication')) {
     const order = featuredFirst(body.default_sort_mode);
     body.publications = collectionOf(
-      visibleEntries(document.expansions.publications, filter, order).map((entry) => entry.body),
+      visibleEntries(document.expansions.publications, filter, order, (visibility) =>
+        countFacets(document.state.facets, [visibility]),
+      ).map((entry) => entry.body),
       body.stats.publication_count,
       urlOf(`/api/listing/${body.id}/publications`, filter),
     );
@@ -118,7 +120,12 @@ export function presentStore(
 function storeMedia(document: StoreDocument, filter: VisibilityFilter, address: string): JsonObject {
   const { media } = document.expansions;
   if (Array.isArray(media)) return collectionOf([], 0, address);
-  const entries = visibleEntries(media, filter, orderOf('created_at_desc'));
+  const entries = visibleEntries(
+    media,
+    filter,
+    orderOf('created_at_desc'),
+    (visibility) => document.state.media[visibility],
+  );
   return mediaCollection(entries, countOf(document.state.media, filter), address);
 }
 

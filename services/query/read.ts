@@ -89,16 +89,29 @@ export const isItemVisible: VisibilityRule = (filter, visibility) =>
 export const isContainerVisible: VisibilityRule = (filter, visibility) =>
   filter !== 'public' || visibility === 'public';
 
-/** Returns the first entries that are visible with the filter. For `all`, merges the entries of both visibilities. */
+/**
+ * Returns the first entries that are visible with the filter, in order and without gaps. For `all`, merges the entries of
+ * both visibilities. `totalOf` returns the number of items of one visibility. A list may have fewer entries than
+ * `EXPANDED_MAX` although there are more items, because entries have a maximum size. What follows the end of such a list
+ * is unknown, so the merged list ends there.
+ */
 export function visibleEntries(
   entries: Entries,
   filter: VisibilityFilter,
   order: SortOrder,
+  totalOf: (visibility: Visibility) => number,
 ): readonly Entry[] {
   if (filter !== 'all') return entries[filter];
-  return [...entries.public, ...entries.private]
+  const merged = [...entries.public, ...entries.private]
     .sort((a, b) => compareByOrder(order, a, b))
     .slice(0, EXPANDED_MAX);
+  const ends = visibilitiesOf(filter).flatMap((visibility) => {
+    const list = entries[visibility];
+    const is_cut = list.length < Math.min(EXPANDED_MAX, totalOf(visibility));
+    return is_cut ? [merged.indexOf(list.at(-1)!) + 1] : [];
+  });
+  const known_ends = ends.filter((end) => end > 0);
+  return merged.slice(0, Math.min(merged.length, ...known_ends));
 }
 
 // --- Store and view version ---

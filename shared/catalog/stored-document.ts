@@ -71,6 +71,12 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
  */
 export const EXPANDED_MAX = 20;
 
+/**
+ * Maximum size of the items in an expanded collection, in bytes of JSON. Later items are left out. A document may contain
+ * two such collections, one per visibility, and MongoDB stores documents of up to 16 MB.
+ */
+export const EXPANDED_BYTES_MAX = 2_000_000;
+
 /** An item of an expanded collection. The document that contains the collection stores a copy of the item. */
 export interface Entry {
   readonly id: string;
@@ -78,5 +84,5 @@ export interface Entry {
   readonly body: JsonObject;
 }
 
-/** The first `EXPANDED_MAX` items of each visibility, in order. */
+/** The first `EXPANDED_MAX` items of each visibility, in order, or as many of them as `EXPANDED_BYTES_MAX` allows. */
 export type Entries = Readonly<Record<Visibility, readonly Entry[]>>;

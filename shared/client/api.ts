@@ -150,7 +150,7 @@ export interface Store {
 export interface ListingCollection {
   /** Type of the object. */
   object: 'collection';
-  /** The first items, at most 20. */
+  /** The first items, at most 20, and fewer if they are larger than 2 MB. */
   data: Listing[];
   /** Number of all items. */
   total_count: number;
@@ -209,7 +209,7 @@ export interface Listing {
 export interface PublicationCollection {
   /** Type of the object. */
   object: 'collection';
-  /** The first items, at most 20. */
+  /** The first items, at most 20, and fewer if they are larger than 2 MB. */
   data: Publication[];
   /** Number of all items. */
   total_count: number;
@@ -285,7 +285,7 @@ export interface Publication {
 export interface MediaCollection {
   /** Type of the object. */
   object: 'collection';
-  /** The first items, at most 20. */
+  /** The first items, at most 20, and fewer if they are larger than 2 MB. */
   data: Media[];
   /** Number of all items. */
   total_count: number;

@@ -29,11 +29,14 @@ const typeOf = <const Name extends string>(name: Name) => z.literal(name).descri
 /** An absolute URL, or a path of this service. */
 const address = z.string().min(1);
 
-/** Returns the schema of an expanded collection: the first items, at most 20, of the list at `url`. */
+/** Returns the schema of an expanded collection: the first items of the list at `url`, at most 20 and 2 MB. */
 function collectionOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('collection').describe('Type of the object.'),
-    data: z.array(item).max(20).describe('The first items, at most 20.'),
+    data: z
+      .array(item)
+      .max(20)
+      .describe('The first items, at most 20, and fewer if they are larger than 2 MB.'),
     total_count: count.describe('Number of all items.'),
     has_more: z.boolean().describe('Whether the list at `url` has more items than `data`.'),
     url: z.string().describe('Path of the complete list, in the same order.'),
