@@ -1,22 +1,21 @@
 # One image for every process: what it is, command, query or worker, says the command it is started with.
 #   docker build -t catalog-service .
-#   docker run --name catalog -p 127.0.0.1:8080:8080 -v catalog:/data catalog-service
+#   docker run --init --name catalog -p 127.0.0.1:8080:8080 -v catalog:/data catalog-service
 # The second command starts everything in one process. In an empty volume it creates a demo store and prints its keys;
 # `-e DEMO=off` creates none.
 ARG NODE_IMAGE=node:22.20.0-bookworm-slim
 
-# What runs needs: a layer that changes only with the lock file.
-FROM ${NODE_IMAGE} AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json ./
-COPY shared/client/package.json shared/client/
-RUN npm ci --omit=dev --no-fund --no-audit
-
-FROM ${NODE_IMAGE} AS build
+# Layers that change only with the lock file: all packages, and those that the service needs to run.
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY shared/client/package.json shared/client/
 RUN npm ci --no-fund --no-audit
+
+FROM packages AS dependencies
+RUN npm prune --omit=dev --no-fund --no-audit
+
+FROM packages AS build
 COPY tsconfig.json ./
 COPY services services
 COPY shared shared
@@ -48,6 +47,8 @@ EXPOSE 8080
 # SIGTERM: takes no new request, finishes those running, hands back leases and partitions; at most 15 s.
 STOPSIGNAL SIGTERM
 # Live, not ready: a process that waits for a server must not be replaced, and a replacement would wait as well.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=40s --start-interval=1s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# A worker listens on WORKER_PORT, the others on PORT. `http.get` without NODE_OPTIONS needs a third of the CPU time of
+# `fetch` with them. No --start-interval: engines before 25 do not know it.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=40s --retries=3 \
+  CMD ["env", "NODE_OPTIONS=", "node", "-e", "process.exitCode = 1; const { PORT, WORKER_PORT } = process.env; for (const port of [PORT, WORKER_PORT]) require('http').get(`http://127.0.0.1:${port}/health/live`, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => {})"]
 CMD ["node", "--enable-source-maps", "dist/services/boot/main.js"]

@@ -116,7 +116,8 @@ function setCacheHeaders(res: Response, area: Area): void {
   if (area === 'auth') res.setHeader('Cache-Control', 'no-store');
 }
 
-const CORS_EXPOSED = [
+/** Value of `Access-Control-Expose-Headers`. The gateway's own answers have the same. */
+export const CORS_EXPOSED = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

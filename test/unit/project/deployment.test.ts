@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { STOP_TIMEOUT_MS } from '../../../services/boot/process';
@@ -9,8 +12,10 @@ import { writes } from '../../../shared/api/operations/writes';
 import { errorCodeSchema } from '../../../shared/api/responses/errors';
 import { parseConfig, SETTING_NAMES } from '../../../shared/kernel/config';
 import { gatewayOfKubernetes } from '../../support/gateway-configuration';
+import { freeOwnPort, listenOnOwnPort } from '../../support/own-port';
 import { describeWithProgram, run } from '../../support/programs';
 import { withTempDir } from '../../support/temp-dir';
+import { within } from '../../support/wait-for';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 
@@ -343,7 +348,8 @@ describe('the Kubernetes manifests', () => {
     const listens = Number(/^ *listen (\d+);$/m.exec(nginx)![1]);
     const container = containerOf(gateway);
     expect(container.ports).toEqual([{ name: service.spec.ports[0].targetPort, containerPort: listens }]);
-    expect(container.image).toBe(parse(read('docker-compose.yml'), { merge: true }).services.gateway.image);
+    const { image } = parse(read('docker-compose.yml'), { merge: true }).services.gateway;
+    expect(image).toBe(`\${NGINX_IMAGE:-${container.image}}`);
     const servers = [...gatewayOfKubernetes().matchAll(/^ *server ([\w-]+):(\d+) (.*);$/gm)];
     expect(servers).toHaveLength(4);
     for (const [, name, port, options] of servers) {
@@ -378,12 +384,113 @@ describe('the Kubernetes manifests', () => {
 
 // --- Docker ---
 
-test('containers are healthy while they are live, and have time to stop', () => {
+describe('the compose file', () => {
   const compose = parse(read('docker-compose.yml'), { merge: true });
-  const [, check] = /^HEALTHCHECK .*\\\n +CMD (.*)$/m.exec(dockerfile)!;
-  expect(check).toContain('/health/live');
-  const catalog = compose['x-catalog'];
-  expect(Number.parseInt(catalog.stop_grace_period, 10)).toBeGreaterThan(STOP_S);
-  expect(Object.keys(catalog.environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
-  expect(compose.services.gateway.healthcheck.test.join(' ')).toContain('/health/live');
+  const services = Object.entries<Manifest>(compose.services);
+  const ownServices = services.filter(([, { image }]) => image === 'catalog-service');
+  /** Replaces variables by their defaults. */
+  const withDefaults = (text: string): string => text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+
+  test('builds the image once and runs all processes from it', () => {
+    expect(ownServices).toHaveLength(6);
+    expect(services.filter(([, { build }]) => build !== undefined)).toHaveLength(1);
+    const [[, { build }]] = ownServices.filter(([, { build }]) => build !== undefined) as [
+      [string, Manifest],
+    ];
+    expect(build).toEqual({ context: '.', args: ['NODE_IMAGE'] });
+    expect(dockerfile).toMatch(/^ARG NODE_IMAGE=/m);
+  });
+
+  test('tells the gateway the addresses of all processes that its configuration names', () => {
+    const servers = [...read('docs/gateway/nginx.conf').matchAll(/^ *server ([\w-]+):8080/gm)];
+    const names = [...new Set(servers.map(([, name]) => name!))].sort();
+    expect(names).toEqual(['command-1', 'command-2', 'query-1', 'query-2']);
+    const addressOf = (name: string): string => compose.services[name].networks.default.ipv4_address;
+    expect(compose.services.gateway.extra_hosts).toEqual(names.map((name) => `${name}:${addressOf(name)}`));
+    // Conditions would keep the gateway down while a process is.
+    expect(Array.isArray(compose.services.gateway.depends_on)).toBe(true);
+  });
+
+  test('has settings that the service accepts, and passes on TRUST_PROXY', () => {
+    const { environment, stop_grace_period } = compose['x-catalog'];
+    const settings = Object.entries<string>(environment).map(([name, value]) => [name, withDefaults(value)]);
+    expect(parseConfig(Object.fromEntries(settings))).toMatchObject({ TRUST_PROXY: '1' });
+    expect(environment.TRUST_PROXY).toContain('${TRUST_PROXY:-');
+    expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThan(STOP_S);
+  });
+
+  test('bounds the memory, the log and the temporary files of each service', () => {
+    for (const [name, { mem_limit, logging, tmpfs = [] }] of services) {
+      expect([name, mem_limit]).toEqual([name, expect.stringMatching(/^\d+[mg]$/)]);
+      expect([name, logging.options]).toEqual([name, { 'max-size': '10m', 'max-file': '5' }]);
+      for (const mount of tmpfs) expect([name, mount]).toEqual([name, expect.stringMatching(/:size=\d+m$/)]);
+    }
+  });
+
+  test('gives no process more rights than it needs', () => {
+    for (const [name, service] of [...ownServices, ['gateway', compose.services.gateway] as const])
+      expect([name, service]).toEqual([
+        name,
+        expect.objectContaining({
+          read_only: true,
+          cap_drop: ['ALL'],
+          security_opt: ['no-new-privileges:true'],
+          tmpfs: [expect.stringMatching(/^\/tmp:/)],
+        }),
+      ]);
+    // The gateway needs no other writable folder.
+    const written = read('docs/gateway/nginx.conf').match(/^ *(?:pid|\w+_temp_path) .*;$/gm)!;
+    expect(written).toHaveLength(6);
+    for (const line of written) expect(line).toContain(' /tmp/catalog-gateway');
+  });
+
+  test('starts the parts as the image does', () => {
+    const [, single] = /^CMD (\[.*\])$/m.exec(dockerfile)!;
+    for (const [name, { command }] of ownServices) {
+      const expected = single!.replace('main.js', `main-${name.replace(/-\d$/, '')}.js`);
+      expect([name, command]).toEqual([name, JSON.parse(expected)]);
+    }
+  });
+
+  test('checks the health of the gateway through a query process', () => {
+    expect(compose.services.gateway.healthcheck.test.join(' ')).toContain('/health/live');
+  });
+});
+
+describe('the health check of the image', () => {
+  const [, options, check] = /^HEALTHCHECK (.*)\\\n +CMD (.*)$/m.exec(dockerfile)!;
+  const [program, ...words] = JSON.parse(check!) as string[];
+
+  /** Runs the check with these settings. Returns its exit code. */
+  async function runCheck(settings: Record<string, string>): Promise<number | null> {
+    const env = { PATH: process.env.PATH!, ...settings };
+    const [code] = await within(once(spawn(program!, words, { env, stdio: 'ignore' }), 'exit'), 'the check');
+    return code;
+  }
+
+  test('asks the port that a process listens on: PORT, or WORKER_PORT of a worker', async () => {
+    let status = 200;
+    const paths: (string | undefined)[] = [];
+    const server = createServer((req, res) => {
+      paths.push(req.url);
+      res.writeHead(status).end();
+    });
+    const port = String(await listenOnOwnPort(server));
+    const unused = String(await freeOwnPort());
+    expect(await runCheck({ PORT: port, WORKER_PORT: unused })).toBe(0);
+    expect(await runCheck({ PORT: unused, WORKER_PORT: port })).toBe(0);
+    expect(new Set(paths)).toEqual(new Set(['/health/live']));
+    status = 503;
+    expect(await runCheck({ PORT: port, WORKER_PORT: unused })).toBe(1);
+    expect(await runCheck({ PORT: unused, WORKER_PORT: unused })).toBe(1);
+    server.close();
+  });
+
+  test('runs without NODE_OPTIONS, and on engines before 25', async () => {
+    const server = createServer((_req, res) => res.end());
+    const port = String(await listenOnOwnPort(server));
+    expect(await runCheck({ PORT: port, WORKER_PORT: port, NODE_OPTIONS: '--not-an-option' })).toBe(0);
+    server.close();
+    expect(options).not.toContain('--start-interval');
+  });
 });
