@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { parseState, RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
@@ -10,6 +11,8 @@ import { rateLimiterContract } from './rate-limiter.contract';
 
 const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
 const DAY_MS = 86_400_000;
+/** Blocks the event loop of this process. */
+const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 /** No token comes back while a test runs. */
 const SLOW: Tier = { burst: 15, refill_per_s: 1 / 3600, limit: 10, per_day: null };
 const PUBLIC: Tier = { burst: 15, refill_per_s: 10 / 60, limit: 10, per_day: 100 };
@@ -120,6 +123,19 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
     expect(await takeAhead('key:b', daily)).toMatchObject({ allowed: false });
     redis.disconnect();
     for (const limiter of limiters) await limiter.close();
+  });
+
+  test('a stall of the event loop is no outage of Redis: the bucket stays the shared one', async () => {
+    const limiter = await RedisRateLimiter.open({ url, prefix: aName(), command_ms: 250 });
+    await waitFor(() => limiter.take('key:a', { ...SLOW, burst: 1 }));
+    for (let stall = 0; stall < 3; stall++) {
+      const taking = limiter.take('key:a', { ...SLOW, burst: 1 });
+      // The limiter sends what it has collected in the next turn.
+      await nextTurn();
+      block(1_000);
+      expect(await taking).toMatchObject({ allowed: false });
+    }
+    await limiter.close();
   });
 
   test('Redis expires a bucket some time after it is full again', async () => {

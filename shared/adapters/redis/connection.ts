@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
@@ -22,18 +23,52 @@ const COMMON_OPTIONS = {
  * request would then wait for the server without a limit.
  */
 export function connectFailFast(url: string, command_ms: number): Redis {
-  return ignoreErrorEvents(
+  const connection = ignoreErrorEvents(
     new Redis(url, {
       ...COMMON_OPTIONS,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
-      commandTimeout: command_ms,
-      // Replaces a connection that died without a TCP close (a cut network, a stopped machine).
-      socketTimeout: command_ms * 2,
     }),
   );
+  limitSilence(connection, command_ms);
+  return connection;
 }
+
+/** In how many ticks of a timer the time of a command is counted. */
+const TICKS = 5;
+
+/**
+ * Rejects each command that is not answered within `command_ms`. Replaces the connection if nothing at all arrives for
+ * twice that time: it may have died without a TCP close (a cut network, a stopped machine).
+ *
+ * Time in which the event loop of this process was blocked does not count, because a timer ticks only once however long
+ * it was. The time-outs of ioredis end during the stall, before the replies that have arrived meanwhile are read. So
+ * they would take a stall of this process for an outage of Redis.
+ */
+function limitSilence(connection: Redis, command_ms: number): void {
+  const send = connection.sendCommand.bind(connection);
+  connection.sendCommand = (command, stream) => {
+    const socket: Socket | undefined = connection.stream;
+    const bytes_read = socket?.bytesRead;
+    let ticks = 0;
+    const timer = setInterval(() => {
+      ticks++;
+      if (ticks === TICKS) command.reject(new Error(TIMED_OUT));
+      if (ticks < 2 * TICKS) return;
+      clearInterval(timer);
+      if (socket?.bytesRead === bytes_read) socket?.destroy(new Error('Redis does not answer'));
+    }, command_ms / TICKS);
+    const stop = (): void => {
+      if (ticks < TICKS) clearInterval(timer);
+    };
+    command.promise.then(stop, stop);
+    return send(command, stream);
+  };
+}
+
+/** The message of the error of a command that was not answered in time. */
+export const TIMED_OUT = 'Command timed out';
 
 /** A connection whose commands wait until the server is available, and the duplicates that BullMQ makes of it. */
 export interface BlockingConnection {

@@ -8,7 +8,7 @@ import type {
   OperationKey,
   StoredAnswer,
 } from '../../ports/idempotency-store';
-import { connectFailFast, toUnavailable, waitUntilReady } from './connection';
+import { connectFailFast, TIMED_OUT, toUnavailable, waitUntilReady } from './connection';
 
 const COMMAND_MS = 1_500;
 const OPENING_MS = 1_000;
@@ -215,8 +215,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
 }
 
 function toCatalogError(error: unknown): CatalogError {
-  // ioredis has no error class for `commandTimeout`.
-  if (error instanceof Error && error.message === 'Command timed out')
+  if (error instanceof Error && error.message === TIMED_OUT)
     return new CatalogError('database_timeout', { cause: error });
   return toUnavailable(error);
 }
