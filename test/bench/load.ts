@@ -34,6 +34,19 @@ export async function requestsPerSecond(
   return responses / (Number(process.hrtime.bigint() - started) / 1e9);
 }
 
+/** Sends `count` requests, one after another. Returns the duration of each in ms. Rejects on any status above 299. */
+export async function durationsMs(template: RequestTemplate, count: number): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const durations: number[] = [];
+  for (let n = 0; n < count; n++) {
+    const started_ms = performance.now();
+    await send(template, agent);
+    durations.push(performance.now() - started_ms);
+  }
+  agent.destroy();
+  return durations;
+}
+
 function send(template: RequestTemplate, agent: Agent): Promise<void> {
   const { hostname, port } = new URL(template.url);
   const body = template.body?.();
