@@ -1,4 +1,5 @@
 import './node-version';
+import './loading';
 import { realSystem } from '../../shared/kernel/system';
 import { buildCommandApp, startControlLog } from './apps';
 import { listen } from './listen';

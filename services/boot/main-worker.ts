@@ -1,4 +1,5 @@
 import './node-version';
+import './loading';
 import { realSystem } from '../../shared/kernel/system';
 import { startMediaWork } from '../media/work';
 import { startHealthServer } from './apps';

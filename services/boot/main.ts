@@ -1,4 +1,5 @@
 import './node-version';
+import './loading';
 import { realSystem } from '../../shared/kernel/system';
 import { startDemo } from '../demo/start';
 import { startAllInOne } from './all-in-one';

@@ -4,6 +4,7 @@ import { createLogger, type Logger } from '../../shared/kernel/log';
 import { readTraceConfiguration } from '../tracing/settings';
 import { startTracing } from '../tracing/start';
 import type { Tracing } from '../tracing/tracing';
+import { endLoading } from './loading';
 import { markRunning } from './running-processes';
 
 /** The folder of package.json, seen from `dist/services/boot`. */
@@ -80,6 +81,8 @@ function onStopSignal(stop: () => Promise<void>): void {
       () => process.exit(1),
     );
   };
-  process.on('SIGTERM', handle);
-  process.on('SIGINT', handle);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, handle);
+    process.off(signal, endLoading);
+  }
 }

@@ -1,4 +1,9 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
 
 /**
  * Reads the first line of standard input that is not empty, without the space around it. Returns undefined if there is
@@ -14,5 +19,24 @@ export async function readLine(prompt: string): Promise<string | undefined> {
     lines.close();
     // The command would otherwise wait until the writer at the other end of a pipe ends.
     process.stdin.destroy();
+  }
+}
+
+/**
+ * Calls `use` with the path of the file to read. The argument `-` means standard input: it is copied to a temporary file
+ * first, because an import reads its file twice. TMPDIR chooses the folder.
+ */
+export async function withInputFile<Result>(
+  argument: string,
+  use: (path: string) => Promise<Result>,
+): Promise<Result> {
+  if (argument !== '-') return use(argument);
+  const folder = await mkdtemp(join(tmpdir(), 'catalog-import-'));
+  try {
+    const path = join(folder, 'standard-input');
+    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+    return await use(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }

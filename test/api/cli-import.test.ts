@@ -38,6 +38,17 @@ const SHOPIFY = [
   '',
 ].join('\n');
 
+test('imports standard input like a file', () =>
+  withShop(async ({ cli, store, file }) => {
+    const options = ['--format', 'shopify', '--store', store, '--images', 'skip', '--json'];
+    const { code, stdout } = await cli.runWithFile(SHOPIFY, 'import', '-', ...options);
+    expect([code, JSON.parse(stdout).publications]).toEqual([0, expect.objectContaining({ created: 2 })]);
+    const again = await cli.json('import', file('export.csv', SHOPIFY), ...options.slice(0, -1));
+    expect(again.publications).toMatchObject({ created: 0, updated: 0, unchanged: 2 });
+    const empty = await cli.runWithFile('', 'import', '-', ...options.slice(0, -1));
+    expectFailure(empty, 1, /empty|no rows/);
+  }));
+
 test('imports a Shopify export after a dry run; a repeated import changes nothing', () =>
   withShop(async ({ cli, store, file }) => {
     const path = file('export.csv', SHOPIFY);

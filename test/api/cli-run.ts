@@ -45,6 +45,13 @@ export class Cli {
     return ended(child);
   }
 
+  /** Runs a command with a whole file as standard input. */
+  async runWithFile(content: string, ...args: string[]): Promise<Ended> {
+    const child = this.spawn('pipe', args);
+    child.stdin!.on('error', () => {}).end(content);
+    return ended(child);
+  }
+
   /** Runs a command with `--json` and returns the parsed output. Throws if it fails. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read any field of the output
   async json(...args: string[]): Promise<any> {

@@ -17,6 +17,7 @@ import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
 import { choiceOption, currencyArgument, storeOption, verb } from '../options';
 import { progressBar } from '../progress';
+import { withInputFile } from '../stdin';
 import { right, table } from '../table';
 import { requireStore } from './store';
 
@@ -34,7 +35,7 @@ interface ImportOptions {
 
 export function importCommands(program: Command): void {
   verb(program, 'import', 'Import a catalog from a file; importing the same file again creates no duplicates')
-    .argument('<file>', 'Shopify product export (CSV) or JSON Lines file')
+    .argument('<file>', 'Shopify product export (CSV) or JSON Lines file; - reads standard input')
     .addOption(choiceOption('--format <format>', 'Format of the file', ['shopify', 'jsonl']))
     .addOption(storeOption('ID of the store to import into'))
     .option('--currency <code>', 'Currency of prices without one, as ISO 4217 code', currencyArgument, 'USD')
@@ -48,18 +49,22 @@ export function importCommands(program: Command): void {
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) => {
         const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
-        return importInto(invocation, options, await open(path!, options.currency));
+        return withInputFile(path!, async (file) =>
+          importInto(invocation, options, await open(file, options.currency)),
+        );
       }),
     );
 
   const review = program.command('review').description('Manage reviews of publications');
   verb(review, 'import', 'Import reviews from a file; importing the same file again creates no duplicates')
-    .argument('<file>', 'JSON Lines file')
+    .argument('<file>', 'JSON Lines file; - reads standard input')
     .addOption(storeOption('ID of the store to import into'))
     .option('--dry-run', 'Write nothing; report what an import would do')
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) =>
-        importInto(invocation, options, await openJsonlFile(path!, 'USD'), ['review']),
+        withInputFile(path!, async (file) =>
+          importInto(invocation, options, await openJsonlFile(file, 'USD'), ['review']),
+        ),
       ),
     );
 }
