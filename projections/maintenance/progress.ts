@@ -1,7 +1,8 @@
 import type { Position } from '../../shared/catalog/events/envelope';
+import type { IndexProgress } from '../../shared/ports/view-store';
 
 /** A step of a rebuild or verification. */
-export type Step = 'reading' | 'following' | 'verifying' | 'activating';
+export type Step = 'reading' | 'indexing' | 'following' | 'verifying' | 'activating';
 
 /**
  * Progress of a rebuild or verification. `position / head` only approximates the fraction that is done, because
@@ -16,6 +17,8 @@ export interface Progress {
   readonly position: Position;
   /** The log's head when the step began. */
   readonly head: Position;
+  /** Only in the step `indexing`, in which no events are read. */
+  readonly indexes?: IndexProgress;
 }
 
 export type OnProgress = (progress: Progress) => void;

@@ -31,6 +31,8 @@ export interface RebuildOptions {
   readonly system: System;
   readonly log: Logger;
   readonly on_progress?: OnProgress;
+  /** Called with the reason when the rebuild begins to wait for a store that is unavailable, and at each attempt. */
+  readonly on_outage?: (reason: string) => void;
   /** Interrupts the rebuild. The next rebuild resumes from the flushed checkpoints. */
   readonly signal?: AbortSignal;
   /** Whether to fold the log a second time and compare the documents before the flip. Default: true. */
@@ -67,6 +69,8 @@ const outagePauseMs = backoff(500, 15_000);
  * partition from the log, which is slower than `LogFold`.
  */
 const LAG_MAX = 1_000;
+
+const INDEXES_LOGGED_EVERY_MS = 10_000;
 
 /** State of one rebuild across outages of a store. */
 interface Run {
@@ -115,6 +119,7 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
       events_before = run.events;
       if (!isOutage(error) || outages === OUTAGES_MAX) throw error;
       log.warn({ realm, reason: reasonOf(error) }, 'store unavailable; the rebuild resumes when it is back');
+      options.on_outage?.(reasonOf(error));
     }
     await pause(outagePauseMs(outages + 1), signal);
   }
@@ -181,7 +186,10 @@ async function rebuildLeased(
   const version = await views.open(info.version);
   log.info({ realm, version: info.version, status: info.status }, 'rebuilding documents from the log');
 
-  if (info.status === 'building') await foldLog(options, version, run);
+  if (info.status === 'building') {
+    await foldLog(options, version, run);
+    await createIndexes(options, version);
+  }
   let previous = (await views.versions()).find(({ status }) => status === 'active')?.version ?? null;
   let verified: VerifyResult | null = null;
   const end = (outcome: RebuildResult['outcome']): RebuildResult => {
@@ -267,6 +275,21 @@ async function foldLog(options: RebuildOptions, version: ViewVersion, run: Run):
     read = meter.count - before;
     head = await events.head();
   } while (read > LAG_MAX && !signal?.aborted);
+}
+
+/** Creates the indexes that the store leaves out, or has not finished, while documents are folded. */
+async function createIndexes(
+  { realm, events, log, on_progress }: RebuildOptions,
+  version: ViewVersion,
+): Promise<void> {
+  const head = await events.head();
+  let logged_at_ms = Number.NEGATIVE_INFINITY;
+  await version.createIndexes?.((indexes) => {
+    on_progress?.({ step: 'indexing', events_done: 0, rate: 0, position: head, head, indexes });
+    if (performance.now() - logged_at_ms < INDEXES_LOGGED_EVERY_MS) return;
+    logged_at_ms = performance.now();
+    log.info({ realm, version: version.version, ...indexes }, 'creating indexes');
+  });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { CheckpointNotifier } from '../../shared/adapters/checkpoint-notifi
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
+import type { OnIndexing } from '../../shared/adapters/mongodb/view-store';
 import type { OnDamage } from '../../shared/adapters/sqlite/connection';
 import type { OnRecreated } from '../../shared/adapters/sqlite/disposable-file';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
@@ -36,6 +37,12 @@ export interface DamageReports {
   readonly onRecreated?: OnRecreated;
 }
 
+/** How the background work of a view store is reported. */
+export interface ViewStoreReports extends DamageReports {
+  readonly onIndexing?: OnIndexing;
+  readonly onCleanUpFailure?: (error: unknown) => void;
+}
+
 /** Opens the log of a realm: EventStoreDB if EVENTSTORE_URL is set, otherwise SQLite. */
 export async function openEventStore(
   config: Config,
@@ -63,7 +70,7 @@ export async function openViewStore(
   config: Config,
   realm: Realm,
   { only_reads = false }: ViewStoreUsage = {},
-  reports: DamageReports = {},
+  { onIndexing, onCleanUpFailure, ...reports }: ViewStoreReports = {},
 ): Promise<ViewStore> {
   const { MONGODB_URL: url, MONGODB_READ_PREFERENCE } = config;
   if (url === undefined) return SqliteViewStore.open({ folder: realmFolder(config, realm), ...reports });
@@ -72,7 +79,12 @@ export async function openViewStore(
   // Keys are always read from the primary, so that a revoked key is refused within seconds even if a secondary lags.
   const read_preference = only_reads && realm !== 'control' ? MONGODB_READ_PREFERENCE : 'primary';
   const notifier = read_preference === 'primary' ? openCheckpointNotifier(config, realm) : undefined;
-  return MongoViewStore.open({ url, realm, opening_ms: 0, read_preference, ...(notifier && { notifier }) });
+  return MongoViewStore.open({
+    ...{ url, realm, opening_ms: 0, read_preference },
+    ...(notifier && { notifier }),
+    ...(onIndexing && { onIndexing }),
+    ...(onCleanUpFailure && { onCleanUpFailure }),
+  });
 }
 
 /** Opens the notifier of moved checkpoints on Redis. Returns undefined if REDIS_URL is not set. */

@@ -22,6 +22,7 @@ import {
   openMediaTasks,
   openRateLimiter,
   openViewStore,
+  type ViewStoreReports,
   type ViewStoreUsage,
 } from './open-adapters';
 
@@ -72,7 +73,7 @@ export async function openRuntime(
       return tracing?.eventStore(counted, realm) ?? counted;
     });
     const viewStores = await forEachName(REALMS, (realm) =>
-      track(openViewStore(config, realm, usage, reports)),
+      track(openViewStore(config, realm, usage, { ...reports, ...logIndexing(log, realm) })),
     );
     const views = await forEachName(REALMS, async (realm) => {
       const view = new CachedActiveView(viewStores[realm], system.now);
@@ -122,6 +123,16 @@ function logDamage(log: Logger): DamageReports {
     },
     onRecreated: ({ file, moved_to }) =>
       log.warn({ file, moved_to }, 'file was damaged; moved it aside and created an empty one'),
+  };
+}
+
+/** Logs how far the indexes of full collections are, which takes hours in a large store. */
+function logIndexing(log: Logger, realm: Realm): ViewStoreReports {
+  return {
+    onIndexing: (version, progress) =>
+      log.info({ realm, version, ...progress }, 'creating the indexes of a view version'),
+    onCleanUpFailure: (error) =>
+      log.warn({ realm, err: error }, 'creating indexes or dropping old view versions failed; retrying'),
   };
 }
 

@@ -79,11 +79,16 @@ export function projectionProgress(realm: Realm): {
   let shown_step: Step | undefined;
   let bar: ProgressBar | undefined;
   return {
-    show({ step, position, head, rate, events_done }) {
+    show({ step, position, head, rate, events_done, indexes }) {
       if (step !== shown_step) {
         bar?.clear();
         bar = progressBar(`${realm}: ${step}`);
         shown_step = step;
+      }
+      if (indexes) {
+        const { built, total, fraction = 0 } = indexes;
+        bar?.show({ done: built + fraction, total, counted: `${built}/${total} indexes` });
+        return;
       }
       const counted = `${events_done.toLocaleString('en')} events`;
       bar?.show({ done: Number(position), total: Number(head), rate, counted });

@@ -179,6 +179,17 @@ export interface WriteBatch {
   readonly expected_dead_letters?: readonly DeadLetter[];
 }
 
+/** How far the creation of a version's indexes is. */
+export interface IndexProgress {
+  /** The index that is being created, or the collection that it belongs to, as stored. */
+  readonly name: string;
+  readonly built: number;
+  /** Number of indexes that were missing. */
+  readonly total: number;
+  /** How far the index that is being built is, from 0 to 1, if the store says so. */
+  readonly fraction?: number;
+}
+
 /** A partition's checkpoint and its dead letters, read in one consistent read. */
 export interface PartitionState {
   readonly checkpoint: Position;
@@ -235,6 +246,10 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * - Returns documents in order of id, with all parts and with tombstones.
  * - With `where`, returns matching documents only. A tombstone never matches.
  *
+ * `createIndexes`
+ * - Creates the indexes that the version still lacks. Calls `onProgress` before and after each one. Has no deadline,
+ *   because an index of a full collection may take hours. Does nothing if all indexes exist.
+ *
  * `health`
  * - Like `health` of the event store.
  *
@@ -272,5 +287,6 @@ export interface ViewVersion {
   ): Promise<StoredDocument[]>;
   apply(batch: WriteBatch): Promise<'applied' | 'lost_race'>;
   deadLetters(): Promise<DeadLetter[]>;
+  createIndexes?(onProgress: (progress: IndexProgress) => void): Promise<void>;
   health?(): Promise<StoreHealth>;
 }

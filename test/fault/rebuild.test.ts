@@ -59,7 +59,7 @@ describe('a rebuild', () => {
       verified: { clean: true },
     });
     expect(result.events).toBe(history.length);
-    expect([...steps]).toEqual(expect.arrayContaining(['reading', 'verifying']));
+    expect([...steps]).toEqual(expect.arrayContaining(['reading', 'indexing', 'verifying']));
     expect(await statuses()).toEqual(['active', 'retired']);
 
     // Both versions receive events, so a rollback loses nothing.
@@ -217,8 +217,12 @@ describe('a rebuild', () => {
       });
     const views = failingAtFirst(realm.views);
     const events = failingAtFirst(realm.events);
-    const result = await within(rebuild({ ...realm.parts, views, events }), 'the rebuild to end');
+    const reasons: string[] = [];
+    const on_outage = (reason: string): unknown => reasons.push(reason);
+    const rebuilding = rebuild({ ...realm.parts, views, events, on_outage });
+    const result = await within(rebuilding, 'the rebuild to end');
     expect(failures).toBe(2);
+    expect(reasons).toEqual(['unavailable', 'unavailable']);
     expect(result).toMatchObject({ outcome: 'activated', verified: { clean: true } });
   });
 

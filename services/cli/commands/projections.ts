@@ -100,7 +100,13 @@ function rebuildCommand(projections: Command): void {
           const signal = stopSignal();
           const realms = await perRealm(options, async (realm) => {
             const progress = projectionProgress(realm);
-            const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show };
+            let outage: string | undefined;
+            const on_outage = (reason: string): void => {
+              progress.clear();
+              if (reason !== outage) process.stderr.write(`${realm}: waiting for a store: ${reason}\n`);
+              outage = reason;
+            };
+            const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show, on_outage };
             const on_poison = options.deadLetter ? 'dead_letter' : 'fail';
             const result = await rebuild({ ...parts, verify: options.verify, on_poison }).finally(
               progress.clear,

@@ -42,6 +42,20 @@ const DOCUMENT_CODES: ReadonlySet<unknown> = new Set([
   17_419,
   17_420,
 ]);
+const CLIENT_OPTIONS: MongoClientOptions = {
+  appName: 'catalog',
+  serverSelectionTimeoutMS: SELECTION_MS,
+  connectTimeoutMS: SELECTION_MS,
+  waitQueueTimeoutMS: SELECTION_MS,
+  socketTimeoutMS: SOCKET_MS,
+  // Shorter than the default of 10 s, so that a server that is back is noticed within 2 s.
+  heartbeatFrequencyMS: 1_000,
+  useBigInt64: true,
+  ignoreUndefined: true,
+  writeConcern: { w: 'majority', journal: true, wtimeoutMS: SOCKET_MS },
+  // A secondary may have outdated documents. If a worker read from it, it would fold new events into these.
+  readPreference: 'primary',
+};
 /** Used if the URL contains no database. */
 const DEFAULT_DATABASE = 'catalog';
 
@@ -58,7 +72,9 @@ export interface MongoConnectionOptions {
  * call connects if needed. Writes wait until a majority of the servers has them in its journal.
  */
 export class MongoConnection {
+  private readonly url: string;
   private readonly client: MongoClient;
+  private readonly unlimited_clients = new Set<MongoClient>();
   private readonly database: Db;
   private readonly deadline_ms: number;
   private connected = false;
@@ -66,20 +82,8 @@ export class MongoConnection {
 
   constructor(options: MongoConnectionOptions) {
     this.deadline_ms = options.deadline_ms ?? DEADLINE_MS;
-    this.client = newClient(options.url, {
-      appName: 'catalog',
-      serverSelectionTimeoutMS: SELECTION_MS,
-      connectTimeoutMS: SELECTION_MS,
-      waitQueueTimeoutMS: SELECTION_MS,
-      socketTimeoutMS: SOCKET_MS,
-      // Shorter than the default of 10 s, so that a server that is back is noticed within 2 s.
-      heartbeatFrequencyMS: 1_000,
-      useBigInt64: true,
-      ignoreUndefined: true,
-      writeConcern: { w: 'majority', journal: true, wtimeoutMS: SOCKET_MS },
-      // A secondary may have outdated documents. If a worker read from it, it would fold new events into these.
-      readPreference: 'primary',
-    });
+    this.url = options.url;
+    this.client = newClient(options.url, CLIENT_OPTIONS);
     // Without a listener, an error of a background connection ends the process. Each call reports its own failure.
     this.client.on('error', () => {});
     this.database = this.client.db(`${databaseOf(options.url)}_${options.realm}`);
@@ -128,6 +132,33 @@ export class MongoConnection {
   }
 
   /**
+   * Runs `work`, which may take hours, with a client of its own that waits for answers without a limit. `work` gets the
+   * client and the name of the realm's database. Throws `CatalogError('unavailable')` if the connection is lost, and when
+   * this connection closes.
+   */
+  async runWithoutDeadline<Result>(
+    work: (client: MongoClient, database: string) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.closed)
+      throw new CatalogError('unavailable', { message: 'the connection to MongoDB is closed' });
+    const client = newClient(this.url, {
+      ...CLIENT_OPTIONS,
+      socketTimeoutMS: 0,
+      writeConcern: { w: 'majority', journal: true },
+    });
+    client.on('error', () => {});
+    this.unlimited_clients.add(client);
+    try {
+      return await work(client, this.database.databaseName);
+    } catch (error) {
+      throw toCatalogError(error);
+    } finally {
+      this.unlimited_clients.delete(client);
+      await client.close();
+    }
+  }
+
+  /**
    * Connects unless an earlier call has connected. The driver could connect by itself at the first operation, but if
    * that attempt failed, all later operations of the client would fail, too.
    */
@@ -147,7 +178,7 @@ export class MongoConnection {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    await this.client.close();
+    await Promise.all([this.client, ...this.unlimited_clients].map((client) => client.close()));
   }
 }
 
@@ -185,7 +216,7 @@ export function isDuplicateKey(error: unknown): boolean {
 }
 
 /** Returns true if the collection does not exist. */
-function isCollectionMissing(error: unknown): boolean {
+export function isCollectionMissing(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND;
 }
 

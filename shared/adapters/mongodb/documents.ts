@@ -1,5 +1,5 @@
 import type { Document, Filter, IndexDescription } from 'mongodb';
-import type { Key, StoredDocument, ViewDocument } from '../../catalog/documents';
+import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../catalog/documents';
 import type { JsonObject } from '../../catalog/events/envelope';
 import { JsonText } from '../../catalog/json-text';
 import type { SortOrder } from '../../catalog/sorting';
@@ -36,6 +36,10 @@ export interface MongoDocument extends Document {
   /** Search words. An array instead of JSON text, because MongoDB indexes its elements. */
   readonly words?: readonly string[];
 }
+
+/** Returns the name of the collection that contains the documents of a version. */
+export const documentsName = (collection: CollectionName, version: number): string =>
+  `${collection}_v${version}`;
 
 /** A lone surrogate, which UTF-8 cannot represent. */
 const LONE_SURROGATE = /\p{Surrogate}/u;

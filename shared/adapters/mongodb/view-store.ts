@@ -1,20 +1,22 @@
 import type { Collection, Document, ReadPreferenceMode } from 'mongodb';
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import { PARTITION_COUNT } from '../../catalog/events/partitions';
-import { pause, Semaphore, withJitter, withTimeout } from '../../kernel/async';
+import { backoff, pause, Semaphore, withJitter, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
-import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
+import type { IndexProgress, VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
 import type { CheckpointNotifier } from '../checkpoint-notifier';
-import { declaredKeys, keysDiffer, type StoredKeys, storedCollection } from '../stored-collections';
+import { declaredKeys, keysDiffer, type StoredKeys } from '../stored-collections';
 import { isDuplicateKey, MongoConnection, type MongoConnectionOptions } from './connection';
-import { indexesOf, type MongoDocument } from './documents';
+import { documentsName, type MongoDocument } from './documents';
+import { buildIndexes, indexEmptyCollections, type MissingIndexes } from './indexes';
 import { Partitions, partitionsName } from './partitions';
-import { documentsName, MongoViewVersion } from './view-version';
+import { MongoViewVersion } from './view-version';
 
 /** How long `open` waits for the server by default. */
 const OPENING_MS = 2_500;
 const RETRY_MS = 500;
+const cleanUpRetryMs = backoff(RETRY_MS, 30_000);
 const CLOCK_SLACK_MS = 60_000;
 const LIST_ATTEMPTS_MAX = 20;
 
@@ -36,7 +38,13 @@ export interface MongoViewStoreOptions extends MongoConnectionOptions {
   readonly notifier?: CheckpointNotifier;
   /** Returns Unix milliseconds, for leases and `created_at`. */
   readonly now?: () => number;
+  /** Called while indexes of full collections are created, which may take hours. */
+  readonly onIndexing?: OnIndexing;
+  /** Called when the creation of missing indexes, or the removal of dropped versions, has failed. It is repeated. */
+  readonly onCleanUpFailure?: (error: unknown) => void;
 }
+
+export type OnIndexing = (version: number, progress: IndexProgress) => void;
 
 /**
  * Stores a realm's documents in a MongoDB database of its own. Uses only commands that compatible servers support, too.
@@ -50,19 +58,21 @@ export class MongoViewStore implements ViewStore {
   private readonly now: () => number;
   private readonly read_preference: ReadPreferenceMode;
   private readonly notifier: CheckpointNotifier | undefined;
+  private readonly onIndexing: OnIndexing | undefined;
   private readonly opened = new Map<number, MongoViewVersion>();
   private readonly stored_keys = new Map<number, StoredKeys>();
   private stored_partition_count: number | undefined;
   private readonly closing = new AbortController();
   /**
-   * Lets one `cleanUp` or drop run at a time: a server may refuse to drop a collection while the other one creates its
-   * indexes.
+   * Lets one drop run at a time, and none while missing collections and their indexes are created: a server may refuse
+   * to drop a collection at that moment. Indexes of full collections are created without it, because that takes long.
    */
   private readonly cleaning = new Semaphore(1);
 
   private constructor(options: MongoViewStoreOptions) {
     this.connection = new MongoConnection(options);
     this.now = options.now ?? Date.now;
+    this.onIndexing = options.onIndexing;
     this.read_preference = options.read_preference ?? 'primary';
     this.notifier = options.notifier;
     this.list = new VersionList(this.connection, options.partition_count ?? PARTITION_COUNT);
@@ -70,7 +80,9 @@ export class MongoViewStore implements ViewStore {
     this.ready = this.retryUntilSuccess(async () => {
       await this.read();
     });
-    void this.ready.then(() => this.retryUntilSuccess(() => this.cleaning.run(() => this.cleanUp())));
+    void this.ready.then(() =>
+      this.retryUntilSuccess(() => this.cleanUp(), cleanUpRetryMs, options.onCleanUpFailure),
+    );
   }
 
   /**
@@ -210,25 +222,32 @@ export class MongoViewStore implements ViewStore {
     return this.connection.collection(documentsName(name, version));
   }
 
-  /** Creates the partitions and indexes that do not exist yet. */
-  private async createCollections(version: number, partition_count: number): Promise<void> {
+  /**
+   * Creates the partitions, and the indexes of empty collections, that do not exist yet. Returns the indexes that other
+   * collections lack.
+   */
+  private async createCollections(version: number, partition_count: number): Promise<MissingIndexes[]> {
     await new Partitions(this.connection, version).create(partition_count);
-    for (const name of COLLECTION_NAMES) {
-      const indexes = indexesOf(storedCollection(name));
-      if (indexes.length === 0) continue;
-      await this.connection.run(() => this.documents(name, version).createIndexes(indexes));
-    }
+    return indexEmptyCollections(this.connection, version);
   }
 
   /**
-   * Creates the indexes that an earlier release did not declare, and drops the collections of dropped versions. MongoDB
-   * builds indexes in the background.
+   * Creates the indexes that an earlier release did not declare, which may take hours, and drops the collections of
+   * dropped versions.
    */
   private async cleanUp(): Promise<void> {
+    const missing = await this.cleaning.run(() => this.completeVersions());
+    await buildIndexes(this.connection, missing, (progress, version) => this.onIndexing?.(version, progress));
+    await this.cleaning.run(() => this.dropOrphans());
+  }
+
+  /** Returns the indexes that full collections lack. */
+  private async completeVersions(): Promise<MissingIndexes[]> {
     const { lane_count } = await this.read();
+    const missing: MissingIndexes[] = [];
     for (const { version, keys_differ } of await this.versions())
-      if (!keys_differ) await this.createCollections(version, lane_count);
-    await this.dropOrphans();
+      if (!keys_differ) missing.push(...(await this.createCollections(version, lane_count)));
+    return missing;
   }
 
   /** Drops the collections of all versions that are no longer listed. Completes an earlier call that was interrupted. */
@@ -245,13 +264,19 @@ export class MongoViewStore implements ViewStore {
   }
 
   /** Retries `work` until it succeeds or the store is closed. */
-  private async retryUntilSuccess(work: () => Promise<void>): Promise<void> {
-    while (!this.closing.signal.aborted) {
+  private async retryUntilSuccess(
+    work: () => Promise<void>,
+    retryMs: (attempt: number) => number = () => RETRY_MS,
+    // By default, a failure is not reported: each call of the store reports it to its caller.
+    onFailure: (error: unknown) => void = () => {},
+  ): Promise<void> {
+    for (let attempt = 1; !this.closing.signal.aborted; attempt++) {
       try {
         return await work();
-      } catch {
-        // The failure is not reported here: each call of the store reports it to its caller.
-        await pause(RETRY_MS, this.closing.signal, { ref: false });
+      } catch (error) {
+        if (this.closing.signal.aborted) return;
+        onFailure(error);
+        await pause(retryMs(attempt), this.closing.signal, { ref: false });
       }
     }
   }

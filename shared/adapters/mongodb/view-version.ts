@@ -17,6 +17,7 @@ import {
   type DeadLetter,
   type DocumentPart,
   type DocumentWrite,
+  type IndexProgress,
   type MatchingWordsQuery,
   type PartitionState,
   type ViewQuery,
@@ -37,6 +38,7 @@ import {
 import { BatchSize } from './batch-size';
 import { isRefusedBatch, type MongoConnection, refusedWrites } from './connection';
 import {
+  documentsName,
   filterOf,
   fromStored,
   type MongoDocument,
@@ -47,6 +49,7 @@ import {
   termsFilter,
   toStored,
 } from './documents';
+import { buildIndexes, indexEmptyCollections } from './indexes';
 import { CheckpointWatch, Partitions } from './partitions';
 
 interface Get {
@@ -336,6 +339,11 @@ export class MongoViewVersion implements ViewVersion {
     }
   }
 
+  async createIndexes(onProgress: (progress: IndexProgress) => void): Promise<void> {
+    const missing = await indexEmptyCollections(this.connection, this.version);
+    await buildIndexes(this.connection, missing, onProgress);
+  }
+
   deadLetters(): Promise<DeadLetter[]> {
     return this.partitions.deadLetters();
   }
@@ -396,9 +404,6 @@ export class MongoViewVersion implements ViewVersion {
     }
   }
 }
-
-export const documentsName = (collection: CollectionName, version: number): string =>
-  `${collection}_v${version}`;
 
 function byCollection(phase: readonly DocumentWrite[]): Map<CollectionName, DocumentWrite[]> {
   const groups = new Map<CollectionName, DocumentWrite[]>();

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import { LRUCache } from '../../kernel/cache';
-import type { StoredPart } from '../../ports/view-store';
+import type { IndexProgress, StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 
@@ -178,8 +178,14 @@ export function isIndexed(connection: SqliteConnection, tables: Tables): boolean
 }
 
 /** Creates the missing indexes, each in a transaction of its own. Yields after each one to keep the process responsive. */
-export async function addIndexes(connection: SqliteConnection, tables: Tables): Promise<void> {
-  for (const { name, statements } of lateSteps(tables)) {
+export async function addIndexes(
+  connection: SqliteConnection,
+  tables: Tables,
+  onProgress: (progress: IndexProgress) => void = () => {},
+): Promise<void> {
+  const steps = lateSteps(tables);
+  for (const [built, { name, statements }] of steps.entries()) {
+    onProgress({ name, built, total: steps.length });
     await connection.attempt(() =>
       connection.transaction(() => {
         if (connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined) return;

@@ -135,7 +135,7 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
-    if (status !== 'building') await (await this.open(version)).index();
+    if (status !== 'building') await (await this.open(version)).createIndexes();
     await this.list.attempt((connection) =>
       connection.transaction(() => {
         if (statusOf(connection, version) === 'active') throw new Error(`view version ${version} is active`);
@@ -145,7 +145,7 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async activate(version: number): Promise<void> {
-    await (await this.open(version)).index();
+    await (await this.open(version)).createIndexes();
     await this.list.attempt((connection) =>
       connection.transaction(() => {
         statusOf(connection, version);

@@ -10,6 +10,7 @@ import {
   type DeadLetter,
   type DocumentPart,
   type DocumentWrite,
+  type IndexProgress,
   type MatchingWordsQuery,
   type PartitionState,
   type ViewQuery,
@@ -138,9 +139,9 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   /** Creates the indexes that a rebuild leaves out. Does nothing if they exist. */
-  async index(): Promise<void> {
+  async createIndexes(onProgress: (progress: IndexProgress) => void = () => {}): Promise<void> {
     if (this.indexed) return;
-    await addIndexes(this.connection, this.tables);
+    await addIndexes(this.connection, this.tables, onProgress);
     this.indexed = true;
   }
 
@@ -227,17 +228,17 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
-    await this.index();
+    await this.createIndexes();
     return this.connection.attempt(() => searchPage(this.connection, this.table(collection), query));
   }
 
   async countWords(collection: CollectionName, query: WordCount): Promise<number> {
-    await this.index();
+    await this.createIndexes();
     return this.connection.attempt(() => countMatching(this.connection, this.table(collection), query));
   }
 
   async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {
-    await this.index();
+    await this.createIndexes();
     return this.connection.attempt(() => matchingWords(this.connection, this.table(collection), query));
   }
 

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MongoClient, MongoNetworkTimeoutError, MongoServerError } from 'mongodb';
+import { MongoViewStore, type MongoViewStoreOptions } from '../../shared/adapters/mongodb/view-store';
+import type { IndexProgress } from '../../shared/ports/view-store';
+import { aName, describeOn } from '../support/real-servers';
+import { waitFor } from '../support/wait-for';
+import { aPublication, aWrite, put } from './some-documents';
+
+/** Longer than a call may take. */
+const BUILD_MS = 5_500;
+/** After this time without an answer, a socket ends, unless it has no limit. */
+const SOCKET_MS = 4_000;
+
+interface DriverConnection {
+  readonly socketTimeoutMS: number;
+}
+type Command = (
+  this: DriverConnection,
+  namespace: unknown,
+  command: Record<string, unknown>,
+  ...rest: unknown[]
+) => Promise<unknown>;
+
+const { Connection } = require('mongodb/lib/cmap/connection') as {
+  Connection: { prototype: { command: Command } };
+};
+
+/** Calls `before` before the server gets a command that creates indexes of publications. */
+function beforeIndexing(before: (connection: DriverConnection) => Promise<void>): void {
+  const { command } = Connection.prototype;
+  jest.spyOn(Connection.prototype, 'command').mockImplementation(async function (
+    this: DriverConnection,
+    ...parameters
+  ) {
+    const { createIndexes } = parameters[1];
+    if (String(createIndexes).startsWith('publications_v')) await before(this);
+    return command.apply(this, parameters);
+  });
+}
+
+describeOn('MONGODB_URL', 'an index that a full collection lacks', (server) => {
+  const opened: MongoViewStore[] = [];
+  let url: URL;
+  let client: MongoClient;
+
+  const open = async (options: Partial<MongoViewStoreOptions> = {}): Promise<MongoViewStore> => {
+    const store = await MongoViewStore.open({ url: url.href, realm: 'live', ...options });
+    opened.push(store);
+    return store;
+  };
+  const publications = () => client.db(`${url.pathname.slice(1)}_live`).collection('publications_v1');
+  const indexNames = async (): Promise<string[]> => (await publications().indexes()).map(({ name }) => name!);
+  let all_names: string[];
+
+  beforeEach(async () => {
+    url = new URL(server);
+    url.pathname = aName();
+    client = new MongoClient(server);
+    const store = await open();
+    const view = await store.open((await store.createVersion(1)).version);
+    await put(view, aWrite('publications', 'p', 1n, aPublication()));
+    all_names = await indexNames();
+    const lost = all_names.filter((name) => name.includes('price_up')).slice(0, 2);
+    expect(lost).toHaveLength(2);
+    for (const name of lost) await publications().dropIndex(name);
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    for (const store of opened.splice(0)) await store.close();
+    await client.close();
+  });
+
+  test('is created, however long that takes, and the progress is reported', async () => {
+    beforeIndexing(async ({ socketTimeoutMS }) => {
+      const limit_ms = socketTimeoutMS || Number.POSITIVE_INFINITY;
+      await sleep(Math.min(BUILD_MS, limit_ms));
+      if (limit_ms <= SOCKET_MS) throw new MongoNetworkTimeoutError('timed out');
+    });
+    const reported: IndexProgress[] = [];
+    const failures: unknown[] = [];
+    await open({
+      onIndexing: (_version, progress) => reported.push(progress),
+      onCleanUpFailure: (error) => failures.push(error),
+    });
+    await waitFor(() => reported.at(-1)?.built === 2, { what: 'both indexes' });
+    expect(reported.map(({ built }) => built)).toEqual(expect.arrayContaining([0, 1, 2]));
+    expect(reported[0]).toMatchObject({ name: 'publications_v1', total: 2 });
+    expect(failures).toEqual([]);
+    expect((await indexNames()).sort()).toEqual(all_names.sort());
+  });
+
+  test('is created later if the server refuses it at first, and the reason is reported', async () => {
+    let attempts = 0;
+    beforeIndexing(async () => {
+      if (++attempts === 1) throw new MongoServerError({ ok: 0, code: 13, errmsg: 'not authorized' });
+    });
+    const failures: Error[] = [];
+    await open({ onCleanUpFailure: (error) => failures.push(error as Error) });
+    await waitFor(async () => (await indexNames()).length === all_names.length, { what: 'the indexes' });
+    expect(failures).toMatchObject([{ condition: 'unavailable', cause: { message: 'not authorized' } }]);
+  });
+
+  test('is created by a rebuild that continues such a version', async () => {
+    const store = await open();
+    const view = await store.open(1);
+    const reported: IndexProgress[] = [];
+    await view.createIndexes((progress) => reported.push(progress));
+    expect((await indexNames()).sort()).toEqual(all_names.sort());
+  });
+});
