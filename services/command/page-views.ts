@@ -2,6 +2,7 @@ import { encodeEvent } from '../../shared/catalog/events/codec';
 import type { EncodedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import type { Environment } from '../../shared/catalog/realm';
+import { pause, withJitter } from '../../shared/kernel/async';
 import { LRUCache } from '../../shared/kernel/cache';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
@@ -23,6 +24,8 @@ export interface CountedPageViews {
 
 /** How often an append that lost a race against another process is retried. */
 const RETRIES = 10;
+/** How much longer each pause before a retry is than the one before. */
+const PAUSE_STEP_MS = 5;
 const STREAMS_MAX = 10_000;
 
 /**
@@ -58,6 +61,7 @@ export class PageViewLog {
       this.unanswered.delete(id);
       this.revisions.set(stream, result.outcome === 'appended' ? result.revision : result.actual);
       if (result.outcome === 'appended') return;
+      await pause(withJitter(attempt * PAUSE_STEP_MS));
     }
     throw new CatalogError('lost_race');
   }

@@ -1,7 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
+import { type CountedPageViews, PageViewLog } from '../../services/command/page-views';
 import { type Position, START } from '../../shared/catalog/events/envelope';
+import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { REALMS } from '../../shared/catalog/realm';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
@@ -67,6 +72,33 @@ describe('an append is stored exactly once if it is', () => {
     await other.close();
     expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
     expect(await store.readStream(stream)).toHaveLength(3);
+  });
+
+  test('page views of two processes are counted once, although responses are lost', async () => {
+    const stores = [await openFailFastStore(server.url), await openFailFastStore(server.url)];
+    const store_id = randomUUID() as StoreId;
+    const counted_at_ms = Date.UTC(2026, 10, 22);
+    const views = () => ({ id: randomUUID(), environment: 'live', store_id, counted_at_ms }) as const;
+    const logs = stores.map((events) => new PageViewLog({ events: { live: events, test: events } }));
+    const appendUntilAcknowledged = async (log: PageViewLog, batch: CountedPageViews): Promise<void> => {
+      for (;;)
+        try {
+          return await log.append(batch);
+        } catch (error) {
+          expect(error).toBeInstanceOf(CatalogError);
+        }
+    };
+    for (let round = 0; round < 5; round++) {
+      server.faults.set({ lost_acks: 3, timed_out_appends: 2, cut_appends: 1 });
+      await within(
+        Promise.all(logs.map((log) => appendUntilAcknowledged(log, { ...views(), counts: { tea: 1 } }))),
+        'the page views to be appended',
+      );
+    }
+    server.faults.clear();
+    const stored = await store.readStream(pageViewStream('live', store_id, counted_at_ms));
+    expect(stored).toHaveLength(10);
+    for (const opened of stores) await opened.close();
   });
 
   test('64 concurrent writers while connections are cut repeatedly', async () => {

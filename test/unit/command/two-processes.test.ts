@@ -1,15 +1,38 @@
 import { openEventStore } from '../../../services/boot/open-adapters';
 import { execute } from '../../../services/command/execute';
+import { type CountedPageViews, PageViewLog } from '../../../services/command/page-views';
 import { streamName } from '../../../shared/catalog/events/envelope';
+import { pageViewStream } from '../../../shared/catalog/publication/page-views';
 import { decidePublication, publicationAggregate } from '../../../shared/catalog/publication/publication';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { CatalogError } from '../../../shared/kernel/errors';
-import type { PublicationId } from '../../../shared/kernel/ids';
+import type { PublicationId, StoreId } from '../../../shared/kernel/ids';
 import type { EventStore } from '../../../shared/ports/event-store';
 import { withTempDir } from '../../support/temp-dir';
-import { newId, World } from './support';
+import { NOW_MS, newId, World } from './support';
 
 const WRITES = 60;
+
+test('two connections append page views to one stream: each batch is stored once', async () => {
+  await withTempDir(async (folder) => {
+    const config = parseConfig({ DATA_DIR: folder });
+    const logs = [await openEventStore(config, 'live'), await openEventStore(config, 'live')];
+    const store_id = newId<StoreId>();
+    const batches = Array.from({ length: WRITES }, () => ({
+      ...{ id: newId(), environment: 'live', store_id, counted_at_ms: NOW_MS, counts: { tea: 1 } },
+    })) satisfies CountedPageViews[];
+    await Promise.all(
+      logs.map(async (log, process) => {
+        const page_views = new PageViewLog({ events: { live: log, test: log } });
+        for (const [index, batch] of batches.entries())
+          if (index % 2 === process) await page_views.append(batch);
+      }),
+    );
+    const recorded = await logs[0]!.readStream(pageViewStream('live', store_id, NOW_MS));
+    expect(recorded.map(({ id }) => id).sort()).toEqual(batches.map(({ id }) => id).sort());
+    await Promise.all(logs.map((log) => log.close()));
+  });
+});
 
 test('two connections write to one stream: it has exactly the acknowledged writes, in one order', async () => {
   await withTempDir(async (folder) => {
