@@ -33,6 +33,7 @@ const PAIRS = [
 const PORTS = {
   'event store': 'event store',
   'subscriptions to the event store': 'event store',
+  snapshots: 'event store',
   'view store': 'view store',
   documents: 'view store',
   pages: 'view store',

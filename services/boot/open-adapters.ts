@@ -47,13 +47,13 @@ export interface ViewStoreReports extends DamageReports {
 export async function openEventStore(
   config: Config,
   realm: Realm,
-  { onDamage }: DamageReports = {},
+  reports: DamageReports = {},
 ): Promise<EventStore> {
   const { EVENTSTORE_URL: url, EVENTSTORE_NAMESPACE: namespace } = config;
   if (url === undefined)
     return SqliteEventStore.open({
       file: join(realmFolder(config, realm), 'events.sqlite'),
-      ...(onDamage && { onDamage }),
+      ...reports,
     });
   const { EventStoreDbEventStore } =
     require('../../shared/adapters/eventstoredb/event-store') as typeof import('../../shared/adapters/eventstoredb/event-store');

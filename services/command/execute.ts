@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Aggregate, Owner } from '../../shared/catalog/events/aggregate';
+import { type Aggregate, type Owner, stateSchemaOf } from '../../shared/catalog/events/aggregate';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../shared/catalog/events/codec';
 import {
   type Category,
@@ -28,6 +28,7 @@ import { isSameValue } from '../../shared/kernel/same-value';
 import { type System, timestamp } from '../../shared/kernel/system';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import type { Operation } from '../../shared/ports/idempotency-store';
+import { readSnapshot, writeSnapshot } from './snapshots';
 
 /**
  * Executes commands: loads the stream, decides, appends the events. The other files in this folder define the commands
@@ -114,6 +115,10 @@ export interface Loaded<State> {
   readonly revision: number;
   /** Position of the last event, or `START`. */
   readonly position: Position;
+  /** Id of the last event. */
+  readonly event_id?: string;
+  /** Revision of the stream's snapshot, or `NO_STREAM` if none can be used. Undefined if none was looked for. */
+  readonly snapshot_revision?: number;
 }
 
 /** Identifies a stream, with the aggregate that its events fold to. */
@@ -166,7 +171,7 @@ const LONG_PAGE_EVENTS = 512;
 
 /**
  * Returns the state of the stream. Reads it in pages and caches long streams after each page: if a page cannot be read,
- * the next call continues after the page before.
+ * the next call continues after the page before. If the first page is full, continues at the stream's snapshot.
  */
 export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   ref: StreamRef<State, Event, Id>,
@@ -177,11 +182,46 @@ export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   for (let count = PAGE_EVENTS; ; count = LONG_PAGE_EVENTS) {
     const recorded = await events.readStream(stream, loaded.revision + 1, count);
     loaded = fold(ref, recorded, loaded);
+    if (recorded.length === count && loaded.snapshot_revision === undefined)
+      loaded = await skipToSnapshot(ref, loaded);
     if (loaded.revision >= CACHED_REVISIONS_MIN) cacheState(events, stream, loaded);
     if (recorded.length < count) return loaded;
     // An embedded event store reads synchronously. Other requests must not wait until a long stream is read.
     await nextTurn();
   }
+}
+
+/** Returns the state of the stream's snapshot if it is after `loaded`, and not after revision `to`; otherwise `loaded`. */
+async function skipToSnapshot<State, Event extends DomainEvent, Id extends AnyId>(
+  ref: StreamRef<State, Event, Id>,
+  loaded: Loaded<State>,
+  to?: number,
+): Promise<Loaded<State>> {
+  const wanted = {
+    schema: stateSchemaOf(ref.aggregate),
+    after: loaded.revision,
+    ...(to !== undefined && { to }),
+  };
+  const snapshot = await readSnapshot(ref.events, streamNameOf(ref), wanted);
+  if (!snapshot) return { ...loaded, snapshot_revision: NO_STREAM };
+  const { state, revision, position, event_id } = snapshot;
+  return { state: state as State, revision, position, event_id, snapshot_revision: revision };
+}
+
+/** A snapshot is written when the stream has this many events more than its last one. */
+const SNAPSHOT_EVERY = 256;
+
+/** Writes a snapshot of the loaded state in the background, if the last one is old. */
+function writeSnapshotIfDue<State, Event extends DomainEvent, Id extends AnyId>(
+  ref: StreamRef<State, Event, Id>,
+  loaded: Loaded<State>,
+): void {
+  const { state, revision, event_id, snapshot_revision = NO_STREAM } = loaded;
+  if (event_id === undefined || revision - snapshot_revision < SNAPSHOT_EVERY) return;
+  const stream = streamNameOf(ref);
+  cacheState(ref.events, stream, { ...loaded, snapshot_revision: revision });
+  const schema = stateSchemaOf(ref.aggregate);
+  writeSnapshot(ref.events, stream, { schema, revision, event_id, state: state as object });
 }
 
 function cacheState(events: EventStore, stream: StreamName, loaded: Loaded<unknown>): void {
@@ -231,6 +271,7 @@ async function readUpTo<State, Event extends DomainEvent, Id extends AnyId>(
   const stream = streamNameOf(ref);
   const states = earlierStatesOf<State>(events);
   let loaded = nearestState(ref, revision);
+  if (revision - loaded.revision > LONG_PAGE_EVENTS) loaded = await skipToSnapshot(ref, loaded, revision);
   let every = REMEMBERED_EVERY_MIN;
   while ((revision - loaded.revision) / every > REMEMBERED_PER_LOAD) every *= 2;
   while (loaded.revision < revision) {
@@ -288,7 +329,7 @@ function fold<State, Event extends DomainEvent, Id extends AnyId>(
   let { state } = before;
   for (const event of recorded)
     state = aggregate.evolve(state, decodeEvent(event) as Event, id, event.metadata.occurred_at);
-  return { state, revision: last.revision, position: last.position };
+  return { ...before, state, revision: last.revision, position: last.position, event_id: last.id };
 }
 
 /** How often a write that lost a race is retried (docs/interface.md#concurrent-writes). */
@@ -303,6 +344,8 @@ const RETRIES = 3;
  * 4. appends the events at the loaded revision; if another writer was faster, starts again at step 1,
  * 5. returns the result of another run if that one appended the same events.
  *
+ * Writes a snapshot of a long stream in the background.
+ *
  * Throws a `CatalogError` with the condition of a rejected decision, errors of `check`, and `lost_race` after
  * `RETRIES` retries.
  */
@@ -314,7 +357,10 @@ export async function execute<State, Event extends DomainEvent, Id extends AnyId
       const loaded = write.fresh && attempt === 0 ? fold(write, []) : await load(write);
       const written =
         (await findOtherResult(write, attempt, loaded.revision)) ?? (await attemptWrite(write, loaded));
-      if (written) return resultInLog(write, written);
+      if (written) {
+        writeSnapshotIfDue(write, loaded);
+        return resultInLog(write, written);
+      }
     }
     throw new CatalogError('lost_race');
   });

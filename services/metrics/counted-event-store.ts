@@ -7,6 +7,7 @@ import type {
   LogMark,
   StoreHealth,
 } from '../../shared/ports/event-store';
+import type { SnapshotStore } from '../../shared/ports/snapshot-store';
 import type { ServiceMetrics } from './service-metrics';
 
 /** Wraps the log of a realm and records its appends in the metrics. */
@@ -47,6 +48,10 @@ export class CountedEventStore implements EventStore {
 
   markAt(position: Position): Promise<LogMark | undefined> {
     return this.store.markAt(position);
+  }
+
+  get snapshots(): SnapshotStore | undefined {
+    return this.store.snapshots;
   }
 
   async health(): Promise<StoreHealth> {

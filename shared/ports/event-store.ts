@@ -1,6 +1,7 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import { isUuid } from '../kernel/uuid';
+import type { SnapshotStore } from './snapshot-store';
 
 /** The expected revision of a stream that must not exist yet. */
 export const NO_STREAM = -1;
@@ -101,6 +102,8 @@ export interface EventStore {
   head(max_age_ms?: number): Promise<Position>;
   markAt(position: Position): Promise<LogMark | undefined>;
   health?(): Promise<StoreHealth>;
+  /** Undefined if the store keeps no snapshots. */
+  readonly snapshots?: SnapshotStore | undefined;
   close(): Promise<void>;
 }
 

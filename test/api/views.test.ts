@@ -201,6 +201,9 @@ describe('views of a process', () => {
       200,
       { data: { title: 'Still writable', stats: { view_count: VIEWS } } },
     ]);
+    const { snapshots } = harness.service.runtime.events.live;
+    const snapshot = await waitFor(() => snapshots?.read(streamName('live', 'publication', id)));
+    expect(snapshot!.revision).toBe(VIEWS);
     expect(await restarted.end('SIGTERM')).toBe(0);
     await harness.close();
   });

@@ -3,6 +3,7 @@ import { APPEND_BYTES_MAX, type EventStore, NO_STREAM } from '../../shared/ports
 import { bounded } from '../support/bounded';
 import { readLogBatches } from '../support/read-log';
 import { within } from '../support/wait-for';
+import { eventSnapshotsContract } from './event-snapshots.contract';
 import { eventSubscriptionContract } from './event-subscriptions.contract';
 import { anEvent, aStream, someEvents } from './some-events';
 
@@ -18,6 +19,7 @@ export interface EventStoreUnderTest {
 export function eventStoreContract(name: string, open: () => Promise<EventStoreUnderTest>): void {
   eventAppendsContract(name, open);
   eventSubscriptionContract(name, open);
+  eventSnapshotsContract(name, open);
 }
 
 function eventAppendsContract(name: string, open: () => Promise<EventStoreUnderTest>): void {

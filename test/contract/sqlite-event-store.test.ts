@@ -306,4 +306,20 @@ describe('the event store on SQLite', () => {
       expect(await reader.readStream(STREAM)).toHaveLength(500);
     });
   });
+
+  test('a damaged file of snapshots is replaced, and the log is not concerned', async () => {
+    const snapshot = { schema: 'a', revision: 0, event_id: 'b', state: { tag: 'absent' } };
+    const before = await open();
+    await before.append(STREAM, NO_STREAM, someEvents(1));
+    await before.snapshots.write(STREAM, snapshot);
+    await before.close();
+    writeFileSync(join(folder.path, 'snapshots.sqlite'), 'no database '.repeat(1_000));
+    const recreated: string[] = [];
+    const after = await open({ onRecreated: (moved) => recreated.push(moved.file) });
+    expect(await after.snapshots.read(STREAM)).toBeUndefined();
+    expect(recreated).toEqual([join(folder.path, 'snapshots.sqlite')]);
+    await after.snapshots.write(STREAM, snapshot);
+    expect(await after.snapshots.read(STREAM)).toEqual(snapshot);
+    expect(await after.readStream(STREAM)).toHaveLength(1);
+  });
 });

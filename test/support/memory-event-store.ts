@@ -13,10 +13,12 @@ import {
   type LogMark,
   NO_STREAM,
 } from '../../shared/ports/event-store';
+import { MemorySnapshotStore } from './memory-snapshot-store';
 
 /** A log in memory, for tests that replay many histories. */
 export class MemoryEventStore implements EventStore {
   readonly log: RecordedEvent[] = [];
+  readonly snapshots = new MemorySnapshotStore();
   private readonly listeners = new Set<() => void>();
 
   async append(stream: StreamName, expected: number, events: readonly EncodedEvent[]): Promise<AppendResult> {

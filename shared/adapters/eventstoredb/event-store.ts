@@ -23,6 +23,7 @@ import { StreamNames, toBytes, toEventData } from './events';
 import { codeOf, RESOURCE_EXHAUSTED } from './failures';
 import { readHead, readMarkAt, readStream } from './reading';
 import type { AppendRequest } from './shared-appends';
+import { EventStoreDbSnapshots } from './snapshots';
 import { follow } from './subscription';
 
 const BATCH_SIZE = 256;
@@ -45,9 +46,12 @@ export class EventStoreDbEventStore implements EventStore {
   private readonly connection: EventStoreDbConnection;
   private readonly names: StreamNames;
 
+  readonly snapshots: EventStoreDbSnapshots;
+
   private constructor(connection: EventStoreDbConnection, names: StreamNames) {
     this.connection = connection;
     this.names = names;
+    this.snapshots = new EventStoreDbSnapshots(connection, names);
   }
 
   /** Does not connect: the first call does. Throws if the address is malformed. */

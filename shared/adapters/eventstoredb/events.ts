@@ -37,6 +37,11 @@ export class StreamNames {
     return `${this.namespace}${stream}`;
   }
 
+  /** Returns the name of the stream that contains snapshots of `stream`. It does not begin with the prefix of a realm. */
+  snapshots(stream: StreamName): string {
+    return `${this.namespace}snapshots.${stream}`;
+  }
+
   parse(stored: string): StreamName {
     return stored.slice(this.namespace.length) as StreamName;
   }

@@ -66,6 +66,28 @@ async function readPage(
   }
 }
 
+/** Returns the last event of the stream with this stored name. Undefined if the stream does not exist or was deleted. */
+export async function readLast(
+  connection: EventStoreDbConnection,
+  stored_name: string,
+): Promise<ServersEvent | undefined> {
+  try {
+    const [last] = await connection.call(({ client }, timeout_ms) =>
+      collect(
+        client.readStream(stored_name, {
+          ...LEADER,
+          ...{ direction: BACKWARDS, fromRevision: END, maxCount: 1 },
+        }),
+        timeout_ms,
+      ),
+    );
+    return last?.event;
+  } catch (error) {
+    if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return undefined;
+    throw error;
+  }
+}
+
 /**
  * Returns the position of the newest event of the server's log, of any realm; `START` if the log is empty. `max_age_ms`:
  * how long ago the position may have been read.

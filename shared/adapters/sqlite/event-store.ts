@@ -26,6 +26,8 @@ import {
   type SqlRow,
   sqliteCode,
 } from './connection';
+import type { OnRecreated } from './disposable-file';
+import { SqliteSnapshotStore } from './snapshot-store';
 
 /**
  * AUTOINCREMENT: SQLite never reuses a position, even if events were deleted. In files of earlier releases, `id` is
@@ -46,6 +48,8 @@ const SCHEMA = `
 
 /** The files of `SqliteViewStore`, which is opened after the log. */
 const VIEWS = /^views(-v\d+)?\.sqlite$/;
+/** The file of the snapshots, next to that of the log. */
+const SNAPSHOTS = 'snapshots.sqlite';
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';
 const BATCH_SIZE = 256;
 /** SQLite takes a negative limit for none. */
@@ -66,6 +70,8 @@ export interface SqliteEventStoreOptions {
   readonly timeout_ms?: number;
   /** Called each time that the file turns out to be damaged. */
   readonly onDamage?: OnDamage;
+  /** Called after a damaged file of snapshots was replaced by an empty one. */
+  readonly onRecreated?: OnRecreated;
 }
 
 /** Stores one realm's log in one SQLite file. */
@@ -74,9 +80,11 @@ export class SqliteEventStore implements EventStore {
   private readonly changes: ChangeSignal;
   private readonly queue: AppendQueue;
   private readonly closing = new AbortController();
+  readonly snapshots: SqliteSnapshotStore;
 
-  private constructor(connection: SqliteConnection) {
+  private constructor(connection: SqliteConnection, snapshots: SqliteSnapshotStore) {
     this.connection = connection;
+    this.snapshots = snapshots;
     this.changes = new ChangeSignal(connection);
     this.queue = new AppendQueue(connection, () => this.changes.notify());
   }
@@ -85,7 +93,7 @@ export class SqliteEventStore implements EventStore {
    * Creates the file if it does not exist. Throws `DamagedFileError` if it has lost its content: if it is missing or
    * empty, and other files of the folder show that there was a log.
    */
-  static async open({ file, ...limits }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
+  static async open({ file, onRecreated, ...limits }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
     const remains = remainsOf(file);
     const assertNothingLost = (): void => {
       if (remains === undefined) return;
@@ -105,7 +113,8 @@ export class SqliteEventStore implements EventStore {
       format: 1,
       remedy: REMEDY,
     };
-    return new SqliteEventStore(await SqliteConnection.open(file, options));
+    const snapshots = new SqliteSnapshotStore({ file: join(dirname(file), SNAPSHOTS), onRecreated });
+    return new SqliteEventStore(await SqliteConnection.open(file, options), snapshots);
   }
 
   async append(
@@ -180,6 +189,7 @@ export class SqliteEventStore implements EventStore {
   async close(): Promise<void> {
     this.closing.abort();
     await this.queue.drain();
+    await this.snapshots.close();
     this.connection.close();
   }
 }

@@ -60,6 +60,8 @@ export function evolveAccount(
 
 export const accountAggregate: Aggregate<AccountState, AccountEvent, AccountId> = {
   category: 'account',
+  events: accountEvents,
+  state_version: 1,
   absent: { tag: 'absent' },
   evolve: evolveAccount,
   owner: (state) => (state.tag === 'absent' ? undefined : { account_id: state.account.id }),

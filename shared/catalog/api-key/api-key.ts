@@ -98,6 +98,8 @@ function withLimits({ limits: _, ...key }: ApiKey, limits: KeyLimits | null): Ap
 
 export const apiKeyAggregate: Aggregate<ApiKeyState, ApiKeyEvent, ApiKeyId> = {
   category: 'api_key',
+  events: apiKeyEvents,
+  state_version: 1,
   absent: { tag: 'absent' },
   evolve: evolveApiKey,
   owner: (state) => (state.tag === 'absent' ? undefined : { account_id: state.key.account_id }),

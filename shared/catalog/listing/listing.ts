@@ -76,6 +76,8 @@ export function evolveListing(
 
 export const listingAggregate: Aggregate<ListingState, ListingEvent, ListingId> = {
   category: 'listing',
+  events: listingEvents,
+  state_version: 1,
   absent: { tag: 'absent' },
   evolve: evolveListing,
   owner: (state) =>

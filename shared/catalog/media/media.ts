@@ -100,6 +100,8 @@ export function evolveMedia(
 
 export const mediaAggregate: Aggregate<MediaState, MediaEvent, MediaId> = {
   category: 'media',
+  events: mediaEvents,
+  state_version: 1,
   absent: { tag: 'absent' },
   evolve: evolveMedia,
   owner: (state) =>

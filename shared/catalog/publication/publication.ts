@@ -92,6 +92,8 @@ export function evolvePublication(
 
 export const publicationAggregate: Aggregate<PublicationState, PublicationEvent, PublicationId> = {
   category: 'publication',
+  events: publicationEvents,
+  state_version: 1,
   absent: { tag: 'absent' },
   evolve: evolvePublication,
   owner: (state) =>

@@ -34,6 +34,8 @@ export type ReviewState =
 
 export const reviewAggregate: Aggregate<ReviewState, ReviewEvent, ReviewId> = {
   category: 'review',
+  events: reviewEvents,
+  state_version: 1,
   absent: { tag: 'absent' },
   evolve: (_state, event) => ({ tag: 'posted', review: event.data }),
   owner: (state) => (state.tag === 'absent' ? undefined : { store_id: state.review.store_id as StoreId }),

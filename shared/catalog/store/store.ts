@@ -107,6 +107,8 @@ export function evolveStore(
 
 export const storeAggregate: Aggregate<StoreState, StoreEvent, StoreId> = {
   category: 'store',
+  events: storeEvents,
+  state_version: 1,
   absent: { tag: 'absent' },
   evolve: evolveStore,
   owner: (state) =>

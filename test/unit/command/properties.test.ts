@@ -153,8 +153,8 @@ const apiKeyCommand = fc.oneof(
 );
 
 /**
- * Runs every command twice. Expects that the second run appends nothing, and that decoding an encoded event gives the
- * same event. Returns the number of accepted commands.
+ * Runs every command twice. Expects that the second run appends nothing, that decoding an encoded event gives the
+ * same event, and that a state that was stored as a snapshot before any command gives the same state after it. Returns the number of accepted commands.
  */
 function replay<State, Event extends DomainEvent, Id extends AnyId, Command>(
   aggregate: Aggregate<State, Event, Id>,
@@ -163,6 +163,7 @@ function replay<State, Event extends DomainEvent, Id extends AnyId, Command>(
 ): number {
   const stream = newId<Id>();
   let state = aggregate.absent;
+  let from_snapshot = state;
   let accepted = 0;
   for (const command of commands) {
     const decision = decide(state, command);
@@ -171,6 +172,9 @@ function replay<State, Event extends DomainEvent, Id extends AnyId, Command>(
     const stored = decision.events.map((event) => decodeEvent(encodeEvent(event)) as Event);
     expect(stored).toEqual(decision.events);
     state = stored.reduce((folded, event) => aggregate.evolve(folded, event, stream, AT), state);
+    const snapshot = JSON.parse(JSON.stringify(from_snapshot)) as State;
+    from_snapshot = stored.reduce((folded, event) => aggregate.evolve(folded, event, stream, AT), snapshot);
+    expect(from_snapshot).toStrictEqual(state);
     const repeated = decide(state, command);
     expect(repeated.ok ? repeated.events : []).toEqual([]);
   }
@@ -192,7 +196,7 @@ function expectRepetitionsToAppendNothing<State, Event extends DomainEvent, Id e
   expect(accepted).toBeGreaterThan(20);
 }
 
-describe('after any commands, a repeated command appends nothing, and every event matches its schema', () => {
+describe('after any commands, a repeated command appends nothing, events match their schemas, and snapshots the state', () => {
   test('publications', () => {
     expectRepetitionsToAppendNothing(publicationAggregate, decidePublication, publicationCommand);
   });

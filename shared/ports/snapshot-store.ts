@@ -1,0 +1,43 @@
+import type { StreamName } from '../catalog/events/envelope';
+
+/** The state of an aggregate after one event of its stream. */
+export interface Snapshot {
+  /** How the state was folded (`stateSchemaOf` in `shared/catalog/events/aggregate.ts`). */
+  readonly schema: string;
+  /** Revision and id of the last event that the state includes. */
+  readonly revision: number;
+  readonly event_id: string;
+  /** As it can be in JSON. */
+  readonly state: object;
+}
+
+/**
+ * Keeps one snapshot of each stream, the one that was written last. A snapshot is a cache: the store may lose all of
+ * them, and a caller must compare the snapshot with the stream before it uses it. Snapshots are no part of the log: no
+ * subscription yields them.
+ *
+ * `read`
+ * - Returns undefined if there is no snapshot, or none that can be read.
+ * - Rejects only if the log cannot be read either, with the errors of the event store.
+ *
+ * `write` and `delete`
+ * - May reject. The caller then continues without.
+ */
+export interface SnapshotStore {
+  read(stream: StreamName): Promise<Snapshot | undefined>;
+  write(stream: StreamName, snapshot: Snapshot): Promise<void>;
+  delete(stream: StreamName): Promise<void>;
+}
+
+/** Returns the stored value if it is a snapshot, otherwise undefined. */
+export function parseSnapshot(stored: unknown): Snapshot | undefined {
+  if (typeof stored !== 'object' || stored === null) return undefined;
+  const { schema, revision, event_id, state } = stored as Partial<Record<keyof Snapshot, unknown>>;
+  const is_valid =
+    typeof schema === 'string' &&
+    Number.isSafeInteger(revision) &&
+    typeof event_id === 'string' &&
+    typeof state === 'object' &&
+    state !== null;
+  return is_valid ? (stored as Snapshot) : undefined;
+}

@@ -1,0 +1,163 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { load, loadAt, streamIn } from '../../../services/command/execute';
+import { createPublication, updatePublication } from '../../../services/command/publication';
+import { stateSchemaOf } from '../../../shared/catalog/events/aggregate';
+import { streamName } from '../../../shared/catalog/events/envelope';
+import { publicationAggregate } from '../../../shared/catalog/publication/publication';
+import { CatalogError } from '../../../shared/kernel/errors';
+import type { StoreId } from '../../../shared/kernel/ids';
+import type { SnapshotStore } from '../../../shared/ports/snapshot-store';
+import type { MemoryEventStore } from '../../support/memory-event-store';
+import { waitFor } from '../../support/wait-for';
+import { AT, errorOf, newId, World } from './support';
+
+const environment = 'live';
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 0 };
+
+/** A publication with this many events. Event `n` sets the price to `n`. */
+async function publicationWithEvents(count: number) {
+  const world = new World();
+  const store_id = newId<StoreId>();
+  const { id } = (await createPublication(world, world.context(), { environment, store_id }, TEA)).value;
+  const events = world.events.live;
+  const stream = streamName(environment, 'publication', id);
+  const metadata = { occurred_at: AT, partition_key: store_id, source: 'system' } as const;
+  for (let revision = 1; revision < count; revision++)
+    events.log.push({
+      ...{ stream, revision, position: BigInt(revision + 1), id: newId(), metadata },
+      ...{ type: 'PublicationPriced', schema_version: 1 },
+      data: { price_currency: 'USD', price_amount: revision, price_active: true },
+    });
+  /** Returns what another process has: the same log and snapshots, and nothing in memory. */
+  const restarted = (replaced: Partial<SnapshotStore> = {}) => {
+    const reads: number[] = [];
+    const store: MemoryEventStore = Object.create(events);
+    store.readStream = async (...args) => {
+      const recorded = await events.readStream(...args);
+      reads.push(recorded.length);
+      return recorded;
+    };
+    Object.defineProperty(store, 'snapshots', {
+      value: Object.assign(Object.create(events.snapshots), replaced),
+    });
+    const deps = { ...world, events: { ...world.events, live: store } };
+    const patch = (price_amount: number) =>
+      updatePublication(deps, world.context(), { environment, id }, { price_amount });
+    const loaded = () => load(streamIn(deps, environment, publicationAggregate, id));
+    const stateAt = (revision: number) =>
+      loadAt(streamIn(deps, environment, publicationAggregate, id), revision);
+    const eventsRead = (): number => reads.splice(0).reduce((sum, read) => sum + read, 0);
+    return { patch, loaded, stateAt, eventsRead };
+  };
+  const written = () => waitFor(() => events.snapshots.stored.get(stream) !== undefined);
+  const { stored } = events.snapshots;
+  return { world, id, events, stream, restarted, written, stored };
+}
+
+test('the first write after a restart reads as much of 300 events as of 5,000, after the first one', async () => {
+  for (const count of [300, 5_000]) {
+    const { restarted, written } = await publicationWithEvents(count);
+    const first = restarted();
+    await first.patch(0);
+    expect(first.eventsRead()).toBe(count);
+    await first.patch(1);
+    expect(first.eventsRead()).toBe(1);
+    await written();
+    const next = restarted();
+    const { value, revision } = await next.patch(2);
+    expect([value.price_amount, value.version, revision]).toEqual([2, count + 3, count + 2]);
+    // The first page, the event of the snapshot, and the two events after it.
+    expect(next.eventsRead()).toBe(64 + 1 + 2);
+  }
+});
+
+test('an earlier state after a snapshot is read from the snapshot', async () => {
+  const { restarted, written } = await publicationWithEvents(5_000);
+  await restarted().patch(0);
+  await written();
+  const process = restarted();
+  await process.patch(1);
+  const { stateAt, eventsRead } = restarted();
+  expect(await stateAt(5_001)).toMatchObject({ publication: { price_amount: 1, version: 5_002 } });
+  // The event of the snapshot and the two events after it.
+  expect(eventsRead()).toBe(3);
+  expect(await stateAt(2_000)).toMatchObject({ publication: { price_amount: 2_000, version: 2_001 } });
+});
+
+test('a short stream has no snapshot', async () => {
+  const { restarted, stored } = await publicationWithEvents(250);
+  const process = restarted();
+  await process.patch(0);
+  await process.patch(1);
+  await nextTurn();
+  expect(stored.size).toBe(0);
+});
+
+test('a snapshot is replaced after some hundred events, also by a process that has the stream in memory', async () => {
+  const { restarted, written, stored, stream } = await publicationWithEvents(300);
+  const process = restarted();
+  await process.patch(0);
+  await written();
+  const before = stored.get(stream);
+  for (let price = 1; price <= 255; price++) await process.patch(price);
+  expect(stored.get(stream)).toBe(before);
+  await process.patch(256);
+  await process.patch(257);
+  await waitFor(() => stored.get(stream) !== before);
+});
+
+test('for a snapshot at any event, the state is that of all events', async () => {
+  const COUNT = 700;
+  const { world, id, events, stream, restarted, stored } = await publicationWithEvents(COUNT);
+  const ref = streamIn(world, environment, publicationAggregate, id);
+  const expected = await load(ref);
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: COUNT - 1 }), async (revision) => {
+      const later_events = events.log.splice(revision + 1);
+      stored.clear();
+      const { state, event_id } = await restarted().loaded();
+      events.log.push(...later_events);
+      const schema = stateSchemaOf(publicationAggregate);
+      await events.snapshots.write(stream, { schema, revision, event_id: event_id!, state });
+      const { state: loaded, revision: last, position } = await restarted().loaded();
+      expect({ loaded, last, position }).toStrictEqual({
+        ...{ loaded: expected.state, last: expected.revision, position: expected.position },
+      });
+    }),
+    { numRuns: 25 },
+  );
+});
+
+describe('a snapshot is ignored', () => {
+  type Stored = { schema: string; revision: number; event_id: string; state: unknown };
+  const wrong: [string, (snapshot: Stored) => unknown][] = [
+    ['if other code has folded it', (snapshot) => ({ ...snapshot, schema: 'of another release' })],
+    ['if it is of another log', (snapshot) => ({ ...snapshot, event_id: newId() })],
+    ['if it is beyond the end of the log', (snapshot) => ({ ...snapshot, revision: 100_000 })],
+    ['if it has no state', (snapshot) => ({ ...snapshot, state: 'lost' })],
+    ['if it is no snapshot', () => null],
+  ];
+  test.each(wrong)('%s', async (_, change) => {
+    const { restarted, written, stored, stream } = await publicationWithEvents(400);
+    await restarted().patch(0);
+    await written();
+    stored.set(stream, JSON.stringify(change(JSON.parse(stored.get(stream)!))));
+    const { value } = await restarted().patch(1);
+    expect([value.price_amount, value.version]).toEqual([1, 402]);
+  });
+});
+
+test('a write neither waits for its snapshot nor fails with it', async () => {
+  const { restarted } = await publicationWithEvents(400);
+  const endless = restarted({ write: () => new Promise(() => {}) });
+  expect((await endless.patch(0)).value.price_amount).toBe(0);
+  const failing = restarted({ write: () => Promise.reject(new CatalogError('unavailable')) });
+  expect((await failing.patch(1)).value.price_amount).toBe(1);
+});
+
+test('if the snapshots cannot be reached, the log cannot either, and the write fails as soon', async () => {
+  const { restarted } = await publicationWithEvents(400);
+  const process = restarted({ read: () => Promise.reject(new CatalogError('database_timeout')) });
+  expect((await errorOf(() => process.patch(0))).condition).toBe('database_timeout');
+});
