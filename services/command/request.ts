@@ -10,8 +10,8 @@ import { assertIfMatch } from '../../shared/http/respond';
 import type { ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { withTimeout } from '../../shared/kernel/async';
-import { TtlCache } from '../../shared/kernel/cache';
-import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import { LRUCache, TtlCache } from '../../shared/kernel/cache';
+import { CatalogError, type Condition, isOutage } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
@@ -92,11 +92,18 @@ export function guardFor(
 
 /** How long writes may use an outdated status of a store. */
 const TTL_MS = 1_000;
+/** The same, while the event store does not answer within `REREAD_MS`. */
+const OUTAGE_TTL_MS = 10_000;
+const REREAD_MS = 100;
 const ENTRIES_MAX = 1_000;
 
-/** Checks that a store is active, with a cache, because every write does it. */
+/**
+ * Checks that a store is active, with a cache, because every write does it. While the event store does not answer, uses
+ * the last status for longer, so that a write spends all of its time on waiting for its own append.
+ */
 export class ActiveStores {
   private readonly caches: Readonly<Record<Environment, TtlCache<Store>>>;
+  private readonly last_known = new LRUCache<string, Store>({ max: ENTRIES_MAX, ttl: OUTAGE_TTL_MS });
 
   constructor(deps: StoreDeps & { readonly onCache?: CacheObserver }) {
     const cacheOf = (environment: Environment): TtlCache<Store> =>
@@ -106,7 +113,9 @@ export class ActiveStores {
         now: deps.system.now,
         load: async (id) => {
           const { state } = await load(streamIn(deps, environment, storeAggregate, id as StoreId));
-          return state.tag === 'present' ? state.store : undefined;
+          const store = state.tag === 'present' ? state.store : undefined;
+          if (store) this.last_known.set(`${environment} ${id}`, store);
+          return store;
         },
         onLookup: (hit) => deps.onCache?.('written_store', hit),
       });
@@ -115,9 +124,19 @@ export class ActiveStores {
 
   /** Throws `store_not_found` unless the store exists and is active (docs/interface.md#visibility). */
   async require(environment: Environment, id: StoreId): Promise<void> {
-    const store = await this.caches[environment].get(id);
+    const reading = this.caches[environment].get(id);
+    const known = this.last_known.get(`${environment} ${id}`);
+    const store = await (known ? orLast(reading, known) : reading);
     if (store?.status !== 'active') throw new CatalogError('store_not_found');
   }
+}
+
+/** Returns the last known store if the event store does not answer soon. */
+function orLast(reading: Promise<Store | undefined>, known: Store): Promise<Store | undefined> {
+  return withTimeout(reading, REREAD_MS, () => known).catch((error: unknown) => {
+    if (isOutage(error)) return known;
+    throw error;
+  });
 }
 
 /**
@@ -130,10 +149,12 @@ export function locationOf(path: string, visibility: Visibility): string {
 
 /** How long the response to a write waits until its events are projected (docs/interface.md#read-your-writes). */
 const WAIT_MS = 1_000;
+/** The wait ends this long before the response must begin. */
+const RENDERING_MS = 100;
 
 /**
  * Waits until the write is projected, and returns the response headers, with the position of the write. Does not wait
- * longer than `WAIT_MS`, and not at all with `Prefer: respond-async` (RFC 7240 §4.1) or if nothing was ever projected.
+ * longer than `WAIT_MS` or `answer_by_ms`, and not at all with `Prefer: respond-async` (RFC 7240 §4.1) or if nothing was ever projected.
  * `repeated`: an earlier run of the operation did the write. Never throws, because the write is already done.
  */
 export async function awaitProjection(
@@ -150,8 +171,9 @@ export async function awaitProjection(
   if (prefersAsync(request.header('prefer'))) return { ...headers, 'Preference-Applied': 'respond-async' };
   try {
     const view = deps.views[request.principal.environment];
+    const wait_ms = Math.min(WAIT_MS, request.answer_by_ms - RENDERING_MS - performance.now());
     // A second timeout, because a view store that is unavailable may take longer than `WAIT_MS` to report it.
-    if (!(await withTimeout(waitUntilProjected(view, store_id, position), WAIT_MS, () => false)))
+    if (!(await withTimeout(waitUntilProjected(view, store_id, position), wait_ms, () => false)))
       deps.log.warn({ store_id, position: headers['X-Catalog-Position'] }, 'write not projected yet');
   } catch (error) {
     deps.log.warn({ err: error, store_id }, 'could not wait for the projection of a write');

@@ -47,6 +47,8 @@ export interface ApiRequest {
   /** The parsed JSON object of a write. `{}` if there is no body. */
   readonly body: JsonObject;
   readonly request_id: string;
+  /** When the answer must begin, by `performance.now()`. Only writes keep to it (`commandRoutes`). */
+  readonly answer_by_ms: number;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */

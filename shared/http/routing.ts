@@ -76,6 +76,12 @@ async function valueOrError<Value>(promise: Promise<Value>): Promise<[Value | un
   }
 }
 
+/**
+ * How long after its body has arrived the answer to a write begins at the latest (docs/operations/failures.md#outages):
+ * 5 s, less some time for what follows the handler.
+ */
+const ANSWER_MS_MAX = 4_900;
+
 /** Serves an authenticated request: permissions → path ids → body → handler (once per `Idempotency-Key`) → response. */
 function serveRoute(route: Route, idempotency: Idempotency | undefined): RequestHandler {
   return async (req, res) => {
@@ -92,7 +98,8 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
     const body = await bodyOf(route, req, res, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
-    const request: ApiRequest = { method, principal, params, query, body, request_id, header };
+    const answer_by_ms = performance.now() + ANSWER_MS_MAX;
+    const request: ApiRequest = { method, principal, params, query, body, request_id, answer_by_ms, header };
     const key = route.method === 'GET' ? undefined : header('idempotency-key');
     if (key !== undefined) assertIdempotencyKey(key);
     if (key !== undefined && idempotency !== undefined)

@@ -1,8 +1,9 @@
+import { StandInCluster } from '../support/eventstore-standin/cluster';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { type Harness, type Reply, startHarness } from '../support/harness';
 import { ownNames } from '../support/own-servers';
-import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { within } from '../support/wait-for';
+import { makeTempDir, type TempDir, withTempDir } from '../support/temp-dir';
+import { waitFor, within } from '../support/wait-for';
 
 /** The whole service on an EventStoreDB that behaves as a real one does in trouble. Always uses the stand-in. */
 describe('the service on one node', () => {
@@ -33,4 +34,76 @@ describe('the service on one node', () => {
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
     expect(server.headReads.concurrent).toBe(concurrent);
   });
+
+  /** Creates a publication, and returns what changes it. */
+  async function newPublication() {
+    const { secret } = await harness.newShop();
+    const body = { title: 'Cup', price_currency: 'USD', price_amount: 100 };
+    const created = await harness.request('POST', '/api/publication', { token: secret.token, body });
+    const path = `/api/publication/${created.body.data.id}`;
+    return async (price_amount: number) => {
+      const began_ms = performance.now();
+      const change = { token: secret.token, body: { price_amount } };
+      const reply = await within(harness.request('PATCH', path, change), 'a write');
+      return { ...outcomeOf(reply), ms: performance.now() - began_ms };
+    };
+  }
+
+  test('a write whose reads are slow and whose append is not answered fails in 5 s', async () => {
+    const change = await newPublication();
+    // Two reads precede the append: of the publication and of its store.
+    server.faults.set({ read_stall_ms: 1_900, hung_appends: true });
+    const { ms, ...outcome } = await change(200);
+    expect(outcome).toEqual({ outcome: '500 DATABASE_TIMEOUT', retry_after: true });
+    expect(ms).toBeLessThan(7_000);
+    server.faults.clear();
+    expect(await change(300)).toMatchObject({ outcome: '200' });
+  });
+
+  test('a store that answers too late is 500, one that cannot be reached is 503', async () => {
+    const change = await newPublication();
+    server.faults.set({ hung_appends: true });
+    expect(await change(200)).toMatchObject({ outcome: '500 DATABASE_TIMEOUT', retry_after: true });
+    server.faults.clear();
+    expect(await change(300)).toMatchObject({ outcome: '200' });
+    const { port } = server.address;
+    await server.stop();
+    expect(await change(400)).toMatchObject({ outcome: '503 SERVICE_UNAVAILABLE', retry_after: true });
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+    await waitFor(async () => (await change(500)).outcome === '200', { what: 'a write after the outage' });
+  });
 });
+
+describe('the service on a cluster', () => {
+  /** How long the leader keeps the leadership after it has closed its port. A real one does for 5 s. */
+  const KEEPS_MS = 2_000;
+
+  test('stopping the leader refuses no write', () =>
+    withTempDir(async (folder) => {
+      const cluster = await StandInCluster.start(folder);
+      const harness = await startHarness({ servers: ownNames({ EVENTSTORE_URL: cluster.url }) });
+      const { secret } = await harness.newShop();
+      const body = { title: 'Cup', price_currency: 'USD', price_amount: 100 };
+      const writes: Promise<Reply>[] = [];
+      const writing = setInterval(
+        () => writes.push(harness.request('POST', '/api/publication', { token: secret.token, body })),
+        50,
+      );
+      await waitFor(() => writes.length > 20);
+      await cluster.stopLeader(KEEPS_MS);
+      const stopped = writes.length;
+      await waitFor(() => writes.length > stopped + 20);
+      clearInterval(writing);
+      const replies = await within(Promise.all(writes), 'the writes');
+      expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201]));
+      await harness.settled();
+      await harness.close();
+      await cluster.stop();
+    }));
+});
+
+function outcomeOf({ status, body, headers }: Reply) {
+  const code = body.error?.code;
+  const outcome = code === undefined ? String(status) : `${status} ${code}`;
+  return { outcome, retry_after: Number(headers.get('retry-after')) >= 1 };
+}

@@ -12,17 +12,25 @@ export interface CallLimits {
   readonly attempt_ms: number;
   /** Deadline for the start of the last attempt of a call, and for the whole call if the server sends nothing. */
   readonly call_ms: number;
-  /** Deadline of all attempts together if the server cannot be reached. Short, but longer than a leader election. */
+  /**
+   * How long calls wait, up to `call_ms`, for a server that cannot be reached, counted from the first call that could
+   * not reach it. Longer than a cluster has no leader: a leader that is stopped keeps the leadership for 5 s after it has
+   * closed its port, and then there is an election.
+   */
+  readonly ride_out_ms: number;
+  /** Deadline of all attempts together if the server cannot be reached for longer than that. */
   readonly outage_ms: number;
 }
 
-/**
- * A write makes two calls: it reads a stream, then appends to it. The first call without an answer ends the write. So a
- * request waits for `call_ms` only once, and ends within 5 s.
- */
-export const DEFAULT_LIMITS: CallLimits = { attempt_ms: 2_000, call_ms: 4_500, outage_ms: 1_500 };
+/** The first call without an answer ends a request. So a request waits for `call_ms` once, and ends within 5 s. */
+export const DEFAULT_LIMITS: CallLimits = {
+  attempt_ms: 2_000,
+  call_ms: 4_700,
+  ride_out_ms: 10_000,
+  outage_ms: 1_500,
+};
 
-const pauseMs = backoff(50, 400);
+const pauseMs = backoff(50, 200);
 /** The shortest time between two replacements of the client. Without it, every call would replace the client while a server is unavailable. */
 const RECONNECT_EVERY_MS = 250;
 /** A replaced client is closed after this time, because calls that it is still executing may succeed. */
@@ -30,6 +38,17 @@ const CLOSE_AFTER_MS = 5_000;
 
 /** Limit for `dispose()`, which waits until every call has ended. */
 const DISPOSE_MS_MAX = 1_000;
+
+/**
+ * `timeout_ms` is the deadline of this attempt; `onProgress` begins it again. `suspect` says that the operation itself
+ * may be why the attempt before failed. It is not if the server could not be reached.
+ */
+type Operation<Result> = (
+  current: CurrentClient,
+  timeout_ms: number,
+  suspect: boolean,
+  onProgress: () => void,
+) => Promise<Result>;
 
 /** The client in use until it is replaced. */
 export interface CurrentClient {
@@ -57,6 +76,8 @@ export class EventStoreDbConnection {
   private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
   private generation = 0;
   private replaced_at_ms = 0;
+  /** When the first of the calls began that could not reach the server. Undefined if the last one reached it. */
+  private unreachable_since_ms: number | undefined;
   private managed: ManagedClient;
 
   /** Throws `ConfigError` if the address is malformed, or if a file that it names cannot be used. */
@@ -79,44 +100,56 @@ export class EventStoreDbConnection {
 
   /**
    * Runs the operation, and retries it while the server or the connection fails. The operation must be safe to repeat.
-   * `failures` counts its failed attempts so far. An operation that receives its result in parts calls `onProgress` for
-   * each of them: the deadline of its attempt then begins again. Throws `CatalogError('unavailable' | 'database_timeout')` when the
-   * limits are exceeded. Rethrows any other error unchanged.
+   * An operation that receives its result in parts calls `onProgress` for each of them. Throws
+   * `CatalogError('unavailable' | 'database_timeout')` when the limits are exceeded. Rethrows any other error unchanged.
    */
-  async call<Result>(
-    operation: (
-      current: CurrentClient,
-      timeout_ms: number,
-      failures: number,
-      onProgress: () => void,
-    ) => Promise<Result>,
-  ): Promise<Result> {
+  async call<Result>(operation: Operation<Result>): Promise<Result> {
     const started_ms = performance.now();
+    let suspect = false;
     for (let failures = 0; ; failures++) {
       if (this.closed.aborted)
         throw new CatalogError('unavailable', { message: 'the event store is closed' });
       const { current } = this;
-      const spent_ms = performance.now() - started_ms;
-      const timeout_ms = Math.min(this.limits.attempt_ms, this.limits.call_ms - spent_ms);
+      const left_ms = this.limits.call_ms - (performance.now() - started_ms);
       try {
-        const onTimeout = (): never => {
-          throw new NoResponseError(`no response in ${Math.round(timeout_ms)} ms`);
-        };
-        return await withSilenceLimit(
-          (onProgress) => operation(current, timeout_ms, failures, onProgress),
-          timeout_ms,
-          onTimeout,
-          this.closed,
-        );
+        return await this.attempt(operation, current, left_ms, suspect);
       } catch (error) {
         const failure = failureOf(error);
         if (!failure) throw error;
+        suspect = failure.condition !== 'unavailable' || failure.shared === true;
         this.reconnectAfter(failure, current);
         const pause_ms = pauseMs(failures + 1);
         const next_ms = performance.now() - started_ms + pause_ms;
-        if (!failure.retry || next_ms >= this.limitMs(failure)) throw toCatalogError(failure, error);
+        if (!failure.retry || next_ms >= this.limitMs(failure, started_ms))
+          throw toCatalogError(failure, error);
         await pause(pause_ms, this.closed);
       }
+    }
+  }
+
+  /** Runs the operation once, and notes whether it has reached the server. */
+  private async attempt<Result>(
+    operation: Operation<Result>,
+    current: CurrentClient,
+    left_ms: number,
+    suspect: boolean,
+  ): Promise<Result> {
+    const timeout_ms = Math.min(this.limits.attempt_ms, left_ms);
+    const onTimeout = (): never => {
+      throw new NoResponseError(`no response in ${Math.round(timeout_ms)} ms`);
+    };
+    try {
+      const result = await withSilenceLimit(
+        (onProgress) => operation(current, timeout_ms, suspect, onProgress),
+        timeout_ms,
+        onTimeout,
+        this.closed,
+      );
+      this.unreachable_since_ms = undefined;
+      return result;
+    } catch (error) {
+      if (!failureOf(error)) this.unreachable_since_ms = undefined;
+      throw error;
     }
   }
 
@@ -141,8 +174,11 @@ export class EventStoreDbConnection {
   }
 
   /** The failure of a shared call may come from another append, so it does not show that the server is unavailable. */
-  private limitMs({ condition, shared }: Failure): number {
-    return condition === 'unavailable' && !shared ? this.limits.outage_ms : this.limits.call_ms;
+  private limitMs({ condition, shared }: Failure, started_ms: number): number {
+    const { call_ms, ride_out_ms, outage_ms } = this.limits;
+    if (condition !== 'unavailable' || shared) return call_ms;
+    this.unreachable_since_ms ??= started_ms;
+    return performance.now() - this.unreachable_since_ms < ride_out_ms ? call_ms : outage_ms;
   }
 
   private open(): ManagedClient {
@@ -194,7 +230,7 @@ export function openClient(server: ServerAddress, generation: number): OpenedCli
     close: async () => {
       appends.close();
       await withTimeout(client.dispose(), DISPOSE_MS_MAX, () => undefined);
-      for (const channel of channels) channel.close();
+      channels.close();
     },
   };
 }
@@ -221,17 +257,32 @@ function catchErrorHandling(internals: Internals): void {
   internals.handleError = (grpc_client, error) => handle(grpc_client, error).catch(() => {});
 }
 
+interface Channels {
+  /** Closes all channels, also one that the client is opening or opens later. */
+  close(): void;
+}
+
 /**
- * Records the channels that the client opens. `dispose()` ends the calls but leaves the channels open, so `close`
- * closes them.
+ * Records the channels that the client opens. `dispose()` ends the calls but leaves the channels open. A call that waits
+ * for discovery during an outage opens its channel only afterwards, when its client may have been replaced and closed.
  */
-function recordChannels(internals: Internals): Set<{ close(): void }> {
-  const channels = new Set<{ close(): void }>();
+function recordChannels(internals: Internals): Channels {
+  const open = new Set<{ close(): void }>();
+  let closed = false;
   const getChannel = internals.getChannel;
   internals.getChannel = async () => {
     const channel = await getChannel();
-    channels.add(channel);
+    if (closed) {
+      channel.close();
+      throw new Error('a closed channel');
+    }
+    open.add(channel);
     return channel;
   };
-  return channels;
+  return {
+    close: () => {
+      closed = true;
+      for (const channel of open) channel.close();
+    },
+  };
 }

@@ -108,9 +108,10 @@ export class EventStoreDbEventStore implements EventStore {
  * Appends, and retries with the same event ids at the same explicit revision. EventStoreDB makes this idempotent: if an
  * earlier attempt was stored, the server returns the result of that attempt.
  *
- * The first attempt of a small append shares a call with other appends; later attempts use a call of their own. Reason:
- * the server may end the shared call because of one append. In a call of its own, this append gets its own error and
- * cannot make other appends fail a second time.
+ * A small append shares a call with other appends. If that call ends, the append is repeated in a call of its own, because
+ * the server may have ended the shared call because of it: then it gets its own error, and other appends do not fail a
+ * second time. If the server cannot be reached in its own call either, the next attempt shares a call again, because
+ * hundreds of appends may have waited for the server.
  */
 async function append(
   connection: EventStoreDbConnection,
@@ -131,8 +132,8 @@ async function append(
     ),
   );
   try {
-    const result = await connection.call((current, timeout_ms, failures) =>
-      failures === 0 && current.appends.accepts(request)
+    const result = await connection.call((current, timeout_ms, suspect) =>
+      !suspect && current.appends.accepts(request)
         ? current.appends.append(request, timeout_ms)
         : appendAlone(current, request, timeout_ms),
     );

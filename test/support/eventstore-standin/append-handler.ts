@@ -64,6 +64,7 @@ async function perform(
   if (proposals.some(({ type }) => type === gate.faults.current.poison_type))
     throw invalidArgument('an append that the call cannot survive');
   if (gate.faults.take('denied_appends')) throw accessDenied();
+  if (gate.faults.current.hung_appends) return;
   const outcome = await database.append(stream, expected, proposals);
   if (outcome.result === 'dropped' || gate.faults.current.silent) return;
   if (gate.faults.take('lost_acks')) return gate.cut(call);

@@ -97,10 +97,11 @@ class BatchAppendCall {
     if (faults.take('cut_appends')) this.gate.cut(this.call);
     else if (faults.take('ended_batch_calls')) this.end();
     else if (isPoison) this.end(invalidArgument('an append that the call cannot survive'));
-    else if (faults.take('not_leader')) this.end(this.gate.notLeader());
+    else if (this.gate.refusesAsFollower() || faults.take('not_leader')) this.end(this.gate.notLeader());
     else if (faults.take('not_ready')) this.answer(request, refused.notReady());
     else if (faults.take('denied_appends')) this.answer(request, refused.denied(batch.stream));
-    else this.store(request, batch).catch((error: Error) => this.end(error));
+    else if (!faults.current.hung_appends)
+      this.store(request, batch).catch((error: Error) => this.end(error));
   }
 
   private async store(request: BatchAppendReq, { stream, expected, proposals }: Batch): Promise<void> {

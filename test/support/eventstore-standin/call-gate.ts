@@ -8,6 +8,17 @@ interface AnyCall {
   getPeer(): string;
 }
 
+interface Member {
+  readonly host: string;
+  readonly port: number;
+  readonly leads: boolean;
+}
+
+/** The nodes of a cluster, as its nodes know them. They do not know at once that a node has stopped. */
+export interface Membership {
+  readonly members: readonly Member[];
+}
+
 /** Every call passes this gate first, which applies the faults that concern all kinds of call. */
 export class CallGate {
   /** Number of append calls: with one append each, shared by many appends, and shared ones that are still open. */
@@ -17,21 +28,36 @@ export class CallGate {
   readonly faults: Faults;
   private readonly connections: { cutPeer(peer: string): void };
   private readonly address: () => { host: string; port: number };
+  private readonly cluster: Membership | undefined;
 
   constructor(
     faults: Faults,
     connections: { cutPeer(peer: string): void },
     address: () => { host: string; port: number },
+    cluster?: Membership,
   ) {
     this.faults = faults;
     this.connections = connections;
     this.address = address;
+    this.cluster = cluster;
+  }
+
+  /** The nodes of the cluster. A single node is its own leader. */
+  get members(): readonly Member[] {
+    return this.cluster?.members ?? [{ ...this.address(), leads: true }];
+  }
+
+  /** Returns whether the call must be refused because this node is not the leader. */
+  refusesAsFollower(): boolean {
+    const { port } = this.address();
+    return this.members.some((member) => member.leads && member.port !== port);
   }
 
   /** Runs `work` unless a fault refuses the call or leaves it unanswered. */
-  enter(refuse: (error: ServerErrorResponse) => void, work: () => void): void {
+  enter(refuse: (error: ServerErrorResponse) => void, work: () => void, requires_leader = true): void {
     if (this.faults.current.silent) return;
-    if (this.faults.take('not_leader')) refuse(this.notLeader());
+    const is_follower = requires_leader && this.refusesAsFollower();
+    if (is_follower || this.faults.take('not_leader')) refuse(this.notLeader());
     else if (this.faults.take('not_ready')) refuse(notReady());
     else work();
   }
@@ -50,9 +76,9 @@ export class CallGate {
     }
   }
 
-  /** Returns an error that names this server as the leader, so that the client connects again. */
+  /** Returns an error that names the leader, which the client connects to then. */
   notLeader(): ServiceError {
-    const { host, port } = this.address();
+    const { host, port } = this.members.find(({ leads }) => leads)!;
     return notLeader(host, port);
   }
 

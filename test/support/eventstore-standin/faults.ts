@@ -19,6 +19,8 @@ export interface FaultPlan {
   cut_appends: number;
   /** Appends that are stored but answered with "Operation timed out". */
   timed_out_appends: number;
+  /** Appends are neither stored nor answered, as by a leader whose followers hang. Reads are answered. */
+  hung_appends: boolean;
   /** Appends answered without their position, as a server does that cannot read the event back. */
   unplaced_answers: number;
   /** Appends refused with "Access Denied". */
@@ -56,6 +58,7 @@ const NONE: FaultPlan = {
   lost_acks: 0,
   cut_appends: 0,
   timed_out_appends: 0,
+  hung_appends: false,
   unplaced_answers: 0,
   denied_appends: 0,
   ended_batch_calls: 0,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ClusterInfo, EndPoint, MemberInfo } from '@eventstore/db-client/generated/gossip_pb';
 import { SupportedMethod, SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb';
 import { type Empty, UUID } from '@eventstore/db-client/generated/shared_pb';
@@ -34,19 +35,22 @@ export function featuresHandler(gate: CallGate) {
   };
 }
 
-/** Gossip.Read: returns a cluster of one member, the leader. */
-export function gossipHandler(gate: CallGate, address: () => { host: string; port: number }) {
+/** Gossip.Read: returns the nodes of the cluster. */
+export function gossipHandler(gate: CallGate) {
   return (_call: ServerUnaryCall<Empty, ClusterInfo>, answer: sendUnaryData<ClusterInfo>): void => {
     if (gate.faults.current.silent) return;
-    const { host, port } = address();
-    const endpoint = new EndPoint();
-    endpoint.setAddress(host);
-    endpoint.setPort(port);
-    const member = new MemberInfo();
-    member.setInstanceId(new UUID().setString('3f1d6c0a-6c56-4f5b-9d53-7a1a0e6f1c01'));
-    member.setState(MemberInfo.VNodeState.LEADER);
-    member.setIsAlive(true);
-    member.setHttpEndPoint(endpoint);
-    answer(null, new ClusterInfo().setMembersList([member]));
+    const members = gate.members.map(({ host, port, leads }) => {
+      const endpoint = new EndPoint();
+      endpoint.setAddress(host);
+      endpoint.setPort(port);
+      const { LEADER, FOLLOWER } = MemberInfo.VNodeState;
+      const member = new MemberInfo();
+      member.setInstanceId(new UUID().setString(randomUUID()));
+      member.setState(leads ? LEADER : FOLLOWER);
+      member.setIsAlive(true);
+      member.setHttpEndPoint(endpoint);
+      return member;
+    });
+    answer(null, new ClusterInfo().setMembersList(members));
   };
 }

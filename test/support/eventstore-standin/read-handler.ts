@@ -17,12 +17,17 @@ export function readHandler(database: Database, gate: CallGate, subscriptions: S
   return (call: ReadCall): void => {
     call.on('error', () => {});
     const fail = (error: unknown): void => void call.emit('error', error);
-    gate.enter(fail, () => {
-      const outbox = new Outbox(call, gate);
-      const work = (): Promise<void> =>
-        gate.faults.readStall().then(() => serve(database, call, outbox, subscriptions));
-      (isHeadRead(call.request) ? gate.readHead(work) : work()).catch(fail);
-    });
+    const requires_leader = call.metadata.get('requires-leader').length > 0;
+    gate.enter(
+      fail,
+      () => {
+        const outbox = new Outbox(call, gate);
+        const work = (): Promise<void> =>
+          gate.faults.readStall().then(() => serve(database, call, outbox, subscriptions));
+        (isHeadRead(call.request) ? gate.readHead(work) : work()).catch(fail);
+      },
+      requires_leader,
+    );
   };
 }
 

@@ -4,7 +4,7 @@ import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb'
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { appendHandler } from './append-handler';
 import { batchAppendHandler } from './batch-append-handler';
-import { CallGate } from './call-gate';
+import { CallGate, type Membership } from './call-gate';
 import { Connections } from './connections';
 import { Database } from './database';
 import { deleteHandler, tombstoneHandler } from './delete-handler';
@@ -38,15 +38,17 @@ export class EventStoreStandIn {
   private readonly database: Database;
   private readonly connections: Connections;
   private readonly host: string;
+  private readonly cluster: Membership | undefined;
   private port = 0;
 
-  private constructor(database: Database, host: string, message_bytes_max: number) {
+  private constructor(database: Database, host: string, message_bytes_max: number, cluster?: Membership) {
     this.database = database;
     this.host = host;
+    this.cluster = cluster;
     this.server = new Server({ 'grpc.max_receive_message_length': message_bytes_max });
     const injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     this.connections = new Connections((socket) => injector.injectConnection(socket));
-    this.gate = new CallGate(this.faults, this.connections, () => this.address);
+    this.gate = new CallGate(this.faults, this.connections, () => this.address, cluster);
     this.serve();
   }
 
@@ -61,6 +63,13 @@ export class EventStoreStandIn {
     await standIn.writeEventsOfStart();
     standIn.port = await standIn.connections.listen(host, port);
     return standIn;
+  }
+
+  /** Starts a node of a cluster, whose nodes share a log. */
+  static async join(cluster: Membership, database: Database): Promise<EventStoreStandIn> {
+    const node = new EventStoreStandIn(database, '127.0.0.1', MESSAGE_BYTES_MAX, cluster);
+    node.port = await node.connections.listen(node.host, 0);
+    return node;
   }
 
   get address(): { host: string; port: number } {
@@ -116,7 +125,7 @@ export class EventStoreStandIn {
     for (const subscription of this.subscriptions) subscription.stop();
     await this.connections.close();
     this.server.forceShutdown();
-    await this.database.close();
+    if (!this.cluster) await this.database.close();
   }
 
   /** A real log is never empty: the server writes users into a new one, and an epoch at each start. */
@@ -138,6 +147,6 @@ export class EventStoreStandIn {
       tombstone: tombstoneHandler(database, gate),
     });
     this.server.addService(ServerFeaturesService, { getSupportedMethods: featuresHandler(gate) });
-    this.server.addService(GossipService, { read: gossipHandler(gate, () => this.address) });
+    this.server.addService(GossipService, { read: gossipHandler(gate) });
   }
 }

@@ -88,6 +88,7 @@ class WriteApi {
       query: store_ids.length === 0 ? {} : { store_id: store_ids },
       body: sent.body ?? {},
       request_id: newId(),
+      answer_by_ms: performance.now() + 60_000,
       header: (name) => sent.headers?.[name],
       ...(sent.operation === undefined ? {} : { operation: sent.operation }),
     };

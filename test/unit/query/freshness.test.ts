@@ -103,6 +103,7 @@ test('every read is unavailable until an event was projected', () =>
         query: { q: ['shirt'] },
         body: {},
         request_id: 'request',
+        answer_by_ms: performance.now() + 60_000,
         header: () => undefined,
       });
       expect(await refusal(reading)).toBe('unavailable');

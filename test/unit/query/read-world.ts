@@ -94,6 +94,7 @@ export class ReadWorld {
       query: Object.fromEntries(names.map((name) => [name, parameters.getAll(name)])),
       body: {},
       request_id: 'request',
+      answer_by_ms: performance.now() + 60_000,
       header: (name) => request.headers?.[name],
     });
     return parsed(answer);

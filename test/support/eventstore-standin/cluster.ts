@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Membership } from './call-gate';
+import { Database } from './database';
+import { EventStoreStandIn } from './standin';
+
+const NODES = 3;
+/** How long a real leader keeps the leadership after it has closed its port. */
+const KEEPS_MS = 5_000;
+
+/** The nodes of a cluster, in this process. They share one log, so each of them has every event at once. */
+export class StandInCluster implements Membership {
+  private readonly database: Database;
+  private readonly nodes: EventStoreStandIn[] = [];
+  private leading = 0;
+
+  private constructor(database: Database) {
+    this.database = database;
+  }
+
+  static async start(folder: string): Promise<StandInCluster> {
+    const cluster = new StandInCluster(await Database.open(folder));
+    for (let node = 0; node < NODES; node++)
+      cluster.nodes.push(await EventStoreStandIn.join(cluster, cluster.database));
+    return cluster;
+  }
+
+  get url(): string {
+    return `esdb://${this.members.map(({ host, port }) => `${host}:${port}`).join(',')}?tls=false`;
+  }
+
+  get members() {
+    return this.nodes.map(({ address }, index) => ({ ...address, leads: index === this.leading }));
+  }
+
+  get leader(): EventStoreStandIn {
+    return this.nodes[this.leading]!;
+  }
+
+  /** Makes another node the leader, as `resign` does after `priority/-1`. */
+  resign(): void {
+    this.leading = (this.leading + 1) % NODES;
+  }
+
+  /**
+   * Stops the leader as SIGTERM does: it closes its port at once, but keeps the leadership for `keeps_ms`. Resolves when
+   * another node leads.
+   */
+  async stopLeader(keeps_ms = KEEPS_MS): Promise<void> {
+    await this.leader.stop();
+    await sleep(keeps_ms);
+    this.resign();
+  }
+
+  async stop(): Promise<void> {
+    for (const node of this.nodes) await node.stop();
+    await this.database.close();
+  }
+}
