@@ -101,6 +101,12 @@ describeOnAll(SERVER_SETTINGS, 'accounts and keys while Redis and all workers ar
     }
   });
 
+  test('the status of a store cannot change for readers, and the command says so', async () => {
+    const id = await cli.store(account);
+    const unconfirmed = await cli.run('store', 'status', id, 'suspended');
+    expectFailure(unconfirmed, 1, /is saved, but not confirmed: .*Reads do not apply it until then/);
+  });
+
   test('without the documents, the command fails and says that the revocation is saved', async () => {
     const { id, token } = await newKey();
     await servers.mongo.freeze();

@@ -137,7 +137,12 @@ export function keyCommands(program: Command): void {
         const changed = limits ?? (options.default ? null : undefined);
         if (changed !== undefined) {
           const run = () => setApiKeyLimits(runtime, context, id, changed);
-          await runConfirmed(runtime, { noun: 'change of limits', collection: 'api_keys', run });
+          await runConfirmed(runtime, {
+            noun: 'change of limits',
+            realm: 'control',
+            collection: 'api_keys',
+            run,
+          });
         }
         const fields = limitFields(runtime, await readApiKey(runtime, id));
         await print(fields, () => {
@@ -153,7 +158,12 @@ export function keyCommands(program: Command): void {
     .action(
       withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
         const run = () => revokeApiKey(runtime, context, id as ApiKeyId);
-        const key = await runConfirmed(runtime, { noun: 'revocation', collection: 'api_keys', run });
+        const key = await runConfirmed(runtime, {
+          noun: 'revocation',
+          realm: 'control',
+          collection: 'api_keys',
+          run,
+        });
         await printFields({ id: key.id, status: 'revoked', revoked_at: key.revoked_at });
       }),
     );
@@ -178,7 +188,7 @@ export function keyCommands(program: Command): void {
         const { old, ...created } = await runSaved({ noun, run });
         const old_fields = { rotated_from: id, old_key_expires_at: old_valid_until.toISOString() };
         await printKey(invocation, created, old_fields);
-        await confirm(runtime, { noun, collection: 'api_keys' }, old);
+        await confirm(runtime, { noun, realm: 'control', collection: 'api_keys' }, old);
       }),
     );
 }

@@ -9,6 +9,7 @@ import type { Runtime } from '../../boot/runtime';
 import type { NewStore } from '../../command/store';
 import { changeStoreStatus, createStore, locateStore } from '../../command/store';
 import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
+import { confirm, runSaved } from '../confirm';
 import { CliError, EXIT, withRuntime } from '../invocation';
 import { accountOption, idArgument, verb } from '../options';
 import { fieldsTable, recordsTable } from '../table';
@@ -89,8 +90,11 @@ export function storeCommands(program: Command): void {
         const { environment } = await requireStore(runtime, id!);
         const status = storeStatusSchema.parse(new_status);
         const target = { environment, id: id as StoreId };
-        const { value, changed } = await changeStoreStatus(runtime, context, target, status);
-        await waitForWrites(runtime, environment);
+        const change = { noun: 'change of the status', realm: environment, collection: 'stores' } as const;
+        const run = () => changeStoreStatus(runtime, context, target, status);
+        const written = await runSaved({ ...change, run });
+        await confirm(runtime, change, written);
+        const { value, changed } = written;
         await printFields({ id: value.id, name: value.name, status: value.status, changed });
       }),
     );
