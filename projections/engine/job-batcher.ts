@@ -45,9 +45,12 @@ const DEPTH_MAX = 2;
 /** Time without progress after which the batcher asks the queue whether it still has the partition's jobs. */
 const NO_PROGRESS_MS = 100;
 const BATCHED_POLL_MS = 3;
+/** Limits of a job: the number of its events, and the characters of their texts. One event may have more. */
 const JOB_EVENTS_MAX = 1_000;
-/** Number of batched events of one partition above which reading of the log pauses. */
+const JOB_LENGTH_MAX = 4_000_000;
+/** Limits of the batched events of one partition above which reading of the log pauses. */
 const BATCHED_MAX = 2_000;
+const BATCHED_LENGTH_MAX = 16_000_000;
 const AFTER_FAILURE_MS = 500;
 
 /**
@@ -170,7 +173,7 @@ export class JobBatcher {
 
   private async enqueue(partition: Partition, index: number): Promise<void> {
     const { realm, queue } = this.options;
-    const events = partition.events.splice(0, JOB_EVENTS_MAX);
+    const events = nextJob(partition.events);
     const prev = partition.dispatched;
     // Set `dispatched` before the call. If the call fails, this job is lost. The `prev` of the next job is then after
     // the checkpoint, so the worker detects the gap and reads the events from the log.
@@ -207,7 +210,7 @@ export class JobBatcher {
     if (partition.stalled && partition.events.length > 0) partition.stalled = await this.isFull(index);
     let { dispatched } = partition;
     let since_ms = performance.now();
-    while (partition.events.length > BATCHED_MAX && !partition.stalled && !signal.aborted) {
+    while (isOverfull(partition) && !partition.stalled && !signal.aborted) {
       await pause(BATCHED_POLL_MS, signal);
       if (partition.dispatched !== dispatched) {
         dispatched = partition.dispatched;
@@ -274,3 +277,27 @@ export class JobBatcher {
 }
 
 const isIdle = ({ events, sending }: Partition): boolean => events.length === 0 && !sending;
+
+/** Removes and returns the events of the next job: at least one if there are any. */
+function nextJob(events: RecordedEvent[]): RecordedEvent[] {
+  let length = 0;
+  const end = events.findIndex((event, index) => {
+    length += textLengthOf(event);
+    return index === JOB_EVENTS_MAX || (index > 0 && length > JOB_LENGTH_MAX);
+  });
+  return events.splice(0, end === -1 ? events.length : end);
+}
+
+function isOverfull({ events }: Partition): boolean {
+  if (events.length > BATCHED_MAX) return true;
+  let length = 0;
+  for (const event of events) length += textLengthOf(event);
+  return length > BATCHED_LENGTH_MAX;
+}
+
+/** Returns the approximate size of the event, in characters. Long texts make up nearly all of it. */
+function textLengthOf({ data }: RecordedEvent): number {
+  let length = 0;
+  for (const value of Object.values(data)) if (typeof value === 'string') length += value.length;
+  return length;
+}

@@ -1,5 +1,6 @@
 import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
+import { PageSize } from '../../shared/kernel/async';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import type { EmbedsOne, ReverseIndex } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
@@ -11,6 +12,7 @@ import { plans, viewsOf } from './plan';
 import { existingOrNull, updateEmbedsOne } from './related';
 import { embeddingAddressOf, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
+import { textLengthOf } from './working-document';
 
 /**
  * A change of one document (the target) that must be copied into many embedding documents. The engine updates the
@@ -37,6 +39,8 @@ export interface Sweep {
 
 /** Number of documents per chunk. */
 const CHUNK_SIZE = 500;
+/** Maximum size of a chunk, in characters. One document may be larger. */
+const CHUNK_LENGTH_MAX = 16_000_000;
 
 /** Maximum number of events that one sweep covers. */
 const LENGTH_MAX = 16;
@@ -119,10 +123,14 @@ type Page = { readonly after_id?: string; readonly limit: number };
 
 /** Calls `handle` for each page of documents, in order of id. `handle` returns the documents of the page. */
 async function forEachPage(handle: (page: Page) => Promise<StoredDocument[]>): Promise<void> {
+  const page_size = new PageSize({ items_max: CHUNK_SIZE, length_max: CHUNK_LENGTH_MAX });
   for (let after_id: string | undefined; ; ) {
-    const documents = await handle({ limit: CHUNK_SIZE, ...(after_id === undefined ? {} : { after_id }) });
+    const limit = page_size.items;
+    const documents = await handle({ limit, ...(after_id === undefined ? {} : { after_id }) });
     after_id = documents.at(-1)?.id;
-    if (documents.length < CHUNK_SIZE || after_id === undefined) return;
+    if (documents.length < limit || after_id === undefined) return;
+    const length = documents.reduce((total, { document }) => total + textLengthOf(document), 0);
+    page_size.report(documents.length, length);
   }
 }
 

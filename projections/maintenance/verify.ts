@@ -1,6 +1,6 @@
 import { COLLECTION_NAMES, type CollectionName, type StoredDocument } from '../../shared/catalog/documents';
 import type { Realm } from '../../shared/catalog/realm';
-import { pause } from '../../shared/kernel/async';
+import { PageSize, pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -8,6 +8,7 @@ import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/
 import { AlreadyRunningError } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
 import { dispatchedVersions, SCRATCH_SCHEMA } from '../engine/versions';
+import { textLengthOf } from '../engine/working-document';
 import { type Difference, differencesOf } from './differences';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
@@ -40,6 +41,8 @@ export interface VerifyResult {
 const LEASE = 'verify';
 const LEASE_TTL_MS = 15_000;
 const PAGE = 500;
+/** Maximum size of a page, in characters. One document may be larger. */
+const PAGE_LENGTH_MAX = 16_000_000;
 const DIFFERENCES_MAX = 1_000;
 const ROUNDS_MAX = 100;
 const PAUSE_MS_MAX = 10;
@@ -186,6 +189,7 @@ class Verification {
 class Cursor {
   private readonly version: ViewVersion;
   private readonly collection: CollectionName;
+  private readonly page_size = new PageSize({ items_max: PAGE, length_max: PAGE_LENGTH_MAX });
   private page: StoredDocument[] = [];
   private index = 0;
   private after_id: string | undefined;
@@ -203,12 +207,17 @@ class Cursor {
 
   private async readPage(): Promise<void> {
     const after = this.after_id === undefined ? {} : { after_id: this.after_id };
-    this.page = await this.version.scan(this.collection, { limit: PAGE, ...after });
+    const limit = this.page_size.items;
+    this.page = await this.version.scan(this.collection, { limit, ...after });
+    this.page_size.report(this.page.length, lengthOf(this.page));
     this.index = 0;
     this.after_id = this.page.at(-1)?.id ?? this.after_id;
-    this.ended = this.page.length < PAGE;
+    this.ended = this.page.length < limit;
   }
 }
+
+const lengthOf = (page: readonly StoredDocument[]): number =>
+  page.reduce((total, { document }) => total + textLengthOf(document), 0);
 
 const keyOf = ({ collection, id }: Suspect): string => `${collection}/${id}`;
 

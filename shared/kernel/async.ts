@@ -142,3 +142,34 @@ export class Batcher<Item, Result> {
     return batch;
   }
 }
+
+/** The size of the first page, when the size of the items is unknown. */
+const FIRST_PAGE_ITEMS = 32;
+
+/**
+ * Chooses how many items a page has, so that a page has about `length_max` characters at most, and `items_max` items. A
+ * page of a fixed number of large items could need more memory than the process has.
+ */
+export class PageSize {
+  private readonly items_max: number;
+  private readonly length_max: number;
+  private size: number;
+
+  constructor(limits: { readonly items_max: number; readonly length_max: number }) {
+    this.items_max = limits.items_max;
+    this.length_max = limits.length_max;
+    this.size = Math.min(FIRST_PAGE_ITEMS, limits.items_max);
+  }
+
+  /** Number of items of the next page. */
+  get items(): number {
+    return this.size;
+  }
+
+  /** Reports the last page: its number of items, and their characters together. */
+  report(items: number, length: number): void {
+    if (items === 0) return;
+    const fitting = Math.floor((this.length_max * items) / Math.max(1, length));
+    this.size = Math.max(1, Math.min(this.items_max, this.size * 2, fitting));
+  }
+}

@@ -322,4 +322,21 @@ describe('the event store on SQLite', () => {
     expect(await after.snapshots.read(STREAM)).toEqual(snapshot);
     expect(await after.readStream(STREAM)).toHaveLength(1);
   });
+
+  test('yields large events in small batches', async () => {
+    const store = await open();
+    const EVENTS = 60;
+    for (let n = 0; n < EVENTS; n++)
+      await store.append(STREAM, n - 1, [anEvent({ text: 'x'.repeat(800_000) })]);
+    const ending = new AbortController();
+    const sizes: number[] = [];
+    for await (const { events, caught_up } of store.subscribe({
+      ...{ after: START, signal: ending.signal, batch_size: 2_000 },
+    })) {
+      sizes.push(events.length);
+      if (caught_up) break;
+    }
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(EVENTS);
+    expect(Math.max(...sizes.slice(1))).toBeLessThanOrEqual(10);
+  });
 });

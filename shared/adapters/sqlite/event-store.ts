@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
-import { withTimeout } from '../../kernel/async';
+import { PageSize, withTimeout } from '../../kernel/async';
 import { CatalogError, DamagedFileError, isOutage, LogMismatchError } from '../../kernel/errors';
 import {
   type AppendResult,
@@ -52,6 +52,8 @@ const VIEWS = /^views(-v\d+)?\.sqlite$/;
 const SNAPSHOTS = 'snapshots.sqlite';
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';
 const BATCH_SIZE = 256;
+/** Maximum size of the events that a subscription yields at once, in characters of JSON. One event may be larger. */
+const BATCH_LENGTH_MAX = 8_000_000;
 /** SQLite takes a negative limit for none. */
 const NO_LIMIT = -1;
 /** The most events per transaction, because a transaction blocks the process. */
@@ -144,7 +146,7 @@ export class SqliteEventStore implements EventStore {
     signal: AbortSignal;
     batch_size?: number;
   }): AsyncGenerator<LogBatch, void, undefined> {
-    const size = options.batch_size ?? BATCH_SIZE;
+    const size = new PageSize({ items_max: options.batch_size ?? BATCH_SIZE, length_max: BATCH_LENGTH_MAX });
     return follow({
       after: options.after,
       signals: [options.signal, this.closing.signal],
@@ -153,11 +155,13 @@ export class SqliteEventStore implements EventStore {
     });
   }
 
-  private async readBatch(after: Position, size: number): Promise<LogBatch> {
+  private async readBatch(after: Position, page: PageSize): Promise<LogBatch> {
+    const size = page.items;
     // Reads one more row than requested, to find out whether the log continues.
     const sql = `SELECT ${COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ?`;
     const rows = await this.connection.attempt(() => this.connection.all(sql, [after, size + 1]));
     if (rows.length === 0) await this.assertNotAfterEnd(after);
+    page.report(rows.length, lengthOf(rows));
     const events = rows.slice(0, size).map(toRecordedEvent);
     return { events, position: events.at(-1)?.position ?? after, caught_up: rows.length <= size };
   }
@@ -205,6 +209,11 @@ function remainsOf(file: string): string | undefined {
   return others
     .map((name) => join(folder, name))
     .find((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0);
+}
+
+/** Returns the size of the events, in characters of JSON. */
+function lengthOf(rows: readonly SqlRow[]): number {
+  return rows.reduce((total, row) => total + String(row[6]).length + String(row[7]).length, 0);
 }
 
 function toRecordedEvent(row: SqlRow): RecordedEvent {

@@ -1,4 +1,12 @@
-import { Batcher, backoff, pause, Semaphore, withJitter, withTimeout } from '../../../shared/kernel/async';
+import {
+  Batcher,
+  backoff,
+  PageSize,
+  pause,
+  Semaphore,
+  withJitter,
+  withTimeout,
+} from '../../../shared/kernel/async';
 import { within } from '../../support/wait-for';
 
 /** Makes a batcher that returns each item in upper case, and records its batches. */
@@ -106,4 +114,24 @@ test('a semaphore limits concurrent work and starts the rest in order', async ()
   await Promise.allSettled([0, 1, 2, 3, 4].map((index) => semaphore.run(() => work(index))));
   expect(running_max).toBe(2);
   expect(started).toEqual([0, 1, 2, 3, 4]);
+});
+
+describe('the size of a page', () => {
+  const limits = { items_max: 500, length_max: 1_000 };
+
+  test('grows to the maximum for small items', () => {
+    const page = new PageSize(limits);
+    for (let pages = 0; pages < 5; pages++) page.report(page.items, page.items);
+    expect(page.items).toBe(500);
+  });
+
+  test('becomes as small as large items require, and at least one', () => {
+    const page = new PageSize(limits);
+    page.report(32, 32 * 100);
+    expect(page.items).toBe(10);
+    page.report(10, 10 * 5_000);
+    expect(page.items).toBe(1);
+    page.report(1, 1);
+    expect(page.items).toBe(2);
+  });
 });

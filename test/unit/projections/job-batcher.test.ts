@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { JobBatcher, type JobBatcherOptions } from '../../../projections/engine/job-batcher';
-import type { RecordedEvent } from '../../../shared/catalog/events/envelope';
+import type { JsonObject, RecordedEvent } from '../../../shared/catalog/events/envelope';
 import type { PartitionJob } from '../../../shared/ports/job-queue';
 import type { CheckpointMove } from '../../../shared/ports/view-store';
 import { bounded } from '../../support/bounded';
@@ -69,8 +69,8 @@ function startBatcher(queue: RecordingQueue, settings: Partial<JobBatcherOptions
   return batcher;
 }
 
-const events = (from: number, to: number): RecordedEvent[] =>
-  Array.from({ length: to - from + 1 }, (_, n) => ({ position: BigInt(from + n) }) as RecordedEvent);
+const events = (from: number, to: number, data: JsonObject = {}): RecordedEvent[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => ({ position: BigInt(from + n), data }) as RecordedEvent);
 
 /** Expects every event once and in order, and each job's `prev` to be the `last` of the job before. */
 function expectNoGaps(jobs: readonly PartitionJob[], expected: readonly RecordedEvent[]): void {
@@ -87,6 +87,25 @@ describe('the job batcher', () => {
     expectNoGaps(queue.ofPartition(1), events(1, 3));
     expect(queue.ofPartition(0)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
     expect(queue.ofPartition(2)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
+  });
+
+  test('splits large events into several jobs, and pauses reading while too many characters are batched', async () => {
+    const queue = new RecordingQueue();
+    queue.blocked.add(1);
+    const batcher = startBatcher(queue);
+    const large = events(1, 40, { text: 'x'.repeat(1_000_000) });
+    let taken = false;
+    const taking = batcher.take(40n, [[], large, []]).then(() => {
+      taken = true;
+    });
+    await waitFor(() => queue.ofPartition(1).length === 2, { what: 'the jobs that the queue has room for' });
+    expect(queue.ofPartition(1).map((job) => job.events.length)).toEqual([4, 4]);
+    expect(taken).toBe(false);
+    queue.release(1);
+    await within(taking, 'room for more events');
+    await waitFor(() => batcher.leastDispatched() === 40n);
+    expectNoGaps(queue.ofPartition(1), large);
+    expect(Math.max(...queue.ofPartition(1).map((job) => job.events.length))).toBe(4);
   });
 
   test('advances idle partitions without a job, and enqueues a job for one that was behind in two rounds in a row', async () => {
