@@ -7,7 +7,7 @@ import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../../shared/ports/view-store';
-import { AlreadyRunningError, reasonOf } from '../engine/errors';
+import { AlreadyRunningError, isPoison, reasonOf } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
 import { eventsOfPartition, projectJob } from '../engine/project';
 import { readLog } from '../engine/read-log';
@@ -187,7 +187,7 @@ async function rebuildLeased(
   log.info({ realm, version: info.version, status: info.status }, 'rebuilding documents from the log');
 
   if (info.status === 'building') {
-    await foldLog(options, version, run);
+    await foldLog(options, version, run).catch((error: unknown) => isolatePoison(options, version, error));
     await createIndexes(options, version);
   }
   let previous = (await views.versions()).find(({ status }) => status === 'active')?.version ?? null;
@@ -275,6 +275,18 @@ async function foldLog(options: RebuildOptions, version: ViewVersion, run: Run):
     read = meter.count - before;
     head = await events.head();
   } while (read > LAG_MAX && !signal?.aborted);
+}
+
+/**
+ * Projects the rest of the log as workers do, which finds the event whose document the store refuses and moves its stream
+ * to the dead-letter list. Rethrows any other error, and every error if the rebuild is to end at a poison event.
+ */
+async function isolatePoison(options: RebuildOptions, version: ViewVersion, error: unknown): Promise<void> {
+  const { realm, events, log, on_poison } = options;
+  if (!isPoison(error) || on_poison !== 'dead_letter') throw error;
+  log.warn({ realm, reason: reasonOf(error) }, 'a document cannot be written; looking for its event');
+  const head = await events.head();
+  await followTo(options, version, head, new ProgressMeter('reading', head, options.on_progress));
 }
 
 /** Creates the indexes that the store leaves out, or has not finished, while documents are folded. */

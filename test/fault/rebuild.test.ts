@@ -5,7 +5,7 @@ import type { Progress } from '../../projections/maintenance/progress';
 import { rebuild, rollback } from '../../projections/maintenance/rebuild';
 import { verify } from '../../projections/maintenance/verify';
 import { streamName } from '../../shared/catalog/events/envelope';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
 import { cleanFold, expectSameDocuments, PARTITIONS } from '../support/folding';
 import {
@@ -224,6 +224,23 @@ describe('a rebuild', () => {
     expect(failures).toBe(2);
     expect(reasons).toEqual(['unavailable', 'unavailable']);
     expect(result).toMatchObject({ outcome: 'activated', verified: { clean: true } });
+  });
+
+  test('ends at a document that the store refuses, or moves its stream to the dead-letter list', async () => {
+    const events = new MemoryEventStore();
+    await play(events, history);
+    const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions: false });
+    const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
+    building.beforeWrite = ({ id }) => {
+      if (id === publicationId(3)) throw new UnstorableDocumentError('document too large');
+    };
+    const parts = { ...realm.parts, events, views, verify: false };
+    await expect(rebuild(parts)).rejects.toThrow(UnstorableDocumentError);
+    expect(await rebuild({ ...parts, on_poison: 'dead_letter' })).toMatchObject({ outcome: 'activated' });
+    expect(await building.deadLetters()).toMatchObject([
+      { stream: streamName('live', 'publication', publicationId(3)), revision: 0 },
+    ]);
+    expect((await building.get('publications', publicationId(4)))?.document).toBeTruthy();
   });
 
   test('ends at a poison event, or moves its stream to the dead-letter list with on_poison: dead_letter', async () => {
