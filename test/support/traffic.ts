@@ -28,6 +28,8 @@ export class Ledger {
   /** Publications with a change to which the response was an outage. The change may have been stored. */
   readonly uncertain = new Set<string>();
   acknowledged = 0;
+  /** When the last request failed, by `Date.now()`. 0 if none has. */
+  last_failure_ms = 0;
   /** Position of the newest acknowledged write. */
   position = 0n;
 
@@ -36,7 +38,19 @@ export class Ledger {
     const is_outage = status === 503 || (status === 500 && text.includes('DATABASE_TIMEOUT'));
     if (!is_outage || !headers.has('retry-after')) return false;
     this.outages += 1;
+    this.last_failure_ms = Date.now();
     return true;
+  }
+
+  /** Records an unexpected response or a broken connection. */
+  addFailure(text: string): void {
+    this.failures.push(text);
+    this.last_failure_ms = Date.now();
+  }
+
+  /** Number of requests that failed, whatever the reason. */
+  get failed(): number {
+    return this.outages + this.failures.length;
   }
 
   record(written: Written, position: string | null): void {
@@ -130,9 +144,9 @@ async function send(
         position: reply.headers.get('x-catalog-position'),
       };
     if (!ledger.countOutage(reply.status, reply.headers, text))
-      ledger.failures.push(`${method} ${path}: ${reply.status} ${text}`);
+      ledger.addFailure(`${method} ${path}: ${reply.status} ${text}`);
   } catch (error) {
-    ledger.failures.push(`${method} ${path}: ${String(error)}`);
+    ledger.addFailure(`${method} ${path}: ${String(error)}`);
   }
   await sleep(RETRY_AFTER_MS);
   return undefined;
@@ -150,10 +164,11 @@ export async function read(url: string, options: TrafficOptions): Promise<number
       const reply = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
       const text = await reply.text();
       if (!reply.ok && !ledger.countOutage(reply.status, reply.headers, text))
-        ledger.failures.push(`GET ${path}: ${reply.status} ${text}`);
+        ledger.addFailure(`GET ${path}: ${reply.status} ${text}`);
       if (!reply.ok) await sleep(RETRY_AFTER_MS);
     } catch (error) {
-      ledger.failures.push(`GET ${path}: ${String(error)}`);
+      ledger.addFailure(`GET ${path}: ${String(error)}`);
+      await sleep(RETRY_AFTER_MS);
     }
   }
   return responses;
