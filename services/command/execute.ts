@@ -14,7 +14,7 @@ import {
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { Decision } from '../../shared/kernel/decision';
-import { CatalogError, isOutage } from '../../shared/kernel/errors';
+import { CatalogError, type Condition, DeletedStreamError, isOutage } from '../../shared/kernel/errors';
 import {
   type AccountId,
   type AnyId,
@@ -551,7 +551,9 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
   const encoded = decision.events.map((event, index) =>
     encode(event, write.context, streamNameOf(write), revision + 1 + index, metadata),
   );
-  const appended = await write.events.append(streamNameOf(write), revision, encoded);
+  const appended = await write.events
+    .append(streamNameOf(write), revision, encoded)
+    .catch((error: unknown) => throwIfDeleted(write, error));
   if (appended.outcome === 'wrong_revision') return undefined;
   // The next write with a key then reads no event that this process has appended itself.
   const known = recentOperationsOf.get(write.events)?.get(streamNameOf(write));
@@ -567,6 +569,25 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
     changed: true,
     created,
   };
+}
+
+/** What a write to a resource answers whose stream an operator has deleted: the same as if a client had deleted it. */
+const NOT_FOUND: Partial<Record<Category, Condition>> = {
+  store: 'store_not_found',
+  listing: 'listing_not_found',
+  publication: 'publication_not_found',
+  media: 'media_not_found',
+};
+
+/** Throws the error. Forgets the state of a stream that an operator has deleted. */
+function throwIfDeleted<State, Event extends DomainEvent, Id extends AnyId>(
+  ref: StreamRef<State, Event, Id>,
+  error: unknown,
+): never {
+  if (!(error instanceof DeletedStreamError)) throw error;
+  longStreams.get(ref.events)?.delete(streamNameOf(ref));
+  const condition = NOT_FOUND[ref.aggregate.category];
+  throw condition ? new CatalogError(condition, { cause: error }) : error;
 }
 
 /**

@@ -126,6 +126,11 @@ export class LogMismatchError extends NeedsRepairError {
   }
 }
 
+/** An operator has deleted a stream of the log for good. Nothing can be appended to it any more. */
+export class DeletedStreamError extends Error {
+  override readonly name = 'DeletedStreamError';
+}
+
 /**
  * Returns whether a store is unavailable or too slow. The operation itself is valid and may succeed later. Data that must
  * be repaired are no outage.

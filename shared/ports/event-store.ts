@@ -57,10 +57,12 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
  * - No event's type begins with `$`, because EventStoreDB reserves such types for events of its own.
  * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes (`bytesOfEvent`). A server may be
  *   configured to accept less.
+ * - Rejects with `DeletedStreamError` if an operator has deleted the stream for good (docs/operations/erasure.md). Only
+ *   EventStoreDB can do that. A stream whose rows were deleted in SQLite begins again at revision 0.
  *
  * `readStream`
  * - Returns the stream's events in order, from revision `from` (default 0), at most `count` (default: all). Returns
- *   none if the stream does not exist. `from` is 0 or more, `count` 1 or more.
+ *   none if the stream does not exist or was deleted. `from` is 0 or more, `count` 1 or more.
  *
  * `subscribe`
  * - Yields every event with a position after `after`, once, in one total order that never changes.

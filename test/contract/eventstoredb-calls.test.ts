@@ -5,7 +5,7 @@ import { type CountedPageViews, PageViewLog } from '../../services/command/page-
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { REALMS } from '../../shared/catalog/realm';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, DeletedStreamError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
@@ -182,7 +182,7 @@ describe('reads', () => {
     await store.append(stream, NO_STREAM, someEvents(3));
     await withClient((client) => client.tombstoneStream(stream));
     expect(await store.readStream(stream)).toEqual([]);
-    await expect(store.append(stream, NO_STREAM, someEvents(1))).rejects.toThrow(/deleted/);
+    await expect(store.append(stream, NO_STREAM, someEvents(1))).rejects.toThrow(DeletedStreamError);
   });
 });
 

@@ -322,3 +322,18 @@ describe('the shared appends of one client', () => {
     },
   );
 });
+
+test('a client that is closed while it looks for a leader leaves no connection open', async () => {
+  await store.close();
+  const discovering = openClient(new ServerAddress(server.url.replace('esdb:', 'esdb+discover:')), 0);
+  server.faults.set({ silent: true });
+  const events = someEvents(1).map(toBytes).map(toEventData);
+  const outcome = discovering.client.appendToStream(aStream(), events).catch((error: unknown) => error);
+  await waitFor(() => server.openConnections > 0, { what: 'a connection' });
+  await discovering.close();
+  server.faults.clear();
+  const ended = await within(outcome, 'the append of the closed client to end');
+  expect(ended).toMatchObject({ message: 'a closed channel' });
+  // grpc-js closes connections that no channel uses after 10 s.
+  await waitFor(() => server.openConnections === 0, { what: 'all connections to be closed' });
+});

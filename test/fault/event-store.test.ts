@@ -1,3 +1,4 @@
+import { EventStoreDBClient } from '@eventstore/db-client';
 import { StandInCluster } from '../support/eventstore-standin/cluster';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { type Harness, type Reply, startHarness } from '../support/harness';
@@ -71,6 +72,19 @@ describe('the service on one node', () => {
     expect(await change(400)).toMatchObject({ outcome: '503 SERVICE_UNAVAILABLE', retry_after: true });
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await waitFor(async () => (await change(500)).outcome === '200', { what: 'a write after the outage' });
+  });
+
+  test('a write to a publication whose stream an operator has deleted is 404, also if its state is cached', async () => {
+    const change = await newPublication();
+    // States of streams with more than 64 events are cached.
+    for (let amount = 1; amount <= 66; amount++)
+      expect(await change(amount)).toMatchObject({ outcome: '200' });
+    const { stream } = server.events('').findLast((event) => event.stream.includes('live.publication-'))!;
+    const operator = EventStoreDBClient.connectionString(server.url);
+    await operator.tombstoneStream(stream);
+    await operator.dispose();
+    expect(await change(67)).toMatchObject({ outcome: '404 PUBLICATION_NOT_FOUND' });
+    expect(await change(68)).toMatchObject({ outcome: '404 PUBLICATION_NOT_FOUND' });
   });
 });
 

@@ -2,11 +2,12 @@ import {
   MaxAppendSizeExceededError,
   NO_STREAM as SERVERS_NO_STREAM,
   type AppendResult as ServersResult,
+  StreamDeletedError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import type { Realm } from '../../catalog/realm';
-import { CatalogError } from '../../kernel/errors';
+import { CatalogError, DeletedStreamError } from '../../kernel/errors';
 import {
   type AppendResult,
   assertAppendable,
@@ -148,6 +149,8 @@ async function append(
   } catch (error) {
     if (error instanceof MaxAppendSizeExceededError || codeOf(error) === RESOURCE_EXHAUSTED)
       throw new CatalogError('too_large', { cause: error });
+    if (error instanceof StreamDeletedError)
+      throw new DeletedStreamError(`an operator has deleted the stream ${stream}`, { cause: error });
     if (!(error instanceof WrongExpectedVersionError)) throw error;
     const later_events = await readStream(connection, names, stream, expected_revision + 1, events.length);
     return (

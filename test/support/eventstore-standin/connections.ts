@@ -15,6 +15,11 @@ export class Connections {
     });
   }
 
+  /** Number of open connections. */
+  get count(): number {
+    return this.sockets.size;
+  }
+
   /** Listens on the port, or on a free one if it is 0. Returns the port. */
   async listen(host: string, port: number): Promise<number> {
     if (port === 0) return listenOnOwnPort(this.listener, host);

@@ -116,6 +116,11 @@ export class EventStoreStandIn {
     for (const subscription of this.subscriptions) subscription.end();
   }
 
+  /** Number of open connections. */
+  get openConnections(): number {
+    return this.connections.count;
+  }
+
   cutConnections(): void {
     this.connections.cutAll();
   }
