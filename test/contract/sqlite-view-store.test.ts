@@ -58,6 +58,19 @@ describe('the view store on SQLite', () => {
   });
 
   describe('files of versions', () => {
+    test('stay if the store is closed while a version is being opened', async () => {
+      const creator = await open();
+      const { version } = await creator.createVersion(1);
+      await creator.activate(version);
+      const closed = await SqliteViewStore.open({ folder: folder.path });
+      const opening = closed.open(version).then(
+        () => 'opened',
+        () => 'failed',
+      );
+      await Promise.all([closed.close(), opening]);
+      expect(existsSync(fileOf(version))).toBe(true);
+    });
+
     test('a dropped version leaves no file, even if a process has it open', async () => {
       const [store, other] = [await open(), await open()];
       const { version } = await store.createVersion(1);

@@ -197,15 +197,17 @@ export class SqliteViewStore implements ViewStore {
       throw error;
     }
     const opened = await SqliteViewVersion.open(version, file, this.partition_count, this.onDamage);
-    try {
-      await this.list.attempt((connection) => statusOf(connection, version));
-      return opened;
-    } catch (error) {
-      // Another process has dropped the version meanwhile, so `open` may have created an empty file.
+    const close = (error: unknown): never => {
       opened.close();
-      this.files.remove(version);
       throw error;
-    }
+    };
+    const rows = await this.list.attempt(readVersions).catch(close);
+    if (rows.some((row) => row.version === version)) return opened;
+    // Another process has dropped the version meanwhile, so `open` may have created an empty file. After a failed read of
+    // the list, for example because this store was closed, the file must stay.
+    opened.close();
+    this.files.remove(version);
+    throw unknownVersion(version);
   }
 
   async lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
