@@ -9,6 +9,7 @@ import type { ViewStore, ViewVersion } from '../shared/ports/view-store';
 import { Dispatcher, type DispatcherTimes } from './engine/dispatcher';
 import { AlreadyRunningError, logRetried, reasonOf } from './engine/errors';
 import { takeLease } from './engine/lease';
+import { LogMatch } from './engine/log-match';
 import { dispatchedVersions, isProjectable, VersionCache, VIEW_SCHEMA } from './engine/versions';
 import { type AroundProjection, Worker } from './engine/worker';
 import { rebuild } from './maintenance/rebuild';
@@ -21,6 +22,8 @@ export interface PipelineParts {
   readonly queue: JobQueue;
   readonly system: System;
   readonly log: Logger;
+  /** Default: one of the pipeline's own. */
+  readonly match?: LogMatch;
   /** The owner of this process's leases. Unique to this process. */
   readonly owner: string;
   /** Called for each projection of a job, in a process with traces. */
@@ -36,8 +39,8 @@ export interface Pipeline {
   stop(): Promise<void>;
   /**
    * Resolves when every partition of the active version has reached the position that the log's head had at the call,
-   * or when `signal` aborts. Throws what the stores throw, and `DamagedFileError` if a damaged file stops a partition
-   * or the dispatcher.
+   * or when `signal` aborts. Throws what the stores throw, and `NeedsRepairError` if a damaged file stops a partition or
+   * the dispatcher, or if the documents were made from another log.
    */
   caughtUp(signal?: AbortSignal): Promise<void>;
   status(): Promise<PipelineStatus>;
@@ -56,12 +59,13 @@ const REBUILD_RETRY_MS = 5_000;
  */
 export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const { realm, events, views, queue, log, system, aroundProjection } = parts;
+  const match = parts.match ?? new LogMatch(parts);
   const stopping = new AbortController();
   const { signal } = stopping;
   await ensureActiveVersion(parts);
   const versions = new VersionCache(views);
   const worker = new Worker({ events, views, versions, system, log, aroundProjection });
-  // The damaged file that last stopped each partition or the dispatcher.
+  // The damaged file that last stopped each partition or the dispatcher. `match` reports documents of another log.
   const damage = new Map<number | 'dispatcher', DamagedFileError>();
   const recordDamage = (source: number | 'dispatcher', error: unknown): void => {
     if (error instanceof DamagedFileError) damage.set(source, error);
@@ -79,14 +83,18 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
     }
   });
   const onFailure = (error: unknown): void => recordDamage('dispatcher', error);
-  const dispatcher = new Dispatcher({ ...parts, versions, onFailure }, parts.times);
+  const dispatcher = new Dispatcher({ ...parts, versions, match, onFailure }, parts.times);
   dispatcher.start();
   const rebuilding = rebuildOldSchema(parts, signal);
   return {
     realm,
     status: () => readStatus(parts),
     caughtUp: (caller_signal) =>
-      waitForHead(parts, damage, caller_signal ? AbortSignal.any([signal, caller_signal]) : signal),
+      waitForHead(
+        { ...parts, match },
+        damage,
+        caller_signal ? AbortSignal.any([signal, caller_signal]) : signal,
+      ),
     stop: async () => {
       stopping.abort();
       await dispatcher.stop();
@@ -181,12 +189,13 @@ async function rebuildOldSchema(parts: PipelineParts, signal: AbortSignal): Prom
 }
 
 async function waitForHead(
-  { events, views }: PipelineParts,
+  { events, views, match }: PipelineParts & { readonly match: LogMatch },
   damage: ReadonlyMap<unknown, DamagedFileError>,
   signal: AbortSignal,
 ): Promise<void> {
   const head = await events.head();
   while (!signal.aborted) {
+    await match.assert(WAIT_MS);
     const active = dispatchedVersions(await views.versions()).find(({ status }) => status === 'active');
     if (active && (await reached(await views.open(active.version), views.partition_count, head))) return;
     const [damaged] = damage.values();

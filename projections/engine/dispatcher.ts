@@ -9,6 +9,7 @@ import type { ViewStore } from '../../shared/ports/view-store';
 import { logRetried } from './errors';
 import { JobBatcher } from './job-batcher';
 import { takeLease } from './lease';
+import { addMark, type LogMatch } from './log-match';
 import type { VersionCache } from './versions';
 
 export interface DispatcherParts {
@@ -17,6 +18,7 @@ export interface DispatcherParts {
   readonly views: ViewStore;
   readonly versions: VersionCache;
   readonly queue: JobQueue;
+  readonly match: LogMatch;
   readonly log: Logger;
   /** The owner of the lease. Unique to this process. */
   readonly owner: string;
@@ -101,9 +103,14 @@ export class Dispatcher {
     }
   }
 
-  /** Dispatches all events after the checkpoints, until `stop_or_lost` aborts. */
+  /**
+   * Dispatches all events after the checkpoints, until `stop_or_lost` aborts. Throws `LogMismatchError` if the documents
+   * were made from another log, or if the log was replaced meanwhile.
+   */
   private async dispatch(stop_or_lost: AbortSignal): Promise<void> {
-    const { realm, queue, events, versions, log } = this.parts;
+    const { realm, queue, events, versions, match, log } = this.parts;
+    await match.assert();
+    for (const { version } of await versions.list()) await addMark(events, version);
     const ended = new AbortController();
     const signal = AbortSignal.any([stop_or_lost, ended.signal]);
     const dispatched = await this.startingPositions();

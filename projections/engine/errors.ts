@@ -1,5 +1,5 @@
 import type { Position, StreamName } from '../../shared/catalog/events/envelope';
-import { CatalogError, DamagedFileError, UnstorableDocumentError } from '../../shared/kernel/errors';
+import { CatalogError, NeedsRepairError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 
 /**
@@ -62,11 +62,11 @@ export class AlreadyRunningError extends Error {
 }
 
 /**
- * Logs a failure of background work that is retried. Uses level `debug` for a damaged file: the process logs each
- * damaged file once, and retries do not repair it.
+ * Logs a failure of background work that is retried. Uses level `debug` for data that an operator must repair: the
+ * process logs them once, and retries do not repair them.
  */
 export function logRetried(log: Logger, error: unknown, fields: object, message: string): void {
-  const level = error instanceof DamagedFileError ? 'debug' : 'warn';
+  const level = error instanceof NeedsRepairError ? 'debug' : 'warn';
   log[level]({ ...fields, reason: reasonOf(error) }, message);
 }
 

@@ -81,6 +81,9 @@ export async function projectJob(target: PartitionTarget, job: JobEvents): Promi
 }
 
 async function projectFromLog(target: PartitionTarget, before: PartitionState, to: Position): Promise<void> {
+  // The queue may still have jobs from before an older copy of the log was restored. Without this check, such a job would
+  // hold up its partition until the log is as long again.
+  if (to > (await target.events.head())) return;
   let { checkpoint } = before;
   for await (const batch of readLog(target.events, { after: checkpoint, to })) {
     const events = eventsOfPartition(batch.events, target.partition, target.partition_count);

@@ -1,9 +1,10 @@
 import type { Position } from '../../shared/catalog/events/envelope';
+import { LogMismatchError } from '../../shared/kernel/errors';
 import type { EventStore, LogBatch } from '../../shared/ports/event-store';
 
 export interface LogRange {
   readonly after: Position;
-  /** Last position, inclusive. The log must already have reached it. */
+  /** Last position, inclusive. */
   readonly to: Position;
   readonly batch_size?: number;
   readonly signal?: AbortSignal | undefined;
@@ -11,11 +12,14 @@ export interface LogRange {
 
 /**
  * Yields the events in (after, to] in batches. The last batch has exactly the position `to`. Ends early, without an
- * error, if `signal` aborts.
+ * error, if `signal` aborts. Throws `LogMismatchError` if the log ends before `to`.
  */
 export async function* readLog(events: EventStore, range: LogRange): AsyncGenerator<LogBatch, void, void> {
   const { after, to, batch_size, signal } = range;
   if (after >= to) return;
+  const head = await events.head();
+  if (to > head)
+    throw new LogMismatchError(`The log ends at position ${head}, and is read up to position ${to}.`);
   const ended = new AbortController();
   const stop = (): void => ended.abort();
   signal?.addEventListener('abort', stop, { once: true });

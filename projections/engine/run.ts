@@ -5,6 +5,7 @@ import {
   type StreamName,
 } from '../../shared/catalog/events/envelope';
 import { timestamp } from '../../shared/kernel/system';
+import type { LogMark } from '../../shared/ports/event-store';
 import type { DeadLetter, ViewVersion } from '../../shared/ports/view-store';
 import { decoded } from './decoded';
 import { LostRaceError, PoisonError, reasonOf } from './errors';
@@ -65,6 +66,8 @@ export class PartitionRun {
   private stored: Position;
   /** Position up to which the partition's events have been folded or left out. */
   private folded: Position;
+  /** The newest event that was folded or left out. A retry has none, because its events are older than the checkpoint. */
+  private mark: LogMark | undefined;
 
   constructor(options: RunOptions) {
     this.options = options;
@@ -173,7 +176,13 @@ export class PartitionRun {
       if (this.options.poison === 'throw') throw new PoisonError(event, error);
       await this.moveToDeadLetters(event, error);
     }
-    if (!this.options.retried_stream) this.folded = event.position;
+    if (!this.options.retried_stream) this.pass(event);
+  }
+
+  /** Notes that the event is folded or left out. */
+  private pass({ position, id }: RecordedEvent): void {
+    this.folded = position;
+    if (!this.options.retried_stream) this.mark = { position, event_id: id };
   }
 
   /**
@@ -191,7 +200,7 @@ export class PartitionRun {
   private leaveOut(event: RecordedEvent, dead_letter: DeadLetter): void {
     this.dead_letters.set(event.stream, dead_letter);
     this.new_dead_letters.set(event.stream, dead_letter);
-    this.folded = event.position;
+    this.pass(event);
   }
 
   private load(events: readonly RecordedEvent[]): Promise<void> {
@@ -247,6 +256,7 @@ export class PartitionRun {
       from,
       to,
       phases,
+      ...(this.mark && { mark: this.mark }),
       add_dead_letters,
       remove_dead_letters,
       expected_dead_letters: [...this.stored_dead_letters.values()].filter(({ stream }) =>

@@ -1,6 +1,6 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import { pause } from '../../shared/kernel/async';
-import { DamagedFileError } from '../../shared/kernel/errors';
+import { DamagedFileError, NeedsRepairError } from '../../shared/kernel/errors';
 import type {
   CheckpointMove,
   VersionInfo,
@@ -131,7 +131,7 @@ export class VersionCache {
       if (!infos.some(({ version }) => version === number)) this.opened.delete(number);
     const versions: OpenVersion[] = [];
     for (const { version: number, status } of infos) {
-      const version = this.opened.get(number) ?? (await unlessDamaged(this.views.open(number)));
+      const version = this.opened.get(number) ?? (await unlessUnusable(this.views.open(number)));
       if (!version) continue;
       this.opened.set(number, version);
       versions.push({ version, status });
@@ -140,12 +140,12 @@ export class VersionCache {
   }
 }
 
-/** Resolves to undefined if a file is damaged. Rejects with any other error. */
-export async function unlessDamaged<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+/** Resolves to undefined if a file is damaged or belongs to another log. Rejects with any other error. */
+export async function unlessUnusable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof DamagedFileError) return undefined;
+    if (error instanceof NeedsRepairError) return undefined;
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { DeadLetter, ViewStore, ViewVersion } from '../../shared/ports/view-store';
 import { LostRaceError, PoisonError } from '../engine/errors';
+import { assertMadeFromLog } from '../engine/log-match';
 import { projectJob } from '../engine/project';
 import { deadLetterAt, PartitionRun } from '../engine/run';
 import { dispatchedVersions } from '../engine/versions';
@@ -79,6 +80,7 @@ async function retryInVersion(
   stream: StreamName,
   skip_first: boolean,
 ): Promise<RetryResult> {
+  await assertMadeFromLog(options.events, version);
   let projected = 0;
   // Revision of the event to skip: the event that waits first when the operator calls `skip`. If a later event fails,
   // the operator has to decide about that event.

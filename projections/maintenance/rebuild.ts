@@ -9,6 +9,7 @@ import type { EventStore } from '../../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../../shared/ports/view-store';
 import { AlreadyRunningError, isPoison, reasonOf } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
+import { assertMadeFromLog } from '../engine/log-match';
 import { eventsOfPartition, projectJob } from '../engine/project';
 import { readLog } from '../engine/read-log';
 import {
@@ -16,7 +17,7 @@ import {
   FOLLOWING_WITHIN_MS,
   isProjectable,
   SCRATCH_SCHEMA,
-  unlessDamaged,
+  unlessUnusable,
   VIEW_SCHEMA,
 } from '../engine/versions';
 import { logDeadLetter, targetIn } from '../engine/worker';
@@ -85,8 +86,9 @@ interface Run {
 
 /**
  * Rebuilds all documents of a realm from its log into a new version, then activates that version in one step (the
- * flip). Works with and without a running server. Waits while a store is unavailable, also at the start, and resumes. Needs only the log: the active
- * version may be damaged or missing. See `docs/architecture.md#rebuild`.
+ * flip). Works with and without a running server. Waits while a store is unavailable, also at the start, and resumes.
+ * Needs only the log: the active version may be damaged, missing, or made from another log. See
+ * `docs/architecture.md#rebuild`.
  *
  * Throws `PoisonError`, `AlreadyRunningError`, and what the stores throw.
  */
@@ -165,14 +167,19 @@ export async function dropUnused(views: ViewStore): Promise<number[]> {
   }
 }
 
-/** Activates the retired version again. Throws if no retired version receives events. */
-export async function rollback(
-  views: ViewStore,
-): Promise<{ readonly version: number; readonly previous: number }> {
+/**
+ * Activates the retired version again. Throws if no retired version receives events, and `LogMismatchError` if it was made
+ * from another log.
+ */
+export async function rollback({ events, views }: Pick<RebuildOptions, 'events' | 'views'>): Promise<{
+  readonly version: number;
+  readonly previous: number;
+}> {
   const projected = dispatchedVersions(await views.versions());
   const retired = projected.find(({ status }) => status === 'retired');
   const active = projected.find(({ status }) => status === 'active');
   if (!retired || !active) throw new Error('No retired version to roll back to. Run a rebuild instead.');
+  await assertMadeFromLog(events, await views.open(retired.version));
   await views.activate(retired.version);
   return { version: retired.version, previous: active.version };
 }
@@ -182,7 +189,7 @@ async function rebuildLeased(
   run: Run,
 ): Promise<RebuildResult> {
   const { views, signal, log, realm } = options;
-  const info = await openCandidate(views, run);
+  const info = await openCandidate(options, run);
   const version = await views.open(info.version);
   log.info({ realm, version: info.version, status: info.status }, 'rebuilding documents from the log');
 
@@ -215,25 +222,28 @@ async function rebuildLeased(
   // therefore never sees an older state after the flip. See `docs/architecture.md#invariants`.
   if (!(await catchUpWithActive(options, version, previous))) return end('interrupted');
   await views.activate(info.version);
-  // Do not keep a damaged version for a rollback, because it cannot be read.
-  if (previous !== null && !(await unlessDamaged(checkpointsOf(views, previous)))) previous = null;
+  // Do not keep a version for a rollback if it is damaged or was made from another log.
+  if (previous !== null && !(await usableCheckpointsOf(options, previous))) previous = null;
   for (const { version: older, status } of await views.versions())
     if (status === 'retired' && older !== previous) await views.drop(older);
   return end('activated');
 }
 
 /**
- * Returns the version to rebuild into: the version of an interrupted rebuild, if this code can project into it, or a
- * new version. Drops other unfinished versions. Keeps retired versions for `rollback`.
+ * Returns the version to rebuild into: the version of an interrupted rebuild, if this code can project into it and it
+ * was made from this log, or a new version. Drops other unfinished versions. Keeps retired versions for `rollback`.
  */
-async function openCandidate(views: ViewStore, run: Run): Promise<VersionInfo> {
+async function openCandidate(options: RebuildOptions, run: Run): Promise<VersionInfo> {
+  const { views } = options;
   const versions = await views.versions();
-  const resumable = versions.filter(
+  const candidates = versions.filter(
     (info) =>
       (info.status === 'building' || info.status === 'following') &&
       isProjectable(info) &&
       !run.unusable.has(info.version),
   );
+  const resumable: VersionInfo[] = [];
+  for (const info of candidates) if (await isMadeFromLog(options, info.version)) resumable.push(info);
   const resumed = resumable.find(({ status }) => status === 'following') ?? resumable[0];
   for (const { version, status, schema } of versions)
     if (
@@ -314,21 +324,41 @@ async function catchUpWithActive(
   version: ViewVersion,
   active: number | null,
 ): Promise<boolean> {
-  const { events, views, signal } = options;
+  const { events, signal } = options;
   const head = await events.head();
   const meter = new ProgressMeter('following', head, options.on_progress);
   for (let first = true; !signal?.aborted; first = false) {
     await followTo(options, version, first ? head : await events.head(), meter);
     const checkpoints = await version.checkpoints();
-    // If the active version is damaged, it cannot be read. The new version then need not reach its checkpoints.
-    const targets = active === null ? [] : ((await unlessDamaged(checkpointsOf(views, active))) ?? []);
+    // The new version need not reach the checkpoints of an active version that is damaged or was made from another log.
+    const targets = active === null ? [] : ((await usableCheckpointsOf(options, active)) ?? []);
     if (targets.every((target, partition) => checkpoints[partition]! >= target)) return true;
   }
   return false;
 }
 
-async function checkpointsOf(views: ViewStore, version: number): Promise<Position[]> {
-  return (await views.open(version)).checkpoints();
+async function checkpointsOf(
+  { events, views }: Pick<RebuildOptions, 'events' | 'views'>,
+  version: number,
+): Promise<Position[]> {
+  const opened = await views.open(version);
+  await assertMadeFromLog(events, opened);
+  return opened.checkpoints();
+}
+
+async function isMadeFromLog(
+  options: Pick<RebuildOptions, 'events' | 'views'>,
+  version: number,
+): Promise<boolean> {
+  return (await unlessUnusable(checkpointsOf(options, version))) !== undefined;
+}
+
+/** Returns undefined if a file of the version is damaged, or if the version was made from another log. */
+async function usableCheckpointsOf(
+  options: Pick<RebuildOptions, 'events' | 'views'>,
+  version: number,
+): Promise<Position[] | undefined> {
+  return unlessUnusable(checkpointsOf(options, version));
 }
 
 async function followTo(

@@ -1,9 +1,11 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
+import { LogMismatchError } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { DeadLetter, VersionStatus, ViewStore } from '../../shared/ports/view-store';
-import { isProjectable, SCRATCH_SCHEMA, unlessDamaged } from '../engine/versions';
+import type { DeadLetter, VersionStatus, ViewStore, ViewVersion } from '../../shared/ports/view-store';
+import { assertMadeFromLog } from '../engine/log-match';
+import { isProjectable, SCRATCH_SCHEMA, unlessUnusable } from '../engine/versions';
 
 export interface PartitionStatus {
   readonly partition: number;
@@ -24,6 +26,8 @@ export interface VersionState {
   readonly fed: boolean;
   /** Whether a file of the version is damaged or missing. `partitions` and `dead_letters` are then empty. */
   readonly damaged: boolean;
+  /** Why the log cannot be the one that the version was made from (`LogMismatchError`). Null if it can. */
+  readonly mismatch: string | null;
   readonly partitions: readonly PartitionStatus[];
   readonly dead_letters: readonly DeadLetter[];
 }
@@ -50,20 +54,33 @@ export async function readStatus({ realm, events, views }: StatusParts): Promise
   for (const info of await views.versions()) {
     if (info.schema === SCRATCH_SCHEMA) continue;
     const fed = info.status !== 'building' && isProjectable(info);
-    const found = await unlessDamaged(readVersion(views, info.version, head));
-    versions.push({ ...info, fed, damaged: !found, ...(found ?? { partitions: [], dead_letters: [] }) });
+    const found = await unlessUnusable(readVersion(events, views, info.version, head));
+    versions.push({ ...info, fed, damaged: !found, ...(found ?? UNREADABLE) });
   }
   const active = versions.find(({ status, damaged }) => status === 'active' && !damaged);
   const lag = active ? greatest(active.partitions.map((partition) => partition.lag)) : null;
   return { realm, head, versions, lag };
 }
 
-async function readVersion(views: ViewStore, number: number, head: Position) {
+const UNREADABLE = { mismatch: null, partitions: [], dead_letters: [] } as const;
+
+async function readVersion(events: EventStore, views: ViewStore, number: number, head: Position) {
   const version = await views.open(number);
   const partitions = (await version.checkpoints()).map((checkpoint, partition) =>
     partitionStatus(partition, checkpoint, head),
   );
-  return { partitions, dead_letters: await version.deadLetters() };
+  const mismatch = await readMismatch(events, version);
+  return { mismatch, partitions, dead_letters: await version.deadLetters() };
+}
+
+async function readMismatch(events: EventStore, version: ViewVersion): Promise<string | null> {
+  try {
+    await assertMadeFromLog(events, version);
+    return null;
+  } catch (error) {
+    if (error instanceof LogMismatchError) return error.message;
+    throw error;
+  }
 }
 
 function partitionStatus(partition: number, checkpoint: Position, head: Position): PartitionStatus {

@@ -7,6 +7,7 @@ import type { EventStore } from '../../shared/ports/event-store';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
 import { AlreadyRunningError } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
+import { assertMadeFromLog } from '../engine/log-match';
 import { dispatchedVersions, SCRATCH_SCHEMA } from '../engine/versions';
 import { textLengthOf } from '../engine/working-document';
 import { type Difference, differencesOf } from './differences';
@@ -57,14 +58,16 @@ interface Suspect {
 
 /**
  * Folds the log into a scratch version and compares every document of the active version with it, including counts and
- * tombstones. Writers may continue. Throws `AlreadyRunningError`, and an error if there is no active version of this
- * schema. See `docs/architecture.md#verify`.
+ * tombstones. Writers may continue. Throws `AlreadyRunningError`, `LogMismatchError` if the documents were made from
+ * another log, and an error if there is no active version of this schema. See `docs/architecture.md#verify`.
  */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const active = dispatchedVersions(await options.views.versions()).find(({ status }) => status === 'active');
   if (!active)
     throw new Error(`Nothing to verify: ${options.realm} has no active version of this release's schema.`);
-  return verifyVersion({ ...options, version: await options.views.open(active.version) });
+  const version = await options.views.open(active.version);
+  await assertMadeFromLog(options.events, version);
+  return verifyVersion({ ...options, version });
 }
 
 /** Does the same for a version that need not be active. Drops the scratch version at the end. */

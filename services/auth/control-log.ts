@@ -10,7 +10,7 @@ import {
 import { least } from '../../shared/catalog/events/positions';
 import type { Change, ControlChanges } from '../../shared/http/auth';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
-import { DamagedFileError } from '../../shared/kernel/errors';
+import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -90,8 +90,8 @@ export class ControlLog implements ControlChanges {
           failures = 0;
         }
       } catch (error) {
-        // A damaged file is logged once, by its store.
-        const level = error instanceof DamagedFileError || failures > 1 ? 'debug' : 'warn';
+        // A damaged file is logged once by its store, and documents of another log by `LogMatch`.
+        const level = error instanceof NeedsRepairError || failures > 1 ? 'debug' : 'warn';
         log[level]({ err: error }, 'cannot follow the changes of accounts and API keys; retrying');
       }
     }

@@ -3,7 +3,7 @@ import { leaseOwner } from '../../projections/engine/lease';
 import { type Pipeline, startPipeline } from '../../projections/pipeline';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
-import { DamagedFileError } from '../../shared/kernel/errors';
+import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
 import type { Runtime } from './runtime';
@@ -17,7 +17,7 @@ export interface Pipelines {
   pipelineOf(realm: Realm): RealmPipeline;
   /**
    * Resolves to true when the documents of every realm have caught up with the head that its log had at the call.
-   * Resolves to false after `timeout_ms`, or when a damaged file prevents it.
+   * Resolves to false after `timeout_ms`, or when data must be repaired first.
    */
   caughtUp(timeout_ms: number): Promise<boolean>;
   stop(): Promise<void>;
@@ -70,7 +70,7 @@ class RealmPipeline {
 
   /**
    * Resolves to true when the documents have caught up with the head of the log at the call. Resolves to false when
-   * `signal` aborts or a damaged file prevents it.
+   * `signal` aborts or when data must be repaired first.
    */
   async caughtUp(signal: AbortSignal): Promise<boolean> {
     const ended = AbortSignal.any([signal, this.stopping.signal]);
@@ -79,7 +79,7 @@ class RealmPipeline {
         await this.running?.pipeline.caughtUp(ended);
         if (this.running) return !ended.aborted;
       } catch (error) {
-        if (error instanceof DamagedFileError) return false;
+        if (error instanceof NeedsRepairError) return false;
         // A store is unavailable. The dispatcher and the workers log this.
       }
       await pause(RETRY_MS, ended);
@@ -104,7 +104,7 @@ class RealmPipeline {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        const level = error instanceof DamagedFileError ? 'debug' : 'warn';
+        const level = error instanceof NeedsRepairError ? 'debug' : 'warn';
         log[level]({ realm: this.realm, err: error }, 'projections failed to start; retrying');
         await pause(retryMs(attempt), signal);
       }
@@ -124,7 +124,7 @@ class RealmPipeline {
 
   private async open(): Promise<{ pipeline: Pipeline; queue: JobQueue }> {
     const { realm, owner } = this;
-    const { config, system, events, viewStores, tracing } = this.runtime;
+    const { config, system, events, viewStores, log_matches, tracing } = this.runtime;
     const log = this.runtime.log.child({ realm });
     const views = viewStores[realm];
     const opened = await openJobQueue(config, realm, {
@@ -137,7 +137,18 @@ class RealmPipeline {
     const queue = tracing?.jobQueue(opened) ?? opened;
     try {
       const aroundProjection = tracing?.aroundProjection;
-      const parts = { realm, owner, events: events[realm], views, queue, system, log, aroundProjection };
+      const match = log_matches[realm];
+      const parts = {
+        realm,
+        owner,
+        events: events[realm],
+        views,
+        queue,
+        system,
+        log,
+        match,
+        aroundProjection,
+      };
       return { queue, pipeline: await startPipeline({ ...parts, signal: this.stopping.signal }) };
     } catch (error) {
       await queue.close();

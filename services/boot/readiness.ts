@@ -20,13 +20,19 @@ const TIMEOUT_MS = 2_000;
  * event store is noticed that much later.
  */
 const HEAD_AGE_MS = 1_000;
+/** The check may use a comparison of log and documents of this age, so that frequent checks cost nothing. */
+const MATCH_AGE_MS = 4_000;
 
 /**
  * What a process may depend on.
  * - `documents`: every realm has been projected at least once.
+ * - `matching_log`: the documents of every realm were made from its log. Counts as available until a check shows that
+ *   they were not.
  * - `image_library`: counts as available until a picture needs it.
  */
-export type Dependency = 'event_store' | 'view_store' | 'documents' | 'job_queue' | 'image_library';
+export type Dependency =
+  | ('event_store' | 'view_store' | 'documents' | 'matching_log')
+  | ('job_queue' | 'image_library');
 
 export interface ReadinessNeeds {
   readonly dependencies: readonly Dependency[];
@@ -42,10 +48,10 @@ export interface ReadinessNeeds {
  */
 export const READS: ReadinessNeeds = { dependencies: ['view_store', 'documents'] };
 export const WRITES: ReadinessNeeds = {
-  dependencies: ['event_store', 'view_store', 'documents', 'image_library'],
+  dependencies: ['event_store', 'view_store', 'documents', 'matching_log', 'image_library'],
 };
 export const PROJECTIONS: ReadinessNeeds = {
-  dependencies: ['event_store', 'view_store', 'documents', 'job_queue', 'image_library'],
+  dependencies: ['event_store', 'view_store', 'documents', 'matching_log', 'job_queue', 'image_library'],
 };
 
 /**
@@ -105,10 +111,11 @@ async function checkRealm(
 ): Promise<RealmState> {
   const pipeline = pipelines?.pipelineOf(realm);
   const events = runtime.events[realm];
-  const [head, documents, queue] = await Promise.all([
+  const [head, documents, queue, match] = await Promise.all([
     orUndefined(events.head(HEAD_AGE_MS)),
     orUndefined(documentsOf(runtime, realm)),
     orUndefined(pipeline?.checkQueue() ?? Promise.resolve('unknown')),
+    orUndefined(matchOf(runtime, realm)),
   ]);
   // After `head`, which may be the first to notice that the log is damaged.
   const log = await healthOf(events);
@@ -117,6 +124,7 @@ async function checkRealm(
   if (documents === undefined || documents === 'damaged') missing.push('view_store');
   else if (documents === null) missing.push('documents');
   if (queue === undefined) missing.push('job_queue');
+  if (match?.mismatch !== undefined) missing.push('matching_log');
   const view = documents === 'damaged' ? documents : (documents?.health ?? 'ok');
   // Only a process that projects writes documents.
   if (view === 'not_writable' && pipeline) missing.push('view_store');
@@ -128,9 +136,16 @@ async function checkRealm(
     event_store: stateIn('event_store', log),
     view_store: stateIn('view_store', view),
   };
+  Object.assign(details, match ?? { matching_log: 'unknown' });
   if (pipeline) Object.assign(details, { job_queue: queue ?? 'unavailable', pipeline: pipeline.state });
   if (documents && documents !== 'damaged') Object.assign(details, describe(documents, head));
   return { missing, details };
+}
+
+/** Returns whether the documents were made from the log, with the reason if they were not. */
+async function matchOf(runtime: Runtime, realm: Realm): Promise<{ matching_log: string; mismatch?: string }> {
+  const mismatch = await runtime.log_matches[realm].check(MATCH_AGE_MS);
+  return mismatch ? { matching_log: 'no', mismatch: mismatch.message } : { matching_log: 'yes' };
 }
 
 interface Documents {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { LogMatch } from '../../projections/engine/log-match';
 import { CachedActiveView } from '../../shared/adapters/active-view';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
@@ -34,6 +35,8 @@ export interface Runtime {
   readonly events: Readonly<Record<Realm, EventStore>>;
   readonly viewStores: Readonly<Record<Realm, ViewStore>>;
   readonly views: Readonly<Record<Realm, ActiveView>>;
+  /** Whether the documents of each realm were made from its log. If not, its log refuses appends. */
+  readonly log_matches: Readonly<Record<Realm, LogMatch>>;
   readonly blobs: Readonly<Record<Environment, Readonly<Record<BlobArea, BlobStore>>>>;
   readonly mediaTasks: MediaTaskQueue;
   readonly limiter: RateLimiter;
@@ -67,14 +70,18 @@ export async function openRuntime(
   try {
     const metrics = new ServiceMetrics();
     const reports = logDamage(log);
-    const events = await forEachName(REALMS, async (realm) => {
-      const store = await track(openEventStore(config, realm, reports));
-      const counted = new CountedEventStore(store, realm, metrics);
-      return tracing?.eventStore(counted, realm) ?? counted;
-    });
+    const logs = await forEachName(REALMS, (realm) => track(openEventStore(config, realm, reports)));
     const viewStores = await forEachName(REALMS, (realm) =>
       track(openViewStore(config, realm, usage, { ...reports, ...logIndexing(log, realm) })),
     );
+    const log_matches = await forEachName(
+      REALMS,
+      async (realm) => new LogMatch({ realm, events: logs[realm], views: viewStores[realm], log }),
+    );
+    const events = await forEachName(REALMS, async (realm) => {
+      const counted = new CountedEventStore(logs[realm], realm, metrics, log_matches[realm]);
+      return tracing?.eventStore(counted, realm) ?? counted;
+    });
     const views = await forEachName(REALMS, async (realm) => {
       const view = new CachedActiveView(viewStores[realm], system.now);
       return tracing?.view(view, realm) ?? view;
@@ -99,6 +106,7 @@ export async function openRuntime(
       events,
       viewStores,
       views,
+      log_matches,
       blobs,
       mediaTasks,
       limiter,

@@ -5,7 +5,7 @@ import type { Position } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
-import { DamagedFileError } from '../../shared/kernel/errors';
+import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import { openJobQueue } from '../boot/open-adapters';
 import type { Runtime } from '../boot/runtime';
@@ -19,13 +19,13 @@ const PROGRESS_INTERVAL_MS = 250;
 
 /**
  * Waits until the documents include what the command wrote, for at most two seconds. Does not report a timeout. Prints a
- * warning about a damaged file, because the write itself was done.
+ * warning about data that must be repaired, because the write itself was done.
  */
 export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[]): Promise<void> {
   try {
     await catchUp(runtime, realms, AFTER_WRITE_MS);
   } catch (error) {
-    if (!(error instanceof DamagedFileError)) throw error;
+    if (!(error instanceof NeedsRepairError)) throw error;
     process.stderr.write(
       `catalog: Warning: the change was saved, but reads do not show it. ${error.message}\n`,
     );
@@ -34,7 +34,7 @@ export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[
 
 /**
  * Waits until the documents have caught up with the log, for at most 60 s. Prints a warning and returns false if they
- * have not. Throws `DamagedFileError` if a damaged file prevents it.
+ * have not. Throws `NeedsRepairError` if a damaged file prevents it, or if the documents were made from another log.
  */
 export async function catchUpBeforeRead(runtime: Runtime, ...realms: readonly Realm[]): Promise<boolean> {
   const caught_up = await catchUp(runtime, realms, BEFORE_READ_MS);
@@ -47,15 +47,17 @@ export async function catchUpBeforeRead(runtime: Runtime, ...realms: readonly Re
 
 /**
  * Waits until the documents have caught up with the log. Returns false after `timeout_ms`. Throws errors of the stores,
- * and `DamagedFileError` if a damaged file prevents it.
+ * and `NeedsRepairError` if a damaged file prevents it, or if the documents were made from another log.
  */
 export async function catchUp(
   runtime: Runtime,
   realms: readonly Realm[],
   timeout_ms: number,
 ): Promise<boolean> {
-  const results = await Promise.all(realms.map((realm) => project(runtime, realm, timeout_ms)));
-  return results.every((caught_up) => caught_up);
+  // The caller closes the stores if this fails, so every realm must have ended.
+  const results = await Promise.allSettled(realms.map((realm) => project(runtime, realm, timeout_ms)));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return results.every((result) => result.status === 'fulfilled' && result.value);
 }
 
 /**
@@ -63,6 +65,8 @@ export async function catchUp(
  * dispatcher's lease: the pipeline of this process then dispatches nothing and only waits for the checkpoints.
  */
 async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Promise<boolean> {
+  const match = runtime.log_matches[realm];
+  await match.assert();
   if (await hasCaughtUp(runtime, realm)) return true;
   const { config, events, viewStores, system, log } = runtime;
   const views = viewStores[realm];
@@ -71,7 +75,7 @@ async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Prom
   const queue = await openJobQueue(config, realm, { partition_count: views.partition_count });
   const progress = showProgress(runtime, realm);
   try {
-    const parts = { realm, events: events[realm], views, queue, system, log, owner: leaseOwner() };
+    const parts = { realm, events: events[realm], views, queue, system, log, match, owner: leaseOwner() };
     const pipeline = await startPipeline(parts);
     try {
       const caught_up = pipeline.caughtUp().then(() => true);

@@ -15,11 +15,12 @@ export function statusTable(realms: readonly PipelineStatus[]): string {
   const rows = realms.flatMap(({ realm, head, versions }) =>
     versions.length === 0
       ? [[realm, head, '-', 'not projected yet', '-', '-', '-', '-']]
-      : versions.flatMap(({ version, status, damaged, partitions, dead_letters }) =>
+      : versions.flatMap(({ version, status, damaged, mismatch, partitions, dead_letters }) =>
           damaged
             ? [[realm, head, `v${version}`, `${status}, damaged`, '-', '-', '-', '-']]
             : partitions.map(({ partition, checkpoint, lag }) => [
-                ...[realm, head, `v${version}`, status, partition, checkpoint, lag],
+                ...[realm, head, `v${version}`, mismatch ? `${status}, other log` : status],
+                ...[partition, checkpoint, mismatch ? '-' : lag],
                 dead_letters.filter((stream) => stream.partition === partition).length,
               ]),
         ),

@@ -10,12 +10,24 @@ import type {
 import type { SnapshotStore } from '../../shared/ports/snapshot-store';
 import type { ServiceMetrics } from './service-metrics';
 
-/** Wraps the log of a realm and records its appends in the metrics. */
+/** Whether the documents were made from the log (`LogMatch`). If they were not, a write would never be read. */
+export interface AppendGuard {
+  readonly mismatch: Error | undefined;
+  /** When the last check began, in `performance.now()`. */
+  readonly checked_at_ms: number;
+  recheckForAppend(): Promise<void>;
+}
+
+/** How long a check counts. A log is not replaced faster, because its server must be stopped for that. */
+const CHECK_COUNTS_MS = 10_000;
+
+/** Wraps the log of a realm: records its appends in the metrics, and refuses them if `guard` has a mismatch. */
 export class CountedEventStore implements EventStore {
   constructor(
     private readonly store: EventStore,
     private readonly realm: Realm,
     private readonly metrics: ServiceMetrics,
+    private readonly guard: AppendGuard,
   ) {}
 
   async append(
@@ -26,6 +38,8 @@ export class CountedEventStore implements EventStore {
     const started_ms = performance.now();
     let outcome: AppendResult['outcome'] | 'failed' = 'failed';
     try {
+      if (performance.now() - this.guard.checked_at_ms > CHECK_COUNTS_MS) await this.guard.recheckForAppend();
+      if (this.guard.mismatch) throw this.guard.mismatch;
       const result = await this.store.append(stream, expected_revision, events);
       outcome = result.outcome;
       return result;

@@ -93,7 +93,7 @@ export class CatalogError extends Error {
  * Stored data must be repaired by an operator. HTTP clients get the answer of `unavailable`. Unlike an outage, it does
  * not end by itself: repeat nothing, and report the message, which names the remedy, to the operator.
  */
-abstract class NeedsRepairError extends CatalogError {}
+export abstract class NeedsRepairError extends CatalogError {}
 
 /** A file of an embedded store is damaged or missing. The message names the file. */
 export class DamagedFileError extends NeedsRepairError {
@@ -114,6 +114,10 @@ export class UnstorableDocumentError extends Error {
   override readonly name = 'UnstorableDocumentError';
 }
 
+const MISMATCH_REMEDY =
+  'The documents belong to another log, or to a newer copy of it. ' +
+  'Restore that one, or run "catalog projections rebuild" to make the documents again from this log.';
+
 /**
  * A position or an event is not in the log: another log, or an older copy of it, has taken the place of the log that the
  * position is from (docs/operations/failures.md#documents-of-another-log).
@@ -122,7 +126,7 @@ export class LogMismatchError extends NeedsRepairError {
   override readonly name = 'LogMismatchError';
 
   constructor(problem: string, cause?: unknown) {
-    super('unavailable', { message: problem, cause });
+    super('unavailable', { message: `${problem} ${MISMATCH_REMEDY}`, cause });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../catalog/events/envelope';
-import { CatalogError } from '../kernel/errors';
+import { CatalogError, LogMismatchError } from '../kernel/errors';
 import { isUuid } from '../kernel/uuid';
 import type { SnapshotStore } from './snapshot-store';
 
@@ -30,6 +30,18 @@ export interface LogBatch {
 export interface LogMark {
   readonly position: Position;
   readonly event_id: string;
+}
+
+/**
+ * Throws `LogMismatchError` if the log does not contain the event of the mark. `found` is what `markAt` returns for its
+ * position. If the log has no event at that position but later ones, the event was deleted, which proves nothing.
+ */
+export function assertContains(found: LogMark | undefined, { position, event_id }: LogMark): void {
+  if (found && (found.position > position || found.event_id === event_id)) return;
+  const actual = found ? `event ${found.event_id}` : 'no event';
+  throw new LogMismatchError(
+    `At position ${position}, where event ${event_id} was projected, the log has ${actual}.`,
+  );
 }
 
 /**

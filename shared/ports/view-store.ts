@@ -1,7 +1,7 @@
 import type { CollectionName, Key, StoredDocument } from '../catalog/documents';
 import type { Position, StreamName } from '../catalog/events/envelope';
 import type { SortOrder } from '../catalog/sorting';
-import type { StoreHealth } from './event-store';
+import type { LogMark, StoreHealth } from './event-store';
 
 /**
  * building → following → active → retired.
@@ -172,6 +172,8 @@ export interface WriteBatch {
   readonly phases: readonly (readonly DocumentWrite[])[];
   readonly add_dead_letters?: readonly DeadLetter[];
   readonly remove_dead_letters?: readonly StreamName[];
+  /** The newest event of the partition that the batch includes. Without it, the partition keeps its mark. */
+  readonly mark?: LogMark;
   /**
    * Dead letters that must still be in the list, at the same position. A retry that has ended since may have created or
    * changed a document that the writer has read and does not write.
@@ -206,6 +208,10 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * - The checkpoint at position p means: every event of the partition up to p is in the documents or waits on the
  *   dead-letter list. See `docs/architecture.md#invariants`.
  *
+ * `mark`
+ * - The newest of the events that `apply` has stored as marks of the partitions. It shows which log the documents were
+ *   made from. Undefined if there is none: nothing was projected, or by a release that stored no marks.
+ *
  * `advanceIdle`
  * - Sets a partition's checkpoint to `to` if it is at or after `from` and before `to`. Otherwise leaves it unchanged.
  * - Returns the partitions whose checkpoint is now at or after `to`.
@@ -222,7 +228,7 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * - Moves the checkpoint from `from` to `to` by compare-and-set, and only after all documents are durable.
  * - Compares `expected_dead_letters` in the same step. A store without transactions also compares them before the first
  *   document, so that a batch that was folded before a retry ended writes nothing.
- * - Writes the changes of the dead-letter list in one atomic step with the checkpoint.
+ * - Writes the mark and the changes of the dead-letter list in one atomic step with the checkpoint.
  * - Returns `lost_race` if a compare-and-set or a comparison failed. The checkpoint has then not moved.
  * - Throws `UnstorableDocumentError` if the store refuses a document because of the document itself.
  * - After `lost_race` or an error, a store without transactions may have written some of the documents. Retrying from
@@ -264,6 +270,7 @@ export interface ViewVersion {
   checkpoints(): Promise<Position[]>;
   checkpoint(partition: number): Promise<Position>;
   partition(partition: number): Promise<PartitionState>;
+  mark(): Promise<LogMark | undefined>;
   advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]>;
   waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean>;
   get(

@@ -109,6 +109,21 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
       });
     });
 
+    test('the mark is the newest event that batches have stored, in every process', async () => {
+      expect(await view.mark()).toBeUndefined();
+      const older = { position: 7n, event_id: 'older' };
+      const newer = { position: 9n, event_id: 'newer' };
+      const batch = { phases: [], from: 0n, to: 10n };
+      expect(await view.apply({ ...batch, partition: 1, mark: newer })).toBe('applied');
+      expect(await view.apply({ ...batch, partition: 0, mark: older })).toBe('applied');
+      expect(await view.mark()).toEqual(newer);
+      // Without a mark the partition keeps its own, and a batch that lost a race stores none.
+      expect(await view.apply({ ...batch, partition: 1, from: 10n, to: 20n })).toBe('applied');
+      const lost = { ...batch, partition: 0, mark: { position: 30n, event_id: 'lost' } };
+      expect(await view.apply(lost)).toBe('lost_race');
+      expect(await (await openAgain()).mark()).toEqual(newer);
+    });
+
     describe('apply', () => {
       test('writes documents of several collections, and moves only the checkpoint of the partition of the batch', async () => {
         const listing = { keys: {}, body: { name: 'Shoes' }, state: {}, expansions: {} };

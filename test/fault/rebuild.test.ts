@@ -65,7 +65,7 @@ describe('a rebuild', () => {
     // Both versions receive events, so a rollback loses nothing.
     await realm.append(onPublication(7, 'PublicationDeleted', {}));
     await pipeline.caughtUp();
-    expect(await rollback(realm.views)).toEqual({ version: 1, previous: 2 });
+    expect(await rollback(realm)).toEqual({ version: 1, previous: 2 });
     await pipeline.caughtUp();
     expect((await (await realm.active()).get('publications', publicationId(7)))!.document).toBeNull();
     expect(await verify(realm.parts)).toMatchObject({ clean: true, version: 1 });

@@ -8,6 +8,7 @@ import {
 } from '../../shared/catalog/documents';
 import { type Position, START, type StreamName } from '../../shared/catalog/events/envelope';
 import { compareByOrder } from '../../shared/catalog/sorting';
+import type { LogMark } from '../../shared/ports/event-store';
 import type {
   CheckpointMove,
   DeadLetter,
@@ -59,6 +60,7 @@ export class MemoryViewVersion implements ViewVersion {
   private documents: Documents = new Map();
   private partitions: Position[];
   private dead_letters = new Map<StreamName, DeadLetter>();
+  private readonly marks = new Map<number, LogMark>();
 
   constructor(version: number, options: MemoryViewOptions = {}) {
     this.version = version;
@@ -77,6 +79,10 @@ export class MemoryViewVersion implements ViewVersion {
   async partition(partition: number): Promise<PartitionState> {
     const dead_letters = (await this.deadLetters()).filter((stream) => stream.partition === partition);
     return { checkpoint: this.partitions[partition]!, dead_letters };
+  }
+
+  async mark(): Promise<LogMark | undefined> {
+    return [...this.marks.values()].sort((a, b) => Number(b.position - a.position))[0];
   }
 
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
@@ -224,12 +230,13 @@ export class MemoryViewVersion implements ViewVersion {
     return true;
   }
 
-  private finish({ partition, to, add_dead_letters = [], remove_dead_letters = [] }: WriteBatch): void {
+  private finish({ partition, to, mark, add_dead_letters = [], remove_dead_letters = [] }: WriteBatch): void {
     if (add_dead_letters.length + remove_dead_letters.length > 0) this.step();
     for (const stream of remove_dead_letters) this.dead_letters.delete(stream);
     for (const dead_letter of add_dead_letters) this.dead_letters.set(dead_letter.stream, dead_letter);
     this.step();
     this.partitions[partition] = to;
+    if (mark) this.marks.set(partition, mark);
   }
 
   private step(): void {

@@ -31,9 +31,14 @@ export function projectionCommands(program: Command): void {
   verb(projections, 'status', 'Show the position and lag of every partition of every view version')
     .addOption(realmOption())
     .action(
-      withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
+      withRuntime<RealmOptions>(async ({ runtime, print }, options): Promise<ExitCode> => {
         const realms = await perRealm(options, (realm) => readStatus(partsOf(runtime, realm)));
         await print({ realms: realms.map(withOldNames) }, () => statusTable(realms));
+        for (const { realm, versions } of realms) {
+          const active = versions.find(({ status }) => status === 'active');
+          if (active?.mismatch) throw new CliError(`${realm}: ${active.mismatch}`);
+        }
+        return EXIT.ok;
       }),
     );
 
@@ -152,9 +157,9 @@ function verifyCommand(projections: Command): void {
 async function rollbackEach(runtime: Runtime, options: RealmOptions) {
   const rolled_back: { realm: Realm; version: number; previous: number }[] = [];
   for (const realm of realmsOf(options)) {
-    const views = runtime.viewStores[realm];
-    const has_retired = (await views.versions()).some(({ status }) => status === 'retired');
-    if (has_retired || options.realm) rolled_back.push({ realm, ...(await rollback(views)) });
+    const parts = partsOf(runtime, realm);
+    const has_retired = (await parts.views.versions()).some(({ status }) => status === 'retired');
+    if (has_retired || options.realm) rolled_back.push({ realm, ...(await rollback(parts)) });
   }
   if (rolled_back.length === 0) throw new CliError('No earlier view version to roll back to.');
   return rolled_back;

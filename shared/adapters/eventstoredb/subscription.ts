@@ -7,7 +7,7 @@ import {
 import { type Position, type RecordedEvent, START } from '../../catalog/events/envelope';
 import { backoff, pause, withTimeout } from '../../kernel/async';
 import { isOutage, LogMismatchError } from '../../kernel/errors';
-import type { LogBatch, LogMark } from '../../ports/event-store';
+import { assertContains, type LogBatch, type LogMark } from '../../ports/event-store';
 import type { CurrentClient, EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
 import { failureOf, NoResponseError } from './failures';
@@ -113,7 +113,7 @@ interface SubscriptionStart {
  */
 async function findStart({ connection, names, after, yielded }: Attempt): Promise<SubscriptionStart> {
   if (after === START) return { events: [], position: after, subscribe_after: START };
-  if (yielded) await assertInLog(connection, yielded);
+  if (yielded) assertContains(await readMarkAt(connection, yielded.position), yielded);
   const first = await readFirstFrom(connection, after);
   const first_position = positionOf(first);
   const is_new = first_position > after;
@@ -123,18 +123,6 @@ async function findStart({ connection, names, after, yielded }: Attempt): Promis
     position: is_new ? first_position : after,
     subscribe_after: first_position,
   };
-}
-
-/** Throws `LogMismatchError` unless the log contains the event. A scavenged event does not show that the log differs. */
-async function assertInLog(
-  connection: EventStoreDbConnection,
-  { position, event_id }: LogMark,
-): Promise<void> {
-  const found = await readMarkAt(connection, position);
-  if (found && (found.position > position || found.event_id === event_id)) return;
-  throw new LogMismatchError(
-    `The log has ${found ? 'another event' : 'no event'} at position ${position}, at which it had event ${event_id}.`,
-  );
 }
 
 /** Reads the first event at or after `position`. Throws `LogMismatchError` if the log ends before `position`. */

@@ -1,6 +1,7 @@
 import type { Collection, Document, Filter } from 'mongodb';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import { CatalogError } from '../../kernel/errors';
+import type { LogMark } from '../../ports/event-store';
 import type { CheckpointMove, DeadLetter, PartitionState, WriteBatch } from '../../ports/view-store';
 import { isDuplicateKey, type MongoConnection } from './connection';
 
@@ -18,6 +19,8 @@ interface PartitionDocument extends Document {
   readonly position: Position;
   /** The dead-letter list, by stream name. The names are encoded so that they are valid field names (`fieldOf`). */
   readonly parked: Readonly<Record<string, Document>>;
+  /** Missing until this or a later release has projected an event of the partition. */
+  readonly mark?: LogMark;
 }
 
 /** Stores the partitions of one version in the collection `lanes_v<N>`. */
@@ -68,6 +71,17 @@ export class Partitions {
     return { checkpoint: found.position, dead_letters: deadLettersOf(found) };
   }
 
+  /** Returns the newest mark of all partitions. */
+  async mark(): Promise<LogMark | undefined> {
+    const newest = await this.connection.run(() =>
+      this.collection.findOne(
+        { mark: { $exists: true } },
+        { projection: { mark: 1 }, sort: { 'mark.position': -1 } },
+      ),
+    );
+    return newest?.mark;
+  }
+
   /** Returns the partitions whose checkpoint is now at or after `to`. Takes one round trip if all of them move. */
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
     if (moves.length === 0) return [];
@@ -101,14 +115,14 @@ export class Partitions {
    * or if an expected dead letter is not in the list. Throws if the version was dropped.
    */
   async advance(batch: WriteBatch): Promise<boolean> {
-    const { partition, from, to, add_dead_letters = [], remove_dead_letters = [] } = batch;
+    const { partition, from, to, mark, add_dead_letters = [], remove_dead_letters = [] } = batch;
     const added = new Map(
       add_dead_letters.map((dead_letter) => [fieldOf(dead_letter.stream), toStored(dead_letter)]),
     );
     const removed = remove_dead_letters.map(fieldOf).filter((name) => !added.has(name));
     const result = await this.connection.run(() =>
       this.collection.updateOne(withExpectedDeadLetters({ _id: partition, position: from }, batch), {
-        $set: { position: to, ...Object.fromEntries(added) },
+        $set: { position: to, ...(mark && { mark }), ...Object.fromEntries(added) },
         ...(removed.length > 0 ? { $unset: Object.fromEntries(removed.map((name) => [name, ''])) } : {}),
       }),
     );

@@ -11,6 +11,7 @@ import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
 import { Batcher } from '../../kernel/async';
 import { UnstorableDocumentError } from '../../kernel/errors';
+import type { LogMark } from '../../ports/event-store';
 import {
   ALL_PARTS,
   type CheckpointMove,
@@ -105,6 +106,10 @@ export class MongoViewVersion implements ViewVersion {
 
   checkpoints(): Promise<Position[]> {
     return this.partitions.checkpoints();
+  }
+
+  mark(): Promise<LogMark | undefined> {
+    return this.partitions.mark();
   }
 
   checkpoint(partition: number): Promise<Position> {

@@ -3,7 +3,7 @@ import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import type { SortOrder } from '../../catalog/sorting';
 import { UnstorableDocumentError } from '../../kernel/errors';
-import type { StoreHealth } from '../../ports/event-store';
+import type { LogMark, StoreHealth } from '../../ports/event-store';
 import {
   ALL_PARTS,
   type CheckpointMove,
@@ -63,6 +63,13 @@ const SCHEMA = `
   ) STRICT;
   ${earlySchema(declared)}`;
 
+/**
+ * The newest event of each partition. Created in each file that lacks it, without a new format, so that a process of an
+ * earlier release can still read and write the file.
+ */
+const MARKS = `CREATE TABLE IF NOT EXISTS marks (
+  lane INTEGER PRIMARY KEY, position INTEGER NOT NULL, event_id TEXT NOT NULL) STRICT`;
+
 /** Format of the tables. The content of the documents has its own version: `schema` of `VersionInfo`. */
 const FORMAT = 3;
 /**
@@ -117,7 +124,10 @@ export class SqliteViewVersion implements ViewVersion {
     const damage = { remedy: VERSION_REMEDY, ...(onDamage && { onDamage }) };
     const connection = await SqliteConnection.open(file, { ...options, ...damage });
     try {
-      return await connection.attempt(() => new SqliteViewVersion(version, connection));
+      return await connection.attempt(() => {
+        connection.run(MARKS);
+        return new SqliteViewVersion(version, connection);
+      });
     } catch (error) {
       connection.close();
       throw error;
@@ -166,6 +176,12 @@ export class SqliteViewVersion implements ViewVersion {
     const rows = await this.connection.attempt(() => this.connection.all(sql, [partition]));
     const dead_letters = rows.filter((row) => row[1] !== null).map((row) => toDeadLetter(row.slice(1)));
     return { checkpoint: BigInt(rows[0]?.[0] ?? START), dead_letters };
+  }
+
+  async mark(): Promise<LogMark | undefined> {
+    const sql = 'SELECT position, event_id FROM marks ORDER BY position DESC LIMIT 1';
+    const row = await this.connection.attempt(() => this.connection.first(sql, []));
+    return row && { position: BigInt(row[0]!), event_id: String(row[1]) };
   }
 
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
@@ -286,6 +302,7 @@ export class SqliteViewVersion implements ViewVersion {
     to,
     phases,
     add_dead_letters = [],
+    mark,
     remove_dead_letters = [],
     expected_dead_letters = [],
   }: WriteBatch): void {
@@ -301,6 +318,12 @@ export class SqliteViewVersion implements ViewVersion {
       )
         throw new LostRace();
     for (const write of phases.flat()) if (!this.writeOrRefuse(write)) throw new LostRace();
+    if (mark)
+      this.connection.run('INSERT OR REPLACE INTO marks (lane, position, event_id) VALUES (?, ?, ?)', [
+        partition,
+        mark.position,
+        mark.event_id,
+      ]);
     // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
     for (const stream of remove_dead_letters)
       this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);

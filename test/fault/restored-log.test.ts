@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createStore } from '../../services/command/store';
+import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
+import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
+import type { Realm } from '../../shared/catalog/realm';
+import type { AccountId } from '../../shared/kernel/ids';
+import { realSystem } from '../../shared/kernel/system';
+import type { EventStore } from '../../shared/ports/event-store';
+import { Cli, expectFailure } from '../api/cli-run';
+import { EventStoreStandIn } from '../support/eventstore-standin/standin';
+import { fetch } from '../support/fetch';
+import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+
+/*
+ * An older copy of the log is restored, and the documents stay: they contain events that the log does not have. Nothing
+ * is projected and no write is accepted until the documents are made again, and the operator is told so everywhere.
+ */
+
+const MAIN = 'services/boot/main.js';
+const OTHER_LOG = 'The documents belong to another log, or to a newer copy of it.';
+const REMEDY = 'run "catalog projections rebuild"';
+
+/** The log of the service, as an operator copies and restores it while no process of the service runs. */
+interface Log {
+  readonly settings: Record<string, string>;
+  copy(): Promise<void>;
+  restore(): Promise<void>;
+  /** Opens the logs as a process does that has no documents. */
+  open(): Promise<Readonly<Record<Realm, EventStore>>>;
+  dispose(): Promise<void>;
+}
+
+async function ofEachRealm(open: (realm: Realm) => Promise<EventStore>): Promise<Record<Realm, EventStore>> {
+  return { control: await open('control'), live: await open('live'), test: await open('test') };
+}
+
+async function sqliteLog(folder: string): Promise<Log> {
+  const file = join(folder, 'live', 'events.sqlite');
+  return {
+    settings: {},
+    copy: async () => copyFileSync(file, `${file}.copy`),
+    restore: async () => {
+      for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
+      copyFileSync(`${file}.copy`, file);
+    },
+    open: () => ofEachRealm((realm) => SqliteEventStore.open({ file: join(folder, realm, 'events.sqlite') })),
+    dispose: async () => {},
+  };
+}
+
+async function eventStoreDbLog(folder: string): Promise<Log> {
+  const own = join(folder, 'eventstore');
+  const file = join(own, 'events.jsonl');
+  let server = await EventStoreStandIn.start({ folder: own });
+  const { port } = server.address;
+  const whileStopped = async (work: () => void): Promise<void> => {
+    await server.stop();
+    work();
+    server = await EventStoreStandIn.start({ folder: own, port });
+  };
+  return {
+    settings: { EVENTSTORE_URL: server.url },
+    copy: () => whileStopped(() => copyFileSync(file, `${file}.copy`)),
+    restore: () => whileStopped(() => copyFileSync(`${file}.copy`, file)),
+    open: () => ofEachRealm((realm) => EventStoreDbEventStore.open({ url: server.url, realm })),
+    dispose: () => server.stop(),
+  };
+}
+
+interface Shop {
+  readonly log: Log;
+  readonly cli: Cli;
+  readonly account: string;
+  start(): Promise<Running>;
+}
+
+interface Readiness {
+  readonly waiting_for: readonly string[];
+  readonly live: Readonly<Record<string, unknown>>;
+}
+
+/** A running service, as a merchant uses it. */
+class Running {
+  constructor(
+    readonly process: RunningProcess,
+    private readonly token: string,
+  ) {}
+
+  async create(title: string): Promise<{ status: number; id: string }> {
+    const reply = await this.send('POST', '/api/publication', {
+      title,
+      price_currency: 'EUR',
+      price_amount: 100,
+    });
+    const body = (await reply.json()) as { data?: { id: string } };
+    return { status: reply.status, id: body.data?.id ?? '' };
+  }
+
+  async titles(): Promise<string[]> {
+    const reply = await this.send('GET', '/api/publications?sort=created_at&order=asc');
+    const { data } = (await reply.json()) as { data: { title: string }[] };
+    return data.map(({ title }) => title);
+  }
+
+  /** Returns the status of `/health/ready`, what it waits for, and what it says about the realm `live`. */
+  async readiness(): Promise<Readiness & { readonly status: number }> {
+    const reply = await fetch(`${this.process.url}/health/ready`);
+    const body = (await reply.json()) as { data?: Readiness; error?: { details: Readiness } };
+    return { status: reply.status, ...(body.data ?? body.error!.details) };
+  }
+
+  end(): Promise<number | null> {
+    return this.process.end('SIGTERM');
+  }
+
+  private send(method: string, path: string, body?: object): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' };
+    return fetch(`${this.process.url}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  }
+}
+
+/** Runs the story on a shop with a log that was copied and restored: the copy has one product, the documents have four. */
+async function withRestoredLog(
+  openLog: (folder: string) => Promise<Log>,
+  story: (shop: Shop) => Promise<void>,
+): Promise<void> {
+  await withTempDir(async (folder) => {
+    const settings = { DATA_DIR: folder, LOG_LEVEL: 'info', START_TIMEOUT_S: '20' };
+    const log = await openLog(folder);
+    try {
+      Object.assign(settings, log.settings);
+      const cli = new Cli(folder, { ...log.settings, LOG_LEVEL: 'silent' });
+      const account = await cli.account();
+      const store = await cli.store(account);
+      const { key } = await cli.json(
+        ...['key', 'create', '--account', account, '--store', store, '--type', 'secret'],
+      );
+      const start = async (): Promise<Running> => {
+        const process = await startProcess(MAIN, settings);
+        const reply = await fetch(`${process.url}/auth/token`, {
+          method: 'POST',
+          headers: { 'x-api-key': key },
+        });
+        const { data } = (await reply.json()) as { data: { token: string } };
+        return new Running(process, data.token);
+      };
+      const before = await start();
+      expect((await before.create('in the copy')).status).toBe(201);
+      expect(await before.end()).toBe(0);
+      await log.copy();
+      const after = await start();
+      for (const title of ['lost 1', 'lost 2', 'lost 3'])
+        expect((await after.create(title)).status).toBe(201);
+      expect(await after.end()).toBe(0);
+      await log.restore();
+      await story({ log, cli, account, start });
+    } finally {
+      endAll();
+      await log.dispose();
+    }
+  });
+}
+
+/** Expects that the service says what is wrong, projects nothing and accepts no write, and that a rebuild mends it. */
+async function expectRefusalUntilRebuild({ cli, start }: Shop): Promise<void> {
+  expectFailure(await cli.run('projections', 'verify'), 1, REMEDY);
+  const status = await cli.run('projections', 'status', '--realm', 'live');
+  expect(status).toMatchObject({ code: 1, stderr: expect.stringContaining(OTHER_LOG) });
+  expect(status.stdout).toContain('active, other log');
+
+  const running = await start();
+  const says = await waitFor(
+    async () => {
+      const readiness = await running.readiness();
+      return readiness.waiting_for.length === 1 && readiness;
+    },
+    { what: 'readiness to wait for one thing' },
+  );
+  expect(says).toMatchObject({
+    status: 503,
+    waiting_for: ['matching_log'],
+    live: { matching_log: 'no', mismatch: expect.stringContaining(REMEDY), event_store: 'ok' },
+  });
+  expect((await running.create('refused')).status).toBe(503);
+  expect(await running.titles()).toEqual(['in the copy', 'lost 1', 'lost 2', 'lost 3']);
+  expect((await running.create('refused again')).status).toBe(503);
+  const reports = running.process.warnings.filter((line) => line.includes(OTHER_LOG));
+  expect(reports.filter((line) => /"level":"error"/.test(line) && /"realm":"live"/.test(line))).toHaveLength(
+    1,
+  );
+
+  expect(await cli.run('projections', 'rebuild')).toMatchObject({ code: 0 });
+  await waitFor(async () => (await running.readiness()).status === 200, { what: 'the service to be ready' });
+  expect(await running.titles()).toEqual(['in the copy']);
+  expect((await running.create('after the rebuild')).status).toBe(201);
+  await waitFor(async () => (await running.titles()).includes('after the rebuild'), {
+    what: 'the new product',
+  });
+  expect(await running.end()).toBe(0);
+  expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0 });
+  // The documents of the other log are not kept for a rollback.
+  expectFailure(await cli.run('projections', 'rollback', '--realm', 'live'), 1, 'No retired version');
+}
+
+describe.each([
+  ['SQLite', sqliteLog],
+  ['EventStoreDB', eventStoreDbLog],
+])('an older copy of the log on %s is restored next to newer documents', (_name, openLog) => {
+  test('which is noticed before anything is written to it', () =>
+    withRestoredLog(openLog, (shop) => expectRefusalUntilRebuild(shop)));
+
+  test('which is noticed after others have written past the checkpoints', () =>
+    withRestoredLog(openLog, async (shop) => {
+      const events = await shop.log.open();
+      const deps = { system: realSystem, events };
+      for (let n = 0; n < 12; n++)
+        await createStore(
+          deps,
+          { source: 'cli', request_id: randomUUID() },
+          { account_id: shop.account as AccountId },
+          { name: `Store ${'x'.repeat(n)}`, environment: 'live' },
+        );
+      for (const log of Object.values(events)) await log.close();
+      await expectRefusalUntilRebuild(shop);
+    }));
+});
