@@ -110,8 +110,9 @@ export class PartitionRun {
   async take(batch: readonly RecordedEvent[]): Promise<void> {
     const { retried_stream } = this.options;
     const events = retried_stream ? batch : batch.filter(({ position }) => position > this.folded);
-    for (const chunk of chunksOf(events)) {
-      if (this.unit.dirtyCount >= CHANGED_DOCUMENTS_MAX) {
+    for (const [index, chunk] of chunksOf(events).entries()) {
+      // Not before the first chunk: between two calls, the caller decides when to flush.
+      if (index > 0 && this.unit.dirtyCount >= CHANGED_DOCUMENTS_MAX) {
         await this.flush(this.folded);
         this.unit.evictAll();
       }
