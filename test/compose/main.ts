@@ -16,8 +16,8 @@ import { Compose } from './compose';
 
 const NO_COMPOSE = 3;
 /** For all of the run but the way down. */
-const RUN_MS_MAX = 330_000;
-const BUILD_MS_MAX = 240_000;
+const RUN_MS_MAX = 480_000;
+const BUILD_MS_MAX = 300_000;
 const START_MS_MAX = 150_000;
 /** Clients may see a fault for this long. It is a few seconds, and ten times that on a busy machine. */
 const RECOVERS_WITHIN_S = 60;
