@@ -14,6 +14,7 @@ import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { backoff } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
+import type { OutageReport, Outages, Server } from '../../shared/kernel/outages';
 import type { System } from '../../shared/kernel/system';
 import type { BlobArea, BlobStore } from '../../shared/ports/blob-store';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -31,14 +32,15 @@ import type { ViewStore } from '../../shared/ports/view-store';
  * - `require` loads a server adapter only when it is used, because its client library takes most of the start-up time.
  */
 
-/** How damaged files of embedded adapters are reported. */
-export interface DamageReports {
+/** Takes what adapters notice: damaged files of embedded ones, outages of servers. */
+export interface StoreReports {
   readonly onDamage?: OnDamage;
   readonly onRecreated?: OnRecreated;
+  readonly outages?: Outages;
 }
 
 /** How the background work of a view store is reported. */
-export interface ViewStoreReports extends DamageReports {
+export interface ViewStoreReports extends StoreReports {
   readonly onIndexing?: OnIndexing;
   readonly onCleanUpFailure?: (error: unknown) => void;
 }
@@ -47,7 +49,7 @@ export interface ViewStoreReports extends DamageReports {
 export async function openEventStore(
   config: Config,
   realm: Realm,
-  reports: DamageReports = {},
+  reports: StoreReports = {},
 ): Promise<EventStore> {
   const { EVENTSTORE_URL: url, EVENTSTORE_NAMESPACE: namespace } = config;
   if (url === undefined)
@@ -57,7 +59,12 @@ export async function openEventStore(
     });
   const { EventStoreDbEventStore } =
     require('../../shared/adapters/eventstoredb/event-store') as typeof import('../../shared/adapters/eventstoredb/event-store');
-  return EventStoreDbEventStore.open({ url, realm, ...(namespace && { namespace: `${namespace}.` }) });
+  return EventStoreDbEventStore.open({
+    url,
+    realm,
+    ...(namespace && { namespace: `${namespace}.` }),
+    ...reportTo(reports.outages, 'event_store'),
+  });
 }
 
 export interface ViewStoreUsage {
@@ -119,33 +126,35 @@ export async function openJobQueue(
   config: Config,
   realm: Realm,
   queue_options: JobQueueOptions,
+  { outages }: StoreReports = {},
 ): Promise<JobQueue> {
   const options = { ...queue_options, backoffMs };
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined || realm === 'control') return new InProcessJobQueue(options);
   const { BullmqJobQueue } =
     require('../../shared/adapters/bullmq/job-queue') as typeof import('../../shared/adapters/bullmq/job-queue');
-  return new BullmqJobQueue({ url, realm, prefix, ...options });
+  return new BullmqJobQueue({ url, realm, prefix, ...options, ...reportTo(outages, 'redis') });
 }
 
 /** Opens the queue of media tasks: BullMQ if REDIS_URL is set, otherwise a queue in this process. */
 export async function openMediaTasks(
   config: Config,
   options: MediaTaskQueueOptions = {},
+  { outages }: StoreReports = {},
 ): Promise<MediaTaskQueue> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined)
     return new InProcessMediaTaskQueue({ folder: join(config.DATA_DIR, 'media-tasks'), ...options });
   const { BullmqMediaTaskQueue } =
     require('../../shared/adapters/bullmq/media-tasks') as typeof import('../../shared/adapters/bullmq/media-tasks');
-  return new BullmqMediaTaskQueue({ url, prefix, ...options });
+  return new BullmqMediaTaskQueue({ url, prefix, ...options, ...reportTo(outages, 'redis') });
 }
 
 /** Opens the rate limiter: Redis, with its own clock, if REDIS_URL is set, otherwise SQLite. */
 export async function openRateLimiter(
   config: Config,
   { now }: Pick<System, 'now'>,
-  { onRecreated }: DamageReports = {},
+  { onRecreated, outages }: StoreReports = {},
 ): Promise<RateLimiter> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined)
@@ -156,19 +165,19 @@ export async function openRateLimiter(
     });
   const { RedisRateLimiter } =
     require('../../shared/adapters/redis/rate-limiter') as typeof import('../../shared/adapters/redis/rate-limiter');
-  return RedisRateLimiter.open({ url, prefix });
+  return RedisRateLimiter.open({ url, prefix, ...reportTo(outages, 'redis') });
 }
 
 /** Opens the idempotency store: Redis if REDIS_URL is set, otherwise SQLite. */
 export async function openIdempotencyStore(
   config: Config,
-  { onRecreated }: DamageReports = {},
+  { onRecreated, outages }: StoreReports = {},
 ): Promise<IdempotencyStore> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url !== undefined) {
     const { RedisIdempotencyStore } =
       require('../../shared/adapters/redis/idempotency-store') as typeof import('../../shared/adapters/redis/idempotency-store');
-    return RedisIdempotencyStore.open({ url, prefix });
+    return RedisIdempotencyStore.open({ url, prefix, ...reportTo(outages, 'redis') });
   }
   return SqliteIdempotencyStore.open({
     file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite'),
@@ -181,13 +190,13 @@ export async function openBlobStore(
   config: Config,
   environment: Environment,
   area: BlobArea,
-  { onRecreated }: DamageReports = {},
+  { onRecreated, outages }: StoreReports = {},
 ): Promise<BlobStore> {
   const { MONGODB_URL: url } = config;
   if (url !== undefined) {
     const { GridFsBlobStore } =
       require('../../shared/adapters/mongodb/gridfs-blob-store') as typeof import('../../shared/adapters/mongodb/gridfs-blob-store');
-    return new GridFsBlobStore({ url, environment, area });
+    return new GridFsBlobStore({ url, environment, area, ...reportTo(outages, 'view_store') });
   }
   const folder = join(realmFolder(config, environment), 'media', area);
   return FileBlobStore.open({ folder, ...(onRecreated && { onRecreated }) });
@@ -202,4 +211,8 @@ function realmFolder(config: Config, realm: Realm): string {
 function makeFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   return path;
+}
+
+function reportTo(outages: Outages | undefined, server: Server): { report?: OutageReport } {
+  return outages ? { report: outages.of(server) } : {};
 }

@@ -127,13 +127,19 @@ class RealmPipeline {
     const { config, system, events, viewStores, log_matches, tracing } = this.runtime;
     const log = this.runtime.log.child({ realm });
     const views = viewStores[realm];
-    const opened = await openJobQueue(config, realm, {
-      partition_count: views.partition_count,
-      // The pipeline logs the first failure of a partition, and when its jobs succeed again.
-      onError: (error, { partition }, attempt) =>
-        log.debug({ err: error, partition, attempt }, 'projection job failed; retrying'),
-      onWorkerError: (error) => log.debug({ err: error }, 'workers cannot reach the job queue; reconnecting'),
-    });
+    const opened = await openJobQueue(
+      config,
+      realm,
+      {
+        partition_count: views.partition_count,
+        // The pipeline logs the first failure of a partition, and when its jobs succeed again.
+        onError: (error, { partition }, attempt) =>
+          log.debug({ err: error, partition, attempt }, 'projection job failed; retrying'),
+        onWorkerError: (error) =>
+          log.debug({ err: error }, 'workers cannot reach the job queue; reconnecting'),
+      },
+      this.runtime,
+    );
     const queue = tracing?.jobQueue(opened) ?? opened;
     try {
       const aroundProjection = tracing?.aroundProjection;

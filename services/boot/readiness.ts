@@ -82,6 +82,7 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
       ok: waiting_for.length === 0,
       details: {
         waiting_for,
+        outages: runtime.outages.current(),
         ...details,
         image_library,
         rate_limiter,

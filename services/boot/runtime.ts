@@ -4,6 +4,7 @@ import { CachedActiveView } from '../../shared/adapters/active-view';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
+import { Outages } from '../../shared/kernel/outages';
 import type { System } from '../../shared/kernel/system';
 import { BLOB_AREAS, type BlobArea, type BlobStore } from '../../shared/ports/blob-store';
 import type { ActiveView } from '../../shared/ports/document-reader';
@@ -16,13 +17,13 @@ import { CountedEventStore } from '../metrics/counted-event-store';
 import { ServiceMetrics } from '../metrics/service-metrics';
 import type { Tracing } from '../tracing/tracing';
 import {
-  type DamageReports,
   openBlobStore,
   openEventStore,
   openIdempotencyStore,
   openMediaTasks,
   openRateLimiter,
   openViewStore,
+  type StoreReports,
   type ViewStoreReports,
   type ViewStoreUsage,
 } from './open-adapters';
@@ -42,6 +43,7 @@ export interface Runtime {
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
   readonly metrics: ServiceMetrics;
+  readonly outages: Outages;
   /** Undefined in a process without traces. */
   readonly tracing: Tracing | undefined;
   close(): Promise<void>;
@@ -69,7 +71,8 @@ export async function openRuntime(
   };
   try {
     const metrics = new ServiceMetrics();
-    const reports = logDamage(log);
+    const outages = new Outages(log, system.now);
+    const reports = { ...logDamage(log), outages };
     const logs = await forEachName(REALMS, (realm) => track(openEventStore(config, realm, reports)));
     const viewStores = await forEachName(REALMS, (realm) =>
       track(openViewStore(config, realm, usage, { ...reports, ...logIndexing(log, realm) })),
@@ -90,11 +93,15 @@ export async function openRuntime(
       forEachName(BLOB_AREAS, (area) => track(openBlobStore(config, environment, area, reports))),
     );
     const untraced_tasks = await track(
-      openMediaTasks(config, {
-        onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'media task failed'),
-        onWorkerError: (error) =>
-          log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
-      }),
+      openMediaTasks(
+        config,
+        {
+          onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'media task failed'),
+          onWorkerError: (error) =>
+            log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
+        },
+        reports,
+      ),
     );
     const mediaTasks = tracing?.mediaTasks(untraced_tasks) ?? untraced_tasks;
     const limiter = await track(openRateLimiter(config, system, reports));
@@ -112,6 +119,7 @@ export async function openRuntime(
       limiter,
       idempotency,
       metrics,
+      outages,
       tracing,
       close,
     };
@@ -122,7 +130,7 @@ export async function openRuntime(
 }
 
 /** Logs each damaged file once, and each file that was replaced by an empty one. */
-function logDamage(log: Logger): DamageReports {
+function logDamage(log: Logger): StoreReports {
   const logged = new Set<string>();
   return {
     onDamage: (error) => {

@@ -39,11 +39,11 @@ const authTier = z
   .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
 
 /** URL of a server. The message does not repeat an invalid value, because it may contain a password. */
-function serverUrl(schemes: readonly string[], example: string, hosts_max?: number) {
+function serverUrl(schemes: readonly string[], example: string) {
   const description = `a URL such as ${example} (percent-encode special characters in the password)`;
   return z
     .string()
-    .regex(urlPattern(schemes, hosts_max), { error: description, abort: true })
+    .regex(urlPattern(schemes), { error: description, abort: true })
     .superRefine((url, context) => {
       const reason = reasonOfRefusal(url);
       if (reason !== undefined) context.addIssue({ code: 'custom', message: reason });
@@ -55,7 +55,12 @@ function reasonOfRefusal(url: string): string | undefined {
   try {
     const { scheme, hosts, path } = splitUrl(url);
     if (hosts.some(({ port = 0 }) => port > PORT_MAX)) return `ports up to ${PORT_MAX}`;
-    if (/^rediss?$/.test(scheme) && !/^\d*$/.test(path)) return 'a number of a database after the host';
+    if (/^rediss?$/.test(scheme)) {
+      if (hosts.length > 1) return 'one host; for Sentinels, redis+sentinel://host,host/NAME';
+      if (!/^\d*$/.test(path)) return 'a number of a database after the host';
+    }
+    if (scheme.endsWith('+sentinel') && !/^[^/]+(\/\d+)?$/.test(path))
+      return 'the name of the primary after the Sentinels, such as redis+sentinel://host,host/mymaster';
     if (EVENTSTORE_SCHEMES.some((name) => name === scheme)) parseEventStoreAddress(url);
     return undefined;
   } catch (error) {
@@ -64,6 +69,7 @@ function reasonOfRefusal(url: string): string | undefined {
   }
 }
 
+const REDIS_SCHEMES = ['redis', 'rediss', 'redis+sentinel', 'rediss+sentinel'] as const;
 const READ_PREFERENCES = [
   'primary',
   'primaryPreferred',
@@ -120,7 +126,7 @@ const settingsSchema = z.object({
       '1 to 64 letters, digits, _ and -; not control, live or test',
     )
     .optional(),
-  REDIS_URL: serverUrl(['redis', 'rediss'], 'redis://127.0.0.1:6379', 1).optional(),
+  REDIS_URL: serverUrl(REDIS_SCHEMES, 'redis://127.0.0.1:6379').optional(),
   /** Prefix of all Redis keys, so that several installations can share a server. */
   REDIS_PREFIX: z
     .string()

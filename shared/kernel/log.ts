@@ -45,8 +45,27 @@ export function createLogger({ level, destination = 1, fields }: LogOptions): Lo
       if (stream.lastLevel >= pino.levels.values.warn!) (sink as Partial<Flushing>).flushSync?.();
     },
   };
-  const options = { level, formatters, timestamp: pino.stdTimeFunctions.isoTime };
+  const serializers = { err: serializeError };
+  const options = { level, formatters, serializers, timestamp: pino.stdTimeFunctions.isoTime };
   return pino({ ...options, ...(fields && { mixin: fields }) }, stream);
+}
+
+/**
+ * Serializes an error with its causes. If it has no message, which is so for an `AggregateError` of Node, gives it that of
+ * its first part or cause, or else its name.
+ */
+function serializeError(error: unknown): unknown {
+  const shown: unknown = pino.stdSerializers.err(error as Error);
+  if (typeof shown !== 'object' || shown === null || !('message' in shown)) return shown;
+  return /^(: |$)/.test(String(shown.message)) ? { ...shown, message: messageOf(error) } : shown;
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return String(error);
+  const { message, cause, errors, name, code } = error as NodeJS.ErrnoException & { errors?: unknown[] };
+  if (message) return message;
+  const inner = errors?.[0] ?? cause;
+  return inner === undefined ? (code ?? name) : messageOf(inner);
 }
 
 /** Makes pino set `lastLevel` before each write (https://getpino.io/#/docs/api?id=metadata). */

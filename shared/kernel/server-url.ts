@@ -10,11 +10,10 @@ const USER = `(?:${ENCODED}(?::${ENCODED})?@)?`;
 const HOST = String.raw`(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?`;
 const REST = String.raw`(?:/[^\s?#@]*)?(?:\?[^\s#@]*)?`;
 
-/** Returns the pattern of a URL with one of these schemes. `hosts_max` is 1 if the server has no several hosts. */
-export function urlPattern(schemes: readonly string[], hosts_max = Number.POSITIVE_INFINITY): RegExp {
+/** Returns the pattern of a URL with one of these schemes. */
+export function urlPattern(schemes: readonly string[]): RegExp {
   const names = schemes.map((scheme) => scheme.replace('+', '\\+')).join('|');
-  const others = hosts_max === 1 ? '' : `(?:,${HOST})*`;
-  return new RegExp(`^(?:${names})://${USER}${HOST}${others}${REST}$`);
+  return new RegExp(`^(?:${names})://${USER}${HOST}(?:,${HOST})*${REST}$`);
 }
 
 /** The parts of a URL that matches `urlPattern`. */

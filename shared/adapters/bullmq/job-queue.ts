@@ -4,6 +4,7 @@ import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import type { Realm } from '../../catalog/realm';
 import { backoff, pause, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
+import type { OutageReport } from '../../kernel/outages';
 import type { JobQueue, PartitionJob } from '../../ports/job-queue';
 import { throwUnavailable } from '../redis/connection';
 import { Queues, RETURN_MS, Workers, type WorkersOptions } from './queues';
@@ -23,6 +24,8 @@ export interface BullmqJobQueueOptions {
   readonly partition_count?: number;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport;
   /** Called with every failed attempt. `attempt` counts from 1. */
   readonly onError?: (error: unknown, job: PartitionJob, attempt: number) => void;
   /**
@@ -63,7 +66,7 @@ export class BullmqJobQueue implements JobQueue {
     const { url, realm, partition_count = PARTITION_COUNT, prefix = 'catalog' } = options;
     this.options = options;
     this.partitions = { realm, partition_count, prefix };
-    this.queues = new Queues(url, prefix, { attempts: 1 });
+    this.queues = new Queues({ url, prefix, report: options.report }, { attempts: 1 });
   }
 
   async enqueue(job: PartitionJob): Promise<void> {
@@ -95,6 +98,7 @@ export class BullmqJobQueue implements JobQueue {
     } = this.options;
     const workers = new PartitionWorkers({
       url,
+      report: this.options.report,
       prefix: this.partitions.prefix,
       partitions: this.partitions,
       handler,
@@ -186,7 +190,7 @@ class PartitionWorkers extends Workers<StoredJob> {
   /** Returns the job to the front of its queue for another process. */
   private async returnToQueue(job: Job<StoredJob>, token: string): Promise<never> {
     try {
-      await withTimeout(job.moveToWait(token), RETURN_MS, throwUnavailable);
+      await withTimeout(job.moveToWait(token), RETURN_MS, throwUnavailable());
     } catch (error) {
       // Either another worker already has the job, or Redis is unavailable. If Redis is unavailable, another worker
       // gets the job when its lock expires.

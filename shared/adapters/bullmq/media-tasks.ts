@@ -2,6 +2,7 @@ import { type Job, UnrecoverableError } from 'bullmq';
 import type { ChainableCommander } from 'ioredis';
 import { backoff } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
+import { NO_REPORT, type OutageReport } from '../../kernel/outages';
 import {
   MEDIA_ATTEMPTS,
   type MediaTask,
@@ -17,6 +18,8 @@ export interface BullmqMediaTaskQueueOptions extends MediaTaskQueueOptions {
   readonly url: string;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport;
 }
 
 const QUEUE = 'media';
@@ -43,8 +46,8 @@ export class BullmqMediaTaskQueue implements MediaTaskQueue {
 
   constructor(options: BullmqMediaTaskQueueOptions) {
     const callbacks = { onError: () => {}, onWorkerError: () => {}, backoffMs: backoff(1_000, 60_000) };
-    this.options = { prefix: 'catalog', ...callbacks, ...options };
-    this.queues = new Queues(this.options.url, this.options.prefix, {
+    this.options = { prefix: 'catalog', report: NO_REPORT, ...callbacks, ...options };
+    this.queues = new Queues(this.options, {
       attempts: MEDIA_ATTEMPTS,
       // `backoffStrategy` of the worker computes the delay.
       backoff: { type: 'custom' },

@@ -1,6 +1,7 @@
 import { type DefaultJobOptions, type Job, Queue, Worker, type WorkerOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { withTimeout } from '../../kernel/async';
+import type { OutageReport } from '../../kernel/outages';
 import {
   type BlockingConnection,
   connectBlocking,
@@ -26,8 +27,11 @@ export class Queues<Stored> {
   private readonly job_options: DefaultJobOptions;
   private readonly queues = new Map<string, Promise<Queue<Stored>>>();
 
-  constructor(url: string, prefix: string, job_options: DefaultJobOptions) {
-    this.connection = connectFailFast(url, COMMAND_MS);
+  constructor(
+    { url, prefix, report }: Pick<WorkersOptions, 'url' | 'prefix' | 'report'>,
+    job_options: DefaultJobOptions,
+  ) {
+    this.connection = connectFailFast(url, COMMAND_MS, report);
     this.prefix = prefix;
     this.job_options = job_options;
   }
@@ -39,9 +43,9 @@ export class Queues<Stored> {
       return work(await this.queue(name));
     };
     try {
-      return await withTimeout(run(), DEADLINE_MS, throwUnavailable);
+      return await withTimeout(run(), DEADLINE_MS, throwUnavailable(this.connection));
     } catch (error) {
-      throw toUnavailable(error);
+      throw toUnavailable(this.connection, error);
     }
   }
 
@@ -86,6 +90,8 @@ export const RETURN_MS = 2_000;
 export interface WorkersOptions {
   readonly url: string;
   readonly prefix: string;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport | undefined;
   /** Called with errors outside of a handler, such as a lost connection. Workers reconnect on their own. */
   readonly onWorkerError: (error: unknown) => void;
 }
@@ -101,7 +107,7 @@ export class Workers<Stored> {
 
   constructor(options: WorkersOptions) {
     this.options = options;
-    this.redis = connectBlocking(options.url, SILENCE_MS);
+    this.redis = connectBlocking(options.url, SILENCE_MS, options.report);
   }
 
   /** Starts a worker on the queue. */
@@ -145,9 +151,9 @@ export class Workers<Stored> {
     // `closing` resolves only when Redis responds, which may take forever. So this waits for the handlers themselves.
     while (this.running.size > 0) await Promise.allSettled(this.running);
     const closed = closing.then(() => this.wakeOtherProcesses());
-    await withTimeout(closed, RETURN_MS, throwUnavailable).catch(() => undefined);
+    await withTimeout(closed, RETURN_MS, throwUnavailable(this.redis.connection)).catch(() => undefined);
     this.redis.end();
-    await withTimeout(closing, RETURN_MS, throwUnavailable).catch((error) =>
+    await withTimeout(closing, RETURN_MS, throwUnavailable(this.redis.connection)).catch((error) =>
       this.options.onWorkerError(error),
     );
   }

@@ -7,6 +7,7 @@ import {
   type EventStoreAddress,
   parseEventStoreAddress,
 } from '../../kernel/eventstore-address';
+import type { ProbedServer } from '../outage-cause';
 
 /** A connection is dead if a ping is not answered within this time. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000;
@@ -29,6 +30,20 @@ export class ServerAddress {
       throw error;
     }
     for (const name of ['tlsCAFile', 'userCertFile', 'userKeyFile'] as const) this.read(name);
+  }
+
+  get has_user(): boolean {
+    return this.address.user !== undefined;
+  }
+
+  /** Whether the hosts are only asked for the members of the cluster. */
+  get hosts_are_seeds(): boolean {
+    return this.address.discover || this.address.hosts.length > 1;
+  }
+
+  get probed(): ProbedServer {
+    const { hosts, tls } = this.address;
+    return { hosts, tls, ca: this.files.get('tlsCAFile') };
   }
 
   /** Creates a client. Reads the files again, because certificates are renewed. */

@@ -2,8 +2,17 @@ import { setMaxListeners } from 'node:events';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { backoff, pause, withSilenceLimit, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
+import { NO_REPORT, type OutageReport } from '../../kernel/outages';
+import { ConnectionOutage } from '../outage-cause';
 import { ServerAddress } from './address';
-import { type Failure, failureOf, NoResponseError, toCatalogError } from './failures';
+import {
+  type CallScope,
+  type Failure,
+  failureOf,
+  NoResponseError,
+  outageCauseOf,
+  toCatalogError,
+} from './failures';
 import { SharedAppends, type StreamingClient } from './shared-appends';
 import { SharedHead } from './shared-head';
 
@@ -72,6 +81,7 @@ export class EventStoreDbConnection {
   /** Shared with the connections of the other realms. */
   readonly head: SharedHead;
   private readonly server: ServerAddress;
+  private readonly outage: ConnectionOutage;
   private readonly closing = new AbortController();
   private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
   private generation = 0;
@@ -81,11 +91,12 @@ export class EventStoreDbConnection {
   private managed: ManagedClient;
 
   /** Throws `ConfigError` if the address is malformed, or if a file that it names cannot be used. */
-  constructor(url: string, limits: Partial<CallLimits> = {}) {
+  constructor(url: string, limits: Partial<CallLimits> = {}, report: OutageReport = NO_REPORT) {
     // Every running call adds a listener.
     setMaxListeners(0, this.closing.signal);
     this.server = new ServerAddress(url);
     this.head = SharedHead.of(url);
+    this.outage = new ConnectionOutage(report, this.server.probed);
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.managed = this.open();
   }
@@ -103,7 +114,7 @@ export class EventStoreDbConnection {
    * An operation that receives its result in parts calls `onProgress` for each of them. Throws
    * `CatalogError('unavailable' | 'database_timeout')` when the limits are exceeded. Rethrows any other error unchanged.
    */
-  async call<Result>(operation: Operation<Result>): Promise<Result> {
+  async call<Result>(operation: Operation<Result>, scope: CallScope = 'streams'): Promise<Result> {
     const started_ms = performance.now();
     let suspect = false;
     for (let failures = 0; ; failures++) {
@@ -112,16 +123,22 @@ export class EventStoreDbConnection {
       const { current } = this;
       const left_ms = this.limits.call_ms - (performance.now() - started_ms);
       try {
-        return await this.attempt(operation, current, left_ms, suspect);
+        const result = await this.attempt(operation, current, left_ms, suspect);
+        this.outage.succeeded(scope);
+        return result;
       } catch (error) {
         const failure = failureOf(error);
-        if (!failure) throw error;
+        if (!failure) {
+          this.outage.succeeded(scope);
+          throw error;
+        }
+        const outage_cause = this.reportFailure(error, scope);
         suspect = failure.condition !== 'unavailable' || failure.shared === true;
         this.reconnectAfter(failure, current);
         const pause_ms = pauseMs(failures + 1);
         const next_ms = performance.now() - started_ms + pause_ms;
         if (!failure.retry || next_ms >= this.limitMs(failure, started_ms))
-          throw toCatalogError(failure, error);
+          throw toCatalogError(failure, error, outage_cause);
         await pause(pause_ms, this.closed);
       }
     }
@@ -151,6 +168,17 @@ export class EventStoreDbConnection {
       if (!failureOf(error)) this.unreachable_since_ms = undefined;
       throw error;
     }
+  }
+
+  /** Reports a failure for which `failureOf` returns one. Returns its cause in plain words. */
+  reportFailure(error: unknown, scope: CallScope): string {
+    if (this.closed.aborted) return 'it is closed';
+    const { has_user, hosts_are_seeds } = this.server;
+    const { cause, scope: failing_scope } = outageCauseOf(error, scope, has_user);
+    return this.outage.failed(cause, {
+      ...(failing_scope && { scope: failing_scope }),
+      ...(hosts_are_seeds && { otherwise: 'no host of the address names a leader of the cluster' }),
+    });
   }
 
   /** Replaces the client if the failure requires a new connection. Later calls use the new client. */

@@ -8,6 +8,7 @@ import {
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import type { Realm } from '../../catalog/realm';
 import { CatalogError, DeletedStreamError } from '../../kernel/errors';
+import type { OutageReport } from '../../kernel/outages';
 import {
   type AppendResult,
   assertAppendable,
@@ -36,6 +37,8 @@ export interface EventStoreDbOptions {
   /** Prefix of every stream name on the server, so that several catalogs can share one server; empty by default. */
   readonly namespace?: string;
   readonly limits?: Partial<CallLimits>;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport;
 }
 
 /**
@@ -57,7 +60,7 @@ export class EventStoreDbEventStore implements EventStore {
 
   /** Does not connect: the first call does. Throws if the address is malformed. */
   static async open(options: EventStoreDbOptions): Promise<EventStoreDbEventStore> {
-    const connection = new EventStoreDbConnection(options.url, options.limits);
+    const connection = new EventStoreDbConnection(options.url, options.limits, options.report);
     return new EventStoreDbEventStore(connection, new StreamNames(options.namespace ?? '', options.realm));
   }
 

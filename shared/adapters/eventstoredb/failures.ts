@@ -1,5 +1,7 @@
 import { convertToCommandError, ErrorType } from '@eventstore/db-client';
 import { CatalogError } from '../../kernel/errors';
+import { outageMessage } from '../../kernel/outages';
+import { CAUSES, networkCause } from '../outage-cause';
 
 /** The server did not answer in time. It may have executed the call or not. */
 export class NoResponseError extends Error {
@@ -74,8 +76,54 @@ export function failureOf(error: unknown): Failure | undefined {
   }
 }
 
-export function toCatalogError(failure: Failure, cause: unknown): CatalogError {
-  return new CatalogError(failure.condition, { retry_after_s: 1, cause });
+/** Returns the error for the caller. `outage_cause` says in plain words why the server cannot be used. */
+export function toCatalogError(failure: Failure, cause: unknown, outage_cause: string): CatalogError {
+  const message = outageMessage('event_store', outage_cause);
+  return new CatalogError(failure.condition, { message, retry_after_s: 1, cause });
+}
+
+/** What a call needs rights for: the log of all streams, or single streams. */
+export type CallScope = '$all' | 'streams';
+
+const UNAUTHENTICATED = 16;
+
+/** Why the server cannot be used. */
+export interface OutageCause {
+  /** In plain words; undefined if the error does not say it. */
+  readonly cause: string | undefined;
+  /** The calls that fail, if others may succeed. */
+  readonly scope?: CallScope;
+}
+
+/** Returns the cause of a failure. `has_user` is whether the address contains a user. */
+export function outageCauseOf(error: unknown, scope: CallScope, has_user: boolean): OutageCause {
+  if (error instanceof SharedCallError) return outageCauseOf(error.cause, scope, has_user);
+  if (error instanceof NoResponseError) return { cause: CAUSES.silent };
+  if (!(error instanceof Error)) return { cause: undefined };
+  const typed = toTypedError(error);
+  switch ('type' in typed ? typed.type : undefined) {
+    case ErrorType.ACCESS_DENIED:
+      if (!has_user) return { cause: CAUSES.no_user, scope };
+      if (codeOf(typed) === UNAUTHENTICATED) return { cause: CAUSES.wrong_password };
+      return { cause: NO_RIGHT[scope], scope };
+    case ErrorType.NOT_LEADER:
+      return { cause: 'the server is not the leader of its cluster' };
+    case ErrorType.TIMEOUT:
+      return { cause: 'too few members of the cluster acknowledge writes' };
+    default:
+      return { cause: causeInMessage(error) };
+  }
+}
+
+const NO_RIGHT: Readonly<Record<CallScope, string>> = {
+  $all: 'the user has no right to read $all',
+  streams: 'the user has no right to read or write streams',
+};
+
+function causeInMessage(error: Error): string | undefined {
+  if (/Server Is Not Ready|No leader info/i.test(error.message))
+    return 'the server is not ready: it is starting, or its cluster has no leader';
+  return networkCause(error) ?? (/Deadline exceeded/i.test(error.message) ? CAUSES.silent : undefined);
 }
 
 /** Converts a plain gRPC error, which some calls of the client throw, to the client's typed error. */

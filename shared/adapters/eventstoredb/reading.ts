@@ -95,8 +95,9 @@ export async function readLast(
 export function readHead(connection: EventStoreDbConnection, max_age_ms = 0): Promise<Position> {
   return connection.head.share(connection, max_age_ms, async () => {
     const options = { ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const;
-    const [last] = await connection.call(({ client }, timeout_ms) =>
-      collect(client.readAll(options), timeout_ms),
+    const [last] = await connection.call(
+      ({ client }, timeout_ms) => collect(client.readAll(options), timeout_ms),
+      '$all',
     );
     return last?.event === undefined ? START : positionOf(last.event);
   });
@@ -122,7 +123,7 @@ export async function readAllFrom(
       if (!isReadAllError(error)) throw error;
       throw new LogMismatchError(`No event begins at position ${position} of the log.`, error);
     }
-  });
+  }, '$all');
   return resolved.flatMap(({ event }) => (event === undefined ? [] : [event]));
 }
 

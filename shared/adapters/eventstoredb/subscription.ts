@@ -71,8 +71,10 @@ export async function* follow(options: FollowOptions): AsyncGenerator<LogBatch, 
       }
     } catch (error) {
       const failure = failureOf(error);
-      if (failure) connection.reconnectAfter(failure, current);
-      else if (!isOutage(error)) throw error;
+      if (failure) {
+        connection.reportFailure(error, '$all');
+        connection.reconnectAfter(failure, current);
+      } else if (!isOutage(error)) throw error;
     }
     await pause(pauseMs(++failures), signal);
   }

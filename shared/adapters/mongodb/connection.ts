@@ -15,7 +15,11 @@ import type { Realm } from '../../catalog/realm';
 import { withTimeout } from '../../kernel/async';
 import { ConfigError } from '../../kernel/config';
 import { CatalogError } from '../../kernel/errors';
+import { NO_REPORT, type OutageReport, outageMessage } from '../../kernel/outages';
+import { splitUrl } from '../../kernel/server-url';
+import { ConnectionOutage, type ProbedServer } from '../outage-cause';
 import { endWritesWithTheirConnections } from './driver';
+import { ConnectError, outageCauseOf, SilentServerError } from './failures';
 
 endWritesWithTheirConnections();
 
@@ -25,7 +29,7 @@ const SELECTION_MS = 2_000;
 const SOCKET_MS = 4_000;
 const DUPLICATE_KEY = 11_000;
 const NAMESPACE_NOT_FOUND = 26;
-const MAX_TIME_EXPIRED = 50;
+const DEFAULT_PORT = 27_017;
 /**
  * The only error codes that say something about the document of a write: InvalidBSON, DollarPrefixedFieldName,
  * DottedFieldName, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey, KeyTooLong, and the two codes of a
@@ -56,6 +60,7 @@ const CLIENT_OPTIONS: MongoClientOptions = {
   // A secondary may have outdated documents. If a worker read from it, it would fold new events into these.
   readPreference: 'primary',
 };
+const CLOSED = 'the connection to MongoDB is closed';
 /** Used if the URL contains no database. */
 const DEFAULT_DATABASE = 'catalog';
 
@@ -65,6 +70,8 @@ export interface MongoConnectionOptions {
   readonly realm: Realm;
   /** Deadline of a call; 4.5 s by default. */
   readonly deadline_ms?: number;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport;
 }
 
 /**
@@ -77,12 +84,14 @@ export class MongoConnection {
   private readonly unlimited_clients = new Set<MongoClient>();
   private readonly database: Db;
   private readonly deadline_ms: number;
+  private readonly outage: ConnectionOutage;
   private connected = false;
   private closed = false;
 
   constructor(options: MongoConnectionOptions) {
     this.deadline_ms = options.deadline_ms ?? DEADLINE_MS;
     this.url = options.url;
+    this.outage = new ConnectionOutage(options.report ?? NO_REPORT, probedServer(options.url));
     this.client = newClient(options.url, CLIENT_OPTIONS);
     // Without a listener, an error of a background connection ends the process. Each call reports its own failure.
     this.client.on('error', () => {});
@@ -119,15 +128,16 @@ export class MongoConnection {
    * not.
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.closed)
-      throw new CatalogError('unavailable', { message: 'the connection to MongoDB is closed' });
+    if (this.closed) throw new CatalogError('unavailable', { message: CLOSED });
     const onTimeout = (): never => {
-      throw new CatalogError('unavailable', { message: 'MongoDB does not answer' });
+      throw new SilentServerError();
     };
     try {
-      return await withTimeout(this.connect().then(work), this.deadline_ms, onTimeout);
+      const result = await withTimeout(this.connect().then(work), this.deadline_ms, onTimeout);
+      this.outage.succeeded();
+      return result;
     } catch (error) {
-      throw toCatalogError(error);
+      throw this.toCatalogError(error);
     }
   }
 
@@ -139,8 +149,7 @@ export class MongoConnection {
   async runWithoutDeadline<Result>(
     work: (client: MongoClient, database: string) => Promise<Result>,
   ): Promise<Result> {
-    if (this.closed)
-      throw new CatalogError('unavailable', { message: 'the connection to MongoDB is closed' });
+    if (this.closed) throw new CatalogError('unavailable', { message: CLOSED });
     const client = newClient(this.url, {
       ...CLIENT_OPTIONS,
       socketTimeoutMS: 0,
@@ -151,7 +160,7 @@ export class MongoConnection {
     try {
       return await work(client, this.database.databaseName);
     } catch (error) {
-      throw toCatalogError(error);
+      throw this.toCatalogError(error);
     } finally {
       this.unlimited_clients.delete(client);
       await client.close();
@@ -167,12 +176,27 @@ export class MongoConnection {
     try {
       await this.client.connect();
       this.connected = true;
-    } catch (cause) {
-      // A host name that cannot be resolved gives a DNS error, which is not a `MongoError`.
-      throw cause instanceof MongoError
-        ? cause
-        : new CatalogError('unavailable', { message: 'the address of MongoDB cannot be resolved', cause });
+    } catch (error) {
+      // A host name that cannot be resolved, or a file that cannot be read, gives an error that is not of the driver.
+      throw error instanceof MongoError ? error : new ConnectError(error);
     }
+  }
+
+  /**
+   * Maps an error of the driver. Every error is an outage, also one that this release does not know, unless it says
+   * something about the call itself: the server refuses a document, or the driver refuses the arguments. Returns such an
+   * error, and any error that is not of the driver, unchanged.
+   */
+  private toCatalogError(error: unknown): unknown {
+    if (!isFailureOfServer(error)) {
+      if (error instanceof MongoServerError) this.outage.succeeded();
+      return error;
+    }
+    if (this.closed) return new CatalogError('unavailable', { message: CLOSED, cause: error });
+    const { cause, scope, is_slow = false } = outageCauseOf(error);
+    const shown = this.outage.failed(cause, { ...(scope && { scope }) });
+    const message = outageMessage('view_store', shown);
+    return new CatalogError(is_slow ? 'database_timeout' : 'unavailable', { message, cause: error });
   }
 
   async close(): Promise<void> {
@@ -191,24 +215,26 @@ function newClient(url: string, options: MongoClientOptions): MongoClient {
   }
 }
 
+/** Returns undefined if the hosts are in the DNS. */
+function probedServer(url: string): ProbedServer | undefined {
+  const { scheme, hosts, options } = splitUrl(url);
+  if (scheme !== 'mongodb') return undefined;
+  const tls = options.some(([name, value]) => /^(tls|ssl)$/i.test(name) && value === 'true');
+  return { hosts: hosts.map(({ address, port = DEFAULT_PORT }) => ({ address, port })), tls };
+}
+
+/** Returns whether the server, its address or the network has failed, and not the call itself. */
+function isFailureOfServer(error: unknown): boolean {
+  if (error instanceof SilentServerError || error instanceof ConnectError) return true;
+  if (!(error instanceof MongoError) || error instanceof MongoInvalidArgumentError) return false;
+  return error instanceof MongoBulkWriteError
+    ? refusedWrites(error) === undefined
+    : !DOCUMENT_CODES.has(error.code);
+}
+
 function databaseOf(url: string): string {
   const path = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
   return path === undefined ? DEFAULT_DATABASE : decodeURIComponent(path);
-}
-
-/**
- * Maps an error of the driver. Every error is an outage, also one that this release does not know, unless it says
- * something about the call itself: the server refuses a document, or the driver refuses the arguments. Returns such an
- * error, and any error that is not of the driver, unchanged.
- */
-function toCatalogError(error: unknown): unknown {
-  if (!(error instanceof MongoError) || error instanceof MongoInvalidArgumentError) return error;
-  if (error.code === MAX_TIME_EXPIRED) return new CatalogError('database_timeout', { cause: error });
-  const is_refusal =
-    error instanceof MongoBulkWriteError
-      ? refusedWrites(error) !== undefined
-      : DOCUMENT_CODES.has(error.code);
-  return is_refusal ? error : new CatalogError('unavailable', { cause: error });
 }
 
 export function isDuplicateKey(error: unknown): boolean {

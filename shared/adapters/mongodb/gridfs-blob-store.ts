@@ -3,6 +3,7 @@ import { type Binary, type Collection, ObjectId } from 'mongodb';
 import type { Environment } from '../../catalog/realm';
 import { pause } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
+import type { OutageReport } from '../../kernel/outages';
 import type {
   BlobArea,
   BlobHash,
@@ -28,6 +29,8 @@ export interface GridFsBlobStoreOptions {
   readonly now?: () => number;
   /** Deadline of a call; 4.5 s by default. */
   readonly deadline_ms?: number;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport;
 }
 
 /** Maps the hash of a blob to the file with its bytes. A blob is visible if it has such a document. */

@@ -2,7 +2,14 @@ import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
+import { NO_REPORT, type OutageReport, outageMessage } from '../../kernel/outages';
+import { splitUrl } from '../../kernel/server-url';
+import { CAUSES, ConnectionOutage, networkCause, type ProbedServer } from '../outage-cause';
 
+const DEFAULT_PORT = 6_379;
+const SENTINEL_PORT = 26_379;
+/** How often a server is asked again that is a member of a Redis Cluster. */
+const REFUSED_MS = 5_000;
 const CONNECT_MS = 2_000;
 /** How long `disconnect` waits until the server has closed the connection, too. It delays the end of the process. */
 const DISCONNECT_MS = 500;
@@ -22,14 +29,16 @@ const COMMON_OPTIONS = {
  * it does not answer. By default, ioredis queues commands while it reconnects, and sends unanswered commands again. A
  * request would then wait for the server without a limit.
  */
-export function connectFailFast(url: string, command_ms: number): Redis {
-  const connection = ignoreErrorEvents(
-    new Redis(url, {
+export function connectFailFast(url: string, command_ms: number, report?: OutageReport): Redis {
+  const connection = watch(
+    new Redis({
       ...COMMON_OPTIONS,
+      ...addressOptions(url),
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
     }),
+    newOutage(url, report),
   );
   limitSilence(connection, command_ms);
   return connection;
@@ -85,17 +94,24 @@ export interface BlockingConnection {
  * So `silence_ms` must be longer than the longest blocking command. The limit also applies to the handshake, for which
  * ioredis has no other timeout.
  */
-export function connectBlocking(url: string, silence_ms: number): BlockingConnection {
+export function connectBlocking(url: string, silence_ms: number, report?: OutageReport): BlockingConnection {
   let ending = false;
   const retryStrategy = (attempts: number) => (ending ? null : reconnectMs(attempts));
-  const options = { ...COMMON_OPTIONS, retryStrategy, maxRetriesPerRequest: null, socketTimeout: silence_ms };
-  const connection = ignoreErrorEvents(new Redis(url, options));
+  const options = {
+    ...COMMON_OPTIONS,
+    ...addressOptions(url),
+    retryStrategy,
+    maxRetriesPerRequest: null,
+    socketTimeout: silence_ms,
+  };
+  const outage = newOutage(url, report);
+  const connection = watch(new Redis(options), outage);
   const connections = [connection];
   // BullMQ duplicates the connection for the blocking commands of each worker. The duplicates are recorded here so that
   // `end` can close them in any state.
   connection.duplicate = (override) => {
     const duplicate = Redis.prototype.duplicate.call(connection, override);
-    connections.push(ignoreErrorEvents(duplicate));
+    connections.push(watch(duplicate, outage));
     return duplicate as never;
   };
   const end = (): void => {
@@ -119,13 +135,141 @@ function endConnection(connection: Redis): void {
   }
 }
 
+/** Without the options that change the type of the client. */
+type AddressOptions = Omit<RedisOptions, 'protocol' | 'replyMapping'>;
+
 /**
- * Adds an `error` listener, because without one ioredis prints each lost connection to stderr. No failure is hidden:
- * each command reports its own. Also removes the limit of listeners, because the queue of each partition adds some to
- * the same connection.
+ * Returns the options of an address: `redis://…`, `rediss://…` (TLS), or `redis+sentinel://host,host/NAME` of the
+ * Sentinels that know the primary NAME (docs/operations/README.md#server-settings).
  */
-function ignoreErrorEvents(connection: Redis): Redis {
-  return connection.setMaxListeners(0).on('error', () => {});
+function addressOptions(url: string): AddressOptions {
+  const { scheme, user, hosts, path, options } = splitUrl(url);
+  const tls = scheme.startsWith('rediss');
+  const is_sentinel = scheme.endsWith('+sentinel');
+  const [name = '', database = ''] = is_sentinel ? path.split('/') : ['', path];
+  const given = Object.fromEntries(options);
+  const common: AddressOptions = {
+    ...given,
+    ...(user && { password: user.password, ...(user.username !== '' && { username: user.username }) }),
+    ...(database !== '' && { db: Number(database) }),
+    ...(given.family && { family: Number(given.family) }),
+    ...(tls && { tls: {} }),
+  };
+  const addresses = hosts.map(({ address, port }) => ({ host: address.replace(/^\[|\]$/g, ''), port }));
+  if (!is_sentinel) return { ...common, host: addresses[0]!.host, port: addresses[0]!.port ?? DEFAULT_PORT };
+  const sentinels = addresses.map(({ host, port = SENTINEL_PORT }) => ({ host, port }));
+  return { ...common, sentinels, name, enableTLSForSentinelMode: tls };
+}
+
+/** Why the connection, or the newest command on it, has failed. In plain words. */
+const last_causes = new WeakMap<Redis, string>();
+
+function newOutage(url: string, report: OutageReport = NO_REPORT): ConnectionOutage {
+  const { scheme, hosts } = splitUrl(url);
+  const server: ProbedServer = {
+    hosts: hosts.map(({ address, port = scheme.endsWith('+sentinel') ? SENTINEL_PORT : DEFAULT_PORT }) => ({
+      address,
+      port,
+    })),
+    tls: scheme.startsWith('rediss'),
+  };
+  return new ConnectionOutage(report, server);
+}
+
+/**
+ * Reports when the connection fails and when it is ready again. Without an `error` listener, ioredis prints each lost
+ * connection to stderr. Also removes the limit of listeners, because the queue of each partition adds some to the same
+ * connection.
+ */
+function watch(connection: Redis, outage: ConnectionOutage): Redis {
+  const fail = (cause: string | undefined, scope?: string): void => {
+    last_causes.set(connection, outage.failed(cause, scope === undefined ? {} : { scope }));
+  };
+  let had_error = false;
+  refuseCluster(connection, () => fail(IS_CLUSTER));
+  reportRefusedCommands(connection, fail);
+  return connection
+    .setMaxListeners(0)
+    .on('error', (error) => {
+      had_error = true;
+      hideCommand(error);
+      fail(replyCause(error, connection) ?? networkCause(error));
+    })
+    .on('close', () => {
+      // A server that expects TLS closes a connection without TLS, which is no error for ioredis.
+      const is_explained = had_error || last_causes.get(connection) === IS_CLUSTER;
+      if (!is_explained && connection.status === 'reconnecting') fail(undefined);
+      had_error = false;
+    })
+    .on('ready', () => {
+      last_causes.delete(connection);
+      outage.succeeded();
+    });
+}
+
+const IS_CLUSTER =
+  'it is a Redis Cluster (cluster_enabled is yes), which is not supported: use one primary, with replicas and Sentinel';
+
+/** A non-public part of the client. It asks `check` whether the server is the wanted one before a connection is ready. */
+interface Connector {
+  check(info: Readonly<Record<string, string>>): boolean;
+}
+
+/** Refuses a member of a Redis Cluster: the keys of one script may be on several members. Calls `onRefused`. */
+function refuseCluster(connection: Redis, onRefused: () => void): void {
+  const { connector } = connection as unknown as { connector: Connector };
+  const check = connector.check.bind(connector);
+  const { retryStrategy } = connection.options;
+  connector.check = (info) => {
+    const is_cluster = info.cluster_enabled === '1';
+    connection.options.retryStrategy = (attempts) => {
+      const retry_ms = retryStrategy?.(attempts);
+      return is_cluster && typeof retry_ms === 'number' ? REFUSED_MS : retry_ms;
+    };
+    if (!is_cluster) return check(info);
+    onRefused();
+    return false;
+  };
+}
+
+/** Reports replies that say that the server, and not the command, is at fault. The connection stays ready meanwhile. */
+function reportRefusedCommands(
+  connection: Redis,
+  fail: (cause: string | undefined, scope: string) => void,
+): void {
+  connection.sendCommand = (command, stream) => {
+    command.promise.catch((error: unknown) => {
+      hideCommand(error);
+      const cause = replyCause(error, connection);
+      if (cause !== undefined && connection.status === 'ready') fail(cause, 'commands');
+    });
+    return Redis.prototype.sendCommand.call(connection, command, stream);
+  };
+}
+
+/** Removes the command that the library adds to an error reply: the one of the login contains the password. */
+function hideCommand(error: unknown): void {
+  if (error instanceof Error && 'command' in error) delete error.command;
+}
+
+/** The beginning of an error reply, and what it means in plain words. */
+const REPLY_CAUSES: readonly (readonly [RegExp, string])[] = [
+  [/^WRONGPASS|^ERR invalid (username|password)/, CAUSES.wrong_password],
+  [/^NOPERM/, 'the user has no right to run a command, or to use a key or channel'],
+  [/^LOADING/, 'the server is loading its data'],
+  [/^READONLY/, 'the server is a replica'],
+  [/^MASTERDOWN/, 'the server is a replica that has lost its primary'],
+  [/^MISCONF/, 'the server cannot save its data'],
+  [/^OOM/, 'the server has no memory left'],
+];
+
+/** Returns why the server refuses a command. Undefined if the error is no reply, or one about the command itself. */
+function replyCause(error: unknown, connection: Redis): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // The reply to any command after a failed login, and to each one without a login.
+  if (/^NOAUTH/.test(error.message))
+    return connection.options.password ? CAUSES.wrong_password : CAUSES.no_user;
+  return REPLY_CAUSES.find(([pattern]) => pattern.test(error.message))?.[1];
 }
 
 /** Resolves when the connection is ready. Throws `CatalogError('unavailable')` if that takes longer than `wait_ms`. */
@@ -136,16 +280,23 @@ export async function waitUntilReady(connection: Redis, wait_ms: number): Promis
     onReady = resolve;
     connection.on('ready', onReady);
   });
-  await withTimeout(ready, wait_ms, throwUnavailable).finally(() => connection.off('ready', onReady));
+  await withTimeout(ready, wait_ms, throwUnavailable(connection)).finally(() =>
+    connection.off('ready', onReady),
+  );
 }
 
-/** Throws `CatalogError('unavailable')`. Used as the `onTimeout` of `withTimeout`. */
-export function throwUnavailable(): never {
-  throw toUnavailable();
+/** Returns a function that throws `CatalogError('unavailable')`, for the `onTimeout` of `withTimeout`. */
+export function throwUnavailable(connection?: Redis): () => never {
+  return () => {
+    throw toUnavailable(connection);
+  };
 }
 
 /** Returns `cause` itself if it is a `CatalogError`, otherwise `unavailable` caused by it. */
-export function toUnavailable(cause?: unknown): CatalogError {
+export function toUnavailable(connection: Redis | undefined, cause?: unknown): CatalogError {
   if (cause instanceof CatalogError) return cause;
-  return new CatalogError('unavailable', { message: 'Redis does not answer', cause });
+  hideCommand(cause);
+  const last_cause = connection && last_causes.get(connection);
+  const shown = (connection && replyCause(cause, connection)) ?? last_cause ?? CAUSES.silent;
+  return new CatalogError('unavailable', { message: outageMessage('redis', shown), cause });
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { CatalogError } from '../../kernel/errors';
+import { type OutageReport, outageMessage } from '../../kernel/outages';
 import type { StoreHealth } from '../../ports/event-store';
 import type {
   Claim,
@@ -8,6 +9,7 @@ import type {
   OperationKey,
   StoredAnswer,
 } from '../../ports/idempotency-store';
+import { CAUSES } from '../outage-cause';
 import { connectFailFast, TIMED_OUT, toUnavailable, waitUntilReady } from './connection';
 
 const COMMAND_MS = 1_500;
@@ -77,6 +79,8 @@ export interface RedisIdempotencyStoreOptions {
   readonly url: string;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport;
 }
 
 interface WithScripts {
@@ -92,8 +96,8 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   private readonly connection: Redis & WithScripts;
   private readonly prefix: string;
 
-  private constructor({ url, prefix = 'catalog' }: RedisIdempotencyStoreOptions) {
-    const connection = connectFailFast(url, COMMAND_MS);
+  private constructor({ url, prefix = 'catalog', report }: RedisIdempotencyStoreOptions) {
+    const connection = connectFailFast(url, COMMAND_MS, report);
     connection.defineCommand('claimOperation', { numberOfKeys: 2, lua: CLAIM });
     connection.defineCommand('ifHeld', { numberOfKeys: 2, lua: IF_HELD });
     this.connection = connection as Redis & WithScripts;
@@ -166,7 +170,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
       return 'ok';
     } catch (error) {
       if (error instanceof Error && NOT_WRITABLE.test(error.message)) return 'not_writable';
-      throw toCatalogError(error);
+      throw toCatalogError(this.connection, error);
     }
   }
 
@@ -209,13 +213,16 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     try {
       return await command();
     } catch (error) {
-      throw toCatalogError(error);
+      throw toCatalogError(this.connection, error);
     }
   }
 }
 
-function toCatalogError(error: unknown): CatalogError {
+function toCatalogError(connection: Redis, error: unknown): CatalogError {
   if (error instanceof Error && error.message === TIMED_OUT)
-    return new CatalogError('database_timeout', { cause: error });
-  return toUnavailable(error);
+    return new CatalogError('database_timeout', {
+      message: outageMessage('redis', CAUSES.silent),
+      cause: error,
+    });
+  return toUnavailable(connection, error);
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { Batcher } from '../../kernel/async';
+import type { OutageReport } from '../../kernel/outages';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, takeToken } from '../token-bucket';
 import { connectFailFast, toUnavailable, waitUntilReady } from './connection';
@@ -68,6 +69,8 @@ export interface RedisRateLimiterOptions {
   readonly url: string;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
+  /** Takes the outages of the server. */
+  readonly report?: OutageReport;
   /** How long Redis may take to answer; 250 ms by default. */
   readonly command_ms?: number;
   /** Returns Unix milliseconds; the clock of Redis by default. Tests pass a clock that they can move. */
@@ -99,8 +102,14 @@ export class RedisRateLimiter implements RateLimiter {
   private readonly now: (() => number) | undefined;
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes), TAKES_MAX);
 
-  private constructor({ url, prefix = 'catalog', command_ms = COMMAND_MS, now }: RedisRateLimiterOptions) {
-    const connection = connectFailFast(url, command_ms);
+  private constructor({
+    url,
+    prefix = 'catalog',
+    command_ms = COMMAND_MS,
+    now,
+    report,
+  }: RedisRateLimiterOptions) {
+    const connection = connectFailFast(url, command_ms, report);
     connection.defineCommand('takeToken', { numberOfKeys: 1, lua: TAKE_TOKEN });
     this.connection = connection as Redis & WithScript;
     this.prefix = prefix;
@@ -141,7 +150,7 @@ export class RedisRateLimiter implements RateLimiter {
         return taken.verdict;
       });
     } catch (error) {
-      throw toUnavailable(error);
+      throw toUnavailable(this.connection, error);
     }
   }
 

@@ -6,7 +6,7 @@ import type { CallGate } from './call-gate';
 import type { Database } from './database';
 import { empty, streamNameOf, toProposal } from './messages';
 import type { Expected, Proposal, WriteOutcome } from './records';
-import { invalidArgument, unimplemented } from './rpc-errors';
+import { invalidArgument, unauthenticated, unimplemented } from './rpc-errors';
 
 type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
 
@@ -97,6 +97,7 @@ class BatchAppendCall {
     if (faults.take('cut_appends')) this.gate.cut(this.call);
     else if (faults.take('ended_batch_calls')) this.end();
     else if (isPoison) this.end(invalidArgument('an append that the call cannot survive'));
+    else if (faults.current.wrong_password) this.end(unauthenticated());
     else if (this.gate.refusesAsFollower() || faults.take('not_leader')) this.end(this.gate.notLeader());
     else if (faults.take('not_ready')) this.answer(request, refused.notReady());
     else if (faults.take('denied_appends')) this.answer(request, refused.denied(batch.stream));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerErrorResponse, ServiceError } from '@grpc/grpc-js';
 import type { Faults } from './faults';
-import { notLeader, notReady } from './rpc-errors';
+import { notLeader, notReady, unauthenticated } from './rpc-errors';
 
 /** The part that all kinds of call have in common. */
 interface AnyCall {
@@ -57,7 +57,8 @@ export class CallGate {
   enter(refuse: (error: ServerErrorResponse) => void, work: () => void, requires_leader = true): void {
     if (this.faults.current.silent) return;
     const is_follower = requires_leader && this.refusesAsFollower();
-    if (is_follower || this.faults.take('not_leader')) refuse(this.notLeader());
+    if (this.faults.current.wrong_password) refuse(unauthenticated());
+    else if (is_follower || this.faults.take('not_leader')) refuse(this.notLeader());
     else if (this.faults.take('not_ready')) refuse(notReady());
     else work();
   }

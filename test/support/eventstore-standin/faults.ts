@@ -9,6 +9,10 @@ export interface FaultPlan {
   silent: boolean;
   /** Subscriptions deliver nothing any more. Everything else is answered. */
   dumb_subscriptions: boolean;
+  /** Every call is refused as one with a wrong user or password. */
+  wrong_password: boolean;
+  /** Reads of the log and subscriptions to it are refused with "Access Denied". Streams can be read and written. */
+  denied_log: boolean;
   /** Calls refused with the address of another leader, which is this server's own. */
   not_leader: number;
   /** Calls refused with "Server Is Not Ready". */
@@ -53,6 +57,8 @@ export type FaultCounter =
 const NONE: FaultPlan = {
   silent: false,
   dumb_subscriptions: false,
+  wrong_password: false,
+  denied_log: false,
   not_leader: 0,
   not_ready: 0,
   lost_acks: 0,

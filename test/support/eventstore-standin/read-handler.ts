@@ -7,7 +7,13 @@ import { toFilter } from './filter';
 import { eventMessage, streamNameOf, streamNotFoundMessage } from './messages';
 import { Outbox } from './outbox';
 import type { StoredEvent } from './records';
-import { handlerFailed, invalidArgument, streamDeleted, unreadablePosition } from './rpc-errors';
+import {
+  accessDenied,
+  handlerFailed,
+  invalidArgument,
+  streamDeleted,
+  unreadablePosition,
+} from './rpc-errors';
 import { AllSubscription } from './subscription';
 
 export type ReadCall = ServerWritableStream<ReadReq, ReadResp>;
@@ -21,6 +27,8 @@ export function readHandler(database: Database, gate: CallGate, subscriptions: S
     gate.enter(
       fail,
       () => {
+        const reads_log = call.request.getOptions()?.hasAll() ?? false;
+        if (reads_log && gate.faults.current.denied_log) return fail(accessDenied());
         const outbox = new Outbox(call, gate);
         const work = (): Promise<void> =>
           gate.faults.readStall().then(() => serve(database, call, outbox, subscriptions));

@@ -36,6 +36,8 @@ export const unimplemented = (method: string): ServiceError =>
 export const accessDenied = (): ServiceError =>
   rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
 
+export const unauthenticated = (): ServiceError => rpcError(status.UNAUTHENTICATED, 'Unauthenticated');
+
 export const missingProperty = (name: string): ServiceError =>
   rpcError(status.INVALID_ARGUMENT, `Required Metadata Property '${name}' is missing`, {
     exception: 'missing-required-metadata-property',

@@ -66,3 +66,16 @@ describe('secrets in log lines', () => {
     });
   });
 });
+
+describe('errors without a message', () => {
+  const message = (err: unknown): string =>
+    JSON.parse(logged((log) => log.warn({ err }, 'failed'))).err.message;
+
+  test('have that of their first part or cause, or else their code or name', () => {
+    expect(message(new AggregateError([new Error('connect ECONNREFUSED')]))).toBe('connect ECONNREFUSED');
+    expect(message(new Error('', { cause: new Error('no route') }))).toBe('no route');
+    expect(message(Object.assign(new Error(''), { code: 'ECONNRESET' }))).toBe('ECONNRESET');
+    expect(message(new TypeError(''))).toBe('TypeError');
+    expect(message(new Error('too late', { cause: new Error('slow') }))).toBe('too late: slow');
+  });
+});
