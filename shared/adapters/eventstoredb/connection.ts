@@ -95,9 +95,9 @@ export class EventStoreDbConnection {
     // Every running call adds a listener.
     setMaxListeners(0, this.closing.signal);
     this.server = new ServerAddress(url);
-    this.head = SharedHead.of(url);
     this.outage = new ConnectionOutage(report, this.server.probed);
     this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.head = SharedHead.of(url, this.limits.call_ms);
     this.managed = this.open();
   }
 

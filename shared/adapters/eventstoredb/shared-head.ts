@@ -22,15 +22,17 @@ interface HeadRead {
  * call. `max_age_ms` allows a caller to use the result of a read that began at most that long ago.
  */
 export class SharedHead {
-  /** By the address of the server. An entry is a few bytes, and a process uses one address. */
+  /** By the limit of a call and the address of the server. An entry is a few bytes, and a process uses one address. */
   private static readonly all = new Map<string, SharedHead>();
   private running: HeadRead | undefined;
   private next: HeadRead | undefined;
   private last: { readonly position: Position; readonly began_ms: number } | undefined;
 
-  static of(url: string): SharedHead {
-    const head = SharedHead.all.get(url) ?? new SharedHead();
-    SharedHead.all.set(url, head);
+  /** Callers with other limits have a head of their own: they would wait for longer or shorter than they want. */
+  static of(url: string, call_ms: number): SharedHead {
+    const key = `${call_ms} ${url}`;
+    const head = SharedHead.all.get(key) ?? new SharedHead();
+    SharedHead.all.set(key, head);
     return head;
   }
 
