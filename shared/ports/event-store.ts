@@ -49,8 +49,9 @@ export function assertContains(found: LogMark | undefined, { position, event_id 
  *
  * - `damaged`: a part of its data cannot be read any more.
  * - `not_writable`: its disk is full or read-only.
+ * - `may_evict`: its server is set to delete data when its memory is full.
  */
-export type StoreHealth = 'ok' | 'damaged' | 'not_writable';
+export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
 
 /**
  * The event log of one realm. Any number of processes may use one log at once.

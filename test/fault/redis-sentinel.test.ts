@@ -57,3 +57,20 @@ async function knowsReplica(sentinel: OwnRedis): Promise<boolean> {
     client.disconnect();
   }
 }
+
+describeWithProgram('redis-server', 'a maxmemory-policy that deletes data', () => {
+  test('is shown until it is corrected', async () => {
+    await withTempDir(async (folder) => {
+      const server = await OwnRedis.start(folder, '--maxmemory-policy', 'allkeys-lru');
+      const store = await RedisIdempotencyStore.open({ url: server.url });
+      try {
+        expect(await store.check()).toBe('may_evict');
+        await server.run([['CONFIG', 'SET', 'maxmemory-policy', 'noeviction']]);
+        expect(await store.check()).toBe('ok');
+      } finally {
+        await store.close();
+        await server.stop();
+      }
+    });
+  });
+});

@@ -20,6 +20,8 @@ const OPENING_MS = 1_000;
  */
 const EXTRA_TTL_MS = 3_600_000;
 const CHECK_TTL_MS = 60_000;
+/** The only `maxmemory-policy` with which Redis never deletes jobs, limits and records. */
+const KEEPS_ALL = 'noeviction';
 /** Errors of a Redis that answers but does not write: no memory, a failed save to its disk, or a replica. */
 const NOT_WRITABLE = /^(OOM|MISCONF|READONLY) /;
 
@@ -167,7 +169,10 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   async check(): Promise<StoreHealth> {
     try {
       await this.connection.set(`${this.prefix}:operation-check`, '', 'PX', CHECK_TTL_MS);
-      return 'ok';
+      // A user without the right to ask does not make the store unfit.
+      const memory = await this.connection.info('memory').catch(() => '');
+      const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? KEEPS_ALL;
+      return policy === KEEPS_ALL ? 'ok' : 'may_evict';
     } catch (error) {
       if (error instanceof Error && NOT_WRITABLE.test(error.message)) return 'not_writable';
       throw toCatalogError(this.connection, error);
