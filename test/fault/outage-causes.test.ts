@@ -157,9 +157,12 @@ const start = {
 
 describe.each(['event_store', 'view_store', 'redis'] as const)('%s', (server) => {
   test('nothing listens at its address', async () => {
+    const refused = 'the connection is refused: no server listens at this address';
     const outage = await use(server, urlOf[server]('127.0.0.1:1', false));
-    await outage.expectCause('the connection is refused: no server listens at this address');
-    expect(outage.lines.filter(({ cause }) => cause !== undefined)).toHaveLength(1);
+    await outage.expectCause(refused);
+    await outage.expectCause(refused);
+    // On a busy machine, an attempt may end before the refusal arrives. That is another cause with a line of its own.
+    expect(outage.lines.filter(({ cause }) => cause === refused)).toHaveLength(1);
     expect(outage.text).not.toContain(PASSWORD);
   });
 
