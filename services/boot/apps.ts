@@ -26,7 +26,10 @@ import type { Runtime } from './runtime';
 /** Builds what both apps need: the token codec, the authenticator, and the options of `buildApp`. */
 async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, ready: ReadyCheck) {
   const { config, log, system, limiter, metrics, tracing } = runtime;
-  const tokens = new TokenCodec({ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system });
+  const tokens = new TokenCodec({
+    ...{ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system },
+    onUnknownKey: unknownKeyLogger(runtime),
+  });
   const authenticator = new Authenticator({
     tokens,
     control_view: runtime.views.control,
@@ -42,6 +45,24 @@ async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, rea
     tokens,
     authenticator,
     shared: { config, log, system, limiter, fallback_limiter, authenticator, ready, ...observed },
+  };
+}
+
+/** How often a process logs that its token keys differ from those of another process. */
+const UNKNOWN_KEY_EVERY_MS = 600_000;
+
+/** Anybody can make a token that looks like one of another process, so the log has one line per ten minutes. */
+function unknownKeyLogger({ log }: Runtime): (kid: string) => void {
+  let logged_at_ms = Number.NEGATIVE_INFINITY;
+  return (kid) => {
+    const now_ms = performance.now();
+    if (now_ms - logged_at_ms < UNKNOWN_KEY_EVERY_MS) return;
+    logged_at_ms = now_ms;
+    log.warn(
+      { kid },
+      'refused a token of a key that this process does not have. All processes need the same token keys: set ' +
+        'JWT_KEYS_FILE or JWT_SECRET, or share jwt-keys.json in DATA_DIR',
+    );
   };
 }
 

@@ -30,7 +30,9 @@ export type KeyRing = readonly [TokenKey & { readonly signing: KeyObject }, ...T
 
 const RSA_BITS_MIN = 2048;
 
-const kid = z.string().min(1).max(128);
+export const KID_LENGTH_MAX = 128;
+
+const kid = z.string().min(1).max(KID_LENGTH_MAX);
 const pem = z.string().min(1);
 const ringSchema = z
   .array(

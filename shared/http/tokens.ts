@@ -8,7 +8,7 @@ import { CatalogError } from '../kernel/errors';
 import { type AccountId, type AnyId, type ApiKeyId, generateId, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
 import { isUuid } from '../kernel/uuid';
-import type { KeyRing, TokenKey } from './token-keys';
+import { type KeyRing, KID_LENGTH_MAX, type TokenKey } from './token-keys';
 
 /** Maximum number of cached tokens whose signature was verified. Each takes about 1 KB. */
 const VERIFIED_MAX = 10_000;
@@ -49,6 +49,11 @@ export interface TokenCodecOptions {
   /** `JWT_ISSUER`. A token of another issuer is rejected, even if its signature is valid. */
   readonly issuer: string;
   readonly system: System;
+  /**
+   * Called for a token that looks like one of this service and has not expired, but names a key that the ring does not
+   * have: another process probably has other keys. The token proves nothing, because its signature cannot be checked.
+   */
+  readonly onUnknownKey?: (kid: string) => void;
 }
 
 /**
@@ -102,7 +107,7 @@ export class TokenCodec {
   private checkSignature(token: string): unknown {
     try {
       const key = this.keyOf(token);
-      if (key === undefined) return undefined;
+      if (key === undefined) return this.reportUnknownKey(token);
       if (key.alg === 'EdDSA') return verifyEdDsa(token, key);
       return jwt.verify(token, key.verifying, {
         algorithms: [key.alg],
@@ -123,16 +128,33 @@ export class TokenCodec {
   private keyOf(token: string): TokenKey | undefined {
     const parts = token.split('.');
     if (parts.length !== 3 || !parts.every(isCanonical)) return undefined;
-    const header = JSON.parse(Buffer.from(parts[0]!, 'base64url').toString('utf8')) as {
-      kid?: unknown;
-      alg?: unknown;
-      crit?: unknown;
-    } | null;
+    const header = headerOf(token);
     // `crit` lists extensions that a verifier must understand. This one supports none (RFC 7515 §4.1.11).
     if (typeof header?.kid !== 'string' || header.crit !== undefined) return undefined;
     const key = this.keys.get(header.kid);
     return key?.alg === header.alg ? key : undefined;
   }
+
+  private reportUnknownKey(token: string): undefined {
+    const { onUnknownKey, issuer, system } = this.options;
+    const kid = headerOf(token)?.kid;
+    if (!onUnknownKey || typeof kid !== 'string' || kid.length > KID_LENGTH_MAX || this.keys.has(kid)) return;
+    const { data } = tokenClaimsSchema.safeParse(parsePart(token.split('.')[1]));
+    if (data?.iss === issuer && data.exp * 1000 > system.now()) onUnknownKey(kid);
+  }
+}
+
+interface TokenHeader {
+  readonly kid?: unknown;
+  readonly alg?: unknown;
+  readonly crit?: unknown;
+}
+
+const headerOf = (token: string): TokenHeader | null => parsePart(token.split('.')[0]) as TokenHeader | null;
+
+/** Parses a part of a token. Throws `SyntaxError` if it is not JSON. */
+function parsePart(part = ''): unknown {
+  return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
 }
 
 /**
@@ -155,7 +177,7 @@ function verifyEdDsa(token: string, key: TokenKey): JsonObject | undefined {
   const signature = Buffer.from(token.slice(end + 1), 'base64url');
   if (!verify(null, Buffer.from(token.slice(0, end)), key.verifying, signature)) return undefined;
   const payload = token.slice(token.indexOf('.') + 1, end);
-  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as JsonObject;
+  return parsePart(payload) as JsonObject;
 }
 
 function encode(part: object): string {

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import jwt from 'jsonwebtoken';
+import { TokenCodec } from '../../../shared/http/tokens';
+import { realSystem } from '../../../shared/kernel/system';
 import { codecAt, conditionOf, entries, grant, ISSUER, ring } from './token-fixtures';
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12);
@@ -165,5 +167,35 @@ describe('the cache of verified tokens', () => {
       codec.verify(signHs({ alg: 'HS256', kid: 'hs' }, claimsOf({ jti: `${i}` }), entries.HS256.secret));
     expect(codec.verify(token)).toEqual(first);
     expect(codec.verify(token)).not.toBe(first);
+  });
+});
+
+describe('a token of an unknown key', () => {
+  const reported: string[] = [];
+  const options = { ring: ring(entries.HS256), issuer: ISSUER };
+  const system = { ...realSystem, now: () => clock.now_ms };
+  const codec = new TokenCodec({ ...options, system, onUnknownKey: (kid) => reported.push(kid) });
+  const { secret } = entries.HS256;
+  const refuse = async (header: object, claims: object): Promise<string[]> => {
+    reported.length = 0;
+    const token = signHs({ alg: 'HS256', typ: 'JWT', ...header }, claims, secret);
+    expect(await conditionOf(() => codec.verify(token))).toBe('token_invalid');
+    return [...reported];
+  };
+
+  test('is reported if it could be one of another process', async () => {
+    const jti = '01890a5d-ac96-774b-bcce-b302099a8051';
+    expect(await refuse({ kid: 'other' }, claimsOf({ jti }))).toEqual(['other']);
+  });
+
+  test.each([
+    ['it has expired', { kid: 'other' }, claimsOf({ exp: NOW_MS / 1000 - 1 })],
+    ['another issuer made it', { kid: 'other' }, claimsOf({ iss: 'another' })],
+    ['its claims are not those of a token', { kid: 'other' }, { iss: ISSUER }],
+    ['its key has no name', {}, claimsOf()],
+    ['the name of its key is too long', { kid: 'x'.repeat(129) }, claimsOf()],
+    ['its key is known, with another algorithm', { kid: 'hs', alg: 'RS256' }, claimsOf()],
+  ])('is not reported if %s', async (_what, header, claims) => {
+    expect(await refuse(header, claims)).toEqual([]);
   });
 });
