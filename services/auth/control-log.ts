@@ -10,14 +10,17 @@ import {
 import { least } from '../../shared/catalog/events/positions';
 import type { Change, ControlChanges } from '../../shared/http/auth';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
-import { NeedsRepairError } from '../../shared/kernel/errors';
+import { DamagedFileError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
+import type { DeadLetter } from '../../shared/ports/view-store';
 
 /** How long the first tokens that a process checks wait until it has read the changes from before its start. */
 const READY_MS = 5_000;
 const PRUNE_EVERY_MS = 60_000;
+/** The most events of a dead letter in memory at once. */
+const DEAD_LETTER_PAGE = 500;
 const retryMs = backoff(100, 1_000);
 /** Changes nothing that decides whether a token is valid, and is appended far more often than all other events. */
 const IGNORED: RecordedEvent['type'] = 'ApiKeyUsed' satisfies ApiKeyEvent['type'];
@@ -38,8 +41,8 @@ type LoggedChange<Event> = Change<Event> & { readonly position: Position };
 /**
  * Follows the log of the `control` realm, so that a revocation reaches this process although no worker projects it
  * (docs/decisions/0019-every-process-follows-the-control-log.md).
- * Keeps in memory what the documents may not contain yet: it starts at their checkpoints, and drops changes that they
- * contain.
+ * Keeps in memory what the documents may not contain yet: it starts at their checkpoints and with the events of
+ * dead letters, and drops changes that they contain.
  *
  * While the event store cannot be reached, nothing is added; the documents alone decide then.
  */
@@ -79,21 +82,37 @@ export class ControlLog implements ControlChanges {
   private async run(): Promise<void> {
     const { events, log } = this.parts;
     const { signal } = this.stopping;
+    let warned: string | undefined;
     for (let failures = 0; !signal.aborted; await pause(retryMs(failures), signal)) {
       failures++;
       try {
-        const after = await this.containedPosition();
-        for await (const batch of events.subscribe({ after, signal })) {
+        const { checkpoint, dead_letters } = await this.readProgress();
+        for (const dead_letter of dead_letters) await this.takeDeadLetter(dead_letter);
+        // Not before the first event of a dead letter: a log knows only the positions of its events.
+        for await (const batch of events.subscribe({ after: checkpoint, signal })) {
           for (const event of batch.events) this.take(event);
           if (batch.caught_up) this.reportCaughtUp();
           await this.prune();
           failures = 0;
+          warned = undefined;
         }
       } catch (error) {
-        // A damaged file is logged once by its store, and documents of another log by `LogMatch`.
-        const level = error instanceof NeedsRepairError || failures > 1 ? 'debug' : 'warn';
+        const { name } = error as Error;
+        // A damaged file is logged once by its store.
+        const level = error instanceof DamagedFileError || warned === name ? 'debug' : 'warn';
+        warned = name;
         log[level]({ err: error }, 'cannot follow the changes of accounts and API keys; retrying');
       }
+    }
+  }
+
+  /** Takes the events of a stream that its document lacks. Those after the checkpoint are taken again later. */
+  private async takeDeadLetter({ stream, revision }: DeadLetter): Promise<void> {
+    for (let from = revision, read = DEAD_LETTER_PAGE; read === DEAD_LETTER_PAGE; from += read) {
+      if (this.stopping.signal.aborted) return;
+      const page = await this.parts.events.readStream(stream, from, DEAD_LETTER_PAGE);
+      for (const event of page) this.take(event);
+      read = page.length;
     }
   }
 
@@ -131,14 +150,24 @@ export class ControlLog implements ControlChanges {
   }
 
   /**
-   * Returns a position up to which the documents contain every event. Events of a stream in the dead-letter list are not
-   * in its document, although the checkpoint is after them.
+   * Returns a position up to which the documents contain every event. It may be between two events of the log, so nothing
+   * can be read from it.
    */
   private async containedPosition(): Promise<Position> {
+    const { checkpoint, dead_letters } = await this.readProgress();
+    return least([checkpoint, ...dead_letters.map(({ position }) => position - 1n)]);
+  }
+
+  /**
+   * Returns the least checkpoint of the documents, and their dead letters: events that the documents do not contain,
+   * although the checkpoint may be after them.
+   */
+  private async readProgress(): Promise<{ checkpoint: Position; dead_letters: readonly DeadLetter[] }> {
     const view = await this.parts.control_view.current();
-    if (!view) return START;
-    const [checkpoints, dead_letters] = await Promise.all([view.checkpoints(), view.deadLetters()]);
-    return least([...checkpoints, ...dead_letters.map(({ position }) => position - 1n)]);
+    if (!view) return { checkpoint: START, dead_letters: [] };
+    const checkpoint = least(await view.checkpoints());
+    // Read after the checkpoint, so that the list has every dead letter up to there.
+    return { checkpoint, dead_letters: await view.deadLetters() };
   }
 }
 
