@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { streamName } from '../../shared/catalog/events/envelope';
+import { START, streamName } from '../../shared/catalog/events/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
@@ -251,6 +251,24 @@ describe('a subscription advances', () => {
     await write(1);
     await follower.until(4);
     expectAll(follower);
+  });
+
+  test('to the head and not past it, if the server sends checkpoints where no event begins', async () => {
+    server.faults.set({ checkpoint_after_log: true });
+    const events: string[] = [];
+    let after = START;
+    for (const count of [0, 40, 700]) {
+      await server.writeNoise('$others', count);
+      const follower = follow({ after });
+      await follower.untilCaughtUp();
+      expect(follower.position).toBe(await store.head());
+      await write(1);
+      await follower.until(2);
+      await follower.end();
+      events.push(...follower.events.map(({ id }) => id));
+      after = follower.position;
+    }
+    expect(events).toEqual(server.events('live.').map(({ id }) => id));
   });
 
   test('past events of other realms and of other catalogs', async () => {

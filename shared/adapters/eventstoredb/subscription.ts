@@ -5,6 +5,7 @@ import {
   streamNameFilter,
 } from '@eventstore/db-client';
 import { type Position, type RecordedEvent, START } from '../../catalog/events/envelope';
+import { greatest } from '../../catalog/events/positions';
 import { backoff, pause, withTimeout } from '../../kernel/async';
 import { isOutage, LogMismatchError } from '../../kernel/errors';
 import { assertContains, type LogBatch, type LogMark } from '../../ports/event-store';
@@ -21,6 +22,8 @@ const IDLE_MAX_MS = 250;
 const BATCH_WAIT_MS = 10;
 /** The shortest time between two batches without events. Such a batch reports that other realms' events were skipped. */
 const EMPTY_BATCH_EVERY_MS = 50;
+/** The shortest time between two looks ahead while the server sends checkpoints without a pause. */
+const LOOK_AHEAD_EVERY_MS = 500;
 /** If the log contains an event of the realm that the subscription has not delivered for this long, it is replaced. */
 const OVERDUE_MS = 2_000;
 /**
@@ -151,12 +154,18 @@ class BatchReader {
   private readonly buffer: SubscriptionBuffer;
   /** All events of the realm up to this position are yielded, or are in the batch that is being built. */
   private reached_position: Position;
+  /**
+   * All events of the realm before this position are delivered, by a checkpoint. It may be where the next event begins, so
+   * it is neither reached nor a position to start from.
+   */
+  private passed_position: Position = START;
   /** The position of the last yielded batch. */
   private yielded_position: Position;
   /** True if the subscription has reached the head of the log once. */
   private is_live = false;
   private reported_caught_up = false;
   private yielded_at_ms = 0;
+  private looked_ahead_at_ms = performance.now();
   private idle_ms = IDLE_FIRST_MS;
   private overdue_since_ms: number | undefined;
 
@@ -185,12 +194,16 @@ class BatchReader {
     this.overdue_since_ms = undefined;
     // A checkpoint does not shorten the wait: while other realms append, the next checkpoint arrives soon.
     if (item.kind !== 'checkpoint') this.idle_ms = item.kind === 'caught_up' ? 0 : IDLE_FIRST_MS;
-    const position =
-      item.kind === 'event' ? positionOf(item.event) : item.kind === 'checkpoint' ? item.position : 0n;
-    const is_new = position > this.reached_position;
-    if (is_new) this.reached_position = position;
-    if (item.kind !== 'event' || !is_new || isSystemEvent(item.event)) return [];
-    return [toRecordedEvent(item.event, this.names)];
+    if (item.kind === 'caught_up') return [];
+    if (item.kind === 'checkpoint') {
+      if (item.is_of_event) this.reached_position = greatest([this.reached_position, item.position]);
+      else this.passed_position = greatest([this.passed_position, item.position]);
+      return [];
+    }
+    const position = positionOf(item.event);
+    if (position <= this.reached_position) return [];
+    this.reached_position = position;
+    return isSystemEvent(item.event) ? [] : [toRecordedEvent(item.event, this.names)];
   }
 
   /**
@@ -215,6 +228,7 @@ class BatchReader {
 
   private async wait(): Promise<void> {
     const is_progress_unreported = this.reached_position > this.yielded_position;
+    if (!is_progress_unreported && this.isLookAheadDue()) return this.lookAhead();
     await this.buffer.wait(1, is_progress_unreported ? EMPTY_BATCH_EVERY_MS : this.idle_ms, this.signal);
     // During catch-up, events arrive one by one as fast as they are taken. Waiting makes the batches larger.
     if (!this.is_live && !this.buffer.is_empty) await this.buffer.wait(this.size, BATCH_WAIT_MS, this.signal);
@@ -224,6 +238,14 @@ class BatchReader {
     await this.lookAhead();
   }
 
+  /** Returns true if the server has sent checkpoints for a while that `lookAhead` must convert to a reached position. */
+  private isLookAheadDue(): boolean {
+    return (
+      this.passed_position > this.reached_position &&
+      performance.now() - this.looked_ahead_at_ms >= LOOK_AHEAD_EVERY_MS
+    );
+  }
+
   /**
    * Reads the log ahead of the subscription, to find out whether the realm has caught up. The subscription alone
    * does not show this: it may send nothing for a long time while other realms append, and it sends nothing if it is
@@ -231,15 +253,19 @@ class BatchReader {
    */
   private async lookAhead(): Promise<void> {
     const head = await readHead(this.connection);
-    const gap =
-      head > this.reached_position
-        ? await scanGap(this.connection, this.names, this.reached_position)
-        : undefined;
-    // The subscription has delivered items during the reads above, so what was read is outdated.
-    if (!this.buffer.is_empty) return;
+    const gap = head > this.reached_position ? await this.findGap(head) : undefined;
     if (gap && gap.position > this.reached_position) this.reached_position = gap.position;
     if (this.reached_position >= head) this.is_live = true;
-    if (gap?.own_event_follows) this.checkOverdue();
+    // If the subscription has delivered items during the reads above, the event may be one of them.
+    if (gap?.own_event_follows && this.buffer.is_empty) this.checkOverdue();
+    this.looked_ahead_at_ms = performance.now();
+  }
+
+  /** Finds a gap that begins at the reached position. Skips what a checkpoint has passed. */
+  private async findGap(head: Position): Promise<LogGap> {
+    const { reached_position: reached, passed_position: passed } = this;
+    if (head < passed) return { position: head, own_event_follows: false };
+    return scanGap(this.connection, this.names, { after: reached, from: greatest([reached, passed]) });
   }
 
   private checkOverdue(): void {
@@ -254,7 +280,7 @@ class BatchReader {
   }
 }
 
-/** A part of the log without events of the realm. It begins at the start of the scan. */
+/** A part of the log without events of the realm that are not delivered yet. */
 interface LogGap {
   /** The position of its last event. */
   readonly position: Position;
@@ -262,14 +288,14 @@ interface LogGap {
   readonly own_event_follows: boolean;
 }
 
-/** Reads at most 512 events after `after`, up to the first event of the realm. */
+/** Reads at most 512 events after `after`, and at or after `from`, up to the first event of the realm. */
 async function scanGap(
   connection: EventStoreDbConnection,
   names: StreamNames,
-  after: Position,
+  { after, from }: { after: Position; from: Position },
 ): Promise<LogGap> {
   let position = after;
-  for (const event of await readAllFrom(connection, after, SCAN_MAX)) {
+  for (const event of await readAllFrom(connection, from, SCAN_MAX)) {
     const event_position = positionOf(event);
     if (event_position <= after) continue;
     if (event.streamId.startsWith(names.prefix) && !isSystemEvent(event))
@@ -279,10 +305,13 @@ async function scanGap(
   return { position, own_event_follows: false };
 }
 
-/** An item that the subscription delivers: an event, a checkpoint of the filter, or "caught up". */
+/**
+ * An item that the subscription delivers: an event, a checkpoint of the filter, or "caught up". A checkpoint says that all
+ * events before its position are delivered, and also the one at it if it is the position of an event.
+ */
 type BufferedItem =
   | { readonly kind: 'event'; readonly event: AllStreamRecordedEvent }
-  | { readonly kind: 'checkpoint'; readonly position: Position }
+  | { readonly kind: 'checkpoint'; readonly position: Position; readonly is_of_event: boolean }
   | { readonly kind: 'caught_up' };
 
 /**
@@ -312,8 +341,10 @@ class SubscriptionBuffer {
     const filter = streamNameFilter({
       prefixes: [options.prefix],
       checkpointInterval: CHECKPOINT_INTERVAL,
-      checkpointReached: (subscription, { commit }) => {
-        subscription.push(new Mark({ kind: 'checkpoint', position: commit }));
+      checkpointReached: (subscription, { commit, prepare }) => {
+        // Without a prepare position, it may be the first byte after the log, where the next event begins.
+        const is_of_event = prepare === commit;
+        subscription.push(new Mark({ kind: 'checkpoint', position: commit, is_of_event }));
       },
     });
     const from = { fromPosition: toServersPosition(options.after), filter };

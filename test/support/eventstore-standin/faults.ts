@@ -9,6 +9,11 @@ export interface FaultPlan {
   silent: boolean;
   /** Subscriptions deliver nothing any more. Everything else is answered. */
   dumb_subscriptions: boolean;
+  /**
+   * A filtered subscription that has caught up sends a checkpoint at the first byte after the log, without a prepare
+   * position, as releases other than 23.10 do. The next event begins there.
+   */
+  checkpoint_after_log: boolean;
   /** Every call is refused as one with a wrong user or password. */
   wrong_password: boolean;
   /** Reads of the log and subscriptions to it are refused with "Access Denied". Streams can be read and written. */
@@ -57,6 +62,7 @@ export type FaultCounter =
 const NONE: FaultPlan = {
   silent: false,
   dumb_subscriptions: false,
+  checkpoint_after_log: false,
   wrong_password: false,
   denied_log: false,
   not_leader: 0,

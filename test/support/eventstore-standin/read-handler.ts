@@ -31,7 +31,7 @@ export function readHandler(database: Database, gate: CallGate, subscriptions: S
         if (reads_log && gate.faults.current.denied_log) return fail(accessDenied());
         const outbox = new Outbox(call, gate);
         const work = (): Promise<void> =>
-          gate.faults.readStall().then(() => serve(database, call, outbox, subscriptions));
+          gate.faults.readStall().then(() => serve(database, call, outbox, subscriptions, gate));
         (isHeadRead(call.request) ? gate.readHead(work) : work()).catch(fail);
       },
       requires_leader,
@@ -50,6 +50,7 @@ async function serve(
   call: ReadCall,
   outbox: Outbox,
   subscriptions: Set<AllSubscription>,
+  gate: CallGate,
 ): Promise<void> {
   const options = call.request.getOptions();
   if (!options) throw invalidArgument('no options');
@@ -58,7 +59,9 @@ async function serve(
   const filter = toFilter(options);
   if (!isReadable(database, options)) throw handlerFailed();
   const start = startOf(database, options);
-  const subscription = new AllSubscription({ id: randomUUID(), database, outbox, filter, start });
+  const { checkpoint_after_log } = gate.faults.current;
+  const options_of_run = { id: randomUUID(), database, outbox, filter, start, checkpoint_after_log };
+  const subscription = new AllSubscription(options_of_run);
   subscriptions.add(subscription);
   call.once('cancelled', () => subscription.stop());
   try {

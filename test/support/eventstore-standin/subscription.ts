@@ -16,6 +16,8 @@ export interface SubscriptionOptions {
   readonly filter: EventFilter | undefined;
   /** Index of the first event to examine. */
   readonly start: number;
+  /** Whether it sends a checkpoint after the log when it has caught up (`FaultPlan`). */
+  readonly checkpoint_after_log: boolean;
 }
 
 /**
@@ -41,11 +43,13 @@ export class AllSubscription {
 
   /** Runs until it is stopped or its reader disconnects. */
   async run(): Promise<void> {
-    const { outbox, database, id } = this.options;
+    const { outbox, database, id, filter, checkpoint_after_log } = this.options;
     await outbox.send(confirmationMessage(id));
     await this.catchUp();
     const unwatch = database.watch((event) => this.accept(event));
+    const { after_log } = database;
     try {
+      if (filter && checkpoint_after_log) await outbox.send(checkpointMessage(after_log, 0n));
       await outbox.send(caughtUpMessage());
       await this.pump();
     } finally {
