@@ -5,6 +5,7 @@ import type { Progress } from '../../projections/maintenance/progress';
 import { rebuild, rollback } from '../../projections/maintenance/rebuild';
 import { verify } from '../../projections/maintenance/verify';
 import { streamName } from '../../shared/catalog/events/envelope';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
 import { cleanFold, expectSameDocuments, PARTITIONS } from '../support/folding';
@@ -16,6 +17,7 @@ import {
   play,
   publicationCreated,
   publicationId,
+  publicationsViewed,
   type Step,
   storeCreated,
   storeId,
@@ -271,6 +273,27 @@ describe('a rebuild', () => {
     const active = (await realm.views.versions()).find(({ status }) => status === 'active');
     expect(active).toMatchObject({ schema: VIEW_SCHEMA });
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
+  });
+
+  test('counts views that a worker of an earlier release has moved to the dead-letter list', async () => {
+    await realm.append(...history);
+    const step = publicationsViewed([2, 5]);
+    const stream = streamName('live', 'views', step.id);
+    const position = await realm.append(step);
+    const { version } = await realm.views.createVersion(VIEW_SCHEMA - 1);
+    const partition = partitionOf(step.store_id, realm.views.partition_count);
+    const dead_letter = { stream, partition, revision: 0, position, reason: 'unknown event type' };
+    const add_dead_letters = [{ ...dead_letter, failed_at: '2026-01-01T00:00:00.000Z' }];
+    const old = await realm.views.open(version);
+    await old.apply({ partition, from: 0n, to: position, phases: [], add_dead_letters });
+    await realm.views.activate(version);
+    const pipeline = await realm.pipeline();
+    await pipeline.caughtUp();
+    const active = await realm.active();
+    expect(active.version).not.toBe(version);
+    expect(await active.deadLetters()).toEqual([]);
+    const stored = await active.get('publications', publicationId(2), ALL_PARTS);
+    expect(stored!.document!.body.stats).toMatchObject({ view_count: 5 });
   });
 });
 
