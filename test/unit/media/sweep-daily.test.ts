@@ -18,14 +18,21 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Starts the daily sweep of one process, with a clock two days ahead. `count.sweeps` counts reads of the log. */
+/**
+ * Starts the daily sweep of one process, with a clock two days ahead. Counts the reads of the log, one for each sweep, and
+ * the reads of its head, of which each sweep makes at least one.
+ */
 function processOf(owner: string, head?: () => Promise<bigint>) {
   const stopping = new AbortController();
-  const count = { sweeps: 0 };
+  const count = { sweeps: 0, heads: 0 };
   const live = Object.create(runtime.events.live) as Runtime['events']['live'];
   live.head = async () => {
-    count.sweeps++;
+    count.heads++;
     return head ? head() : runtime.events.live.head();
+  };
+  live.subscribe = (options) => {
+    count.sweeps++;
+    return runtime.events.live.subscribe(options);
   };
   const system = { ...runtime.system, now: () => Date.now() + 48 * 3_600_000 };
   const parts = { ...runtime, system, events: { ...runtime.events, live } };
@@ -63,7 +70,7 @@ test('retries while the log is unavailable and releases the lease in between', a
     if (unavailable) throw new CatalogError('unavailable');
     return runtime.events.live.head();
   });
-  await waitFor(() => one.count.sweeps >= 2);
+  await waitFor(() => one.count.heads >= 2);
   expect(await isGone()).toBe(false);
   unavailable = false;
   await waitFor(isGone);
