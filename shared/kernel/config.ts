@@ -40,7 +40,9 @@ const authTier = z
 
 /** URL of a server. The message does not repeat an invalid value, because it may contain a password. */
 function serverUrl(schemes: readonly string[], example: string) {
-  const description = `a URL such as ${example} (percent-encode special characters in the password)`;
+  const description =
+    `a URL such as ${example} (percent-encode special characters in the password, and each @ after the hosts ` +
+    'as %40)';
   return z
     .string()
     .regex(urlPattern(schemes), { error: description, abort: true })

@@ -2,18 +2,24 @@
  * The form of a server's URL: scheme://[user[:password]@]host[:port][,host[:port]…][/path][?options]
  *
  * A regular expression checks it, because `URL` rejects the several hosts of a cluster. Special characters in a user or
- * password must be percent-encoded, and there is no `@` behind the hosts. The password then ends at the only `@`, so that
- * `hidePassword` hides all of it, and no part of a password is taken for a port, a path or an option.
+ * password must be percent-encoded. An `@` behind the hosts could then only be the end of a password with a `/` or `?`
+ * that is not encoded, if a host follows it. So there is none, except around the whole value of an option
+ * (`appName=@shop@`, as portals of clouds write it) in a URL with a user: no host can follow either of these two. The
+ * password therefore ends at the first `@`, so that `hidePassword` hides all of it, and no part of a password is taken for
+ * a port, a path or an option.
  */
 const ENCODED = String.raw`(?:[^\s:@/?#%]|%[\da-fA-F]{2})*`;
-const USER = `(?:${ENCODED}(?::${ENCODED})?@)?`;
+const USER = `${ENCODED}(?::${ENCODED})?@`;
 const HOST = String.raw`(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?`;
-const REST = String.raw`(?:/[^\s?#@]*)?(?:\?[^\s#@]*)?`;
+const PATH = String.raw`(?:/[^\s?#@]*)?`;
+const OPTIONS = String.raw`(?:\?[^\s#@]*)?`;
+const OPTIONS_AFTER_USER = String.raw`(?:\?(?:[^\s#@]|(?<==)@[\w.-]*@(?=&|$))*)?`;
 
 /** Returns the pattern of a URL with one of these schemes. */
 export function urlPattern(schemes: readonly string[]): RegExp {
   const names = schemes.map((scheme) => scheme.replace('+', '\\+')).join('|');
-  return new RegExp(`^(?:${names})://${USER}${HOST}(?:,${HOST})*${REST}$`);
+  const hosts = `${HOST}(?:,${HOST})*${PATH}`;
+  return new RegExp(`^(?:${names})://(?:${hosts}${OPTIONS}|${USER}${hosts}${OPTIONS_AFTER_USER})$`);
 }
 
 /** The parts of a URL that matches `urlPattern`. */
@@ -31,7 +37,8 @@ export interface ServerUrl {
 
 /** Splits a URL that matches `urlPattern`. Throws `URIError` if an option has an invalid percent-encoding. */
 export function splitUrl(url: string): ServerUrl {
-  const parts = /^([^:]+):\/\/(?:([^:@]*)(?::([^@]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url) ?? [];
+  const parts =
+    /^([^:]+):\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url) ?? [];
   const [, scheme = '', username, password = '', hosts = '', path = '', query = ''] = parts;
   return {
     scheme,

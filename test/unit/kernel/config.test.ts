@@ -1,4 +1,5 @@
 import { ConfigError, describeConfig, parseConfig } from '../../../shared/kernel/config';
+import { hidePassword, splitUrl } from '../../../shared/kernel/server-url';
 
 /** Returns the message of the `ConfigError` for these settings. */
 function configError(environment: Record<string, string>): string {
@@ -67,6 +68,11 @@ describe('server URLs', () => {
     ['REDIS_URL', 'rediss://user:secret@cache.example.org'],
     ['MONGODB_URL', 'mongodb://a:27017,b:27017,c:27017/catalog?replicaSet=rs0&w=majority'],
     ['MONGODB_URL', 'mongodb+srv://user:pw@cluster.example.org/catalog?retryWrites=true'],
+    [
+      'MONGODB_URL',
+      'mongodb://shop:pw%3D%3D@shop.example.org:10255/?ssl=true&replicaSet=globaldb&appName=@shop@',
+    ],
+    ['MONGODB_URL', 'mongodb://shop:pw@one,two:2/catalog?appName=@shop@&maxIdleTimeMS=120000'],
   ])('%s=%s is accepted unchanged', (name, url) => {
     expect(parseConfig({ [name]: url })).toMatchObject({ [name]: url });
   });
@@ -84,6 +90,36 @@ describe('server URLs', () => {
     expect(text).toMatch(new RegExp(`^Invalid ${name}: expected a URL such as [a-z]+://`));
     expect(text).not.toContain(url);
     expect(text).not.toContain('hunter2');
+  });
+
+  // Each could also be a password with special characters that are not encoded.
+  test.each([
+    'mongodb://a:1?x=hunter2@db',
+    'mongodb://a:1/?x=@hunter2@db',
+    'mongodb://a:hunter2@db/?appName=me@shop',
+    'mongodb://a:hunter2@db/?appName=@shop@x&w=1',
+    'mongodb://a:hunter2@db/?appName=@shop@&w=@db',
+    'mongodb://a:hunter2@db/@shop@',
+    'mongodb://a:1/?appName=@hunter2@',
+  ])('MONGODB_URL=%s is rejected, because it is uncertain where its password ends', (url) => {
+    const text = configError({ MONGODB_URL: url });
+    expect(text).toContain('in the password, and each @ after the hosts as %40');
+    expect(text).not.toContain('hunter2');
+  });
+
+  test('a value between two @ is neither a user nor a host', () => {
+    const url = 'mongodb://shop:hunter2@db:10255/catalog?ssl=true&appName=@shop@';
+    expect(splitUrl(url)).toEqual({
+      scheme: 'mongodb',
+      user: { username: 'shop', password: 'hunter2' },
+      hosts: [{ address: 'db', port: 10_255 }],
+      path: 'catalog',
+      options: [
+        ['ssl', 'true'],
+        ['appName', '@shop@'],
+      ],
+    });
+    expect(hidePassword(url)).toBe('mongodb://shop:(hidden)@db:10255/catalog?ssl=true&appName=@shop@');
   });
 
   const PASSWORD = 'hunter2';
