@@ -1,6 +1,7 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import { LogMismatchError } from '../../shared/kernel/errors';
 import type { EventStore, LogBatch } from '../../shared/ports/event-store';
+import { readTwice } from './log-match';
 
 export interface LogRange {
   readonly after: Position;
@@ -12,14 +13,16 @@ export interface LogRange {
 
 /**
  * Yields the events in (after, to] in batches. The last batch has exactly the position `to`. Ends early, without an
- * error, if `signal` aborts. Throws `LogMismatchError` if the log ends before `to`.
+ * error, if `signal` aborts. Throws `LogMismatchError` if the log ends before `to` in two readings.
  */
 export async function* readLog(events: EventStore, range: LogRange): AsyncGenerator<LogBatch, void, void> {
   const { after, to, batch_size, signal } = range;
   if (after >= to) return;
-  const head = await events.head();
-  if (to > head)
-    throw new LogMismatchError(`The log ends at position ${head}, and is read up to position ${to}.`);
+  await readTwice(async () => {
+    const head = await events.head();
+    if (to > head)
+      throw new LogMismatchError(`The log ends at position ${head}, and is read up to position ${to}.`);
+  }, signal);
   const ended = new AbortController();
   const stop = (): void => ended.abort();
   signal?.addEventListener('abort', stop, { once: true });

@@ -20,6 +20,8 @@ export interface AppendGuard {
 
 /** How long a check counts. A log is not replaced faster, because its server must be stopped for that. */
 const CHECK_COUNTS_MS = 10_000;
+/** How long a check counts that found a mismatch: a server that is not the leader any more may have answered it. */
+const MISMATCH_COUNTS_MS = 1_000;
 
 /** Wraps the log of a realm: records its appends in the metrics, and refuses them if `guard` has a mismatch. */
 export class CountedEventStore implements EventStore {
@@ -38,7 +40,8 @@ export class CountedEventStore implements EventStore {
     const started_ms = performance.now();
     let outcome: AppendResult['outcome'] | 'failed' = 'failed';
     try {
-      if (performance.now() - this.guard.checked_at_ms > CHECK_COUNTS_MS) await this.guard.recheckForAppend();
+      const counts_ms = this.guard.mismatch ? MISMATCH_COUNTS_MS : CHECK_COUNTS_MS;
+      if (performance.now() - this.guard.checked_at_ms > counts_ms) await this.guard.recheckForAppend();
       if (this.guard.mismatch) throw this.guard.mismatch;
       const result = await this.store.append(stream, expected_revision, events);
       outcome = result.outcome;

@@ -1,9 +1,15 @@
 import { pino } from 'pino';
 import { addMark, assertMadeFromLog, LogMatch } from '../../../projections/engine/log-match';
+import { readLog } from '../../../projections/engine/read-log';
+import { CountedEventStore } from '../../../services/metrics/counted-event-store';
+import { ServiceMetrics } from '../../../services/metrics/service-metrics';
 import { LogMismatchError } from '../../../shared/kernel/errors';
+import { NO_STREAM } from '../../../shared/ports/event-store';
 import type { ViewVersion } from '../../../shared/ports/view-store';
+import { aStream, someEvents } from '../../contract/some-events';
 import { MemoryEventStore } from '../../support/memory-event-store';
 import { MemoryViewStore } from '../../support/memory-view-store';
+import { waitFor } from '../../support/wait-for';
 
 const STREAM = 'live.publication-0190a5d0-ac96-774b-8cce-b302099a8057' as const;
 
@@ -53,18 +59,87 @@ test('a version of an earlier release gets a mark once its checkpoint is in the 
   await expect(assertMadeFromLog(events, view)).rejects.toBeInstanceOf(LogMismatchError);
 });
 
+/** A `LogMatch` of a version and its log, and the levels of the lines that it has logged. */
+async function matching() {
+  const { events, views, view } = await projected(['one', 'two']);
+  const levels: number[] = [];
+  const log = pino({}, { write: (line) => void levels.push((JSON.parse(line) as { level: number }).level) });
+  return { events, view, levels, match: new LogMatch({ realm: 'live', events, views, log }) };
+}
+
+/** Answers the next reading of the head as a server does that was the leader until another one was elected. */
+function answerOnceFromOldLeader(events: MemoryEventStore): { readonly answered: boolean } {
+  const head = events.head.bind(events);
+  const state = { answered: false };
+  events.head = async () => {
+    events.head = head;
+    state.answered = true;
+    return 1n;
+  };
+  return state;
+}
+
 test('a mismatch is logged when it begins and when it ends, and only then', async () => {
-  const { events, views } = await projected(['one', 'two']);
-  const lines: { level: number; msg: string }[] = [];
-  const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
-  const match = new LogMatch({ realm: 'live', events, views, log });
+  const { events, match, levels } = await matching();
   expect(await match.check()).toBeUndefined();
   const lost = events.log.pop()!;
-  for (let n = 0; n < 3; n++) expect(await match.check()).toBeInstanceOf(LogMismatchError);
   await expect(match.assert()).rejects.toBeInstanceOf(LogMismatchError);
+  for (let n = 0; n < 3; n++) expect(await match.check()).toBeInstanceOf(LogMismatchError);
   events.log.push(lost);
   for (let n = 0; n < 3; n++) expect(await match.check()).toBeUndefined();
-  expect(lines.map(({ level }) => level)).toEqual([50, 30]);
+  await match.assert();
+  expect(levels).toEqual([50, 30]);
+});
+
+describe('one reading of an old leader is not believed', () => {
+  test('by appends and readiness, which do not wait for a second one', async () => {
+    const { events, match, levels } = await matching();
+    await match.check();
+    const old_leader = answerOnceFromOldLeader(events);
+    await match.recheckForAppend();
+    expect(old_leader.answered).toBe(true);
+    expect(match.mismatch).toBeUndefined();
+    expect(await match.check()).toBeUndefined();
+    expect(levels).toEqual([]);
+  });
+
+  test('by a dispatcher or a command', async () => {
+    const { events, match, view, levels } = await matching();
+    answerOnceFromOldLeader(events);
+    await match.assert();
+    answerOnceFromOldLeader(events);
+    await assertMadeFromLog(events, view);
+    expect(levels).toEqual([]);
+  });
+
+  test('by a rebuild, which reads the log up to a position', async () => {
+    const { events } = await projected(['one', 'two']);
+    answerOnceFromOldLeader(events);
+    const ids: string[] = [];
+    for await (const batch of readLog(events, { after: 0n, to: 2n }))
+      ids.push(...batch.events.map(({ id }) => id));
+    expect(ids).toEqual(events.log.map(({ id }) => id));
+  });
+});
+
+test('a mismatch that one check has found is confirmed without another call', async () => {
+  const { events, match } = await matching();
+  events.log.pop();
+  expect(await match.check()).toBeUndefined();
+  await waitFor(() => match.mismatch instanceof LogMismatchError, { what: 'the second reading' });
+});
+
+test('appends are refused from the first one of a process, and only as long as the log does not match', async () => {
+  const { events, match } = await matching();
+  const store = new CountedEventStore(events, 'live', new ServiceMetrics(), match);
+  const append = () => store.append(aStream(), NO_STREAM, someEvents(1));
+  const lost = events.log.pop()!;
+  for (let n = 0; n < 2; n++) await expect(append()).rejects.toBeInstanceOf(LogMismatchError);
+  events.log.push(lost);
+  await waitFor(async () => (await append()).outcome === 'appended', {
+    timeout_ms: 5_000,
+    what: 'an append to be tried again',
+  });
 });
 
 test('stores that cannot be reached show no mismatch', async () => {
