@@ -8,7 +8,15 @@ const FILE = 'docker-compose.yml';
 const COMMAND_MS_MAX = 60_000;
 const POLL_MS = 300;
 
-/** Runs a program to its end. Resolves with its standard output; rejects with all that it printed if it fails. */
+/** A program was ended because it took too long. */
+export class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError';
+}
+
+/**
+ * Runs a program to its end. Resolves with its standard output. Rejects with `TimeLimitError` after `timeout_ms`, and with
+ * the end of what it printed if it fails.
+ */
 function execute(
   program: string,
   words: readonly string[],
@@ -18,8 +26,9 @@ function execute(
     const options = { timeout: timeout_ms, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const;
     const child = execFile(program, words, options, (error, stdout, stderr) => {
       if (!error) return resolve(stdout);
-      const text = (stderr + stdout).split('\n').slice(-40).join('\n');
-      reject(new Error(`${program} ${words.join(' ')}: ${error.killed ? 'took too long' : text}`));
+      const command = `${program} ${words.join(' ')}`;
+      if (error.killed) return reject(new TimeLimitError(`${command} took more than ${timeout_ms / 1000} s`));
+      reject(new Error(`${command}: ${(stderr + stdout).split('\n').slice(-40).join('\n')}`));
     });
     child.stdin?.on('error', () => {}).end(input);
   });
