@@ -1,11 +1,11 @@
-# One image for every process: what it is, command, query or worker, says the command it is started with.
+# One image for every process. The command of the container selects what runs: all in one process, or one part.
 #   docker build -t catalog-service .
 #   docker run --init --name catalog -p 127.0.0.1:8080:8080 -v catalog:/data catalog-service
 # The second command starts everything in one process. In an empty volume it creates a demo store and prints its keys;
 # `-e DEMO=off` creates none.
 ARG NODE_IMAGE=node:22.20.0-bookworm-slim
 
-# Layers that change only with the lock file: all packages, and those that the service needs to run.
+# Two stages that change only with the lock file: all packages, and those that the service needs to run.
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -20,11 +20,12 @@ COPY tsconfig.json ./
 COPY services services
 COPY shared shared
 COPY projections projections
-# The tests stay outside (.dockerignore).
+# .dockerignore leaves out the tests.
 RUN npx tsc -p tsconfig.json --incremental false
 
 FROM ${NODE_IMAGE}
-# Nothing here installs or builds: a smaller image, and less for a scanner to find.
+# The service neither installs nor builds. Without these tools, the image is smaller, and a scanner
+# finds fewer vulnerabilities.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
     /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-* \
   && printf '#!/bin/sh\nexec node --enable-source-maps /app/dist/services/cli/main.js "$@"\n' >/usr/local/bin/catalog \
@@ -36,17 +37,19 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY services/demo/pictures services/demo/pictures
 COPY services/demo/catalog.jsonl services/demo/
-# A worker listens for its health alone, where the others listen for all.
-# glibc keeps memory for each thread that pictures were made on, unless it is told not to. Requests make much that is
-# soon of no use: with 64 MB for it (as in `npm start`) Node collects a third as often.
+# WORKER_PORT: a worker serves /health and /metrics on the port on which the other processes serve everything.
+# MALLOC_ARENA_MAX: by default, glibc keeps freed memory for each thread that has rendered a picture.
+# --max-semi-space-size: requests allocate many objects that are short-lived. With 64 MB for them (as in `npm start`),
+# Node collects garbage a third as often.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 WORKER_PORT=8080 DATA_DIR=/data MALLOC_ARENA_MAX=2 \
     NODE_OPTIONS=--max-semi-space-size=64
 USER node
 VOLUME /data
 EXPOSE 8080
-# SIGTERM: takes no new request, finishes those running, hands back leases and partitions; at most 15 s.
+# On SIGTERM a process takes no new request, finishes those that run, and releases its leases, within 15 s.
 STOPSIGNAL SIGTERM
-# Live, not ready: a process that waits for a server must not be replaced, and a replacement would wait as well.
+# Asks /health/live, not /health/ready: a process that waits for a server must not be replaced, because the new one
+# would wait as well.
 # A worker listens on WORKER_PORT, the others on PORT. `http.get` without NODE_OPTIONS needs a third of the CPU time of
 # `fetch` with them. No --start-interval: engines before 25 do not know it.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=40s --retries=3 \
