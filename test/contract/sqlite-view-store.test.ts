@@ -71,6 +71,27 @@ describe('the view store on SQLite', () => {
       expect(existsSync(fileOf(version))).toBe(true);
     });
 
+    test('of an earlier release, without marks, can be read while it cannot be written, and gets marks later', async () => {
+      const first = await open();
+      const { version } = await first.createVersion(1);
+      const mark = { position: 5n, event_id: 'event' };
+      await (await first.open(version)).apply(aBatch({ to: 5n, mark }));
+      await first.close();
+      const file = new Database(fileOf(version));
+      file.exec('DROP TABLE marks');
+      const later = await open();
+      // Another connection that writes stands for a disk that is full or read-only.
+      file.exec('BEGIN IMMEDIATE');
+      const opened = await later.open(version);
+      expect([await opened.checkpoint(0), await opened.mark()]).toEqual([5n, undefined]);
+      file.exec('ROLLBACK');
+      file.close();
+      expect(await opened.apply(aBatch({ from: 5n, to: 6n, mark: { ...mark, position: 6n } }))).toBe(
+        'applied',
+      );
+      expect(await opened.mark()).toEqual({ ...mark, position: 6n });
+    });
+
     test('a dropped version leaves no file, even if a process has it open', async () => {
       const [store, other] = [await open(), await open()];
       const { version } = await store.createVersion(1);

@@ -64,11 +64,13 @@ const SCHEMA = `
   ${earlySchema(declared)}`;
 
 /**
- * The newest event of each partition. Created in each file that lacks it, without a new format, so that a process of an
- * earlier release can still read and write the file.
+ * The newest event of each partition. Created when the first mark is stored. Without a new format, so that a process of an
+ * earlier release can still read and write the file. Not on opening, so that a file of an earlier release can be read
+ * while the disk is full or read-only.
  */
 const MARKS = `CREATE TABLE IF NOT EXISTS marks (
   lane INTEGER PRIMARY KEY, position INTEGER NOT NULL, event_id TEXT NOT NULL) STRICT`;
+const HAS_MARKS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'marks'";
 
 /** Format of the tables. The content of the documents has its own version: `schema` of `VersionInfo`. */
 const FORMAT = 3;
@@ -124,10 +126,7 @@ export class SqliteViewVersion implements ViewVersion {
     const damage = { remedy: VERSION_REMEDY, ...(onDamage && { onDamage }) };
     const connection = await SqliteConnection.open(file, { ...options, ...damage });
     try {
-      return await connection.attempt(() => {
-        connection.run(MARKS);
-        return new SqliteViewVersion(version, connection);
-      });
+      return await connection.attempt(() => new SqliteViewVersion(version, connection));
     } catch (error) {
       connection.close();
       throw error;
@@ -180,7 +179,9 @@ export class SqliteViewVersion implements ViewVersion {
 
   async mark(): Promise<LogMark | undefined> {
     const sql = 'SELECT position, event_id FROM marks ORDER BY position DESC LIMIT 1';
-    const row = await this.connection.attempt(() => this.connection.first(sql, []));
+    const row = await this.connection.attempt(() =>
+      this.connection.first(HAS_MARKS) ? this.connection.first(sql) : undefined,
+    );
     return row && { position: BigInt(row[0]!), event_id: String(row[1]) };
   }
 
@@ -318,12 +319,7 @@ export class SqliteViewVersion implements ViewVersion {
       )
         throw new LostRace();
     for (const write of phases.flat()) if (!this.writeOrRefuse(write)) throw new LostRace();
-    if (mark)
-      this.connection.run('INSERT OR REPLACE INTO marks (lane, position, event_id) VALUES (?, ?, ?)', [
-        partition,
-        mark.position,
-        mark.event_id,
-      ]);
+    if (mark) this.storeMark(partition, mark);
     // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
     for (const stream of remove_dead_letters)
       this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
@@ -342,6 +338,12 @@ export class SqliteViewVersion implements ViewVersion {
       if (!isRefusedValue(cause)) throw cause;
       throw new UnstorableDocumentError(`${table.name} ${write.id}: ${cause.message}`, { cause });
     }
+  }
+
+  private storeMark(partition: number, { position, event_id }: LogMark): void {
+    this.connection.run(MARKS);
+    const sql = 'INSERT OR REPLACE INTO marks (lane, position, event_id) VALUES (?, ?, ?)';
+    this.connection.run(sql, [partition, position, event_id]);
   }
 
   private addDeadLetter({ stream, partition, revision, position, reason, failed_at }: DeadLetter): void {
