@@ -1,4 +1,4 @@
-import type { Position } from '../../shared/catalog/events/envelope';
+import { type Position, START } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { backoff, pause } from '../../shared/kernel/async';
@@ -60,8 +60,8 @@ export interface RebuildResult {
 const LEASE = 'rebuild';
 const LEASE_TTL_MS = 15_000;
 /**
- * A rebuild gives up after this many outages of a store in which it has read no event. The pauses between them add up to
- * a few minutes.
+ * A rebuild gives up after this many outages of a store in which no checkpoint of its version has moved. The pauses
+ * between them add up to a few minutes.
  */
 const OUTAGES_MAX = 20;
 const outagePauseMs = backoff(500, 15_000);
@@ -82,6 +82,10 @@ interface Run {
   /** Versions of interrupted rebuilds whose files may be damaged. They are dropped and not resumed. */
   readonly unusable: Set<number>;
   events: number;
+  /** Outages of a store since a checkpoint has moved. */
+  outages: number;
+  /** The greatest sum of the checkpoints so far, of the version that is being built. */
+  reached: Position;
 }
 
 /**
@@ -100,9 +104,10 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
     started_ms,
     unusable: new Set(),
     events: 0,
+    outages: 0,
+    reached: START,
   };
-  let events_before = 0;
-  for (let outages = 0; ; outages++) {
+  for (;;) {
     try {
       return await rebuildOnce({ ...options, signal }, run);
     } catch (error) {
@@ -115,15 +120,15 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
           'not resuming; starting again',
         );
         run.unusable.add(run.resumed_version);
+        run.reached = START;
         continue;
       }
-      if (run.events > events_before) outages = 0;
-      events_before = run.events;
-      if (!isOutage(error) || outages === OUTAGES_MAX) throw error;
+      if (!isOutage(error) || run.outages === OUTAGES_MAX) throw error;
+      run.outages++;
       log.warn({ realm, reason: reasonOf(error) }, 'store unavailable; the rebuild resumes when it is back');
       options.on_outage?.(reasonOf(error));
     }
-    await pause(outagePauseMs(outages + 1), signal);
+    await pause(outagePauseMs(run.outages), signal);
   }
 }
 
@@ -272,19 +277,31 @@ async function foldLog(options: RebuildOptions, version: ViewVersion, run: Run):
   let head = await events.head();
   const meter = new ProgressMeter('reading', head, options.on_progress);
   let read: number;
-  do {
-    const before = meter.count;
-    await fold.advance({
-      to: Array.from({ length: views.partition_count }, () => head),
-      signal,
-      onBatch: (position, count) => {
-        run.events += count;
-        meter.advance(position, count);
-      },
-    });
-    read = meter.count - before;
-    head = await events.head();
-  } while (read > LAG_MAX && !signal?.aborted);
+  try {
+    do {
+      const before = meter.count;
+      await fold.advance({
+        to: Array.from({ length: views.partition_count }, () => head),
+        signal,
+        onBatch: (position, count) => {
+          run.events += count;
+          meter.advance(position, count);
+        },
+      });
+      read = meter.count - before;
+      head = await events.head();
+    } while (read > LAG_MAX && !signal?.aborted);
+  } finally {
+    noteProgress(run, fold.checkpoints());
+  }
+}
+
+/** Counts the outages from 0 again if a checkpoint has moved. Events that are read again are no progress. */
+function noteProgress(run: Run, checkpoints: readonly Position[]): void {
+  const reached = checkpoints.reduce((sum, checkpoint) => sum + checkpoint, START);
+  if (reached <= run.reached) return;
+  run.reached = reached;
+  run.outages = 0;
 }
 
 /**
