@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type CountedPageViews, PageViewLog } from '../../services/command/page-views';
+import { type CurrentClient, EventStoreDbConnection } from '../../shared/adapters/eventstoredb/connection';
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { REALMS } from '../../shared/catalog/realm';
@@ -285,6 +286,36 @@ describe('a server that cannot be reached', () => {
     const appended = await appendInTheEnd(early, aStream(), NO_STREAM, someEvents(1));
     expect(appended).toMatchObject({ outcome: 'appended' });
     await early.close();
+  });
+
+  test('each outage is waited for, also the next one after hours without a call', async () => {
+    await server.stop();
+    const limits = { call_ms: 1_000, ride_out_ms: 60_000, outage_ms: 0 };
+    const connection = new EventStoreDbConnection(server.url, limits);
+    const attempts = async (): Promise<number> => {
+      let count = 0;
+      const attempt = ({ client }: CurrentClient) => {
+        count++;
+        return client.deleteStream(aStream());
+      };
+      await expect(connection.call(attempt)).rejects.toMatchObject({ condition: 'unavailable' });
+      return count;
+    };
+    let later_ms = 0;
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + later_ms);
+    try {
+      expect(await attempts()).toBeGreaterThan(1);
+      later_ms += 50_000;
+      expect(await attempts()).toBeGreaterThan(1);
+      later_ms += 50_000;
+      expect(await attempts()).toBe(1);
+      later_ms += 3_600_000;
+      expect(await attempts()).toBeGreaterThan(1);
+    } finally {
+      clock.mockRestore();
+      await connection.close();
+    }
   });
 
   test('a call during a restart succeeds', async () => {

@@ -24,7 +24,7 @@ export interface CallLimits {
   /**
    * How long calls wait, up to `call_ms`, for a server that cannot be reached, counted from the first call that could
    * not reach it. Longer than a cluster has no leader: a leader that is stopped keeps the leadership for 5 s after it has
-   * closed its port, and then there is an election.
+   * closed its port, and then there is an election. After this time without a failure, the next one is another outage.
    */
   readonly ride_out_ms: number;
   /** Deadline of all attempts together if the server cannot be reached for longer than that. */
@@ -86,8 +86,11 @@ export class EventStoreDbConnection {
   private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
   private generation = 0;
   private replaced_at_ms = 0;
-  /** When the first of the calls began that could not reach the server. Undefined if the last one reached it. */
-  private unreachable_since_ms: number | undefined;
+  /**
+   * When the first of the calls began that could not reach the server, and when the last one failed. Undefined if a call
+   * has reached it since.
+   */
+  private unreachable: { readonly since_ms: number; readonly failed_at_ms: number } | undefined;
   private managed: ManagedClient;
 
   /** Throws `ConfigError` if the address is malformed, or if a file that it names cannot be used. */
@@ -162,10 +165,10 @@ export class EventStoreDbConnection {
         onTimeout,
         this.closed,
       );
-      this.unreachable_since_ms = undefined;
+      this.unreachable = undefined;
       return result;
     } catch (error) {
-      if (!failureOf(error)) this.unreachable_since_ms = undefined;
+      if (!failureOf(error)) this.unreachable = undefined;
       throw error;
     }
   }
@@ -205,8 +208,12 @@ export class EventStoreDbConnection {
   private limitMs({ condition, shared }: Failure, started_ms: number): number {
     const { call_ms, ride_out_ms, outage_ms } = this.limits;
     if (condition !== 'unavailable' || shared) return call_ms;
-    this.unreachable_since_ms ??= started_ms;
-    return performance.now() - this.unreachable_since_ms < ride_out_ms ? call_ms : outage_ms;
+    const failed_at_ms = performance.now();
+    // Without a call in between, nothing shows whether an earlier outage has ended.
+    const before = this.unreachable;
+    const since_ms = before && started_ms - before.failed_at_ms < ride_out_ms ? before.since_ms : started_ms;
+    this.unreachable = { since_ms, failed_at_ms };
+    return failed_at_ms - since_ms < ride_out_ms ? call_ms : outage_ms;
   }
 
   private open(): ManagedClient {
