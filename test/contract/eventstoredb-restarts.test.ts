@@ -109,8 +109,11 @@ test('a server that was down for longer than the back-off is noticed soon after 
   await server.kill();
   const caller = await openFailFastStore(server.url);
   const until_ms = performance.now() + 8_000;
-  while (performance.now() < until_ms)
-    await expect(caller.head()).rejects.toMatchObject({ condition: 'unavailable' });
+  while (performance.now() < until_ms) {
+    // On a busy machine, the time of the call may end during an attempt, which then counts as one without an answer.
+    const condition = expect.stringMatching(/^(unavailable|database_timeout)$/);
+    await expect(caller.head()).rejects.toMatchObject({ condition });
+  }
   await server.start();
   const started_ms = performance.now();
   await appendInTheEnd(caller, streamName('live', 'store', randomUUID()), NO_STREAM, someEvents(1));

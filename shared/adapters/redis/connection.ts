@@ -176,9 +176,12 @@ function newOutage(url: string, report: OutageReport = NO_REPORT): ConnectionOut
   return new ConnectionOutage(report, server);
 }
 
+/** Not 0 for no limit: BullMQ adds to the limit and so makes 0 a limit of 3. */
+const LISTENERS_MAX = 1_000;
+
 /**
  * Reports when the connection fails and when it is ready again. Without an `error` listener, ioredis prints each lost
- * connection to stderr. Also removes the limit of listeners, because the queue of each partition adds some to the same
+ * connection to stderr. Also raises the limit of listeners, because the queue of each partition adds some to the same
  * connection.
  */
 function watch(connection: Redis, outage: ConnectionOutage): Redis {
@@ -189,7 +192,7 @@ function watch(connection: Redis, outage: ConnectionOutage): Redis {
   refuseCluster(connection, () => fail(IS_CLUSTER));
   reportRefusedCommands(connection, fail);
   return connection
-    .setMaxListeners(0)
+    .setMaxListeners(LISTENERS_MAX)
     .on('error', (error) => {
       had_error = true;
       hideCommand(error);
