@@ -457,6 +457,7 @@ async function resultAt<State, Event extends DomainEvent, Id extends AnyId>(
   // Events of the release before have no fingerprint.
   if ((metadata.fingerprint ?? operation.fingerprint) !== operation.fingerprint)
     throw new CatalogError('idempotency_key_reused');
+  operation.onAppended?.();
   const value = await loadAt(write, revision);
   const [first] = await write.events.readStream(streamNameOf(write), 0, 1);
   const created = first !== undefined && isOfOperation(first, operation);
@@ -555,6 +556,7 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
     .append(streamNameOf(write), revision, encoded)
     .catch((error: unknown) => throwIfDeleted(write, error));
   if (appended.outcome === 'wrong_revision') return undefined;
+  write.context.operation?.onAppended?.();
   // The next write with a key then reads no event that this process has appended itself.
   const known = recentOperationsOf.get(write.events)?.get(streamNameOf(write));
   if (known?.revision === revision && metadata.operation_id !== undefined) {

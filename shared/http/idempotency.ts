@@ -119,10 +119,13 @@ export class Idempotency {
           retry_after_s: (claimed.free_at_ms - now_ms) / 1_000,
         });
       case 'claimed': {
-        const { resumed } = claimed;
         const { locked_until_ms } = times;
-        const operation = { ...operationOf(key, claimed), fingerprint, locked_until_ms };
-        return this.runClaimed({ key, holder, resumed, renderFailure }, () => run(operation));
+        const claim: OwnClaim = { key, holder, renderFailure, may_have_events: claimed.resumed };
+        const onAppended = (): void => {
+          claim.may_have_events = true;
+        };
+        const operation = { ...operationOf(key, claimed), fingerprint, locked_until_ms, onAppended };
+        return this.runClaimed(claim, () => run(operation));
       }
     }
   }
@@ -157,9 +160,8 @@ export class Idempotency {
     const is_rejection = error instanceof CatalogError && !UNCERTAIN_ERRORS.has(error.condition);
     if (is_rejection && STORED_ERRORS.has(error.condition))
       return this.storeAnswer(claim, claim.renderFailure(error));
-    // This or an earlier run may have appended events before it failed. So only the same request may use the key
-    // again.
-    if (!is_rejection || claim.resumed) return store.release(claim.key, claim.holder);
+    // An upload, for example, is stored before it is added to a publication, which may be refused.
+    if (!is_rejection || claim.may_have_events) return store.release(claim.key, claim.holder);
     return store.discard(claim.key, claim.holder);
   }
 
@@ -231,7 +233,8 @@ function operationOf(
 /** A key that this process has claimed. */
 type OwnClaim = Pick<OnceRequest, 'key' | 'renderFailure'> & {
   readonly holder: string;
-  readonly resumed: boolean;
+  /** Whether this or an earlier run may have appended events. Only the same request may then use the key again. */
+  may_have_events: boolean;
 };
 
 /** After these errors it is unknown whether events were appended. */

@@ -28,6 +28,8 @@ export interface Operation {
    * run may have stored its events. Undefined if there are no other runs.
    */
   readonly locked_until_ms?: number;
+  /** Called when events of the operation are in the log. From then on, only the same request may use the key. */
+  readonly onAppended?: () => void;
 }
 
 /** An answer as it is sent. */

@@ -304,6 +304,33 @@ describe('uploads', () => {
       expectError(await media.send(Buffer.from('no picture'), { headers }), 415, 'INVALID_FORMAT');
       expect((await media.send(media.png, { headers })).status).toBe(201);
     });
+
+    test('keep the key for the same upload if it is stored but cannot be added', async () => {
+      const { harness, token } = media;
+      const headers = { 'idempotency-key': 'upload-4' };
+      const body = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
+      const created = await harness.request('POST', '/api/publication', { token, body });
+      const publication_id: string = created.body.data.id;
+      // Another request deletes the publication while the upload is stored.
+      const log = harness.service.runtime.events.live;
+      const append = log.append.bind(log);
+      log.append = async (...parameters) => {
+        log.append = append;
+        const appended = await append(...parameters);
+        await harness.request('DELETE', `/api/publication/${publication_id}`, { token });
+        return appended;
+      };
+      const upload = () => media.send(media.png, { headers, query: { publication_id } });
+      const refused = await upload();
+      expectError(refused, 409, 'CONFLICT');
+
+      const other = await harness.request('POST', '/api/publication', { token, headers, body });
+      expectError(other, 409, 'DUPLICATE_OPERATION');
+      const again = await upload();
+      expectError(again, 409, 'CONFLICT');
+      // It names the same media: nothing was uploaded twice.
+      expect(again.body.error.message).toBe(refused.body.error.message);
+    });
   });
 });
 

@@ -160,6 +160,23 @@ describe('Idempotency', () => {
     expect(resumed).toBe(false);
   });
 
+  test('an attempt that is refused after it has appended events keeps the key for the same request', async () => {
+    const refused = async ({ onAppended }: Operation): Promise<never> => {
+      onAppended?.();
+      throw new CatalogError('lost_race');
+    };
+    await once(withLease(1_000), refused).catch(() => {});
+    const times = { now_ms: system.now(), locked_until_ms: system.now() + 1_000 };
+    const other = { fingerprint: 'other', holder: 'other', ...times, records_max: 9 };
+    const claimed = await store.claim(KEY, { ...other, expires_at_ms: system.now() + 60_000 });
+    expect(claimed.outcome).toBe('other_request');
+    const resumed = await once(withLease(1_000), async (operation) => ({
+      ...OK,
+      body: `${operation.resumed}`,
+    }));
+    expect(resumed.body).toBe('true');
+  });
+
   test('a write succeeds although its response cannot be stored', async () => {
     store.storeAnswer = async () => {
       throw new CatalogError('unavailable');
