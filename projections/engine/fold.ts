@@ -47,7 +47,8 @@ function addTo(unit: UnitOfWork, { collection, add }: Tally, id: string, number:
 }
 
 /**
- * Applies an event of the document's own stream by its view alone. Embeds, lists and counts stay as they are. Returns `before` if the document is at or after the event's revision, so a redelivered event changes nothing.
+ * Applies an event of the document's own stream by its view alone. Embeds, lists and counts stay as they are. Returns
+ * `before` if the document is at or after the event's revision, so a redelivered event changes nothing.
  */
 export function applyOwnEvent(
   view: View,
@@ -111,8 +112,8 @@ function withEmbeddingCounts(
 }
 
 /**
- * Updates the copy of document `id` that the document at `embedding` contains. `target` is document `id` after its change.
- * Repeating the call changes nothing, because only a newer version replaces a copy.
+ * Updates the copy of document `id` that the document at `embedding` contains. `target` is document `id` after its
+ * change. Repeating the call changes nothing, because only a newer version replaces a copy.
  */
 export function updateEmbedIn(
   unit: UnitOfWork,

@@ -201,9 +201,9 @@ export class JobBatcher {
   }
 
   /**
-   * Waits while the partition has too many batched events. If no job is enqueued for `pause_max_ms`, discards the events, so
-   * that other partitions continue. The next job of the partition then shows a gap, and the worker reads the events
-   * from the log.
+   * Waits while the partition has too many batched events. If no job is enqueued for `pause_max_ms`, discards the
+   * events, so that other partitions continue. The next job of the partition then shows a gap, and the worker reads the
+   * events from the log.
    */
   private async waitForRoom(partition: Partition, index: number): Promise<void> {
     const { signal, pause_max_ms, log, realm } = this.options;

@@ -20,8 +20,8 @@ interface Embeddable {
 interface NamedIds {
   readonly all: Ids;
   /**
-   * Documents that the events may change: the own documents, their parents, and those to which tallies add. The remaining documents in `all` are
-   * only read, because they may belong to another partition.
+   * Documents that the events may change: the own documents, their parents, and those to which tallies add. The
+   * remaining documents in `all` are only read, because they may belong to another partition.
    */
   readonly changing: Ids;
   /** Documents of the events' own streams. */

@@ -8,8 +8,8 @@ import { assertContains, type EventStore } from '../../shared/ports/event-store'
 import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
 
 /**
- * How long after a mismatch the log is read again. A server that is not the leader any more, and does not know it yet, may
- * end before the checkpoints.
+ * How long after a mismatch the log is read again. A server that is not the leader any more, and does not know it yet,
+ * may end before the checkpoints.
  */
 const READ_AGAIN_AFTER_MS = 1_000;
 /** The least time between two readings that confirm each other. Shorter, because a timer may be early. */
@@ -122,8 +122,8 @@ export class LogMatch {
   }
 
   /**
-   * Checks again, but waits only for a short time. Does not throw if the stores cannot be reached. Only the first check of
-   * the process waits for a mismatch to be confirmed: the append may be all that this process does, as in a command.
+   * Checks again, but waits only for a short time. Does not throw if the stores cannot be reached. Only the first check
+   * of the process waits for a mismatch to be confirmed: the append may be all that this process does, as in a command.
    */
   async recheckForAppend(): Promise<void> {
     const is_first = !Number.isFinite(this.checked_at_ms);

@@ -56,11 +56,11 @@ const RETRY_PAUSES_MS = [20, 100, 400] as const;
  * delivered again. If the checkpoint is before `job.prev`, an earlier job was lost. Then ignores the events of the job
  * and reads the partition's events from the log.
  *
- * Reads the partition's checkpoint and dead letters before any document, unless `written` knows them. Reason: some documents are only read, for
- * example a media document that a publication begins to embed. They are not written, so no compare-and-set notices if
- * another worker changes them meanwhile. But that worker would also move the checkpoint, and the compare-and-set of the
- * checkpoint then fails. A retry does not move the checkpoint, but it changes the dead-letter list, which is compared,
- * too (`expected_dead_letters`).
+ * Reads the partition's checkpoint and dead letters before any document, unless `written` knows them. Reason: some
+ * documents are only read, for example a media document that a publication begins to embed. They are not written, so no
+ * compare-and-set notices if another worker changes them meanwhile. But that worker would also move the checkpoint, and
+ * the compare-and-set of the checkpoint then fails. A retry does not move the checkpoint, but it changes the
+ * dead-letter list, which is compared, too (`expected_dead_letters`).
  *
  * Throws what the stores throw, and `LostRaceError` if another worker wins 20 times in a row.
  */

@@ -105,7 +105,7 @@ export class PartitionRun {
 
   /**
    * Folds the partition's next events. `batch` must have no gaps and be in log order. Skips events that an earlier call
-   * has taken. If the events change very many documents, flushes on the way.
+   * has taken. If the events change very many documents, flushes between portions of them.
    */
   async take(batch: readonly RecordedEvent[]): Promise<void> {
     const { retried_stream } = this.options;
@@ -289,7 +289,7 @@ export class PartitionRun {
   }
 }
 
-/** The most documents that the events of one chunk change, and the most unsaved changes before a flush on the way. */
+/** The most documents that the events of one chunk change, and the most unsaved changes before a flush. */
 const CHANGED_DOCUMENTS_MAX = 2_000;
 
 /** Divides the events into chunks that each change at most 2,000 documents, apart from related ones. */

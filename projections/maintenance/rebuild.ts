@@ -173,8 +173,8 @@ export async function dropUnused(views: ViewStore): Promise<number[]> {
 }
 
 /**
- * Activates the retired version again. Throws if no retired version receives events, and `LogMismatchError` if it was made
- * from another log.
+ * Activates the retired version again. Throws if no retired version receives events, and `LogMismatchError` if it was
+ * made from another log.
  */
 export async function rollback({ events, views }: Pick<RebuildOptions, 'events' | 'views'>): Promise<{
   readonly version: number;

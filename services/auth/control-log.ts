@@ -22,7 +22,7 @@ const PRUNE_EVERY_MS = 60_000;
 /** The most events of a dead letter in memory at once. */
 const DEAD_LETTER_PAGE = 500;
 const retryMs = backoff(100, 1_000);
-/** Changes nothing that decides whether a token is valid, and is appended far more often than all other events. */
+/** The event type that is skipped: it does not change which tokens are valid, and is far more frequent than others. */
 const IGNORED: RecordedEvent['type'] = 'ApiKeyUsed' satisfies ApiKeyEvent['type'];
 
 export interface ControlLogParts {

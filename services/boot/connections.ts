@@ -31,11 +31,11 @@ interface Connection {
  * Handles the requests of each connection one at a time, in the order of their arrival.
  *
  * Node calls the listener for every pipelined request at once, and never emits `close` for a response that was still
- * queued when its client left. Such a response would keep its request and the body of the request in memory forever. Therefore a
- * request reaches the handler only when its response is the next one to be sent. When a connection closes, its waiting
- * requests are discarded. When 32 requests wait, the service stops reading from the connection, so that the client has
- * to wait. The last read may contain further requests, which wait, too. A connection with more than 256 waiting requests
- * is cut.
+ * queued when its client left. Such a response would keep its request and the body of the request in memory forever.
+ * Therefore a request reaches the handler only when its response is the next one to be sent. When a connection closes,
+ * its waiting requests are discarded. When 32 requests wait, the service stops reading from the connection, so that the
+ * client has to wait. The last read may contain further requests, which wait, too. A connection with more than 256
+ * waiting requests is cut.
  */
 export class Connections {
   private readonly handler: RequestListener;
@@ -66,8 +66,8 @@ export class Connections {
   }
 
   /**
-   * Returns whether the bytes that Node could not parse came after a complete request that is still running. A response to
-   * these bytes would then reach the client in place of the response to that request. Ends the connection after it.
+   * Returns whether the bytes that Node could not parse came after a complete request that is still running. A response
+   * to these bytes would then reach the client in place of the response to that request. Ends the connection after it.
    */
   endsAfterRunning(socket: Duplex): boolean {
     const running = this.open.get(socket as Socket)?.running;

@@ -11,8 +11,8 @@ export interface Listening {
   readonly url: string;
   /**
    * Accepts no new connections and finishes the running requests. Keeps idle connections open for up to `idle_ms`
-   * (default 0.25 s), because a gateway may be sending a request on one of them. A connection closes after its next response.
-   * Cuts the connections that are still open after `grace_ms` (default 10 s).
+   * (default 0.25 s), because a gateway may be sending a request on one of them. A connection closes after its next
+   * response. Cuts the connections that are still open after `grace_ms` (default 10 s).
    */
   close(times?: { readonly grace_ms?: number; readonly idle_ms?: number }): Promise<void>;
 }

@@ -20,8 +20,8 @@ interface Change<Value> {
 }
 
 /**
- * Runs a change and waits until every process sees it, because the document contains it. Throws `CliError` if that is not certain within 10 s, or if it is unknown whether the change was
- * saved.
+ * Runs a change and waits until every process sees it, because the document contains it. Throws `CliError` if that is
+ * not certain within 10 s, or if it is unknown whether the change was saved.
  */
 export async function runConfirmed<Value extends { readonly id: string }>(
   runtime: Runtime,

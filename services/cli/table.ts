@@ -6,7 +6,10 @@ export type Column = string | { readonly title: string; readonly align: 'left' |
 /** Returns a right-aligned column, for numbers. */
 export const right = (title: string): Column => ({ title, align: 'right' });
 
-/** Renders a table: titles in upper case, columns padded and separated by two spaces. A missing value is rendered as `-`. */
+/**
+ * Renders a table: titles in upper case, columns padded and separated by two spaces. A missing value is rendered as
+ * `-`.
+ */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string {
   const aligned = columns.map((column) =>
     typeof column === 'string' ? { title: column, align: 'left' } : column,

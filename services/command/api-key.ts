@@ -93,7 +93,9 @@ export async function createApiKey(
   });
 }
 
-/** Returns the key, from its events and not from a document that may be old. Throws `key_invalid` if it does not exist. */
+/**
+ * Returns the key, from its events and not from a document that may be old. Throws `key_invalid` if it does not exist.
+ */
 export async function readApiKey(deps: ControlDeps, id: ApiKeyId): Promise<ApiKey> {
   const { state } = await load(streamRef(deps, id));
   if (state.tag === 'absent') throw new CatalogError('key_invalid', { message: 'There is no such API key' });
@@ -129,9 +131,9 @@ export interface RotatedApiKey extends CreatedApiKey {
 
 /**
  * Creates a key with the stores, permissions and limits of the old one. The old key then expires at `old_valid_until`,
- * or at its own expiry if that is earlier. The new key expires at `expires_at`, by default never. The new key is created
- * first, so that a crash between the two steps leaves two valid keys rather than none. Throws `key_invalid` if the old key does not exist or has
- * expired, `key_revoked`, and the faults of the times.
+ * or at its own expiry if that is earlier. The new key expires at `expires_at`, by default never. The new key is
+ * created first, so that a crash between the two steps leaves two valid keys rather than none. Throws `key_invalid` if
+ * the old key does not exist or has expired, `key_revoked`, and the faults of the times.
  */
 export async function rotateApiKey(
   deps: ControlDeps,

@@ -166,7 +166,7 @@ const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>
 
 /** How many events are read at once. An event may have 100 KB. */
 const PAGE_EVENTS = 64;
-/** How many events are read at once on the way through a long stream. */
+/** How many events of a long stream are read at once after the first page. */
 const LONG_PAGE_EVENTS = 512;
 
 /**
@@ -191,7 +191,9 @@ export async function load<State, Event extends DomainEvent, Id extends AnyId>(
   }
 }
 
-/** Returns the state of the stream's snapshot if it is after `loaded`, and not after revision `to`; otherwise `loaded`. */
+/**
+ * Returns the state of the stream's snapshot if it is after `loaded`, and not after revision `to`; otherwise `loaded`.
+ */
 async function skipToSnapshot<State, Event extends DomainEvent, Id extends AnyId>(
   ref: StreamRef<State, Event, Id>,
   loaded: Loaded<State>,
@@ -381,7 +383,7 @@ async function findOtherResult<State, Event extends DomainEvent, Id extends AnyI
   // The writer that won the race, or one before it, may be a run of this operation that has taken over the lock.
   if (operation.resumed || attempt > 0 || !hasLock(write, operation))
     return findResult(write, operation, last_revision);
-  // Without a lock in the way, there is another run only if its record was lost.
+  // This run has held the lock all the time, so there was another run only if its record was lost.
   if (operation.fingerprint === undefined) return undefined;
   const found = findOperation(operation, await recentOperations(write, operation, last_revision));
   return found && resultAt(write, operation, found);
@@ -393,8 +395,9 @@ function hasLock({ system }: { readonly system: System }, { locked_until_ms }: O
 }
 
 /**
- * Returns the result as it is in the log. If this run lost its lock, another run may have appended the same events before.
- * Their ids are equal, so the event store accepts the append, and keeps the events of the other run with their time.
+ * Returns the result as it is in the log. If this run lost its lock, another run may have appended the same events
+ * before. Their ids are equal, so the event store accepts the append, and keeps the events of the other run with their
+ * time.
  */
 async function resultInLog<State, Event extends DomainEvent, Id extends AnyId>(
   write: Write<State, Event, Id>,
@@ -409,7 +412,7 @@ async function resultInLog<State, Event extends DomainEvent, Id extends AnyId>(
 
 /**
  * Events that are older than the operation by more than this time are not of an earlier run of it. A record of an
- * operation is kept for a day (docs/interface.md#idempotency); the second day bridges clocks that differ.
+ * operation is kept for a day (docs/interface.md#idempotency); the second day allows for clocks that differ.
  */
 const EARLIER_RUNS_MS = 2 * 86_400_000;
 
@@ -434,7 +437,7 @@ async function findResult<State, Event extends DomainEvent, Id extends AnyId>(
   return undefined;
 }
 
-/** The part of an event that tells of which operation it is. */
+/** The part of an event that identifies its operation. */
 type OperationEvent = Pick<RecordedEvent, 'position' | 'revision' | 'metadata'>;
 
 /** Whether the event is one of the operation, and not of an earlier use of the same key. */
@@ -454,7 +457,7 @@ async function resultAt<State, Event extends DomainEvent, Id extends AnyId>(
   operation: Operation,
   { position, revision, metadata }: OperationEvent,
 ): Promise<Written<State>> {
-  // Events of the release before have no fingerprint.
+  // Events of the earlier release have no fingerprint.
   if ((metadata.fingerprint ?? operation.fingerprint) !== operation.fingerprint)
     throw new CatalogError('idempotency_key_reused');
   operation.onAppended?.();
@@ -573,7 +576,7 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
   };
 }
 
-/** What a write to a resource answers whose stream an operator has deleted: the same as if a client had deleted it. */
+/** Answer to a write if an operator has deleted the stream of the resource: the same as after a DELETE by a client. */
 const NOT_FOUND: Partial<Record<Category, Condition>> = {
   store: 'store_not_found',
   listing: 'listing_not_found',
@@ -593,9 +596,9 @@ function throwIfDeleted<State, Event extends DomainEvent, Id extends AnyId>(
 }
 
 /**
- * Encodes an event. Derives its id from the requester, the request, the revision in the stream and the content. A repeated
- * append therefore has the same event ids, and the event store ignores it. Two different requests with the same request
- * id have different ids, because they differ in requester, revision or content.
+ * Encodes an event. Derives its id from the requester, the request, the revision in the stream and the content. A
+ * repeated append therefore has the same event ids, and the event store ignores it. Two different requests with the
+ * same request id have different ids, because they differ in requester, revision or content.
  */
 function encode(
   event: DomainEvent,

@@ -241,8 +241,8 @@ function rebuildFrom(deps: RouteDeps): Rebuild {
 }
 
 /**
- * Returns what the answer to a patch is made from. Only documents count the publications. The source has no `counts` if one of the stores does not respond: the write is done, and its
- * response must not fail.
+ * Returns what the answer to a patch is made from. Only documents count the publications. The source has no `counts` if
+ * one of the stores does not respond: the write is done, and its response must not fail.
  */
 async function sourceOf(
   deps: RouteDeps,

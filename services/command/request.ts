@@ -106,7 +106,7 @@ export function guardFor(
 
 /** How long writes may use an outdated status of a store. */
 const TTL_MS = 1_000;
-/** The same, while the event store does not answer within `REREAD_MS`. */
+/** How long they may use it while the event store does not answer within `REREAD_MS`. */
 const OUTAGE_TTL_MS = 10_000;
 const REREAD_MS = 100;
 const ENTRIES_MAX = 1_000;
@@ -168,8 +168,9 @@ const RENDERING_MS = 100;
 
 /**
  * Waits until the write is projected, and returns the response headers, with the position of the write. Does not wait
- * longer than `WAIT_MS` or `answer_by_ms`, and not at all with `Prefer: respond-async` (RFC 7240 §4.1) or if nothing was ever projected.
- * `repeated`: an earlier run of the operation did the write. Never throws, because the write is already done.
+ * longer than `WAIT_MS` or `answer_by_ms`, and not at all with `Prefer: respond-async` (RFC 7240 §4.1) or if nothing
+ * was ever projected. `repeated`: an earlier run of the operation did the write. Never throws, because the write is
+ * already done.
  */
 export async function awaitProjection(
   deps: ProjectionDeps,

@@ -9,7 +9,7 @@ import type { Snapshot } from '../../shared/ports/snapshot-store';
  * (docs/decisions/0021-snapshots.md).
  */
 
-/** Which snapshots of a stream are of use. */
+/** Which snapshots of a stream the caller can use. */
 interface Wanted {
   readonly schema: string;
   /** The revision of the snapshot is greater than `after` and at most `to`, by default any. */
@@ -18,8 +18,8 @@ interface Wanted {
 }
 
 /**
- * Returns the stream's snapshot with the position of its event. Undefined if there is none as wanted, and if it is of
- * another log: of one from before a restore, for example.
+ * Returns the stream's snapshot with the position of its event. Undefined if the caller cannot use it, or if it
+ * was made from another log, for example from one before a restore.
  */
 export async function readSnapshot(
   events: EventStore,

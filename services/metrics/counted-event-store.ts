@@ -18,7 +18,7 @@ export interface AppendGuard {
   recheckForAppend(): Promise<void>;
 }
 
-/** How long a check counts. A log is not replaced faster, because its server must be stopped for that. */
+/** How long a check is valid. A log is not replaced faster, because its server must be stopped for that. */
 const CHECK_COUNTS_MS = 10_000;
 /** How long a check counts that found a mismatch: a server that is not the leader any more may have answered it. */
 const MISMATCH_COUNTS_MS = 1_000;

@@ -4,8 +4,8 @@ import type { Position } from '../catalog/events/envelope';
 export type CheckpointMoved = readonly [partition: number, position: Position];
 
 /**
- * Notifies the processes of one realm of moved checkpoints, so that those that wait for one need not poll. This only
- * saves time: a notification may be lost, so a process that waits still polls, but rarely.
+ * Notifies the processes of one realm of moved checkpoints, so that waiting processes need not poll often. This only
+ * saves time: a notification may be lost, so they still poll, but rarely.
  */
 export interface CheckpointNotifier {
   /** Notifies all processes that listen to the version. Never throws, and does not wait. */

@@ -62,7 +62,7 @@ const PROBE_EVERY_MS = 5_000;
 
 /**
  * Reports failures of a connection. If the library does not say why a connection was closed, connects once more to find
- * out, at most every 5 s: for example, a server that expects TLS closes a connection without TLS without a word.
+ * out, at most every 5 s: for example, a server that expects TLS closes a connection without TLS and gives no reason.
  */
 export class ConnectionOutage {
   private readonly report: OutageReport;
@@ -78,8 +78,8 @@ export class ConnectionOutage {
   }
 
   /**
-   * Reports a failure and returns its cause. If `cause` does not say whether TLS is the reason, it is the cause that a
-   * probe has found. It is `otherwise` if neither says anything.
+   * Reports a failure and returns its cause. If `cause` leaves open whether TLS is the reason, returns
+   * the cause that an earlier probe has found, if there is one. Returns `otherwise` if there is no cause at all.
    */
   failed(
     cause: string | undefined,

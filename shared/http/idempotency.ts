@@ -225,7 +225,7 @@ function operationOf(
   const startOfDay = (ms: number): number => ms - (ms % DAY_MS);
   const since_ms = started_at_ms - KEEP_MS;
   const earlier_ids = [idAt(startOfDay(since_ms))];
-  // A process of the release before, which derived the id from the time of the claim, may have begun the operation.
+  // A process of the earlier release, which derived the id from the time of the claim, may have begun the operation.
   if (resumed) earlier_ids.push(idAt(started_at_ms));
   return { id: idAt(startOfDay(started_at_ms)), earlier_ids, since_ms, started_at_ms, resumed };
 }

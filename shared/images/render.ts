@@ -57,9 +57,9 @@ const ENCODERS: Readonly<Record<ImageType, (image: Sharp, large: boolean) => Sha
 };
 
 /**
- * Renders all pictures of an upload. PIXELS_MAX bounds the memory of one call only: the caller must limit how many calls
- * run at the same time. Throws `ImageRejectedError` with `damaged`, `too_slow` or a reason of `inspectImage`, and other errors if the
- * service could not render it.
+ * Renders all pictures of an upload. PIXELS_MAX bounds the memory of one call only: the caller must limit how many
+ * calls run at the same time. Throws `ImageRejectedError` with `damaged`, `too_slow` or a reason of `inspectImage`, and
+ * other errors if the service could not render it.
  */
 export async function renderImage(bytes: Uint8Array): Promise<RenderedImage> {
   const header = await inspectImage(bytes);
@@ -112,7 +112,9 @@ async function renderPlaceholder(thumb: Rendition): Promise<string> {
   return `data:image/webp;base64,${tiny.toString('base64')}`;
 }
 
-/** Opens an image. With `failOn: 'error'`, decoding fails if the data is invalid; otherwise the picture would have gaps. */
+/**
+ * Opens an image. With `failOn: 'error'`, decoding fails if the data is invalid; otherwise the picture would have gaps.
+ */
 function open(bytes: Uint8Array, options: SharpOptions = {}): Sharp {
   const image = loadSharp()(bytes, { limitInputPixels: PIXELS_MAX, failOn: 'error', ...options });
   return image.timeout({ seconds: STEP_TIMEOUT_S });

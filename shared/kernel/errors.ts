@@ -137,7 +137,7 @@ export class DeletedStreamError extends Error {
 
 /**
  * Returns whether a store is unavailable or too slow. The operation itself is valid and may succeed later. Data that must
- * be repaired are no outage.
+ * be repaired is no outage.
  */
 export function isOutage(error: unknown): error is CatalogError {
   if (!(error instanceof CatalogError) || error instanceof NeedsRepairError) return false;

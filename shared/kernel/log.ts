@@ -51,8 +51,8 @@ export function createLogger({ level, destination = 1, fields }: LogOptions): Lo
 }
 
 /**
- * Serializes an error with its causes. If it has no message, which is so for an `AggregateError` of Node, gives it that of
- * its first part or cause, or else its name.
+ * Serializes an error with its causes. If it has no message, like an `AggregateError` of Node, uses the message
+ * of its first part or cause, or else its name.
  */
 function serializeError(error: unknown): unknown {
   const shown: unknown = pino.stdSerializers.err(error as Error);

@@ -11,14 +11,16 @@ const TITLES: Readonly<Record<Server, string>> = {
   redis: 'Redis',
 };
 
-/** An outage that lasts no longer than this is not logged: connections are replaced, and leaders elected, in that time. */
+/**
+ * An outage that lasts no longer than this is not logged: connections are replaced, and leaders elected, in that time.
+ */
 const LOG_AFTER_MS = 1_000;
 /** The scope of a failure that concerns the whole server, so that any success ends it. */
 const ANY = '';
 /** A failure of another scope than the successes counts as ended if it was not reported for this long. */
 const SCOPE_ENDS_AFTER_MS = 30_000;
 
-/** Takes what an adapter notices of its server. */
+/** Receives what an adapter learns about its server. */
 export interface OutageReport {
   /**
    * Reports a failure. `cause` says in plain words why the server cannot be used, without addresses and other changing

@@ -68,8 +68,8 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - Takes one or more events. Their ids are different UUIDs in lower case. Ids identify events only within a stream:
  *   another stream, or a later revision of this one, may have an event with the same id.
  * - No event's type begins with `$`, because EventStoreDB reserves such types for events of its own.
- * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes (`bytesOfEvent`). A server may be
- *   configured to accept less.
+ * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes (`bytesOfEvent`). A
+ *   server may be configured to accept less.
  * - Rejects with `DeletedStreamError` if an operator has deleted the stream for good (docs/operations/erasure.md). Only
  *   EventStoreDB can do that. A stream whose rows were deleted in SQLite begins again at revision 0.
  *

@@ -7,13 +7,13 @@ export interface Snapshot {
   /** Revision and id of the last event that the state includes. */
   readonly revision: number;
   readonly event_id: string;
-  /** As it can be in JSON. */
+  /** A JSON object. */
   readonly state: object;
 }
 
 /**
  * Keeps one snapshot of each stream, the one that was written last. A snapshot is a cache: the store may lose all of
- * them, and a caller must compare the snapshot with the stream before it uses it. Snapshots are no part of the log: no
+ * them, and a caller must compare the snapshot with the stream before it uses it. Snapshots are not part of the log: no
  * subscription yields them.
  *
  * `read`

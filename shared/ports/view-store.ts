@@ -181,14 +181,14 @@ export interface WriteBatch {
   readonly expected_dead_letters?: readonly DeadLetter[];
 }
 
-/** How far the creation of a version's indexes is. */
+/** Progress of the creation of a version's indexes. */
 export interface IndexProgress {
   /** The index that is being created, or the collection that it belongs to, as stored. */
   readonly name: string;
   readonly built: number;
   /** Number of indexes that were missing. */
   readonly total: number;
-  /** How far the index that is being built is, from 0 to 1, if the store says so. */
+  /** Progress of the index that is being built, from 0 to 1, if the store reports it. */
   readonly fraction?: number;
 }
 

@@ -8,14 +8,15 @@ import { waitFor } from '../support/wait-for';
 import { Compose, TimeLimitError } from './compose';
 
 /*
- * Builds the image and starts docker-compose.yml with the Docker engine of DOCKER_HOST. Sends requests through the gateway,
- * and kills and restarts each process and each server once while clients read and write. Prints how many requests each
- * fault made fail, how many acknowledged writes it lost, and how long clients saw it. EVENTSTORE_IMAGE names an image of
- * EventStoreDB; without it, `stand-in.yml` replaces the servers that have none. Exits with 3 if there is no compose program.
+ * Builds the image and starts docker-compose.yml with the Docker engine of DOCKER_HOST. Sends requests through the
+ * gateway, and kills and restarts each process and each server once while clients read and write. Prints how many
+ * requests each fault made fail, how many acknowledged writes it lost, and how long clients saw it. EVENTSTORE_IMAGE
+ * names an image of EventStoreDB; without it, `stand-in.yml` replaces the servers that have none. Exits with 3 if there
+ * is no compose program.
  */
 
 const NO_COMPOSE = 3;
-/** For all of the run but the way down. */
+/** For the whole run, except stopping the containers. */
 const RUN_MS_MAX = 480_000;
 const BUILD_MS_MAX = 300_000;
 /** A fault that has not begun by then is skipped, because this machine is too slow for all of them. */

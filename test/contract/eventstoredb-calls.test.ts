@@ -290,7 +290,7 @@ describe('a server that cannot be reached', () => {
 
   test('each outage is waited for, also the next one after hours without a call', async () => {
     await server.stop();
-    const limits = { call_ms: 1_000, ride_out_ms: 60_000, outage_ms: 0 };
+    const limits = { call_ms: 1_000, short_outage_ms: 60_000, outage_ms: 0 };
     const connection = new EventStoreDbConnection(server.url, limits);
     const attempts = async (): Promise<number> => {
       let count = 0;

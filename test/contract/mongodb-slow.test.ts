@@ -24,7 +24,10 @@ const { Connection } = require('mongodb/lib/cmap/connection') as {
   Connection: { prototype: { command: Command } };
 };
 
-/** Makes each inserted document take `ms`. Like a socket, the call fails after 4 s without an answer, and nothing is stored. */
+/**
+ * Makes each inserted document take `ms`. Like a socket, the call fails after 4 s without an answer, and nothing is
+ * stored.
+ */
 function slowDownInserts(ms: number): void {
   const { command } = Connection.prototype;
   jest.spyOn(Connection.prototype, 'command').mockImplementation(async function (

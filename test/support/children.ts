@@ -29,7 +29,10 @@ export async function waitUntilDecoding(pid: number): Promise<void> {
   await waitFor(() => residentMib(pid) > 200, { what: `process ${pid} to decode` });
 }
 
-/** Returns the resident memory of a process in MiB, 0 if the process has ended. On Linux without a `ps` per sample, which cost a third of the CPU. */
+/**
+ * Returns the resident memory of a process in MiB, 0 if the process has ended. On Linux without a `ps` per sample,
+ * which cost a third of the CPU.
+ */
 export function residentMib(pid: number): number {
   if (process.platform !== 'linux')
     return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024;

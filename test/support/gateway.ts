@@ -10,7 +10,8 @@ export interface Gateway {
 }
 
 /**
- * Starts a gateway that forwards requests below `path` to `target`, without that prefix. Responds with 404 to other requests.
+ * Starts a gateway that forwards requests below `path` to `target`, without that prefix. Responds with 404 to other
+ * requests.
  */
 export async function startGateway(target: string, path: string): Promise<Gateway> {
   const server = createServer((req, res) => {

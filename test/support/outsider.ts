@@ -29,8 +29,8 @@ const COMPILER_OPTIONS = {
 };
 
 /**
- * Compiles the files as another project that has installed `catalog-service` and `catalog-client`, with the options in addition to those of a strict
- * project. Rejects with the output of the compiler if it reports an error.
+ * Compiles the files as another project that has installed `catalog-service` and `catalog-client`, with the options in
+ * addition to those of a strict project. Rejects with the output of the compiler if it reports an error.
  */
 export async function compileOutside(
   files: Files,

@@ -24,7 +24,7 @@ export interface BullmqJobQueueOptions {
   readonly partition_count?: number;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport;
   /** Called with every failed attempt. `attempt` counts from 1. */
   readonly onError?: (error: unknown, job: PartitionJob, attempt: number) => void;

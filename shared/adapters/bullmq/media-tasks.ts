@@ -18,7 +18,7 @@ export interface BullmqMediaTaskQueueOptions extends MediaTaskQueueOptions {
   readonly url: string;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport;
 }
 

@@ -90,7 +90,7 @@ export const RETURN_MS = 2_000;
 export interface WorkersOptions {
   readonly url: string;
   readonly prefix: string;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport | undefined;
   /** Called with errors outside of a handler, such as a lost connection. Workers reconnect on their own. */
   readonly onWorkerError: (error: unknown) => void;

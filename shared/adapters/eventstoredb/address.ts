@@ -75,8 +75,8 @@ export class ServerAddress {
   }
 
   /**
-   * Reads the file that the option names. Returns undefined if the address has no such option. A file that was usable once
-   * is used from memory if it is not usable at the moment: it may be about to be replaced.
+   * Reads the file that the option names. Returns undefined if the address has no such option. A file that was usable
+   * once is used from memory while it is not usable: it may be about to be replaced.
    */
   private read(option: FileOption): Buffer | undefined {
     const file = this.address[option];
@@ -105,7 +105,7 @@ function unusableFile(option: FileOption, file: string, error: unknown): ConfigE
 
 type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
-/** Returns the fields that have a value. The client takes `undefined` for a value of its own. */
+/** Returns the fields that have a value. The client would use `undefined` instead of its default. */
 function defined<Fields extends object>(fields: Fields): Defined<Fields> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

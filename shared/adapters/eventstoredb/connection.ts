@@ -22,25 +22,29 @@ export interface CallLimits {
   /** Deadline for the start of the last attempt of a call, and for the whole call if the server sends nothing. */
   readonly call_ms: number;
   /**
-   * How long calls wait, up to `call_ms`, for a server that cannot be reached, counted from the first call that could
-   * not reach it. Longer than a cluster has no leader: a leader that is stopped keeps the leadership for 5 s after it has
-   * closed its port, and then there is an election. After this time without a failure, the next one is another outage.
+   * If the server cannot be reached for less than this time, counted from the first call that could not reach it, calls
+   * wait for it, up to `call_ms`. Must be longer than a cluster has no leader: a leader that is stopped closes its port,
+   * keeps the leadership for 5 s, and only then there is an election. After this time without a failure,
+   * the next failure begins another outage.
    */
-  readonly ride_out_ms: number;
-  /** Deadline of all attempts together if the server cannot be reached for longer than that. */
+  readonly short_outage_ms: number;
+  /** Deadline of all attempts of a call together in a longer outage. */
   readonly outage_ms: number;
 }
 
-/** The first call without an answer ends a request. So a request waits for `call_ms` once, and ends within 5 s. */
+/** A request ends at its first call without an answer, so it waits for `call_ms` once, and ends within 5 s. */
 export const DEFAULT_LIMITS: CallLimits = {
   attempt_ms: 2_000,
   call_ms: 4_700,
-  ride_out_ms: 10_000,
+  short_outage_ms: 10_000,
   outage_ms: 1_500,
 };
 
 const pauseMs = backoff(50, 200);
-/** The shortest time between two replacements of the client. Without it, every call would replace the client while a server is unavailable. */
+/**
+ * The shortest time between two replacements of the client. Without it, every call would replace the client while a
+ * server is unavailable.
+ */
 const RECONNECT_EVERY_MS = 250;
 /** A replaced client is closed after this time, because calls that it is still executing may succeed. */
 const CLOSE_AFTER_MS = 5_000;
@@ -49,8 +53,8 @@ const CLOSE_AFTER_MS = 5_000;
 const DISPOSE_MS_MAX = 1_000;
 
 /**
- * `timeout_ms` is the deadline of this attempt; `onProgress` begins it again. `suspect` says that the operation itself
- * may be why the attempt before failed. It is not if the server could not be reached.
+ * `timeout_ms` is the deadline of this attempt; `onProgress` restarts it. `suspect` is true if the operation itself may
+ * be why the previous attempt failed, and false if that attempt could not reach the server.
  */
 type Operation<Result> = (
   current: CurrentClient,
@@ -86,10 +90,7 @@ export class EventStoreDbConnection {
   private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
   private generation = 0;
   private replaced_at_ms = 0;
-  /**
-   * When the first of the calls began that could not reach the server, and when the last one failed. Undefined if a call
-   * has reached it since.
-   */
+  /** Start of the first call that could not reach the server, and the last failure. Undefined once a call reached it. */
   private unreachable: { readonly since_ms: number; readonly failed_at_ms: number } | undefined;
   private managed: ManagedClient;
 
@@ -206,14 +207,15 @@ export class EventStoreDbConnection {
 
   /** The failure of a shared call may come from another append, so it does not show that the server is unavailable. */
   private limitMs({ condition, shared }: Failure, started_ms: number): number {
-    const { call_ms, ride_out_ms, outage_ms } = this.limits;
+    const { call_ms, short_outage_ms, outage_ms } = this.limits;
     if (condition !== 'unavailable' || shared) return call_ms;
     const failed_at_ms = performance.now();
     // Without a call in between, nothing shows whether an earlier outage has ended.
     const before = this.unreachable;
-    const since_ms = before && started_ms - before.failed_at_ms < ride_out_ms ? before.since_ms : started_ms;
+    const since_ms =
+      before && started_ms - before.failed_at_ms < short_outage_ms ? before.since_ms : started_ms;
     this.unreachable = { since_ms, failed_at_ms };
-    return failed_at_ms - since_ms < ride_out_ms ? call_ms : outage_ms;
+    return failed_at_ms - since_ms < short_outage_ms ? call_ms : outage_ms;
   }
 
   private open(): ManagedClient {

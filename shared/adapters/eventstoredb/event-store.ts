@@ -37,7 +37,7 @@ export interface EventStoreDbOptions {
   /** Prefix of every stream name on the server, so that several catalogs can share one server; empty by default. */
   readonly namespace?: string;
   readonly limits?: Partial<CallLimits>;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport;
 }
 
@@ -112,10 +112,10 @@ export class EventStoreDbEventStore implements EventStore {
  * Appends, and retries with the same event ids at the same explicit revision. EventStoreDB makes this idempotent: if an
  * earlier attempt was stored, the server returns the result of that attempt.
  *
- * A small append shares a call with other appends. If that call ends, the append is repeated in a call of its own, because
- * the server may have ended the shared call because of it: then it gets its own error, and other appends do not fail a
- * second time. If the server cannot be reached in its own call either, the next attempt shares a call again, because
- * hundreds of appends may have waited for the server.
+ * A small append shares a call with other appends. If that call ends, the append is repeated in a call of its own,
+ * because the server may have ended the shared call because of it: then it gets its own error, and other appends do not
+ * fail a second time. If the server cannot be reached in its own call either, the next attempt shares a call again,
+ * because hundreds of appends may have waited for the server.
  */
 async function append(
   connection: EventStoreDbConnection,
@@ -182,8 +182,8 @@ function toAppendResult(result: ServersResult, position: Position): AppendResult
 
 /**
  * Returns the position of the last appended event. If the server recognises a repeated append but cannot read its events,
- * its result has no position; then this function reads the stream. If an operator has truncated the stream since, it has
- * no such event; then the head is a position after it.
+ * its result has no position; then this function reads the stream. If an operator has
+ * truncated the stream since, the event is gone, and this function returns the head, a position after it.
  */
 async function lastPosition(
   result: ServersResult,

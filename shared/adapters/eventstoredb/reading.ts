@@ -104,8 +104,8 @@ export function readHead(connection: EventStoreDbConnection, max_age_ms = 0): Pr
 }
 
 /**
- * Reads the first `count` events at or after `position`, of any realm. Throws `LogMismatchError` if the server cannot
- * read there twice in a row, because the position is in the middle of a record. Once may have another cause.
+ * Reads the first `count` events at or after `position`, of any realm. Throws `LogMismatchError` if two reads
+ * there fail in a row: the position is then in the middle of a record. A single failure may have another cause.
  */
 export async function readAllFrom(
   connection: EventStoreDbConnection,

@@ -17,18 +17,18 @@ interface HeadRead {
  * The head of one server's log. All realms and callers of this process share its reads, because EventStoreDB stalls for
  * seconds if a few of them run at once.
  *
- * One read runs at a time. Calls that arrive meanwhile wait for the next one, which all of them share. The read that is
- * running is of no use for them: the server may have carried it out before an event that was acknowledged before the
+ * One read runs at a time. Calls that arrive meanwhile wait for the next one, which all of them share. They cannot
+ * use the running read: the server may have carried it out before it appended an event that was acknowledged before their
  * call. `max_age_ms` allows a caller to use the result of a read that began at most that long ago.
  */
 export class SharedHead {
-  /** By the limit of a call and the address of the server. An entry is a few bytes, and a process uses one address. */
+  /** All heads, by `call_ms` and address of the server. An entry is a few bytes, and a process uses one address. */
   private static readonly all = new Map<string, SharedHead>();
   private running: HeadRead | undefined;
   private next: HeadRead | undefined;
   private last: { readonly position: Position; readonly began_ms: number } | undefined;
 
-  /** Callers with other limits have a head of their own: they would wait for longer or shorter than they want. */
+  /** Returns the head of the server. Only callers with equal `call_ms` share it, because they wait equally long. */
   static of(url: string, call_ms: number): SharedHead {
     const key = `${call_ms} ${url}`;
     const head = SharedHead.all.get(key) ?? new SharedHead();
@@ -77,7 +77,7 @@ export class SharedHead {
     this.running = this.next;
     this.next = undefined;
     try {
-      // If the read before failed because of the server, so does this one: another try would take as long again.
+      // If the previous read failed because of the server, this one fails without a try, which would take as long again.
       if (failure && !before?.connection.closed.aborted) throw failure.error;
       const began_ms = performance.now();
       const position = await readNow();

@@ -54,7 +54,7 @@ interface Attempt extends FollowOptions {
  * Yields a realm's events until `signal` aborts. The server ends subscriptions for many reasons (a slow consumer, a new
  * leader, a restart), some of them without an error, and the client does not resume a subscription that ended. So
  * whenever a subscription ends, this function starts a new one after the last yielded batch. Throws `LogMismatchError`
- * if the log does not contain what was yielded any more.
+ * if the log no longer contains what was yielded.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<LogBatch, void, undefined> {
   const { signal, connection } = options;
@@ -155,8 +155,8 @@ class BatchReader {
   /** All events of the realm up to this position are yielded, or are in the batch that is being built. */
   private reached_position: Position;
   /**
-   * All events of the realm before this position are delivered, by a checkpoint. It may be where the next event begins, so
-   * it is neither reached nor a position to start from.
+   * All events of the realm before this position are delivered, by a checkpoint. It may be where the next event begins,
+   * so it is neither reached nor a position to start from.
    */
   private passed_position: Position = START;
   /** The position of the last yielded batch. */
@@ -306,8 +306,8 @@ async function scanGap(
 }
 
 /**
- * An item that the subscription delivers: an event, a checkpoint of the filter, or "caught up". A checkpoint says that all
- * events before its position are delivered, and also the one at it if it is the position of an event.
+ * An item that the subscription delivers: an event, a checkpoint of the filter, or "caught up". A checkpoint says that
+ * all events before its position are delivered, and also the one at it if it is the position of an event.
  */
 type BufferedItem =
   | { readonly kind: 'event'; readonly event: AllStreamRecordedEvent }

@@ -70,7 +70,7 @@ export interface MongoConnectionOptions {
   readonly realm: Realm;
   /** Deadline of a call; 4.5 s by default. */
   readonly deadline_ms?: number;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport;
 }
 
@@ -177,7 +177,7 @@ export class MongoConnection {
       await this.client.connect();
       this.connected = true;
     } catch (error) {
-      // A host name that cannot be resolved, or a file that cannot be read, gives an error that is not of the driver.
+      // A host name that cannot be resolved, or a file that cannot be read, gives an error of Node instead of the driver.
       throw error instanceof MongoError ? error : new ConnectError(error);
     }
   }
@@ -215,7 +215,7 @@ function newClient(url: string, options: MongoClientOptions): MongoClient {
   }
 }
 
-/** Returns undefined if the hosts are in the DNS. */
+/** Returns the hosts of the address. Undefined for `mongodb+srv`, whose hosts are in the DNS. */
 function probedServer(url: string): ProbedServer | undefined {
   const { scheme, hosts, options } = splitUrl(url);
   if (scheme !== 'mongodb') return undefined;

@@ -79,7 +79,7 @@ function causeOfFile(error: unknown): string | undefined {
 function selectionCause(topology: TopologyDescription | undefined): OutageCause {
   const servers: ServerDescription[] = [...(topology?.servers.values() ?? [])];
   const failure = servers.find(({ error }) => error)?.error;
-  // A member that answers, but is no primary, shows more than another one that does not.
+  // If a member answers but is no primary, that says more than the silence of another member.
   if (servers.some(({ type }) => type !== 'Unknown')) return { cause: NO_PRIMARY };
   if (failure instanceof MongoServerError) return outageCauseOf(failure);
   return { cause: failure ? networkCause(failure) : CAUSES.silent };

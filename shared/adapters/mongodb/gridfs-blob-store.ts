@@ -29,7 +29,7 @@ export interface GridFsBlobStoreOptions {
   readonly now?: () => number;
   /** Deadline of a call; 4.5 s by default. */
   readonly deadline_ms?: number;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport;
 }
 

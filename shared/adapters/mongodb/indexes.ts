@@ -6,7 +6,7 @@ import { storedCollection } from '../stored-collections';
 import { isCollectionMissing, type MongoConnection } from './connection';
 import { documentsName, indexesOf, type MongoDocument } from './documents';
 
-/** How often the server is asked how far an index is. */
+/** How often the server is asked for the progress of an index. */
 const POLL_MS = 5_000;
 
 /** The indexes that a collection lacks. */
@@ -95,7 +95,9 @@ export async function buildIndexes(
     }
 }
 
-/** Asks the server how far it is until `signal` aborts. Reports nothing if the server or the user's rights do not allow it. */
+/**
+ * Asks the server for its progress until `signal` aborts. Reports nothing if the server or the user's rights forbid it.
+ */
 async function pollProgress(
   client: MongoClient,
   namespace: string,

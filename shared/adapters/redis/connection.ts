@@ -8,7 +8,7 @@ import { CAUSES, ConnectionOutage, networkCause, type ProbedServer } from '../ou
 
 const DEFAULT_PORT = 6_379;
 const SENTINEL_PORT = 26_379;
-/** How often a server is asked again that is a member of a Redis Cluster. */
+/** Pause before a server that was refused as a member of a Redis Cluster is asked again. */
 const REFUSED_MS = 5_000;
 const CONNECT_MS = 2_000;
 /** How long `disconnect` waits until the server has closed the connection, too. It delays the end of the process. */
@@ -44,15 +44,15 @@ export function connectFailFast(url: string, command_ms: number, report?: Outage
   return connection;
 }
 
-/** In how many ticks of a timer the time of a command is counted. */
+/** Number of timer ticks in which the time of a command is counted. */
 const TICKS = 5;
 
 /**
  * Rejects each command that is not answered within `command_ms`. Replaces the connection if nothing at all arrives for
  * twice that time: it may have died without a TCP close (a cut network, a stopped machine).
  *
- * Time in which the event loop of this process was blocked does not count, because a timer ticks only once however long
- * it was. The time-outs of ioredis end during the stall, before the replies that have arrived meanwhile are read. So
+ * However long the event loop of this process is blocked, the timer ticks only once meanwhile, so that time hardly
+ * counts. The time-outs of ioredis end during the stall, before the replies that have arrived meanwhile are read. So
  * they would take a stall of this process for an outage of Redis.
  */
 function limitSilence(connection: Redis, command_ms: number): void {

@@ -31,9 +31,9 @@ const NOT_WRITABLE = /^(OOM|MISCONF|READONLY) /;
  * KEYS: the operation; the sorted set of the API key's operations, by the time at which they expire. ARGV: fingerprint,
  * holder, now, locked until, expires at (Unix milliseconds), how long Redis keeps the record (milliseconds), the most
  * records of the API key, the member of the sorted set. Returns `{outcome, …}` with the outcomes of `Claimed` in
- * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. `started_at_ms` keeps its value
- * when another holder resumes the operation. HSET is the first write, because Redis checks only the first write of a
- * script against its limit of memory.
+ * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. `started_at_ms` keeps its
+ * value when another holder resumes the operation. HSET is the first write, because Redis checks only the first write
+ * of a script against its limit of memory.
  */
 const CLAIM = `
 local fingerprint, holder, now_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -81,7 +81,7 @@ export interface RedisIdempotencyStoreOptions {
   readonly url: string;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport;
 }
 

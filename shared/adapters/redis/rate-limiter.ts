@@ -69,7 +69,7 @@ export interface RedisRateLimiterOptions {
   readonly url: string;
   /** Prefix of the keys in Redis; `catalog` by default. */
   readonly prefix?: string;
-  /** Takes the outages of the server. */
+  /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport;
   /** How long Redis may take to answer; 250 ms by default. */
   readonly command_ms?: number;

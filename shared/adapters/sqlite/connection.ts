@@ -25,12 +25,15 @@ const TIMEOUT_MS = 5_000;
 const RETRY_MS_MAX = 20;
 const CACHE_KB = 16_000;
 /**
- * SQLite copies the write-ahead log (WAL) to the database file after this many pages (16 MB). If a page is written several
- * times before that, SQLite copies it once.
+ * SQLite copies the write-ahead log (WAL) to the database file after this many pages (16 MB). If a page is written
+ * several times before that, SQLite copies it once.
  */
 const WAL_PAGES_MAX = 4_000;
 const STATEMENTS_MAX = 256;
-/** What a probe writes. Larger than a usual append: if only one more page fits on the disk, a small probe succeeds while appends fail. */
+/**
+ * What a probe writes. Larger than a usual append: if only one more page fits on the disk, a small probe succeeds while
+ * appends fail.
+ */
 const PROBE_BYTES = 262_144;
 /** The least time between two probes. */
 const PROBE_EVERY_MS = 1_000;
@@ -43,8 +46,8 @@ const POLL_MS = 25;
 
 export interface SqliteOptions {
   /**
-   * FULL: a commit is on disk when it returns. NORMAL: a power failure may undo the latest commits, but cannot corrupt the
-   * file.
+   * FULL: a commit is on disk when it returns. NORMAL: a power failure may undo the latest commits, but cannot corrupt
+   * the file.
    */
   readonly synchronous: 'FULL' | 'NORMAL';
   /** The statements that create the tables. They run once, in a transaction. */
@@ -140,7 +143,9 @@ export class SqliteConnection {
     return Number(this.value('PRAGMA user_version') ?? 0);
   }
 
-  /** Returns all rows. There are no cursors, because a cursor that is not read to its end blocks checkpoints of the WAL. */
+  /**
+   * Returns all rows. There are no cursors, because a cursor that is not read to its end blocks checkpoints of the WAL.
+   */
   all(sql: string, parameters: readonly SqlInput[] = []): SqlRow[] {
     return this.statement(sql).all(parameters) as SqlRow[];
   }
@@ -187,7 +192,8 @@ export class SqliteConnection {
       // Some failures, such as a full disk, end the transaction themselves.
       if (this.database.inTransaction) this.run('ROLLBACK');
     } catch {
-      // Ignored, because the caller gets the original failure. The transaction ends at the latest when the connection closes.
+      // Ignored, because the caller gets the original failure. The transaction ends at the latest when the connection
+      // closes.
     }
   }
 
@@ -196,8 +202,8 @@ export class SqliteConnection {
    * the attempts. Throws `CatalogError('database_timeout')` after the deadline, `DamagedFileError` if the file is
    * damaged, and `CatalogError('unavailable')` if the file fails or is closed.
    *
-   * SQLite reports a read that the disk fails as corruption, too. So a complete check decides whether the file is damaged.
-   * If it is not, `work` runs once more.
+   * SQLite reports a read that the disk fails as corruption, too. So a complete check decides whether the file is
+   * damaged. If it is not, `work` runs once more.
    */
   async attempt<Result>(
     work: () => Result,

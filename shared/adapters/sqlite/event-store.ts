@@ -58,7 +58,7 @@ const BATCH_LENGTH_MAX = 8_000_000;
 const NO_LIMIT = -1;
 /** The most events per transaction, because a transaction blocks the process. */
 const GROUP_EVENTS_MAX = 1_000;
-/** What the schema version would add to the metadata, for the size of an event. Here it has a column. */
+/** The schema version is a column here. For the size of an event, it counts as if it were in the metadata. */
 const VERSION_BYTES = ',"schema_version":1'.length;
 const REMEDY = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
 /** How long a subscription waits after a failed read before it reads again. */

@@ -28,8 +28,8 @@ const HASH_LENGTH = 16;
 const schemas = new WeakMap<object, string>();
 
 /**
- * Returns a text that names how the states of the aggregate are folded. It changes with `state_version` and with the types,
- * versions and fields of the events.
+ * Returns a text that identifies how the states of the aggregate are folded. It changes with `state_version` and with
+ * the types, versions and fields of the events.
  */
 export function stateSchemaOf(
   aggregate: Pick<Aggregate<unknown, unknown, AnyId>, 'category' | 'events' | 'state_version'>,

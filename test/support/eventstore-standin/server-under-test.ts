@@ -40,7 +40,7 @@ export class EventStoreServer {
 export const ownNamespace = (): string => `t${randomUUID()}.`;
 
 /** Limits that no call reaches, for tests that are not about how soon a call fails. */
-const LONG_LIMITS: Partial<CallLimits> = { call_ms: 120_000, ride_out_ms: 120_000 };
+const LONG_LIMITS: Partial<CallLimits> = { call_ms: 120_000, short_outage_ms: 120_000 };
 
 /**
  * Opens a store whose calls do not fail because of an outage, unless `limits` says so. A call that never ends fails the

@@ -153,8 +153,9 @@ const apiKeyCommand = fc.oneof(
 );
 
 /**
- * Runs every command twice. Expects that the second run appends nothing, that decoding an encoded event gives the
- * same event, and that a state that was stored as a snapshot before any command gives the same state after it. Returns the number of accepted commands.
+ * Runs every command twice. Expects that the second run appends nothing, that decoding an encoded event gives the same
+ * event, and that a state that was stored as a snapshot before any command gives the same state after it. Returns the
+ * number of accepted commands.
  */
 function replay<State, Event extends DomainEvent, Id extends AnyId, Command>(
   aggregate: Aggregate<State, Event, Id>,
