@@ -4,6 +4,7 @@ import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { RedisIdempotencyStore } from '../../shared/adapters/redis/idempotency-store';
 import { createLogger } from '../../shared/kernel/log';
 import { Outages, type Server } from '../../shared/kernel/outages';
+import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { FakeMongo, MONGO_ERRORS } from '../support/fake-mongo';
 import { OwnRedis } from '../support/own-redis';
@@ -22,6 +23,13 @@ interface Line {
   readonly server?: string;
   readonly cause?: string;
   readonly outage_ms?: number;
+}
+
+function someClaim(): Parameters<IdempotencyStore['claim']> {
+  const now_ms = Date.now();
+  const times = { now_ms, locked_until_ms: now_ms, expires_at_ms: now_ms + 60_000 };
+  const claim = { fingerprint: 'print', holder: 'holder', ...times, records_max: 9 };
+  return [{ api_key_id: 'key', idempotency_key: 'once' }, claim];
 }
 
 /** A store of this process, and what it logs. */
@@ -49,7 +57,10 @@ class Used {
     } else {
       const store = await RedisIdempotencyStore.open({ url, report });
       this.store = store;
-      this.call = () => store.check();
+      this.call = async () => {
+        await store.check();
+        await store.claim(...someClaim());
+      };
     }
     return this;
   }
@@ -331,6 +342,20 @@ describeWithProgram('redis-server', 'Redis', () => {
     const server = await redis('--cluster-enabled', 'yes');
     const outage = await use('redis', server.url);
     await outage.expectCause(/^it is a Redis Cluster \(cluster_enabled is yes\), which is not supported/);
+  });
+
+  test.each([
+    ['no memory', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], /no memory left/],
+    ['a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'the server is a replica'],
+  ])('%s, so that writes are refused, and its end', async (_name, begin, end, cause) => {
+    const server = await redis();
+    const outage = await use('redis', server.url);
+    await outage.call();
+    await server.run([begin]);
+    await outage.expectCause(cause);
+    await server.run([end]);
+    await outage.expectEnd();
+    expect(outage.lines.filter(({ msg }) => msg === 'a server can be used again')).toHaveLength(1);
   });
 
   test('a killed server, and its return', async () => {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Redis, type RedisOptions } from 'ioredis';
+import { type Command, Redis, type RedisOptions } from 'ioredis';
 import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { NO_REPORT, type OutageReport, outageMessage } from '../../kernel/outages';
@@ -190,7 +190,11 @@ function watch(connection: Redis, outage: ConnectionOutage): Redis {
   };
   let had_error = false;
   refuseCluster(connection, () => fail(IS_CLUSTER));
-  reportRefusedCommands(connection, fail);
+  const succeed = (scope?: string): void => {
+    last_causes.delete(connection);
+    outage.succeeded(scope);
+  };
+  reportRefusedCommands(connection, fail, succeed);
   return connection
     .setMaxListeners(LISTENERS_MAX)
     .on('error', (error) => {
@@ -204,10 +208,7 @@ function watch(connection: Redis, outage: ConnectionOutage): Redis {
       if (!is_explained && connection.status === 'reconnecting') fail(undefined);
       had_error = false;
     })
-    .on('ready', () => {
-      last_causes.delete(connection);
-      outage.succeeded();
-    });
+    .on('ready', () => succeed());
 }
 
 const IS_CLUSTER =
@@ -235,19 +236,41 @@ function refuseCluster(connection: Redis, onRefused: () => void): void {
   };
 }
 
-/** Reports replies that say that the server, and not the command, is at fault. The connection stays ready meanwhile. */
+/**
+ * Reports replies that say that the server, and not the command, is at fault. The connection stays ready meanwhile. So
+ * the outage ends when the same command succeeds: others, such as reads, may have been possible all the time.
+ */
 function reportRefusedCommands(
   connection: Redis,
   fail: (cause: string | undefined, scope: string) => void,
+  succeed: (scope: string) => void,
 ): void {
+  const refused = new Set<string>();
   connection.sendCommand = (command, stream) => {
-    command.promise.catch((error: unknown) => {
+    const onReply = (reply: unknown): void => {
+      // Inside a transaction, a command is only queued.
+      if (refused.size === 0 || connection.status !== 'ready' || String(reply) === 'QUEUED') return;
+      const scope = scopeOf(command);
+      refused.delete(scope);
+      // Reported for every command: a refused one that is not sent again counts as ended after some time.
+      succeed(scope);
+    };
+    const onError = (error: unknown): void => {
       hideCommand(error);
       const cause = replyCause(error, connection);
-      if (cause !== undefined && connection.status === 'ready') fail(cause, 'commands');
-    });
+      if (cause === undefined || connection.status !== 'ready') return;
+      const scope = scopeOf(command);
+      refused.add(scope);
+      fail(cause, scope);
+    };
+    command.promise.then(onReply, onError);
     return Redis.prototype.sendCommand.call(connection, command, stream);
   };
+}
+
+/** Returns the name of the command; for a script, also its hash. */
+function scopeOf({ name, args }: Command): string {
+  return name === 'evalsha' ? `${name} ${String(args[0])}` : name;
 }
 
 /** Removes the command that the library adds to an error reply: the one of the login contains the password. */
