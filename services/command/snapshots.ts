@@ -18,8 +18,8 @@ interface Wanted {
 }
 
 /**
- * Returns the stream's snapshot with the position of its event. Undefined if the caller cannot use it, or if it
- * was made from another log, for example from one before a restore.
+ * Returns the stream's snapshot with the position of its event. Undefined if the caller cannot use it, or if it was
+ * made from another log, for example from one before a restore.
  */
 export async function readSnapshot(
   events: EventStore,
