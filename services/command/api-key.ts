@@ -132,14 +132,16 @@ export interface RotatedApiKey extends CreatedApiKey {
 /**
  * Creates a key with the stores, permissions and limits of the old one. The old key then expires at `old_valid_until`,
  * or at its own expiry if that is earlier. The new key expires at `expires_at`, by default never. The new key is
- * created first, so that a crash between the two steps leaves two valid keys rather than none. Throws `key_invalid` if
- * the old key does not exist or has expired, `key_revoked`, and the faults of the times.
+ * created first, so that a crash between the two steps leaves two valid keys rather than none. `onCreated` is called
+ * between them: the new key cannot be read later, and the second step may fail. Throws `key_invalid` if the old key does
+ * not exist or has expired, `key_revoked`, and the faults of the times.
  */
 export async function rotateApiKey(
   deps: ControlDeps,
   context: WriteContext,
   id: ApiKeyId,
   times: { readonly old_valid_until: Date; readonly expires_at?: Date },
+  onCreated?: (created: CreatedApiKey) => Promise<void>,
 ): Promise<RotatedApiKey> {
   const old = await readApiKey(deps, id);
   const now_ms = deps.system.now();
@@ -153,6 +155,7 @@ export async function rotateApiKey(
   const { account_id, name, type, environment, permissions, limits } = old;
   const grants = { account_id, name, type, environment, stores: [...old.stores], permissions };
   const created = await issue(deps, context, { ...grants, expires_at, ...(limits && { limits }) });
+  await onCreated?.(created);
   const expired = await run(deps, context, id, { type: 'ExpireApiKey', expires_at: old_expires_at });
   return { ...created, old: expired };
 }

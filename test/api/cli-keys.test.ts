@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import Database from 'libsql';
 import { type KeyRing, loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec, type TokenGrant } from '../../shared/http/tokens';
 import { parseConfig } from '../../shared/kernel/config';
@@ -104,6 +106,31 @@ test('creates, lists, rotates and revokes keys, and shows each key only once', (
     );
     for (const hidden of [key.key, secret, rotated.key, 'key_hash'])
       expect(listed.stdout).not.toContain(hidden);
+  }));
+
+test('key rotate prints the new key before it sets the expiry of the old one, which may fail', () =>
+  withTempDir(async (folder) => {
+    const cli = new Cli(folder);
+    const account = await cli.account();
+    const store = await cli.store(account);
+    const old = await cli.json('key', 'create', '--account', account, '--store', store, '--type', 'public');
+    const log = new Database(join(folder, 'control', 'events.sqlite'));
+    log.exec(
+      `CREATE TRIGGER no_expiry BEFORE INSERT ON events WHEN NEW.type = 'ApiKeyExpirySet'
+       BEGIN SELECT RAISE(ABORT, 'the expiry is refused'); END`,
+    );
+    log.close();
+
+    const { code, stdout, stderr } = await cli.run('key', 'rotate', old.id, '--overlap', '30', '--json');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^catalog: The new key is created and printed, but .+\n$/);
+    expect(stderr).toContain('Do not run key rotate again');
+    expect(stderr).toContain(`catalog key revoke ${old.id}`);
+    const created = JSON.parse(stdout);
+    expect(created.key).toMatch(/^pk_live_[\w-]{43}$/);
+    const { keys } = await cli.json('key', 'list', '--account', account);
+    expect(keys.map(({ id }: { id: string }) => id)).toEqual([old.id, created.id]);
+    expect(created.key.endsWith(keys[1].last_four)).toBe(true);
   }));
 
 test('refuses invalid grants with an error on one line', () =>

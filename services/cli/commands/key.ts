@@ -14,6 +14,7 @@ import {
   rotateApiKey,
   setApiKeyLimits,
 } from '../../command/api-key';
+import { describeRejection } from '../../import/report';
 import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
 import { confirm, runConfirmed, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
@@ -87,6 +88,7 @@ export function keyCommands(program: Command): void {
           ...(options.limit ? { limits: options.limit } : {}),
         });
         await printKey(invocation, created);
+        await waitForWrites(runtime, 'control');
       }),
     );
 
@@ -183,24 +185,42 @@ export function keyCommands(program: Command): void {
       withRuntime<{ overlap: number }>(async (invocation, { overlap }, [id]) => {
         const { runtime, context } = invocation;
         const old_valid_until = new Date(runtime.system.now() + overlap * MINUTE_MS);
-        const noun = 'expiry of the old key';
-        const run = () => rotateApiKey(runtime, context, id as ApiKeyId, { old_valid_until });
-        const { old, ...created } = await runSaved({ noun, run });
         const old_fields = { rotated_from: id, old_key_expires_at: old_valid_until.toISOString() };
-        await printKey(invocation, created, old_fields);
+        let is_created = false;
+        const onCreated = async (created: CreatedApiKey): Promise<void> => {
+          is_created = true;
+          await printKey(invocation, created, old_fields);
+        };
+        const run = async () => {
+          try {
+            return await rotateApiKey(runtime, context, id as ApiKeyId, { old_valid_until }, onCreated);
+          } catch (error) {
+            throw is_created ? expiryFailed(id as ApiKeyId, error) : error;
+          }
+        };
+        const { old } = await runSaved({ noun: 'new key', run });
+        const noun = 'expiry of the old key';
         await confirm(runtime, { noun, realm: 'control', collection: 'api_keys' }, old);
       }),
     );
 }
 
-/** Prints a new key. The key is not stored, so it cannot be printed again. */
+/** Returns the error of a rotation that has created and printed the new key, but failed to set the expiry of the old one. */
+function expiryFailed(old_id: ApiKeyId, error: unknown): CliError {
+  const reason = error instanceof CatalogError ? describeRejection(error) : String(error);
+  return new CliError(
+    'The new key is created and printed, but it is not certain that the old key expires. Do not run key rotate again, ' +
+      'because it creates a further key. When the new key is in use, end the old one: ' +
+      `catalog key revoke ${old_id}. Cause: ${reason}`,
+  );
+}
+
+/** Prints a new key. Must be called as soon as it is saved: the key is not stored, so it cannot be printed later. */
 async function printKey(
-  invocation: Invocation,
+  { runtime, print }: Invocation,
   created: CreatedApiKey,
   extra_fields: Record<string, string | undefined> = {},
 ) {
-  const { runtime, print } = invocation;
-  await waitForWrites(runtime, 'control');
   const { id, ...rest } = keyFields(created.value, runtime.system.now());
   await print({ id, key: created.key, ...rest, ...extra_fields }, () => {
     const { type, environment, name, expires_at } = rest;
