@@ -27,7 +27,10 @@ export class CliError extends Error {
 export interface Invocation {
   readonly runtime: Runtime;
   readonly context: WriteContext;
-  /** Prints the document as JSON with `--json`, otherwise the text. A handler calls it once, at the end. */
+  /**
+   * Prints the document as JSON with `--json`, otherwise the text. A handler calls it once: when the result is certain, or
+   * earlier for what must not be lost, such as a new key.
+   */
   print(document: unknown, text: () => string): Promise<void>;
   /** Prints a flat document: as JSON with `--json`, otherwise one field per line. */
   printFields(fields: Readonly<Record<string, Cell>>): Promise<void>;
