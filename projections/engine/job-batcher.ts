@@ -26,7 +26,7 @@ interface Partition {
   /** Position up to which events are in jobs or need no job: `last` of the newest job, or the end of an advance. */
   dispatched: Position;
   /** Events for the next job. */
-  events: RecordedEvent[];
+  readonly events: BatchedEvents;
   /** Position up to which all events of the partition are in jobs or in `events`. */
   taken: Position;
   sending: Promise<void> | undefined;
@@ -74,7 +74,7 @@ export class JobBatcher {
     this.options = options;
     this.partitions = options.dispatched.map((dispatched) => ({
       dispatched,
-      events: [],
+      events: new BatchedEvents(),
       taken: dispatched,
       sending: undefined,
       unconfirmed: [],
@@ -103,7 +103,7 @@ export class JobBatcher {
       const partition = this.partitions[index]!;
       const events = batch.filter((event) => event.position > partition.taken);
       if (events.length === 0) continue;
-      partition.events.push(...events);
+      partition.events.add(events);
       partition.taken = position;
       this.startSending(partition, index);
     }
@@ -129,7 +129,7 @@ export class JobBatcher {
   }
 
   private startSending(partition: Partition, index: number): void {
-    if (partition.events.length === 0 || this.options.signal.aborted) return;
+    if (partition.events.count === 0 || this.options.signal.aborted) return;
     partition.sending ??= this.send(partition, index).finally(() => {
       partition.sending = undefined;
       // Events may have been taken while `send` was ending.
@@ -161,7 +161,7 @@ export class JobBatcher {
 
   private async send(partition: Partition, index: number): Promise<void> {
     const { signal, realm, log } = this.options;
-    while (partition.events.length > 0 && !signal.aborted) {
+    while (partition.events.count > 0 && !signal.aborted) {
       try {
         if (await this.hasRoom(partition, index)) await this.enqueue(partition, index);
       } catch (error) {
@@ -173,11 +173,11 @@ export class JobBatcher {
 
   private async enqueue(partition: Partition, index: number): Promise<void> {
     const { realm, queue } = this.options;
-    const events = nextJob(partition.events);
+    const events = partition.events.takeJob();
     const prev = partition.dispatched;
     // Set `dispatched` before the call. If the call fails, this job is lost. The `prev` of the next job is then after
     // the checkpoint, so the worker detects the gap and reads the events from the log.
-    partition.dispatched = partition.events.length === 0 ? partition.taken : events.at(-1)!.position;
+    partition.dispatched = partition.events.count === 0 ? partition.taken : events.at(-1)!.position;
     if (events.length > 0) partition.unconfirmed.push(partition.dispatched);
     await queue.enqueue({ realm, partition: index, prev, last: partition.dispatched, events });
   }
@@ -207,10 +207,10 @@ export class JobBatcher {
    */
   private async waitForRoom(partition: Partition, index: number): Promise<void> {
     const { signal, pause_max_ms, log, realm } = this.options;
-    if (partition.stalled && partition.events.length > 0) partition.stalled = await this.isFull(index);
+    if (partition.stalled && partition.events.count > 0) partition.stalled = await this.isFull(index);
     let { dispatched } = partition;
     let since_ms = performance.now();
-    while (isOverfull(partition) && !partition.stalled && !signal.aborted) {
+    while (partition.events.is_overfull && !partition.stalled && !signal.aborted) {
       await pause(BATCHED_POLL_MS, signal);
       if (partition.dispatched !== dispatched) {
         dispatched = partition.dispatched;
@@ -221,7 +221,7 @@ export class JobBatcher {
       }
     }
     if (!partition.stalled) return;
-    partition.events.length = 0;
+    partition.events.clear();
     partition.dispatched = partition.taken;
   }
 
@@ -276,23 +276,43 @@ export class JobBatcher {
   }
 }
 
-const isIdle = ({ events, sending }: Partition): boolean => events.length === 0 && !sending;
+const isIdle = ({ events, sending }: Partition): boolean => events.count === 0 && !sending;
 
-/** Removes and returns the events of the next job: at least one if there are any. */
-function nextJob(events: RecordedEvent[]): RecordedEvent[] {
-  let length = 0;
-  const end = events.findIndex((event, index) => {
-    length += textLengthOf(event);
-    return index === JOB_EVENTS_MAX || (index > 0 && length > JOB_LENGTH_MAX);
-  });
-  return events.splice(0, end === -1 ? events.length : end);
-}
+/** The batched events of one partition. Keeps their size, because it is compared after each batch of the log. */
+class BatchedEvents {
+  private readonly events: RecordedEvent[] = [];
+  private length = 0;
 
-function isOverfull({ events }: Partition): boolean {
-  if (events.length > BATCHED_MAX) return true;
-  let length = 0;
-  for (const event of events) length += textLengthOf(event);
-  return length > BATCHED_LENGTH_MAX;
+  get count(): number {
+    return this.events.length;
+  }
+
+  get is_overfull(): boolean {
+    return this.count > BATCHED_MAX || this.length > BATCHED_LENGTH_MAX;
+  }
+
+  add(events: readonly RecordedEvent[]): void {
+    this.events.push(...events);
+    for (const event of events) this.length += textLengthOf(event);
+  }
+
+  /** Removes and returns the events of the next job: at least one if there are any. */
+  takeJob(): RecordedEvent[] {
+    let [end, job_length] = [0, 0];
+    for (const event of this.events.slice(0, JOB_EVENTS_MAX)) {
+      const length = job_length + textLengthOf(event);
+      if (end > 0 && length > JOB_LENGTH_MAX) break;
+      job_length = length;
+      end++;
+    }
+    this.length -= job_length;
+    return this.events.splice(0, end);
+  }
+
+  clear(): void {
+    this.events.length = 0;
+    this.length = 0;
+  }
 }
 
 /** Returns the approximate size of the event, in characters. Long texts make up nearly all of it. */

@@ -107,8 +107,11 @@ const viewsByCategory = new Map(
 );
 
 /** Returns the tallies of a category's events. */
-export const talliesOf = (category: Category): readonly Tally[] =>
-  tallies.filter((tally) => tally.category === category);
+export const talliesOf = (category: Category): readonly Tally[] => talliesByCategory.get(category) ?? [];
+
+const talliesByCategory = new Map(
+  tallies.map(({ category }) => [category, tallies.filter((tally) => tally.category === category)]),
+);
 
 /**
  * The order in which changed documents are written. A document that counts or lists other documents (a parent) is

@@ -114,10 +114,8 @@ export function afterOwnEvent(
     for (const list of plan.lists) {
       const order = list.relation.orderOf(document);
       if (order === list.relation.orderOf(before)) continue;
-      const reordered = reorderEntries(entriesOf(document, list), {
-        total: totalOf(document, list),
-        order: list.relation.orderOf(document),
-      });
+      const total = totalOf(document, list);
+      const reordered = reorderEntries(entriesOf(document, list), { total, order });
       document = withEntries(document, list, reordered.entries);
       if (reordered.must_recompute) made_stale.push(list);
     }

@@ -12,7 +12,7 @@ import { plans, viewsOf } from './plan';
 import { existingOrNull, updateEmbedsOne } from './related';
 import { embeddingAddressOf, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
-import { textLengthOf } from './working-document';
+import { textLengthOfPage } from './working-document';
 
 /**
  * A change of one document (the target) that must be copied into many embedding documents. The engine updates the
@@ -129,8 +129,7 @@ async function forEachPage(handle: (page: Page) => Promise<StoredDocument[]>): P
     const documents = await handle({ limit, ...(after_id === undefined ? {} : { after_id }) });
     after_id = documents.at(-1)?.id;
     if (documents.length < limit || after_id === undefined) return;
-    const length = documents.reduce((total, { document }) => total + textLengthOf(document), 0);
-    page_size.report(documents.length, length);
+    page_size.report(documents.length, textLengthOfPage(documents));
   }
 }
 

@@ -248,7 +248,7 @@ async function openCandidate(options: RebuildOptions, run: Run): Promise<Version
       !run.unusable.has(info.version),
   );
   const resumable: VersionInfo[] = [];
-  for (const info of candidates) if (await isMadeFromLog(options, info.version)) resumable.push(info);
+  for (const info of candidates) if (await usableCheckpointsOf(options, info.version)) resumable.push(info);
   const resumed = resumable.find(({ status }) => status === 'following') ?? resumable[0];
   for (const { version, status, schema } of versions)
     if (
@@ -354,28 +354,17 @@ async function catchUpWithActive(
   return false;
 }
 
-async function checkpointsOf(
+/** Returns undefined if a file of the version is damaged, or if the version was made from another log. */
+function usableCheckpointsOf(
   { events, views }: Pick<RebuildOptions, 'events' | 'views'>,
   version: number,
-): Promise<Position[]> {
-  const opened = await views.open(version);
-  await assertMadeFromLog(events, opened);
-  return opened.checkpoints();
-}
-
-async function isMadeFromLog(
-  options: Pick<RebuildOptions, 'events' | 'views'>,
-  version: number,
-): Promise<boolean> {
-  return (await unlessUnusable(checkpointsOf(options, version))) !== undefined;
-}
-
-/** Returns undefined if a file of the version is damaged, or if the version was made from another log. */
-async function usableCheckpointsOf(
-  options: Pick<RebuildOptions, 'events' | 'views'>,
-  version: number,
 ): Promise<Position[] | undefined> {
-  return unlessUnusable(checkpointsOf(options, version));
+  const readCheckpoints = async (): Promise<Position[]> => {
+    const opened = await views.open(version);
+    await assertMadeFromLog(events, opened);
+    return opened.checkpoints();
+  };
+  return unlessUnusable(readCheckpoints());
 }
 
 async function followTo(

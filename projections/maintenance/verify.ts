@@ -9,7 +9,7 @@ import { AlreadyRunningError } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
 import { assertMadeFromLog } from '../engine/log-match';
 import { dispatchedVersions, SCRATCH_SCHEMA } from '../engine/versions';
-import { textLengthOf } from '../engine/working-document';
+import { textLengthOfPage } from '../engine/working-document';
 import { type Difference, differencesOf } from './differences';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
@@ -212,15 +212,12 @@ class Cursor {
     const after = this.after_id === undefined ? {} : { after_id: this.after_id };
     const limit = this.page_size.items;
     this.page = await this.version.scan(this.collection, { limit, ...after });
-    this.page_size.report(this.page.length, lengthOf(this.page));
+    this.page_size.report(this.page.length, textLengthOfPage(this.page));
     this.index = 0;
     this.after_id = this.page.at(-1)?.id ?? this.after_id;
     this.ended = this.page.length < limit;
   }
 }
-
-const lengthOf = (page: readonly StoredDocument[]): number =>
-  page.reduce((total, { document }) => total + textLengthOf(document), 0);
 
 const keyOf = ({ collection, id }: Suspect): string => `${collection}/${id}`;
 

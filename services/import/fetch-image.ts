@@ -4,6 +4,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { socketHost } from '../../shared/kernel/server-url';
 
 export interface FetchOptions {
   /** Whether to connect to addresses that are not on the public internet. */
@@ -88,7 +89,7 @@ function request(url: URL, options: FetchOptions, signal: AbortSignal): Promise<
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => reject(toFetchError(error));
     // Node does not call `lookup` for an IP address, so it is checked here.
-    const literal = url.hostname.replace(/^\[|\]$/g, '');
+    const literal = socketHost(url.hostname);
     if (isIP(literal) && !mayConnect(literal, options)) return fail(notPublicError());
     send(url, { agent: false, headers: HEADERS, lookup, signal }, resolve).on('error', fail).end();
   });

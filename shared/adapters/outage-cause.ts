@@ -2,6 +2,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { withTimeout } from '../kernel/async';
 import type { OutageReport } from '../kernel/outages';
+import { socketHost } from '../kernel/server-url';
 
 /** Causes that adapters of several servers report. */
 export const CAUSES = {
@@ -114,7 +115,7 @@ export class ConnectionOutage {
 /** Connects to the hosts. Returns why the first of them cannot be used, or undefined if nothing is wrong with any. */
 async function probe({ hosts, tls, ca }: ProbedServer): Promise<string | undefined> {
   for (const { address, port } of hosts) {
-    const host = address.replace(/^\[|\]$/g, '');
+    const host = socketHost(address);
     const failure = await failureToConnect(connectTcp({ host, port }), 'connect');
     if (failure) return networkCause(failure);
     const options = { host, port, servername: isName(host) ? host : '', ...(ca && { ca }) };

@@ -35,6 +35,9 @@ export interface ServerUrl {
   readonly options: readonly (readonly [name: string, value: string])[];
 }
 
+/** Returns the host as sockets take it: an IPv6 address without its brackets. */
+export const socketHost = (address: string): string => address.replace(/^\[|\]$/g, '');
+
 /** Splits a URL that matches `urlPattern`. Throws `URIError` if an option has an invalid percent-encoding. */
 export function splitUrl(url: string): ServerUrl {
   const parts =

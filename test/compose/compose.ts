@@ -14,8 +14,8 @@ export class TimeLimitError extends Error {
 }
 
 /**
- * Runs a program to its end. Resolves with its standard output. Rejects with `TimeLimitError` after `timeout_ms`, and with
- * the end of what it printed if it fails.
+ * Runs a program to its end. Resolves with its standard output. Rejects with `TimeLimitError` after `timeout_ms`. If the
+ * program fails, rejects with the last 40 lines of its output.
  */
 function execute(
   program: string,

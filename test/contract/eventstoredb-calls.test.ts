@@ -318,6 +318,18 @@ describe('a server that cannot be reached', () => {
     }
   });
 
+  test('an attempt that the end of the call cuts short does not hide why the attempt before it failed', async () => {
+    await server.stop();
+    const connection = new EventStoreDbConnection(server.url, { attempt_ms: 2_000, call_ms: 1_000 });
+    let attempts = 0;
+    const call = connection.call(({ client }) =>
+      ++attempts === 1 ? client.deleteStream(aStream()) : new Promise<never>(() => {}),
+    );
+    await expect(call).rejects.toMatchObject({ condition: 'unavailable', retry_after_s: 1 });
+    expect(attempts).toBe(2);
+    await connection.close();
+  });
+
   test('a call during a restart succeeds', async () => {
     const { port } = server.address;
     const stream = aStream();

@@ -1,6 +1,5 @@
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { BSON, type Document, MongoClient } from 'mongodb';
-import { listenOnOwnPort } from './own-port';
+import { type ProxiedConnection, TcpProxy } from './tcp-proxy';
 
 const SET_NAME = 'set';
 const HEADER_BYTES = 16;
@@ -104,40 +103,20 @@ interface Rewriting {
 }
 
 /** A TCP proxy that rewrites messages of the MongoDB wire protocol. */
-class Member {
-  private readonly target: URL;
+class Member extends TcpProxy {
   private readonly rewriting: Rewriting;
-  private readonly sockets = new Set<Socket>();
-  private readonly server: Server = createServer((client_socket) => this.forward(client_socket));
 
-  constructor(target: URL, rewriting: Rewriting) {
-    this.target = target;
+  constructor({ hostname: host, port }: URL, rewriting: Rewriting) {
+    super({ host, port: Number(port) });
     this.rewriting = rewriting;
   }
 
-  listen(): Promise<number> {
-    return listenOnOwnPort(this.server);
-  }
-
-  async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.server.close(resolve));
-    for (const socket of this.sockets) socket.destroy();
-    await closed;
-  }
-
-  private forward(client_socket: Socket): void {
-    const server_socket = connect(Number(this.target.port), this.target.hostname);
+  protected override forward({ client, server }: ProxiedConnection): void {
     const { toServer, toClient } = this.rewriting;
     for (const [from, to, rewrite] of [
-      [client_socket, server_socket, toServer],
-      [server_socket, client_socket, toClient],
+      [client, server, toServer],
+      [server, client, toClient],
     ] as const) {
-      this.sockets.add(from);
-      from.on('error', () => {});
-      from.on('close', () => {
-        this.sockets.delete(from);
-        to.destroy();
-      });
       let received = Buffer.alloc(0);
       from.on('data', (data) => {
         received = Buffer.concat([received, data]);

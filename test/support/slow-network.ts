@@ -1,47 +1,25 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listenOnOwnPort } from './own-port';
+import { type ProxiedConnection, TcpProxy } from './tcp-proxy';
 
-/** A TCP proxy that passes on a limited number of bytes per second in each direction of a connection. */
-export class SlowNetwork {
+/** A TCP proxy that forwards at most `bytes_per_s` in each direction of a connection. */
+export class SlowNetwork extends TcpProxy {
   bytes_per_s = Number.POSITIVE_INFINITY;
-  private readonly sockets = new Set<Socket>();
-  private readonly server = createServer((client_socket) => this.forward(client_socket));
-  private readonly target: URL;
 
   constructor(target: string) {
-    this.target = new URL(target);
+    const { hostname: host, port } = new URL(target);
+    super({ host, port: Number(port) });
   }
 
-  /** Returns the port of the proxy. */
-  listen(): Promise<number> {
-    return listenOnOwnPort(this.server);
-  }
-
-  async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.server.close(resolve));
-    for (const socket of this.sockets) socket.destroy();
-    await closed;
-  }
-
-  private forward(client_socket: Socket): void {
-    const server_socket = connect(Number(this.target.port), this.target.hostname);
+  protected override forward({ client, server }: ProxiedConnection): void {
     for (const [from, to] of [
-      [client_socket, server_socket],
-      [server_socket, client_socket],
-    ] as const) {
-      this.sockets.add(from);
-      from.on('error', () => {});
-      from.on('close', () => {
-        this.sockets.delete(from);
-        to.destroy();
-      });
+      [client, server],
+      [server, client],
+    ] as const)
       from.on('data', async (data) => {
         from.pause();
         to.write(data);
         await sleep((data.length / this.bytes_per_s) * 1_000);
         from.resume();
       });
-    }
   }
 }

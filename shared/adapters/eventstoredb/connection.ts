@@ -121,6 +121,8 @@ export class EventStoreDbConnection {
   async call<Result>(operation: Operation<Result>, scope: CallScope = 'streams'): Promise<Result> {
     const started_ms = performance.now();
     let suspect = false;
+    /** The error of the last attempt that had the whole time of an attempt. */
+    let last_error: CatalogError | undefined;
     for (let failures = 0; ; failures++) {
       if (this.closed.aborted)
         throw new CatalogError('unavailable', { message: 'the event store is closed' });
@@ -141,8 +143,10 @@ export class EventStoreDbConnection {
         this.reconnectAfter(failure, current);
         const pause_ms = pauseMs(failures + 1);
         const next_ms = performance.now() - started_ms + pause_ms;
-        if (!failure.retry || next_ms >= this.limitMs(failure, started_ms))
-          throw toCatalogError(failure, error, outage_cause);
+        // No answer within the rest of the call's time says less than the attempt before it.
+        const is_cut_short = error instanceof NoResponseError && left_ms < this.limits.attempt_ms;
+        if (!is_cut_short || !last_error) last_error = toCatalogError(failure, error, outage_cause);
+        if (!failure.retry || next_ms >= this.limitMs(failure, started_ms)) throw last_error;
         await pause(pause_ms, this.closed);
       }
     }

@@ -3,7 +3,7 @@ import { type Command, Redis, type RedisOptions } from 'ioredis';
 import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { NO_REPORT, type OutageReport, outageMessage } from '../../kernel/outages';
-import { splitUrl } from '../../kernel/server-url';
+import { type ServerUrl, socketHost, splitUrl } from '../../kernel/server-url';
 import { CAUSES, ConnectionOutage, networkCause, type ProbedServer } from '../outage-cause';
 
 const DEFAULT_PORT = 6_379;
@@ -155,10 +155,16 @@ function addressOptions(url: string): AddressOptions {
     ...(given.family && { family: Number(given.family) }),
     ...(tls && { tls: {} }),
   };
-  const addresses = hosts.map(({ address, port }) => ({ host: address.replace(/^\[|\]$/g, ''), port }));
-  if (!is_sentinel) return { ...common, host: addresses[0]!.host, port: addresses[0]!.port ?? DEFAULT_PORT };
-  const sentinels = addresses.map(({ host, port = SENTINEL_PORT }) => ({ host, port }));
-  return { ...common, sentinels, name, enableTLSForSentinelMode: tls };
+  const servers = serversOf(hosts, is_sentinel);
+  const addresses = servers.map(({ address, port }) => ({ host: socketHost(address), port }));
+  if (!is_sentinel) return { ...common, ...addresses[0]! };
+  return { ...common, sentinels: addresses, name, enableTLSForSentinelMode: tls };
+}
+
+/** Returns the hosts with their ports: by default that of Sentinels, or that of Redis. */
+function serversOf(hosts: ServerUrl['hosts'], is_sentinel: boolean): ProbedServer['hosts'] {
+  const default_port = is_sentinel ? SENTINEL_PORT : DEFAULT_PORT;
+  return hosts.map(({ address, port = default_port }) => ({ address, port }));
 }
 
 /** Why the connection, or the newest command on it, has failed. In plain words. */
@@ -167,10 +173,7 @@ const last_causes = new WeakMap<Redis, string>();
 function newOutage(url: string, report: OutageReport = NO_REPORT): ConnectionOutage {
   const { scheme, hosts } = splitUrl(url);
   const server: ProbedServer = {
-    hosts: hosts.map(({ address, port = scheme.endsWith('+sentinel') ? SENTINEL_PORT : DEFAULT_PORT }) => ({
-      address,
-      port,
-    })),
+    hosts: serversOf(hosts, scheme.endsWith('+sentinel')),
     tls: scheme.startsWith('rediss'),
   };
   return new ConnectionOutage(report, server);

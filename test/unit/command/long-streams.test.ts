@@ -1,27 +1,15 @@
 import { loadAt, streamIn, type WriteContext } from '../../../services/command/execute';
-import { createPublication, updatePublication } from '../../../services/command/publication';
-import { streamName } from '../../../shared/catalog/events/envelope';
+import { updatePublication } from '../../../services/command/publication';
 import { publicationAggregate } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
-import type { StoreId } from '../../../shared/kernel/ids';
-import { AT, errorOf, NOW_MS, newId, World } from './support';
+import { errorOf, NOW_MS, newId, publicationWithEvents } from './support';
 
 const environment = 'live';
-const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 
 /** A publication whose stream has this many events that an earlier process appended. */
-async function publicationWithEvents(count: number) {
-  const world = new World();
-  const store_id = newId<StoreId>();
-  const { id } = (await createPublication(world, world.context(), { environment, store_id }, TEA)).value;
-  const events = world.events.live;
-  const stream = streamName(environment, 'publication', id);
-  const metadata = { occurred_at: AT, partition_key: store_id, source: 'system' } as const;
-  for (let revision = 1; revision < count; revision++)
-    events.log.push({
-      ...{ stream, revision, position: BigInt(revision + 1), id: newId(), metadata },
-      ...{ type: 'PublicationViewed', schema_version: 1, data: { count: 1 } },
-    });
+async function longPublication(count: number) {
+  const viewed = { type: 'PublicationViewed', data: { count: 1 } } as const;
+  const { world, id, events, stream } = await publicationWithEvents(count, () => viewed);
   const reads: { from: number; count: number | undefined }[] = [];
   const readStream = events.readStream.bind(events);
   const control = { failsFrom: Number.POSITIVE_INFINITY };
@@ -38,7 +26,7 @@ async function publicationWithEvents(count: number) {
 const operation = (resumed = false) => ({ id: newId(), started_at_ms: NOW_MS, resumed });
 
 test('a long stream is read in pages, and later writes read only the new events', async () => {
-  const { patch, reads } = await publicationWithEvents(3_000);
+  const { patch, reads } = await longPublication(3_000);
   const { value, revision } = await patch(1);
   expect([value.view_count, value.price_amount, revision]).toEqual([2_999, 1, 3_000]);
   expect(reads.length).toBeGreaterThan(3);
@@ -49,7 +37,7 @@ test('a long stream is read in pages, and later writes read only the new events'
 });
 
 test('a write that failed on the way to the end of a long stream leaves its pages to the next one', async () => {
-  const { patch, reads, control } = await publicationWithEvents(3_000);
+  const { patch, reads, control } = await longPublication(3_000);
   control.failsFrom = 2_000;
   expect((await errorOf(() => patch(1))).condition).toBe('database_timeout');
   const reached = reads.at(-1)!.from;
@@ -61,7 +49,7 @@ test('a write that failed on the way to the end of a long stream leaves its page
 });
 
 test('a repeated write finds its events among the newest of a long stream', async () => {
-  const { world, patch, reads } = await publicationWithEvents(3_000);
+  const { world, patch, reads } = await longPublication(3_000);
   const context = { source: 'api', request_id: 'first', operation: operation() } as const;
   const first = await patch(7, context);
   for (let price = 8; price < 100; price++) await patch(price);
@@ -76,7 +64,7 @@ test('a repeated write finds its events among the newest of a long stream', asyn
 });
 
 test('a repeated write whose first run appended nothing does not read two days back', async () => {
-  const { patch, reads } = await publicationWithEvents(3_000);
+  const { patch, reads } = await longPublication(3_000);
   await patch(1);
   reads.length = 0;
   const started_at_ms = NOW_MS + 3 * 86_400_000;
@@ -89,7 +77,7 @@ test('a repeated write whose first run appended nothing does not read two days b
 });
 
 test('a write sees the events that another process appended after the cached state', async () => {
-  const { world, id, patch, events } = await publicationWithEvents(101);
+  const { world, id, patch, events } = await longPublication(101);
   await patch(1);
   // Another event store object simulates another process, because states are cached per event store.
   const other = { ...world, events: { ...world.events, live: Object.create(events) } };
@@ -99,7 +87,7 @@ test('a write sees the events that another process appended after the cached sta
 });
 
 test('an earlier state of a long stream is read from the nearest remembered one', async () => {
-  const { world, id, patch, events, stream } = await publicationWithEvents(2_501);
+  const { world, id, patch, events, stream } = await longPublication(2_501);
   const { revision } = await patch(2);
   let read = 0;
   const readStream = events.readStream.bind(events);
@@ -132,7 +120,7 @@ test('an earlier state of a long stream is read from the nearest remembered one'
 });
 
 test('a write whose record may have been lost searches the newest 1,000 events once, then only new ones', async () => {
-  const { patch, reads } = await publicationWithEvents(3_000);
+  const { patch, reads } = await longPublication(3_000);
   await patch(1);
   const context = (): WriteContext => ({
     ...({ source: 'api', request_id: 'key' } as const),

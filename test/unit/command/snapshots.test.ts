@@ -1,34 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { load, loadAt, streamIn } from '../../../services/command/execute';
-import { createPublication, updatePublication } from '../../../services/command/publication';
+import { updatePublication } from '../../../services/command/publication';
 import { stateSchemaOf } from '../../../shared/catalog/events/aggregate';
-import { streamName } from '../../../shared/catalog/events/envelope';
 import { publicationAggregate } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
-import type { StoreId } from '../../../shared/kernel/ids';
 import type { SnapshotStore } from '../../../shared/ports/snapshot-store';
 import type { MemoryEventStore } from '../../support/memory-event-store';
 import { waitFor } from '../../support/wait-for';
-import { AT, errorOf, newId, World } from './support';
+import { errorOf, newId, publicationWithEvents } from './support';
 
 const environment = 'live';
-const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 0 };
 
 /** A publication with this many events. Event `n` sets the price to `n`. */
-async function publicationWithEvents(count: number) {
-  const world = new World();
-  const store_id = newId<StoreId>();
-  const { id } = (await createPublication(world, world.context(), { environment, store_id }, TEA)).value;
-  const events = world.events.live;
-  const stream = streamName(environment, 'publication', id);
-  const metadata = { occurred_at: AT, partition_key: store_id, source: 'system' } as const;
-  for (let revision = 1; revision < count; revision++)
-    events.log.push({
-      ...{ stream, revision, position: BigInt(revision + 1), id: newId(), metadata },
-      ...{ type: 'PublicationPriced', schema_version: 1 },
-      data: { price_currency: 'USD', price_amount: revision, price_active: true },
-    });
+async function longPublication(count: number) {
+  const { world, id, events, stream } = await publicationWithEvents(count, (revision) => ({
+    type: 'PublicationPriced',
+    data: { price_currency: 'USD', price_amount: revision, price_active: true },
+  }));
   /** Returns what another process has: the same log and snapshots, and nothing in memory. */
   const restarted = (replaced: Partial<SnapshotStore> = {}) => {
     const reads: number[] = [];
@@ -57,7 +46,7 @@ async function publicationWithEvents(count: number) {
 
 test('the first write after a restart reads as much of 300 events as of 5,000, after the first one', async () => {
   for (const count of [300, 5_000]) {
-    const { restarted, written } = await publicationWithEvents(count);
+    const { restarted, written } = await longPublication(count);
     const first = restarted();
     await first.patch(0);
     expect(first.eventsRead()).toBe(count);
@@ -73,7 +62,7 @@ test('the first write after a restart reads as much of 300 events as of 5,000, a
 });
 
 test('an earlier state after a snapshot is read from the snapshot', async () => {
-  const { restarted, written } = await publicationWithEvents(5_000);
+  const { restarted, written } = await longPublication(5_000);
   await restarted().patch(0);
   await written();
   const process = restarted();
@@ -86,7 +75,7 @@ test('an earlier state after a snapshot is read from the snapshot', async () => 
 });
 
 test('a short stream has no snapshot', async () => {
-  const { restarted, stored } = await publicationWithEvents(250);
+  const { restarted, stored } = await longPublication(250);
   const process = restarted();
   await process.patch(0);
   await process.patch(1);
@@ -95,7 +84,7 @@ test('a short stream has no snapshot', async () => {
 });
 
 test('a snapshot is replaced after some hundred events, also by a process that has the stream in memory', async () => {
-  const { restarted, written, stored, stream } = await publicationWithEvents(300);
+  const { restarted, written, stored, stream } = await longPublication(300);
   const process = restarted();
   await process.patch(0);
   await written();
@@ -109,7 +98,7 @@ test('a snapshot is replaced after some hundred events, also by a process that h
 
 test('for a snapshot at any event, the state is that of all events', async () => {
   const COUNT = 700;
-  const { world, id, events, stream, restarted, stored } = await publicationWithEvents(COUNT);
+  const { world, id, events, stream, restarted, stored } = await longPublication(COUNT);
   const ref = streamIn(world, environment, publicationAggregate, id);
   const expected = await load(ref);
   await fc.assert(
@@ -139,7 +128,7 @@ describe('a snapshot is ignored', () => {
     ['if it is no snapshot', () => null],
   ];
   test.each(wrong)('%s', async (_, change) => {
-    const { restarted, written, stored, stream } = await publicationWithEvents(400);
+    const { restarted, written, stored, stream } = await longPublication(400);
     await restarted().patch(0);
     await written();
     stored.set(stream, JSON.stringify(change(JSON.parse(stored.get(stream)!))));
@@ -149,7 +138,7 @@ describe('a snapshot is ignored', () => {
 });
 
 test('a write neither waits for its snapshot nor fails with it', async () => {
-  const { restarted } = await publicationWithEvents(400);
+  const { restarted } = await longPublication(400);
   const endless = restarted({ write: () => new Promise(() => {}) });
   expect((await endless.patch(0)).value.price_amount).toBe(0);
   const failing = restarted({ write: () => Promise.reject(new CatalogError('unavailable')) });
@@ -157,7 +146,7 @@ test('a write neither waits for its snapshot nor fails with it', async () => {
 });
 
 test('if the snapshots cannot be reached, the log cannot either, and the write fails as soon', async () => {
-  const { restarted } = await publicationWithEvents(400);
+  const { restarted } = await longPublication(400);
   const process = restarted({ read: () => Promise.reject(new CatalogError('database_timeout')) });
   expect((await errorOf(() => process.patch(0))).condition).toBe('database_timeout');
 });

@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { createAccount } from '../../../services/command/account';
 import type { WriteContext } from '../../../services/command/execute';
+import { createPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
 import type { Account } from '../../../shared/catalog/account/account';
 import type { Aggregate } from '../../../shared/catalog/events/aggregate';
-import type { DomainEvent } from '../../../shared/catalog/events/codec';
+import { type DomainEvent, encodeEvent } from '../../../shared/catalog/events/codec';
+import { streamName } from '../../../shared/catalog/events/envelope';
 import type { MediaPictures, MediaUpload } from '../../../shared/catalog/media/media';
 import type { Environment } from '../../../shared/catalog/realm';
 import type { Store } from '../../../shared/catalog/store/store';
 import type { Decision } from '../../../shared/kernel/decision';
 import { CatalogError, type Condition } from '../../../shared/kernel/errors';
-import { type AnyId, generateId } from '../../../shared/kernel/ids';
+import { type AnyId, generateId, type StoreId } from '../../../shared/kernel/ids';
 import type { System } from '../../../shared/kernel/system';
 import type { AppendResult } from '../../../shared/ports/event-store';
 import { MemoryEventStore } from '../../support/memory-event-store';
@@ -56,6 +58,27 @@ export class World {
     const { id: account_id } = account ?? (await this.account());
     return (await createStore(this, this.context(), { account_id }, { name: 'Shop', environment })).value;
   }
+}
+
+/**
+ * A publication with `count` events, all but the first of which an earlier process appended. `eventAt` returns the event
+ * of a revision.
+ */
+export async function publicationWithEvents(count: number, eventAt: (revision: number) => DomainEvent) {
+  const world = new World();
+  const store_id = newId<StoreId>();
+  const tea = { title: 'Tea', price_currency: 'USD', price_amount: 0 };
+  const target = { environment: 'live', store_id } as const;
+  const { id } = (await createPublication(world, world.context(), target, tea)).value;
+  const events = world.events.live;
+  const stream = streamName('live', 'publication', id);
+  const metadata = { occurred_at: AT, partition_key: store_id, source: 'system' } as const;
+  for (let revision = 1; revision < count; revision++)
+    events.log.push({
+      ...{ stream, revision, position: BigInt(revision + 1), id: newId(), metadata },
+      ...encodeEvent(eventAt(revision)),
+    });
+  return { world, id, events, stream };
 }
 
 /**
