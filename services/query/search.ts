@@ -25,17 +25,11 @@ import {
   visibilityKey,
   wordScope,
 } from './read';
-import {
-  exactTokens,
-  joinedTokens,
-  oneEditAway,
-  type QueryToken,
-  relatedTiers,
-  searchTiers,
-} from './search-terms';
+import { exactTokens, joinedTokens, type QueryToken, relatedTiers, searchTiers } from './search-terms';
+import { typosOf } from './typos';
 
-/** Tokens of a query for which typo tolerance looks up candidates. Bounds the number of index look-ups. */
-const FUZZY_TOKENS_MAX = 8;
+/** Longer queries are not tried with adjacent tokens joined. */
+const JOINED_TOKENS_MAX = 8;
 /** Candidates (terms of the store at edit distance 1) that replace one token. */
 const CANDIDATES_MAX = 20;
 
@@ -101,7 +95,7 @@ async function matchingTiers(
 ): Promise<{ readonly tiers: WordSearch['tiers']; readonly total: number } | undefined> {
   const attempts = [
     async () => exactTokens(tokens),
-    async () => (tokens.length <= FUZZY_TOKENS_MAX ? joinedTokens(tokens) : undefined),
+    async () => (tokens.length <= JOINED_TOKENS_MAX ? joinedTokens(tokens) : undefined),
     async () => fuzzyTokens(version, filter.scope, tokens),
   ];
   for (const attempt of attempts) {
@@ -124,24 +118,18 @@ async function fuzzyTokens(
   tokens: readonly string[],
 ): Promise<QueryToken[] | undefined> {
   const alternatives = exactTokens(tokens);
-  let fuzzy_tokens = 0;
-  for (const [index, { words, prefixes }] of alternatives.entries()) {
-    const similar = words.flatMap(oneEditAway);
-    if (similar.length === 0) continue;
-    if (++fuzzy_tokens > FUZZY_TOKENS_MAX) break;
-    const matches = [
-      ...similar.map((word) => ({ word })),
-      ...(prefixes.length > 0 ? similar.map((word) => ({ word, prefix: true as const })) : []),
-    ];
+  const typos = typosOf(alternatives);
+  for (const { token, matches } of typos) {
+    const { words, prefixes } = alternatives[token]!;
     const candidates = await version.matchingWords('publications', { scope, matches, limit: CANDIDATES_MAX });
     const candidateWords = (is_prefix: boolean) =>
       candidates.filter(({ prefix }) => (prefix === true) === is_prefix).map(({ word }) => word);
-    alternatives[index] = {
+    alternatives[token] = {
       words: [...words, ...candidateWords(false)],
       prefixes: [...prefixes, ...candidateWords(true)],
     };
   }
-  return fuzzy_tokens === 0 ? undefined : alternatives;
+  return typos.length === 0 ? undefined : alternatives;
 }
 
 /** One section of the related publications: its filter and its number of publications. */

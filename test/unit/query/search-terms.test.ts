@@ -3,7 +3,6 @@ import {
   atLeast,
   exactTokens,
   joinedTokens,
-  oneEditAway,
   relatedTiers,
   searchTiers,
 } from '../../../services/query/search-terms';
@@ -76,52 +75,6 @@ test('a last token that occurs earlier in the query does not match as a prefix',
 test('a query of a hundred tokens has fewer than ten tiers', () => {
   const tokens = queryTokens(Array.from({ length: 100 }, (_, n) => n).join(' '));
   expect(searchTiers(tokens, exactTokens(tokens)).length).toBeLessThan(10);
-});
-
-describe('oneEditAway', () => {
-  /** Returns the optimal string alignment distance. */
-  function distance(a: string, b: string): number {
-    const rows: number[][] = Array.from({ length: a.length + 1 }, (_, i) => [i]);
-    for (let j = 0; j <= b.length; j++) rows[0]![j] = j;
-    for (let i = 1; i <= a.length; i++)
-      for (let j = 1; j <= b.length; j++) {
-        const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-        let least = Math.min(rows[i - 1]![j]! + 1, rows[i]![j - 1]! + 1, rows[i - 1]![j - 1]! + cost);
-        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-          least = Math.min(least, rows[i - 2]![j - 2]! + 1);
-        rows[i]![j] = least;
-      }
-    return rows[a.length]![b.length]!;
-  }
-
-  test('returns exactly the words at edit distance 1', () => {
-    const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'z'), minLength: 5, maxLength: 7 });
-    fc.assert(
-      fc.property(letters, letters, (one, other) => {
-        expect(oneEditAway(one).includes(other)).toBe(distance(one, other) === 1);
-      }),
-      { numRuns: 2_000 },
-    );
-    for (const similar of oneEditAway('shirt')) expect(distance('shirt', similar)).toBe(1);
-  });
-
-  test.each([
-    ['shirt', 'shrit'],
-    ['чайник', 'чаиник'],
-    ['κεραμικα', 'κεραμκα'],
-    ['שלומות', 'שלומת'],
-    ['美濃焼茶碗', '美濃茶焼碗'],
-  ])('includes, for %s, the word %s', (one, other) => {
-    expect(oneEditAway(one)).toContain(other);
-  });
-
-  test('returns nothing for short words and for words with digits', () => {
-    for (const short of ['tea', 'teas', '12345', 'x500pro', '']) expect(oneEditAway(short)).toEqual([]);
-  });
-
-  test('returns fewer than 3,000 words for the longest word', () => {
-    expect(oneEditAway('x'.repeat(40)).length).toBeLessThan(3_000);
-  });
 });
 
 test('related publications share terms of the title first, then of the description, without stop words', () => {
