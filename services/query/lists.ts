@@ -120,24 +120,37 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const version = await openStore(deps, request, store_id);
   const mode = sortModeOf(query);
   const where = whereOf(query, mode, store_id);
-  const [store, listing, page, counted_total] = await Promise.all([
-    version.get('stores', store_id, ['state']),
-    findFilterListing(version, query, store_id),
+  const findPage = () =>
     version.find('publications', {
       where,
       order: orderOf(mode),
       parts: partsFor('publication', query),
       ...pageOf(query),
-    }),
-    hasMaintainedTotal(query) ? undefined : version.count('publications', where),
+    });
+  const is_maintained = hasMaintainedTotal(query);
+  const [store, listing, counted_total, early_page] = await Promise.all([
+    version.get('stores', store_id, ['state']),
+    findFilterListing(version, query, store_id),
+    is_maintained ? undefined : version.count('publications', where),
+    isProbablyFull(query) ? findPage() : undefined,
   ]);
   const { facets } = assertActive(store).state;
   if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
-  const maintainedTotal = () =>
-    countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
+  const total =
+    counted_total ?? countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
+  const is_empty = pageOf(query).skip >= total;
+  const page = early_page ?? (is_empty ? [] : await findPage());
   const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
-  return { data, meta: pageMeta({ ...query, total: counted_total ?? maintainedTotal() }) };
+  return { data, meta: pageMeta({ ...query, total }) };
+}
+
+/**
+ * Returns whether to find the page at the same time as its total. Otherwise the total is read first: it may show that the
+ * page is empty, and then nothing is looked for.
+ */
+function isProbablyFull(query: PublicationsQuery): boolean {
+  return query.page === 1 && !filtersByPrice(query) && !FILTERS.some(isSetIn(query));
 }
 
 /**

@@ -43,10 +43,14 @@ export interface StoredCollection {
 
 /** Returns the collection in the form of a version whose stored keys are `stored`. Default: the declared keys. */
 export function storedCollection(name: CollectionName, stored = declaredKeys): StoredCollection {
-  const { keys, indexes, unique, words } = specs[name];
+  const { keys, indexes, unique, words, lists } = specs[name];
   const stored_spec = stored[name];
   const isStored = (key: string): boolean =>
     key === 'id' || (stored_spec !== undefined && stored_spec.keys[key] === keys[key]);
+  const list_keys = lists && [
+    ...Object.keys(lists.filters),
+    ...lists.orders.flatMap(({ scope, key, also = [] }) => [scope, key, ...also]),
+  ];
   const has_words = stored_spec?.words && words?.scope.every(isStored);
   return {
     name,
@@ -54,6 +58,7 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
       keys: Object.fromEntries(Object.entries(keys).filter(([key]) => isStored(key))),
       indexes: indexes.filter((index) => index.every((key) => isStored(key.replace(/^-/, '')))),
       ...(unique && { unique: unique.filter(isStored) }),
+      ...(lists && list_keys?.every(isStored) && { lists }),
       ...(has_words && words && { words }),
     },
     missing: Object.keys(keys).filter((key) => !isStored(key)),

@@ -62,8 +62,30 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   /** Compound indexes. A leading `-` means descending. `id` is allowed. */
   readonly indexes: readonly (readonly (KeyName<Types> | `-${KeyName<Types>}`)[])[];
   readonly unique?: readonly (keyof Types & string)[];
+  /** The lists that are read by page. */
+  readonly lists?: ListsSpec<keyof Types & string>;
   /** Set if the documents have `words`. Every search names one or more values for each key in `scope`. */
   readonly words?: { readonly scope: readonly (keyof Types & string)[] };
+}
+
+/**
+ * The lists of a collection: the documents with one value of `scope`, by `key` and then by id, in either direction. A view
+ * store may maintain counts for them, so that a deep page is found without passing over the items before it.
+ */
+export interface ListsSpec<KeyName extends string = string> {
+  /**
+   * The keys that lists are filtered by. The values of each key form groups: one per listed value, or those below a number
+   * and all others. A document with a scope has a value that is in a group.
+   */
+  readonly filters: { readonly [Name in KeyName]?: readonly Key[] | { readonly below: number } };
+  readonly orders: readonly ListOrder<KeyName>[];
+}
+
+interface ListOrder<KeyName extends string> {
+  readonly scope: KeyName;
+  readonly key: KeyName | 'id';
+  /** Keys that are also read from the index of the list, so that a condition on them reads no documents. */
+  readonly also?: readonly KeyName[];
 }
 
 /**

@@ -9,6 +9,7 @@ import { aPublication, aWrite, idsOf, put } from './some-documents';
 const ALL = [
   ...Object.values(tablesOf()).flatMap((table) => declaredIndexes(table).map(({ name }) => name)),
   'publications_words',
+  'publications_buckets',
 ].sort();
 
 describe('the indexes of a version on SQLite', () => {
@@ -102,7 +103,7 @@ describe('the indexes of a version on SQLite', () => {
     await store.setStatus(version.version, 'following');
     await store.close();
     inFile(version.version, (database) => {
-      database.exec('DROP INDEX publications_0; DROP INDEX publications_11');
+      database.exec('DROP INDEX publications_list_0; DROP TABLE publications_buckets');
       database.exec('DROP TRIGGER publications_words_insert; DROP TRIGGER publications_words_update');
       database.exec('DROP TABLE publications_words; DROP VIEW publications_text');
     });

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import type { Key, ViewDocument } from '../../shared/catalog/documents';
+import { NOT_FEATURED } from '../../shared/catalog/publication/document';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
-import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
+import type { KeyCondition, ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { within } from '../support/wait-for';
 import { aPublication, aWrite, idsOf, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
@@ -107,6 +108,75 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
       });
     });
 
+    test('pages and counts of a long list are exact at any depth, while its documents change', async () => {
+      // A generator with a fixed seed, so that a failure can be repeated.
+      let seed = 7;
+      const random = (below: number): number => {
+        seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+        return Math.floor((seed / 2_147_483_648) * below);
+      };
+      const stored = new Map<string, { position: bigint; keys: Record<string, Key> | null }>();
+      const randomKeys = (): Record<string, Key> => {
+        const price = random(20) === 0 ? null : random(400);
+        return {
+          store_id: random(10) === 0 ? 'small' : 'large',
+          listing_id: random(3) === 0 ? null : `listing-${random(2)}`,
+          visibility: random(4) === 0 ? 'private' : 'public',
+          featured_rank: random(50) === 0 ? random(9) + 1 : NOT_FEATURED,
+          created_at: new Date(1_700_000_000_000 + random(3_000)).toISOString(),
+          price_up: price ?? 1_000_000_000_000,
+          price_down: price ?? -1,
+          name_fold: `${random(900)}`,
+          free_shipping: random(500) === 0 ? 1 : 0,
+          in_stock: random(2),
+        };
+      };
+      const change = async (
+        ids: readonly string[],
+        toKeys: () => Record<string, Key> | null,
+      ): Promise<void> => {
+        const writes = ids.map((id) => {
+          const before = stored.get(id);
+          const keys = toKeys();
+          const position = (before?.position ?? 0n) + 1n;
+          stored.set(id, { position, keys });
+          return aWrite('publications', id, position, keys && aPublication(keys), before?.position ?? null);
+        });
+        for (let start = 0; start < writes.length; start += 500)
+          await put(view, ...writes.slice(start, start + 500));
+      };
+      const expectExact = async (): Promise<void> => {
+        const all = [...stored].flatMap(([id, { keys }]) => (keys ? [{ id, keys }] : []));
+        for (const { where, order } of queriesOfLists()) {
+          const matching = all
+            .filter(({ keys }) =>
+              Object.entries(where).every(([key, one]) => isMatch(keys[key] ?? null, one)),
+            )
+            .sort((a, b) => compareByOrder(order, a, b))
+            .map(({ id }) => id);
+          expect(await view.count('publications', where)).toBe(matching.length);
+          const { length } = matching;
+          for (const skip of [0, length >> 1, length - 3, length - 40, random(length + 1), length + 5])
+            expect(await find({ where, order, limit: 20, skip: Math.max(0, skip) })).toEqual(
+              matching.slice(Math.max(0, skip), Math.max(0, skip) + 20),
+            );
+        }
+      };
+
+      const ids = Array.from({ length: 4_000 }, (_, n) => `p${String(n).padStart(5, '0')}`);
+      await change(ids.slice(0, 1_500), randomKeys);
+      // The version is complete from here on, so every later write changes the lists.
+      await view.createIndexes?.(() => {});
+      await expectExact();
+      await change(ids.slice(1_000), randomKeys);
+      await expectExact();
+      await change(
+        ids.filter((_, n) => n % 3 === 0),
+        () => null,
+      );
+      await expectExact();
+    }, 120_000);
+
     test('count agrees with find', async () => {
       await publications({ visibility: 'public' }, { visibility: 'private' }, { visibility: 'public' });
       expect(await view.count('publications', {})).toBe(3);
@@ -184,6 +254,36 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
       });
     });
   });
+}
+
+/** Returns queries of lists: each order, with filters that match many or few documents. */
+function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
+  const filters: ViewQuery['where'][] = [
+    { visibility: 'public' },
+    { visibility: { in: ['public', 'private'] }, in_stock: 1 },
+    { visibility: 'public', free_shipping: 1, in_stock: 0 },
+    { visibility: 'public', featured_rank: { lte: NOT_FEATURED - 1 } },
+  ];
+  const ranges: ViewQuery['where'][] = [
+    { price_up: { gte: 100, lte: 300 } },
+    { price_up: { gte: 399, lte: 99_999_999_999 }, in_stock: 1 },
+    { price_down: { gte: 0, lte: 200 }, visibility: 'public' },
+  ];
+  const scopes = [{ store_id: 'large' }, { listing_id: 'listing-1' }];
+  return scopes.flatMap((scope) =>
+    sortModeSchema.options.flatMap((mode) => [
+      ...[...filters, ...ranges].map((filter) => ({ where: { ...scope, ...filter }, order: orderOf(mode) })),
+      { where: { ...scope, visibility: 'public' }, order: featuredFirst(mode) },
+    ]),
+  );
+}
+
+function isMatch(key: Key, condition: KeyCondition): boolean {
+  if (condition === null || typeof condition !== 'object') return key === condition;
+  if ('in' in condition) return condition.in.includes(key);
+  if ('not' in condition) return key !== condition.not;
+  const { gte = Number.NEGATIVE_INFINITY, lte = Number.POSITIVE_INFINITY } = condition;
+  return typeof key === 'number' && key >= gte && key <= lte;
 }
 
 async function walk(view: ViewVersion, where?: ViewQuery['where']): Promise<string[]> {

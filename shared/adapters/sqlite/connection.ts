@@ -187,6 +187,16 @@ export class SqliteConnection {
     }
   }
 
+  /** Runs reads that all see the file as it is at the first one. */
+  snapshot<Result>(work: () => Result): Result {
+    this.run('BEGIN');
+    try {
+      return work();
+    } finally {
+      this.rollBack();
+    }
+  }
+
   private rollBack(): void {
     try {
       // Some failures, such as a full disk, end the transaction themselves.

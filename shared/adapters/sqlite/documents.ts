@@ -110,7 +110,8 @@ type ColumnValues = Readonly<Record<string, SqlValue>>;
 
 function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   if (document === null) {
-    const columns = [...table.columns, 'exact_keys', 'body', 'state', 'expansions'];
+    const list_columns = table.lists ? ['facet'] : [];
+    const columns = [...table.columns, ...list_columns, 'exact_keys', 'body', 'state', 'expansions'];
     const word_columns = table.spec.words ? ['words_scope', 'words'] : [];
     return Object.fromEntries([...columns, ...word_columns].map((name) => [name, null]));
   }
@@ -125,6 +126,10 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
     keys[key] = value;
     values[table.columns[index]!] = value;
     exact &&= isExactInColumn(value);
+  }
+  if (table.lists) {
+    const is_listed = table.lists.scopes.some((scope) => keys[scope] !== null);
+    values.facet = is_listed ? table.lists.facets.of(keys) : null;
   }
   values.exact_keys = exact ? null : JSON.stringify(keys);
   values.body = JSON.stringify(document.body);
@@ -374,7 +379,7 @@ function inList(condition: KeyCondition): readonly Key[] | undefined {
   return is_list ? [...new Set(condition.in)] : undefined;
 }
 
-function conditionSql(table: Table, where: Where): Query {
+export function conditionSql(table: Table, where: Where): Query {
   const terms = Object.entries(where).flatMap(([key, condition]) => keyTerms(column(table, key), condition));
   // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
   if (terms.every((term) => term.matches_null)) terms.push({ sql: 'body IS NOT NULL', parameters: [] });

@@ -4,10 +4,13 @@ import { LRUCache } from '../../kernel/cache';
 import type { IndexProgress, StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
+import { Facets } from './facets';
+import { BucketWriter, bucketsSchema, bucketsTable } from './list-buckets';
 
 /**
  * The table of a collection. Its columns are `id, position, key_<key>…, exact_keys, body, state, expansions`, and also
- * `words_scope, words` if the collection has search words. In a tombstone all columns except the first two are null.
+ * `words_scope, words` if the collection has search words, and `facet` if it has lists. In a tombstone all columns except
+ * the first two are null.
  */
 export interface Table extends StoredCollection {
   readonly keys: readonly string[];
@@ -15,6 +18,8 @@ export interface Table extends StoredCollection {
   readonly columns: readonly string[];
   /** The key columns that are in an index. An update that assigns none of them changes no index. */
   readonly indexed: readonly string[];
+  /** Undefined if the collection has no lists, or if an earlier release created the table. */
+  readonly lists: TableLists | undefined;
   /** Cached selections, by the requested parts. */
   readonly selections: Map<string, Selection>;
   /**
@@ -33,28 +38,113 @@ export interface Selection {
   readonly by_id: string;
 }
 
-export type Tables = Readonly<Partial<Record<CollectionName, Table>>>;
-
-/** Returns the tables of a version whose documents are stored with these keys; by default the declared ones. */
-export function tablesOf(stored?: StoredKeys): Tables {
-  const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
-  return Object.fromEntries(names.map((name) => [name, toTable(storedCollection(name, stored))]));
+/** A list of `CollectionSpec.lists`. Scope and key are columns. */
+export interface List {
+  readonly number: number;
+  /** The name of its index. */
+  readonly name: string;
+  readonly scope: string;
+  readonly key: string;
+  /** Whether entries may have no key. */
+  readonly has_nulls: boolean;
+  readonly also: readonly string[];
+  /** The indexes of the scope and of the key in a row of `entry_sql`. */
+  readonly columns_in_entry: readonly [number, number];
 }
 
-function toTable(collection: StoredCollection): Table {
+export interface TableLists {
+  readonly facets: Facets;
+  /** The keys by which lists are scoped. */
+  readonly scopes: readonly string[];
+  readonly all: readonly List[];
+  /** Reads the facet, the scopes and the keys of a row by its id. */
+  readonly entry_sql: string;
+  /** The indexes of the rows whose value of a filter is below its limit, in the orders that begin with this value. */
+  readonly ranked: readonly RankedIndex[];
+}
+
+/** An index of the few rows whose `rank` is below a limit, such as the featured publications of a listing. */
+export interface RankedIndex {
+  readonly name: string;
+  readonly scope: string;
+  readonly rank: string;
+  readonly limit: number;
+  readonly key: string;
+  readonly descending: boolean;
+}
+
+export type Tables = Readonly<Partial<Record<CollectionName, Table>>>;
+
+/**
+ * Returns the tables of a version whose documents are stored with these keys; by default the declared ones. `listed`: the
+ * tables that have the column `facet`; by default all whose collections have lists.
+ */
+export function tablesOf(stored?: StoredKeys, listed?: ReadonlySet<string>): Tables {
+  const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
+  return Object.fromEntries(
+    names.map((name) => [name, toTable(storedCollection(name, stored), listed?.has(name) ?? true)]),
+  );
+}
+
+function toTable(collection: StoredCollection, is_listed: boolean): Table {
   const { indexes, unique = [] } = collection.spec;
   const keys = Object.keys(collection.spec.keys);
+  const lists = is_listed ? listsOf(collection) : undefined;
   const index_keys = new Set([...indexes, unique].flat().map((text) => toIndexKey(text).key));
-  const indexed = keys.filter((key) => index_keys.has(key)).map(keyColumn);
+  const list_columns = new Set(lists?.all.flatMap(({ scope, key, also }) => [scope, key, ...also]));
+  const indexed = [
+    ...keys.filter((key) => index_keys.has(key) || list_columns.has(keyColumn(key))).map(keyColumn),
+    ...(lists ? ['facet'] : []),
+  ];
   const columns = keys.map(keyColumn);
   return {
     ...collection,
     keys,
     columns,
     indexed,
+    lists,
     selections: new Map(),
     page_sql: new LRUCache({ max: 250 }),
   };
+}
+
+function listsOf({ name, spec }: StoredCollection): TableLists | undefined {
+  if (!spec.lists) return undefined;
+  const { filters, orders } = spec.lists;
+  const toColumn = (key: string): string => (key === 'id' ? 'id' : keyColumn(key));
+  const entry_columns = [
+    ...new Set(['facet', ...orders.flatMap(({ scope, key }) => [toColumn(scope), toColumn(key)])]),
+  ];
+  return {
+    facets: new Facets(filters),
+    scopes: [...new Set(orders.map(({ scope }) => scope))],
+    all: orders.map(({ scope, key, also = [] }, number) => ({
+      number,
+      name: `${name}_list_${number}`,
+      scope: toColumn(scope),
+      key: toColumn(key),
+      has_nulls: key !== 'id',
+      also: also.map(toColumn),
+      columns_in_entry: [entry_columns.indexOf(toColumn(scope)), entry_columns.indexOf(toColumn(key))],
+    })),
+    entry_sql: `SELECT ${entry_columns.join(', ')} FROM ${name} WHERE id = ?`,
+    ranked: rankedIndexes({ name, spec }),
+  };
+}
+
+/** Returns the declared indexes `scope, visibility, rank, key, id` as indexes of the ranked rows only. */
+function rankedIndexes({ name, spec }: Pick<StoredCollection, 'name' | 'spec'>): RankedIndex[] {
+  const filters = Object.entries(spec.lists!.filters);
+  return filters.flatMap(([rank, filter]) => {
+    if (!('below' in filter!)) return [];
+    const { below: limit } = filter;
+    const orders = spec.indexes.filter((index) => index[2] === rank && index[3] !== 'id');
+    return orders.map((index, number): RankedIndex => {
+      const { key, direction } = toIndexKey(index[3]!);
+      const columns = { scope: keyColumn(index[0]!), rank: keyColumn(rank), key: keyColumn(key) };
+      return { name: `${name}_ranked_${number}`, ...columns, limit, descending: direction === 'DESC' };
+    });
+  });
 }
 
 function toIndexKey(text: string): { key: string; direction: 'ASC' | 'DESC' } {
@@ -90,15 +180,23 @@ export function readStoredKeys(connection: Pick<SqliteConnection, 'all'>): Store
   return stored;
 }
 
+/** Returns the tables of a file that have the column `facet`. Those of earlier releases do not. */
+export function readListedTables(connection: Pick<SqliteConnection, 'all'>): ReadonlySet<string> {
+  const rows = connection.all(
+    `SELECT t.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' AND c.name = 'facet'`,
+  );
+  return new Set(rows.map(([name]) => String(name)));
+}
+
 /** Returns the DDL of the tables. Key columns come before the large columns, so that a filter does not read those. */
 function tablesSchema(tables: readonly Table[]): string {
   return tables.map(toDdl).join(';\n');
 }
 
-function toDdl({ name, spec }: Table): string {
+function toDdl({ name, spec, lists }: Table): string {
   const keys = Object.entries(spec.keys).map(([key, kind]) => `${keyColumn(key)} ${kind.toUpperCase()},`);
   return `CREATE TABLE ${name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
-     exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
+     ${lists ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
 }
 
 interface Index {
@@ -111,11 +209,15 @@ interface Index {
 export function indexesOf(table: Table): Index[] {
   const { indexes, unique = [] } = table.spec;
   return [
-    ...indexes.map((keys, index): Index => {
+    ...(table.lists?.all ?? []).map((list) => listIndex(table, list)),
+    ...(table.lists?.ranked ?? []).map((index) => rankedIndex(table, index)),
+    ...indexes.flatMap((keys, index): Index | [] => {
+      const first_key = toIndexKey(keys[0]!).key;
+      if (table.lists?.scopes.includes(first_key)) return [];
       const columns = keys.map(toIndexKey).map(({ key, direction }) => `${column(table, key)} ${direction}`);
       const name = `${table.name}_${index}`;
       const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
-      return { name, table, first_key: toIndexKey(keys[0]!).key, ddl };
+      return { name, table, first_key, ddl };
     }),
     ...unique.map((key): Index => {
       const name = `${table.name}_${key}`;
@@ -123,6 +225,20 @@ export function indexesOf(table: Table): Index[] {
       return { name, table, first_key: key, ddl };
     }),
   ];
+}
+
+/** The index of a list has the facet after the order, so that a filtered page reads no documents but its own. */
+function listIndex(table: Table, { name, scope, key, also }: List): Index {
+  const columns = [scope, ...(key === 'id' ? [] : [key]), 'id', 'facet', ...also].join(', ');
+  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${scope} IS NOT NULL`;
+  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
+}
+
+function rankedIndex(table: Table, { name, scope, rank, limit, key, descending }: RankedIndex): Index {
+  const direction = descending ? ' DESC' : '';
+  const columns = `${scope}, ${rank}, ${key}${direction}, id${direction}, facet`;
+  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${rank} < ${limit}`;
+  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
 }
 
 /*
@@ -143,14 +259,21 @@ const isEarly = (index: Index): boolean =>
 /** Returns the DDL of a new version: the tables, and the indexes that the build needs. */
 export function earlySchema(tables: readonly Table[]): string {
   const early = tables.flatMap(indexesOf).filter(isEarly);
-  return `${tablesSchema(tables)};\n${early.map(({ ddl }) => ddl).join(';\n')}`;
+  const with_buckets = tables.filter(({ name, lists }) => lists && !INDEXED_LATE.has(name));
+  return [
+    tablesSchema(tables),
+    ...early.map(({ ddl }) => ddl),
+    ...with_buckets.flatMap(({ name, lists }) => bucketsSchema(name, lists!.facets.count)),
+  ].join(';\n');
 }
 
-/** One index, or the full-text index of a table. */
+/** One index, the full-text index of a table, or the buckets of its lists. */
 interface IndexStep {
   /** The name that the table or index has in `sqlite_master`. */
   readonly name: string;
   readonly statements: readonly string[];
+  /** Runs after the statements, in the same transaction. */
+  readonly fill?: (connection: SqliteConnection) => void;
 }
 
 function lateSteps(tables: Tables): IndexStep[] {
@@ -161,6 +284,7 @@ function lateSteps(tables: Tables): IndexStep[] {
       .flatMap(indexesOf)
       .filter((index) => !isEarly(index))
       .map(({ name, ddl }) => ({ name, statements: [ddl] })),
+    ...all.filter(({ name, lists }) => lists && INDEXED_LATE.has(name)).map(bucketsStep),
     ...with_words.map((name) => ({
       name: wordsTable(name),
       statements: [
@@ -169,6 +293,24 @@ function lateSteps(tables: Tables): IndexStep[] {
       ],
     })),
   ];
+}
+
+function bucketsStep(table: Table): IndexStep {
+  const { name, lists } = table;
+  return {
+    name: bucketsTable(name),
+    statements: bucketsSchema(name, lists!.facets.count),
+    fill: (connection) => {
+      const buckets = new BucketWriter(connection, table);
+      for (const list of lists!.all) buckets.fill(list);
+      buckets.finish();
+    },
+  };
+}
+
+/** Returns true if the file has the buckets of the table's lists. */
+export function hasBuckets(connection: SqliteConnection, { name }: Table): boolean {
+  return connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [bucketsTable(name)]) !== undefined;
 }
 
 /** Returns true if the file has all indexes. */
@@ -184,12 +326,13 @@ export async function addIndexes(
   onProgress: (progress: IndexProgress) => void = () => {},
 ): Promise<void> {
   const steps = lateSteps(tables);
-  for (const [built, { name, statements }] of steps.entries()) {
+  for (const [built, { name, statements, fill }] of steps.entries()) {
     onProgress({ name, built, total: steps.length });
     await connection.attempt(() =>
       connection.transaction(() => {
         if (connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined) return;
         for (const statement of statements) connection.run(statement);
+        fill?.(connection);
       }),
     );
     await nextTurn();

@@ -33,10 +33,14 @@ import {
   toDocuments,
   writeDocument,
 } from './documents';
+import { BucketWriter } from './list-buckets';
+import { ListReader } from './list-pages';
 import {
   addIndexes,
   earlySchema,
+  hasBuckets,
   isIndexed,
+  readListedTables,
   readStoredKeys,
   searchableSchema,
   type Table,
@@ -100,13 +104,17 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly waiters: CheckpointWaiters;
   /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
+  /** The tables that have buckets. A version that is being built gets some of them at the end. */
+  private readonly with_buckets = new Set<Table>();
+  private readonly lists: ListReader;
 
   private constructor(version: number, connection: SqliteConnection) {
     this.version = version;
     this.connection = connection;
     const stored = readStoredKeys(connection);
     this.keys_differ = keysDiffer(stored);
-    this.tables = tablesOf(stored);
+    this.tables = tablesOf(stored, readListedTables(connection));
+    this.lists = new ListReader(connection);
     this.indexed = isIndexed(connection, this.tables);
     this.changes = new ChangeSignal(connection);
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
@@ -235,13 +243,32 @@ export class SqliteViewVersion implements ViewVersion {
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
     if (query.limit <= 0 || matchesNothing(query.where)) return [];
     const table = this.table(collection);
-    const documents = await this.read(table, query.parts ?? [], pageQuery(table, query));
-    return inOrder(documents, query.order);
+    const rows = await this.connection.attempt(() => {
+      const page = this.hasBuckets(table) ? this.lists.page(table, query) : undefined;
+      if (page) return page;
+      const { sql, parameters } = pageQuery(table, query);
+      return this.connection.all(sql, parameters);
+    });
+    return inOrder(toDocuments(table, query.parts ?? [], rows), query.order);
+  }
+
+  /** Returns whether the table has buckets, which a process adds at the end of a build. */
+  private hasBuckets(table: Table): boolean {
+    if (!table.lists || this.with_buckets.has(table)) return table.lists !== undefined;
+    if (!hasBuckets(this.connection, table)) return false;
+    this.with_buckets.add(table);
+    return true;
   }
 
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
-    const { sql, parameters } = countQuery(this.table(collection), where);
-    return Number(await this.connection.attempt(() => this.connection.value(sql, parameters)));
+    const table = this.table(collection);
+    if (matchesNothing(where)) return 0;
+    return this.connection.attempt(() => {
+      const counted = this.hasBuckets(table) ? this.lists.count(table, where) : undefined;
+      if (counted !== undefined) return counted;
+      const { sql, parameters } = countQuery(table, where);
+      return Number(this.connection.value(sql, parameters));
+    });
   }
 
   async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
@@ -318,12 +345,27 @@ export class SqliteViewVersion implements ViewVersion {
         !this.connection.first('SELECT 1 FROM parked WHERE stream = ? AND position = ?', [stream, position])
       )
         throw new LostRace();
-    for (const write of phases.flat()) if (!this.writeOrRefuse(write)) throw new LostRace();
+    this.writeDocuments(phases.flat());
     if (mark) this.storeMark(partition, mark);
     // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
     for (const stream of remove_dead_letters)
       this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
     for (const dead_letter of add_dead_letters) this.addDeadLetter(dead_letter);
+  }
+
+  /** Writes the documents, and the buckets of the lists that they are in. */
+  private writeDocuments(writes: readonly DocumentWrite[]): void {
+    const buckets = new Map<Table, BucketWriter | undefined>();
+    for (const write of writes) {
+      const table = this.table(write.collection);
+      if (!buckets.has(table))
+        buckets.set(table, this.hasBuckets(table) ? new BucketWriter(this.connection, table) : undefined);
+      const writer = buckets.get(table);
+      const before = write.expected === null ? undefined : writer?.entryOf(write.id);
+      if (!this.writeOrRefuse(write)) throw new LostRace();
+      writer?.move(write.id, before, writer.entryOf(write.id));
+    }
+    for (const writer of buckets.values()) writer?.finish();
   }
 
   /**

@@ -3,7 +3,7 @@ import type { JsonObject } from '../events/envelope';
 import type { MediaEmbed } from '../media/document';
 import type { Facets } from '../publication/facets';
 import type { CollectionSpec, Document, Entries, KeysOf } from '../stored-document';
-import type { SortMode, Visibility } from '../vocabulary';
+import { type SortMode, type Visibility, visibilitySchema } from '../vocabulary';
 import type { Listing } from './listing';
 
 const keys = {
@@ -16,9 +16,18 @@ const keys = {
 
 export const listingCollection: CollectionSpec<typeof keys> = {
   keys,
+  lists: {
+    filters: { visibility: visibilitySchema.options },
+    orders: [
+      { scope: 'store_id', key: 'created_at' },
+      { scope: 'store_id', key: 'name_fold' },
+      { scope: 'store_id', key: 'id' },
+    ],
+  },
   indexes: [
     ['store_id', 'visibility', 'created_at', 'id'],
     ['store_id', 'visibility', 'name_fold', 'id'],
+    ['store_id', 'visibility', 'id'],
   ],
 };
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../events/envelope';
 import type { CollectionSpec, Document, KeysOf, Nothing } from '../stored-document';
-import type { Visibility } from '../vocabulary';
+import { type Visibility, visibilitySchema } from '../vocabulary';
 import type { Media } from './media';
 
 const keys = {
@@ -14,8 +14,16 @@ const keys = {
 
 export const mediaCollection: CollectionSpec<typeof keys> = {
   keys,
+  lists: {
+    filters: { visibility: visibilitySchema.options },
+    orders: [
+      { scope: 'store_id', key: 'created_at' },
+      { scope: 'store_id', key: 'id' },
+    ],
+  },
   indexes: [
     ['store_id', 'visibility', 'created_at', 'id'],
+    ['store_id', 'visibility', 'id'],
     ['status', 'id'],
   ],
 };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../events/envelope';
 import type { ListingEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import type { CollectionSpec, Document, KeysOf } from '../stored-document';
-import type { Visibility } from '../vocabulary';
+import { type Visibility, visibilitySchema } from '../vocabulary';
 import type { Publication } from './publication';
 
 const keys = {
@@ -21,17 +21,44 @@ const keys = {
   version: 'integer',
 } as const;
 
+/** The `featured_rank` of a publication that is not featured. It sorts after every `featured_position` (1–10,000). */
+export const NOT_FEATURED = 1_000_000;
+
+const FILTERS = ['featured_rank', 'free_shipping', 'in_stock'] as const;
+
 export const publicationCollection: CollectionSpec<typeof keys> = {
   keys,
   words: { scope: ['store_id', 'visibility'] },
+  lists: {
+    filters: {
+      visibility: visibilitySchema.options,
+      featured_rank: { below: NOT_FEATURED },
+      free_shipping: [0, 1],
+      in_stock: [0, 1],
+    },
+    orders: [
+      // With these keys, a search that filters by them is answered from the index alone, newest first.
+      { scope: 'store_id', key: 'created_at', also: ['visibility', 'price_up', 'listing_id'] },
+      { scope: 'store_id', key: 'price_up', also: ['created_at'] },
+      { scope: 'store_id', key: 'price_down' },
+      { scope: 'store_id', key: 'name_fold', also: ['price_up'] },
+      { scope: 'listing_id', key: 'created_at', also: ['price_up'] },
+      { scope: 'listing_id', key: 'price_up', also: ['created_at'] },
+      { scope: 'listing_id', key: 'price_down' },
+      { scope: 'listing_id', key: 'name_fold', also: ['price_up'] },
+    ],
+  },
   indexes: [
-    // With `price_up` and `listing_id`, a search that filters by them is answered from the index alone, newest first.
-    ['store_id', 'visibility', 'created_at', 'id', 'price_up', 'listing_id'],
-    ['store_id', 'visibility', 'price_up', 'id'],
-    ['store_id', 'visibility', 'price_down', 'id'],
-    ['store_id', 'visibility', 'name_fold', 'id'],
+    // With the filters after the order, a filtered page or count reads no documents but its own.
+    ['store_id', 'visibility', 'created_at', 'id', 'price_up', 'listing_id', ...FILTERS],
+    ['store_id', 'visibility', 'price_up', 'id', ...FILTERS],
+    ['store_id', 'visibility', 'price_down', 'id', ...FILTERS],
+    ['store_id', 'visibility', 'name_fold', 'id', 'price_up', ...FILTERS],
     ['store_id', 'visibility', 'featured_rank', 'id'],
-    ['listing_id', 'visibility', 'created_at', 'id'],
+    ['listing_id', 'visibility', 'created_at', 'id', 'price_up', ...FILTERS],
+    ['listing_id', 'visibility', 'price_up', 'id', ...FILTERS],
+    ['listing_id', 'visibility', 'price_down', 'id', ...FILTERS],
+    ['listing_id', 'visibility', 'name_fold', 'id', 'price_up', ...FILTERS],
     ['listing_id', 'visibility', 'featured_rank', 'created_at', 'id'],
     ['listing_id', 'visibility', 'featured_rank', '-created_at', '-id'],
     ['listing_id', 'visibility', 'featured_rank', 'price_up', 'id'],
@@ -41,8 +68,6 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   ],
 };
 
-/** The `featured_rank` of a publication that is not featured. It sorts after every `featured_position` (1–10,000). */
-export const NOT_FEATURED = 1_000_000;
 /**
  * `price_up` and `price_down` of an inactive price, which sorts last in both directions (docs/interface.md#sorting).
  */

@@ -5,7 +5,17 @@ const keys = { store_id: 'text', publication_id: 'text', created_at: 'text', rat
 
 export const reviewCollection: CollectionSpec<typeof keys> = {
   keys,
-  indexes: [['publication_id', 'created_at', 'id']],
+  lists: {
+    filters: {},
+    orders: [
+      { scope: 'publication_id', key: 'created_at' },
+      { scope: 'publication_id', key: 'id' },
+    ],
+  },
+  indexes: [
+    ['publication_id', 'created_at', 'id'],
+    ['publication_id', 'id'],
+  ],
 };
 
 export type ReviewKeys = KeysOf<typeof keys>;
