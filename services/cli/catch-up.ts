@@ -1,10 +1,10 @@
 import { leaseOwner } from '../../projections/engine/lease';
 import { startPipeline } from '../../projections/pipeline';
 import type { CollectionName, DocumentOf } from '../../shared/catalog/documents';
-import type { Position } from '../../shared/catalog/events/envelope';
+import { type Position, START } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
-import { withTimeout } from '../../shared/kernel/async';
+import { withSilenceLimit, withTimeout } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import { openJobQueue } from '../boot/open-adapters';
@@ -15,6 +15,8 @@ import { progressBar } from './progress';
 const AFTER_WRITE_MS = 2_000;
 /** How long a command waits before it reads documents: the log may not have been projected at all yet. */
 const BEFORE_READ_MS = 60_000;
+/** How long a command that has written much waits without any progress of the documents. */
+const STALLED_MS = 10_000;
 const PROGRESS_INTERVAL_MS = 250;
 
 /**
@@ -29,6 +31,30 @@ export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[
     process.stderr.write(
       `catalog: Warning: the change was saved, but reads do not show it. ${error.message}\n`,
     );
+  }
+}
+
+/**
+ * Waits until the documents include what a command wrote, however long that takes, as long as they make progress. Ends
+ * early if `signal` aborts. Prints a warning if the documents do not include all of it, because the write itself was
+ * done.
+ */
+export async function waitForManyWrites(
+  runtime: Runtime,
+  realm: Realm,
+  { signal, stalled_ms = STALLED_MS }: { readonly signal: AbortSignal; readonly stalled_ms?: number },
+): Promise<void> {
+  const warn = (reason: string): void => {
+    process.stderr.write(
+      `catalog: Warning: everything was saved, but reads do not show all of it. ${reason}\n`,
+    );
+  };
+  try {
+    if (!(await project(runtime, realm, { silence_ms: stalled_ms, signal })))
+      warn('The next server that starts projects the rest, and so does the next command.');
+  } catch (error) {
+    if (!(error instanceof NeedsRepairError)) throw error;
+    warn(error.message);
   }
 }
 
@@ -55,16 +81,22 @@ export async function catchUp(
   timeout_ms: number,
 ): Promise<boolean> {
   // The caller closes the stores if this fails, so every realm must have ended.
-  const results = await Promise.allSettled(realms.map((realm) => project(runtime, realm, timeout_ms)));
+  const results = await Promise.allSettled(realms.map((realm) => project(runtime, realm, { timeout_ms })));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   return results.every((result) => result.status === 'fulfilled' && result.value);
 }
 
+/** When to end waiting for the documents: after a time, or after a time in which no checkpoint has moved. */
+type WaitLimit =
+  | { readonly timeout_ms: number }
+  | { readonly silence_ms: number; readonly signal: AbortSignal };
+
 /**
  * Runs a pipeline in this process until the documents have caught up. If a server projects the same data, it has the
- * dispatcher's lease: the pipeline of this process then dispatches nothing and only waits for the checkpoints.
+ * dispatcher's lease: the pipeline of this process then dispatches nothing and only waits for the checkpoints. A server
+ * that starts meanwhile waits for the lease, which this process releases at its end.
  */
-async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Promise<boolean> {
+async function project(runtime: Runtime, realm: Realm, limit: WaitLimit): Promise<boolean> {
   const match = runtime.log_matches[realm];
   await match.assert();
   if (await hasCaughtUp(runtime, realm)) return true;
@@ -73,13 +105,22 @@ async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Prom
   // Throws if the store cannot be reached. `views.ready` would wait without a limit.
   await views.versions();
   const queue = await openJobQueue(config, realm, { partition_count: views.partition_count });
-  const progress = showProgress(runtime, realm);
+  const progress = followProgress(runtime, realm);
   try {
     const parts = { realm, events: events[realm], views, queue, system, log, match, owner: leaseOwner() };
     const pipeline = await startPipeline(parts);
     try {
-      const caught_up = pipeline.caughtUp().then(() => true);
-      return await withTimeout(caught_up, timeout_ms, () => false);
+      const caughtUp = (): Promise<true> => pipeline.caughtUp().then(() => true);
+      if ('timeout_ms' in limit) return await withTimeout(caughtUp(), limit.timeout_ms, () => false);
+      return await withSilenceLimit(
+        (onProgress) => {
+          progress.onAdvance = onProgress;
+          return caughtUp();
+        },
+        limit.silence_ms,
+        () => false,
+        limit.signal,
+      );
     } finally {
       await pipeline.stop();
     }
@@ -89,23 +130,34 @@ async function project(runtime: Runtime, realm: Realm, timeout_ms: number): Prom
   }
 }
 
+interface ProgressFollower {
+  /** Called when a checkpoint has moved since the last look. */
+  onAdvance: () => void;
+  end(): void;
+}
+
 /** Shows how far the documents are, until `end` is called. */
-function showProgress(runtime: Runtime, realm: Realm): { end(): void } {
+function followProgress(runtime: Runtime, realm: Realm): ProgressFollower {
   const bar = progressBar(`${realm}: projecting`);
   let from: number | undefined;
+  let reached: Position | undefined;
   const update = async (): Promise<void> => {
-    const { checkpoint, head } = await progressOf(runtime, realm);
+    const { checkpoint, reached: now_reached, head } = await progressOf(runtime, realm);
+    if (reached !== undefined && now_reached > reached) follower.onAdvance();
+    reached = now_reached;
     const done = Number(checkpoint);
     from ??= done;
     bar.show({ done, total: Number(head), from });
   };
   const timer = setInterval(() => void update().catch(() => {}), PROGRESS_INTERVAL_MS);
-  return {
+  const follower: ProgressFollower = {
+    onAdvance: () => {},
     end() {
       clearInterval(timer);
       bar.clear();
     },
   };
+  return follower;
 }
 
 async function hasCaughtUp(runtime: Runtime, realm: Realm): Promise<boolean> {
@@ -113,14 +165,18 @@ async function hasCaughtUp(runtime: Runtime, realm: Realm): Promise<boolean> {
   return checkpoint !== null && checkpoint >= head;
 }
 
-/** Returns the log's head, and the lowest checkpoint of the active version (null if the realm was never projected). */
+/**
+ * Returns the log's head, the lowest checkpoint of the active version (null if the realm was never projected), and the
+ * sum of its checkpoints.
+ */
 async function progressOf(
   runtime: Runtime,
   realm: Realm,
-): Promise<{ checkpoint: Position | null; head: Position }> {
+): Promise<{ checkpoint: Position | null; reached: Position; head: Position }> {
   const [head, version] = await Promise.all([runtime.events[realm].head(), runtime.views[realm].current()]);
   const checkpoints = (await version?.checkpoints()) ?? [];
-  return { checkpoint: checkpoints.length === 0 ? null : least(checkpoints), head };
+  const reached = checkpoints.reduce((sum, checkpoint) => sum + checkpoint, START);
+  return { checkpoint: checkpoints.length === 0 ? null : least(checkpoints), reached, head };
 }
 
 const PAGE_SIZE = 500;

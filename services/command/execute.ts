@@ -133,7 +133,10 @@ export interface Write<State, Event extends DomainEvent, Id extends AnyId>
   extends StreamRef<State, Event, Id> {
   readonly system: System;
   readonly context: WriteContext;
-  /** True if the stream had no events when the id was chosen (`idForNew`), so the first attempt does not read it. */
+  /**
+   * True if the stream probably has no events, so the first attempt does not read it. If it has, that attempt loses the
+   * race for the first revision, and the next one reads the stream.
+   */
   readonly fresh?: boolean;
   /**
    * Checks preconditions that are not part of the decision: references, `If-Match`, and the `guard` of the target. Throws

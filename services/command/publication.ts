@@ -134,6 +134,15 @@ export async function deletePublication(
   return { ...written, value: written.value.store_id };
 }
 
+/** A publication to create or to patch. */
+export interface PutTarget extends NewTarget<PublicationId> {
+  readonly id: PublicationId;
+  /** Whether the publication probably does not exist. Saves reading its stream. */
+  readonly is_probably_new?: boolean;
+  /** Whether the caller has just checked that `listing_id` is a listing of the store. */
+  readonly is_listing_checked?: boolean;
+}
+
 /**
  * Creates the publication, or patches it with the fields of `input`. An import calls this for every row, so importing
  * the same file again changes nothing. Does not restore a deleted publication. Throws `field_invalid` for invalid
@@ -142,15 +151,18 @@ export async function deletePublication(
 export async function putPublication(
   deps: StoreDeps,
   context: WriteContext,
-  { environment, store_id, id }: NewTarget<PublicationId> & { readonly id: PublicationId },
+  { environment, store_id, id, is_probably_new = false, is_listing_checked = false }: PutTarget,
   input: NewPublication,
 ): Promise<PutResult<Publication>> {
   let changes = input;
+  const { media_ids, listing_id } = input;
+  const references = { media_ids, listing_id: is_listing_checked ? undefined : listing_id };
+  // The spreads come last, because V8 takes twenty times as long for an object literal that begins with one.
   const written = await execute({
-    ...streamRef(deps, environment, id),
     context,
+    fresh: is_probably_new,
     check: async (state) => {
-      if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
+      if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, references);
       if (state.tag === 'present')
         changes = await omitUnchangedReferences(deps, environment, state.publication, input);
     },
@@ -158,9 +170,12 @@ export async function putPublication(
       state.tag === 'deleted'
         ? accept()
         : decidePublication(state, { type: 'PutPublication', store_id, input: changes }),
+    ...streamRef(deps, environment, id),
   });
-  if (written.value.tag === 'deleted') return { outcome: 'deleted' };
-  return { ...written, outcome: putOutcome(written), value: publicationIn(written.value) };
+  const { value: state, position, revision, changed, created } = written;
+  if (state.tag === 'deleted') return { outcome: 'deleted' };
+  const value = publicationIn(state);
+  return { outcome: putOutcome(written), value, position, revision, changed, created };
 }
 
 /**

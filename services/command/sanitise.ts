@@ -17,6 +17,9 @@ const IMAGE = /^https?:\/\//i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
+/** A text without these characters is safe as it is, and sanitising would not change it. */
+const MARKUP = /[<>&]/;
+
 const OPTIONS: sanitizeHtml.IOptions = {
   allowedTags: [...BLOCKS, ...INLINE, ...TABLES],
   allowedAttributes: {
@@ -47,8 +50,8 @@ const ROUNDS_MAX = 5;
  * Idempotent, so that a client can write back what it has read.
  */
 export function sanitise(html: string): SafeHtml {
-  let safe = sanitiseOnce(html);
-  for (let round = 1; round < ROUNDS_MAX; round++) {
+  let safe = html;
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     const next = sanitiseOnce(safe);
     if (next === safe) break;
     safe = next;
@@ -57,7 +60,8 @@ export function sanitise(html: string): SafeHtml {
 }
 
 function sanitiseOnce(html: string): string {
-  return sanitizeHtml(html, OPTIONS).replace(CONTROLS, '').trim();
+  const safe = MARKUP.test(html) ? sanitizeHtml(html, OPTIONS) : html;
+  return safe.replace(CONTROLS, '').trim();
 }
 
 /** Adds `rel` to a link. Replaces a link with another scheme by its text. */

@@ -192,10 +192,16 @@ function failedRow(
 export async function openJsonlFile(path: string, currency: string): Promise<ImportFile> {
   const found = await statFile(path);
   if (!found.isFile()) return { total: null, items: () => readItems(path, currency) };
-  let total = 0;
-  for await (const _line of readLines(path)) total++;
+  const total = await countLines(path);
   if (total === 0) throw new ImportFileError(`The file ${path} is empty.`);
   return { total, items: () => readItems(path, currency) };
+}
+
+/** Returns the number of lines that are not blank. */
+async function countLines(path: string): Promise<number> {
+  let count = 0;
+  for await (const { bytes } of readRawLines(path)) if (!isBlank(bytes)) count++;
+  return count;
 }
 
 async function* readItems(path: string, currency: string): AsyncGenerator<ImportItem[]> {
@@ -208,25 +214,42 @@ async function* readItems(path: string, currency: string): AsyncGenerator<Import
 
 /** More than any row needs. Bounds the memory for a file without line breaks. */
 const LINE_BYTES_MAX = 4_000_000;
+const READ_BYTES = 262_144;
 const NEWLINE = 0x0a;
+const SPACE = 0x20;
+const TILDE = 0x7e;
 
-interface Line {
+/** A line without its line break. */
+interface RawLine {
   /** Counted from 1. */
   readonly line: number;
-  /** The text without the line break. Undefined if it is not UTF-8. */
+  readonly bytes: Buffer;
+}
+
+interface Line {
+  readonly line: number;
+  /** Undefined if it is not UTF-8. */
   readonly text: string | undefined;
 }
 
 /** Reads every line that is not blank, in order. Throws `ImportFileError` if the file cannot be read. */
 async function* readLines(path: string): AsyncGenerator<Line> {
+  for await (const { line, bytes } of readRawLines(path)) {
+    const text = textOf(bytes);
+    if (text !== '') yield { line, text };
+  }
+}
+
+/** Reads every line, in order. `bytes` is valid until the next line is read. */
+async function* readRawLines(path: string): AsyncGenerator<RawLine> {
   let line = 0;
   let rest: Buffer = Buffer.alloc(0);
   try {
-    for await (const chunk of createReadStream(path)) {
+    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) {
       rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
       let start = 0;
       for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, start)) {
-        yield* decodeLine(rest.subarray(start, end), ++line);
+        yield { line: ++line, bytes: rest.subarray(start, end) };
         start = end + 1;
       }
       rest = rest.subarray(start);
@@ -238,18 +261,23 @@ async function* readLines(path: string): AsyncGenerator<Line> {
   } catch (error) {
     throw fileError(error, path);
   }
-  yield* decodeLine(rest, line + 1);
+  if (rest.length > 0) yield { line: line + 1, bytes: rest };
 }
 
-function* decodeLine(bytes: Buffer, line: number): Generator<Line> {
-  let text: string;
+/** Removes a byte order mark. */
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Returns the trimmed text of a line, undefined if it is not UTF-8. */
+function textOf(bytes: Buffer): string | undefined {
   try {
-    // Removes a byte order mark.
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decoder.decode(bytes).trim();
   } catch {
-    yield { line, text: undefined };
-    return;
+    return undefined;
   }
-  const trimmed = text.trim();
-  if (trimmed !== '') yield { line, text: trimmed };
+}
+
+/** Returns whether the line has only white space. Lines of a usual file begin with a printable ASCII character. */
+function isBlank(bytes: Buffer): boolean {
+  const first = bytes[0] ?? SPACE;
+  return first > SPACE && first <= TILDE ? false : textOf(bytes) === '';
 }

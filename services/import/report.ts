@@ -34,7 +34,12 @@ export interface ImportReport {
   /** Rows that were imported with changes, sorted by line. */
   readonly warnings: readonly RowNote[];
   readonly images: readonly PublicationImages[];
+  /** Whether `failed`, `warnings` or `images` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
+  readonly truncated: boolean;
 }
+
+/** The most entries of each list of a report, so that its memory does not grow with the file. */
+export const LISTED_MAX = 50_000;
 
 /** Collects the report while an import runs. */
 export class Tally {
@@ -44,6 +49,7 @@ export class Tally {
   private readonly failed: RowNote[] = [];
   private readonly warnings: RowNote[] = [];
   private readonly images: (PublicationImages & { readonly line: number })[] = [];
+  private truncated = false;
 
   count(kind: Kind, outcome: Count): void {
     this.counts[kind][outcome]++;
@@ -52,15 +58,20 @@ export class Tally {
   /** Adds a failed row. `kind` is the kind of the item that is missing, null if only a part of an item is missing. */
   fail(kind: Kind | null, { line, external_id, reason }: RowNote): void {
     if (kind) this.count(kind, 'failed');
-    this.failed.push({ line, external_id, reason });
+    this.list(this.failed, { line, external_id, reason });
   }
 
   warn({ line, external_id, reason }: RowNote): void {
-    this.warnings.push({ line, external_id, reason });
+    this.list(this.warnings, { line, external_id, reason });
   }
 
   addImages(line: number, publication: PublicationImages): void {
-    if (publication.images.length > 0) this.images.push({ line, ...publication });
+    if (publication.images.length > 0) this.list(this.images, { line, ...publication });
+  }
+
+  private list<Entry>(entries: Entry[], entry: Entry): void {
+    if (entries.length < LISTED_MAX) entries.push(entry);
+    else this.truncated = true;
   }
 
   report(options: { dry_run: boolean; complete: boolean }): ImportReport {
@@ -71,6 +82,7 @@ export class Tally {
       failed: this.failed.toSorted(byLine),
       warnings: this.warnings.toSorted(byLine),
       images: this.images.toSorted(byLine).map(({ line: _line, ...publication }) => publication),
+      truncated: this.truncated,
     };
   }
 }

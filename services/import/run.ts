@@ -17,10 +17,13 @@ import type {
 import { type FindListing, Listings } from './listings';
 import { runPool } from './pool';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
+import { TextNumbers } from './text-numbers';
 import type { CatalogWriter, Outcome } from './writer';
 
-/** Rows that are written concurrently, so that many of them share one commit of the log. */
-const CONCURRENCY = 32;
+/** Steps that are written concurrently, so that many of them share one commit of the log. */
+const CONCURRENCY = 256;
+/** The most characters of the texts in them. One step may have more. */
+const LENGTH_MAX = 8_000_000;
 
 export interface ImportRun {
   readonly store: StoreIdentity;
@@ -43,8 +46,7 @@ interface RunState extends ImportRun {
   readonly listings: Listings;
   readonly reviews: Reviews;
   readonly images: Images;
-  /** The publications of the file by external id. The id resolves to undefined if the publication failed. */
-  readonly publications: Map<string, { line: number; id: Promise<PublicationId | undefined> }>;
+  readonly publications: FilePublications;
 }
 
 /**
@@ -57,11 +59,11 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   const reviews = new Reviews(run.writer, tally);
   const fetch = run.dry_run ? undefined : run.fetch;
   const images = new Images(run.store, run.writer, fetch, tally, run.signal);
-  const state: RunState = { ...run, tally, listings, reviews, images, publications: new Map() };
+  const state: RunState = { ...run, tally, listings, reviews, images, publications: new FilePublications() };
   let done = 0;
   await runPool(
     file.items(),
-    CONCURRENCY,
+    { items_max: CONCURRENCY, length_max: LENGTH_MAX, lengthOf: lengthOfStep },
     async (items) => {
       for (const item of items) await importItem(state, item);
       run.on_progress?.(++done);
@@ -89,13 +91,13 @@ async function importItem(state: RunState, item: ImportItem): Promise<void> {
 const KIND_OF = { listing: 'listings', publication: 'publications', review: 'reviews' } as const;
 
 async function importPublication(state: RunState, item: PublicationItem): Promise<void> {
-  const earlier = state.publications.get(item.external_id);
-  if (earlier) {
-    state.tally.fail('publications', noteOf(item, `duplicate of line ${earlier.line}`));
+  const earlier_line = state.publications.add(item);
+  if (earlier_line !== undefined) {
+    state.tally.fail('publications', noteOf(item, `duplicate of line ${earlier_line}`));
     return;
   }
   const writing = reportRejection(state, 'publications', item, () => writePublication(state, item));
-  state.publications.set(item.external_id, { line: item.line, id: writing });
+  state.publications.track(item, writing);
   const id = await writing;
   if (id !== undefined) await state.images.attach(id, item);
   for (const [index, review] of item.reviews.entries()) {
@@ -107,14 +109,14 @@ async function importPublication(state: RunState, item: PublicationItem): Promis
 
 /** Validates the fields before it creates the listing, so that a rejected row leaves no empty listing. */
 async function writePublication(state: RunState, item: PublicationItem): Promise<PublicationId> {
-  parseBody(newPublicationSchema, item.fields);
+  const fields = parseBody(newPublicationSchema, item.fields);
   const listing =
     typeof item.listing === 'string'
       ? { listing_id: await state.listings.findOrCreate(item.listing) }
       : item.listing === null
         ? { listing_id: null }
         : {};
-  const input = parseBody(newPublicationSchema, { ...item.fields, ...listing });
+  const input = { ...fields, ...listing };
   for (let generation = 1; ; generation++) {
     const id = publicationIdOf(state.store, item.external_id, generation);
     const outcome: Outcome = await state.writer.putPublication(id, input);
@@ -154,12 +156,48 @@ async function findReviewedPublication(
     return (await writer.publication(id)) === 'present' ? id : undefined;
   }
   const { external_id } = item.publication;
-  const in_this_file = state.publications.get(external_id);
-  if (in_this_file) return in_this_file.id;
+  const in_this_file = state.publications.writing(external_id);
+  if (in_this_file) return in_this_file;
+  if (state.publications.hasFailed(external_id)) return undefined;
   for (let generation = 1; ; generation++) {
     const id = publicationIdOf(store, external_id, generation);
     const presence = await writer.publication(id);
     if (presence !== 'deleted') return presence === 'present' ? id : undefined;
+  }
+}
+
+/**
+ * The publications of the file by external id. Remembers the finished ones in a few bytes each, so that the memory of an
+ * import hardly depends on the size of the file.
+ */
+class FilePublications {
+  /** Those that are being written. */
+  private readonly running = new Map<string, Promise<PublicationId | undefined>>();
+  /** Twice the line, plus 1 if the publication failed. */
+  private readonly lines = new TextNumbers();
+
+  /** Adds a row. Returns the line of an earlier row with the same external id, if there is one. */
+  add({ external_id, line }: PublicationItem): number | undefined {
+    const number = this.lines.add(external_id, 2 * line);
+    return number === 0 ? undefined : Math.floor(number / 2);
+  }
+
+  /** Notes that the row is being written. The id resolves to undefined if it fails. */
+  track({ external_id, line }: PublicationItem, writing: Promise<PublicationId | undefined>): void {
+    this.running.set(external_id, writing);
+    const end = (id?: PublicationId): void => {
+      if (id === undefined) this.lines.set(external_id, 2 * line + 1);
+      this.running.delete(external_id);
+    };
+    writing.then(end, () => end());
+  }
+
+  writing(external_id: string): Promise<PublicationId | undefined> | undefined {
+    return this.running.get(external_id);
+  }
+
+  hasFailed(external_id: string): boolean {
+    return this.lines.get(external_id) % 2 === 1;
   }
 }
 
@@ -187,6 +225,16 @@ function noteOf(item: PublicationItem | ListingItem | ReviewItem, reason: string
   return { line: item.line, external_id: nameOf(item), reason };
 }
 
+/** Returns the size of the texts of a step, in characters. Descriptions make up nearly all of it. */
+function lengthOfStep(items: readonly ImportItem[]): number {
+  let length = 0;
+  for (const item of items) {
+    if (item.kind !== 'publication') continue;
+    for (const value of Object.values(item.fields)) if (typeof value === 'string') length += value.length;
+  }
+  return length;
+}
+
 function nameOf(item: PublicationItem | ListingItem | ReviewItem): string | null {
   switch (item.kind) {
     case 'publication':
@@ -203,7 +251,7 @@ function nameOf(item: PublicationItem | ListingItem | ReviewItem): string | null
  * reviews with the same content, the second and later ones also get their number.
  */
 class Reviews {
-  private readonly repetitions = new Map<string, number>();
+  private readonly repetitions = new TextNumbers();
 
   constructor(
     private readonly writer: CatalogWriter,
@@ -221,7 +269,7 @@ class Reviews {
   private repetitionId(publication_id: PublicationId, row: ReviewRow): string | undefined {
     const content = contentHash(row.fields);
     const key = `${publication_id} ${content}`;
-    const repetition = (this.repetitions.get(key) ?? 0) + 1;
+    const repetition = this.repetitions.get(key) + 1;
     this.repetitions.set(key, repetition);
     // The review's id is derived from this text. Another text would duplicate reviews that are already imported.
     return repetition === 1 ? undefined : `words ${content} ${repetition}`;

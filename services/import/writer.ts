@@ -4,6 +4,7 @@ import { mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import { publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
+import { LRUCache } from '../../shared/kernel/cache';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { load, type StoreDeps, type WriteContext } from '../command/execute';
@@ -47,16 +48,30 @@ export interface CatalogWriter {
   media(id: MediaId): Promise<Presence>;
 }
 
+/** How long a listing that a row refers to is known to exist. Many rows refer to the same listing. */
+const CHECKED_MS = 1_000;
+const CHECKED_LISTINGS_MAX = 10_000;
+
 /** Returns a writer that calls the command services, so that an import follows the same rules as a request. */
 export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
   const { environment, store_id } = target;
   const { originals } = deps.blobs[environment];
   const inspector = new Inspector();
   const source = { events: deps.events[environment], realm: environment };
+  const checked = new LRUCache<string, true>({ max: CHECKED_LISTINGS_MAX, ttl: CHECKED_MS });
+  let is_probably_new = true;
   return {
     putListing: async (id, input) => (await putListing(deps, context, { ...target, id }, input)).outcome,
-    putPublication: async (id, input) =>
-      (await putPublication(deps, context, { ...target, id }, input)).outcome,
+    putPublication: async (id, input) => {
+      const { listing_id = null } = input;
+      const is_listing_checked = listing_id !== null && checked.has(listing_id);
+      const put = { environment, store_id, id, is_probably_new, is_listing_checked };
+      const { outcome } = await putPublication(deps, context, put, input);
+      // The rows of a file are mostly new, or mostly of an earlier import.
+      is_probably_new = outcome === 'created';
+      if (listing_id !== null && !is_listing_checked && outcome !== 'deleted') checked.set(listing_id, true);
+      return outcome;
+    },
     postReview: async (input, external_id) => {
       const written = await postReview(deps, context, { ...target, external_id }, input);
       return written.changed ? 'created' : 'unchanged';

@@ -9,11 +9,11 @@ import { listingKey } from '../../import/identity';
 import type { FetchImage } from '../../import/images';
 import type { ImportFile, ImportItem, RowNote } from '../../import/item';
 import { openJsonlFile } from '../../import/jsonl';
-import { type ImportReport, importedCount, KINDS } from '../../import/report';
+import { type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
 import { runImport } from '../../import/run';
 import { openShopifyFile } from '../../import/shopify';
 import { writerTo } from '../../import/writer';
-import { catchUpBeforeRead, waitForWrites } from '../catch-up';
+import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
 import { choiceOption, currencyArgument, storeOption, verb } from '../options';
 import { progressBar } from '../progress';
@@ -100,8 +100,9 @@ async function importInto(
       signal,
     });
     bar.clear();
-    if (!dry_run) await waitForWrites(runtime, store.environment);
+    // Printed first, so that the report is not lost if the command is stopped while it projects.
     await print({ store_id: store.id, ...report }, () => reportText(report));
+    if (!dry_run) await waitForManyWrites(runtime, store.environment, { signal });
     if (!report.complete) return EXIT.interrupted;
     return importedCount(report) === 0 ? EXIT.failure : EXIT.ok;
   } finally {
@@ -154,6 +155,7 @@ function reportText(report: ImportReport): string {
     imagesText(report),
     notesText('Failed rows', report.failed),
     notesText('Rows imported with changes', report.warnings),
+    report.truncated ? `\nOnly the first ${LISTED_MAX} rows of a kind are listed.\n` : '',
     report.complete ? '' : '\nThe import was stopped. Run the same command again to complete it.\n',
   ].join('');
 }

@@ -126,4 +126,15 @@ describe('sanitised HTML', () => {
       { numRuns: 2_000 },
     );
   });
+
+  test('a text without markup is sanitised like the text of an element', () => {
+    const text = fc
+      .string({ unit: 'binary', maxLength: 40 })
+      .map((text) => `x${text.replaceAll(/[<>&]/g, '')}x`);
+    fc.assert(
+      fc.property(text, (plain) => {
+        expect(`<p>${sanitise(plain)}</p>`).toBe(sanitise(`<p>${plain}</p>`));
+      }),
+    );
+  });
 });

@@ -1,9 +1,11 @@
+import { catchUp, waitForManyWrites } from '../../../services/cli/catch-up';
 import { createListing, deleteListing } from '../../../services/command/listing';
 import { deletePublication } from '../../../services/command/publication';
 import { DryRunLog } from '../../../services/import/dry-run';
 import { listingIdOf, publicationIdOf } from '../../../services/import/identity';
-import { importedCount } from '../../../services/import/report';
+import { importedCount, LISTED_MAX, Tally } from '../../../services/import/report';
 import type { CatalogWriter } from '../../../services/import/writer';
+import { pause } from '../../../shared/kernel/async';
 import { newContext, type Shop, withShop } from './some-catalog';
 
 const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99', listing: 'Clothes' };
@@ -102,10 +104,10 @@ test('reports a stopped import as incomplete and keeps what it wrote', () =>
         return writer.putPublication(id, input);
       },
     };
-    const report = await shop.run(many(100), { writer: stopping, signal: stop.signal });
+    const report = await shop.run(many(2_000), { writer: stopping, signal: stop.signal });
     expect(report.complete).toBe(false);
     expect(report.publications.created).toBeGreaterThan(0);
-    expect(report.publications.created).toBeLessThan(100);
+    expect(report.publications.created).toBeLessThan(2_000);
     expect((await shop.history()).filter((event) => event.startsWith('PublicationCreated'))).toHaveLength(
       report.publications.created,
     );
@@ -270,4 +272,43 @@ test('lists the images of imported publications in the report', () =>
         images: [{ url: 'https://x/1.jpg', alt: null, media_id: null }],
       },
     ]);
+  }));
+
+test('reports the first rows of a kind, and counts all of them', () => {
+  const tally = new Tally();
+  for (let line = 1; line <= LISTED_MAX + 1; line++)
+    tally.fail('publications', { line, external_id: null, reason: 'missing title' });
+  const report = tally.report({ dry_run: false, complete: true });
+  expect(report.publications.failed).toBe(LISTED_MAX + 1);
+  expect(report.failed).toHaveLength(LISTED_MAX);
+  expect(report).toMatchObject({ truncated: true, warnings: [], images: [] });
+});
+
+test('documents show an import whose projection takes longer than a command waits for a single write', () =>
+  withShop(async (shop) => {
+    const { runtime, store } = shop;
+    const views = runtime.viewStores.live;
+    expect(await catchUp(runtime, ['live'], 60_000)).toBe(true);
+    const [created] = await views.versions();
+    await shop.run(many(1_500));
+    // Each batch takes a second, as on a slow disk: the jobs of these events take longer than the two seconds.
+    const version = await views.open(created!.version);
+    const apply = version.apply.bind(version);
+    version.apply = async (batch) => {
+      await pause(1_000);
+      return apply(batch);
+    };
+    await waitForManyWrites(runtime, 'live', { signal: new AbortController().signal });
+    const view = await runtime.views.live.current();
+    expect(await view!.count('publications', { store_id: store.id })).toBe(1_500);
+  }));
+
+test('a stop ends the wait for the documents, and the next command projects the rest', () =>
+  withShop(async (shop) => {
+    const { runtime, store } = shop;
+    await shop.run(many(100));
+    await waitForManyWrites(runtime, 'live', { signal: AbortSignal.abort() });
+    expect(await catchUp(runtime, ['live'], 60_000)).toBe(true);
+    const view = await runtime.views.live.current();
+    expect(await view!.count('publications', { store_id: store.id })).toBe(100);
   }));
