@@ -1,7 +1,8 @@
 import {
   fullTitle,
   isPlainWord,
-  titlePrefix,
+  TITLE_START_MAX,
+  titleStart,
   titleWord,
   titleWordsOf,
 } from '../../shared/catalog/search/words';
@@ -54,7 +55,7 @@ const COUNTED_TOKENS_MAX = 4;
  * the tiers before it match:
  *
  * 1. the title is the query,
- * 2. the title begins with the query,
+ * 2. the title begins with the query (with its first `TITLE_START_MAX` tokens, and it has the others as full words),
  * 3. the title has all tokens as full words,
  * 4. the title has all tokens, and the last one is a full word or the title begins with the query's text,
  * 5. the title has all tokens, the last one possibly as a prefix,
@@ -69,15 +70,15 @@ export function searchTiers(tokens: readonly string[], alternatives: readonly Qu
   const full_words_in_title = full_words.map((token) => matchesOf(token, titleWord));
   const in_title = alternatives.map((token) => matchesOf(token, titleWord));
   const anywhere = alternatives.map((token) => matchesOf(token));
-  const exact_title = { word: fullTitle(query) };
-  const title_starts_with_words = { word: titlePrefix(query), prefix: true as const };
-  const title_starts_with_text = { word: fullTitle(query), prefix: true as const };
+  const starts = { word: titleStart(query.slice(0, TITLE_START_MAX)) };
+  const is_long = query.length > TITLE_START_MAX;
+  const starts_with_text = is_long ? [] : [{ word: titleStart(query), prefix: true as const }];
   const last = <Item>(items: readonly Item[]): Item => items[items.length - 1]!;
   return [
-    [[exact_title]],
-    [[exact_title, title_starts_with_words]],
+    [[{ word: fullTitle(query) }]],
+    [[starts], ...(is_long ? full_words_in_title : [])],
     full_words_in_title,
-    [...in_title, [...last(full_words_in_title), title_starts_with_text]],
+    [...in_title, [...last(full_words_in_title), ...starts_with_text]],
     in_title,
     ...titleCounts(alternatives.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
     [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words))]],

@@ -28,6 +28,11 @@ import {
 import { exactTokens, joinedTokens, type QueryToken, relatedTiers, searchTiers } from './search-terms';
 import { typosOf } from './typos';
 
+/**
+ * The most publications that a search or a list of related publications has. Bounds the cost of a deep page and of the
+ * count (docs/interface.md#search).
+ */
+const MATCHES_MAX = 5_000;
 /** Longer queries are not tried with adjacent tokens joined. */
 const JOINED_TOKENS_MAX = 8;
 /** Candidates (terms of the store at edit distance 1) that replace one token. */
@@ -102,7 +107,8 @@ async function matchingTiers(
     const alternatives = await attempt();
     if (!alternatives) continue;
     const tiers = searchTiers(tokens, alternatives);
-    const total = await version.countWords('publications', { ...filter, terms: tiers.at(-1) ?? [] });
+    const terms = tiers.at(-1) ?? [];
+    const total = await version.countWords('publications', { ...filter, terms, limit: MATCHES_MAX });
     if (total > 0) return { tiers, total };
   }
   return undefined;
@@ -152,8 +158,8 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
     parts: ['words'],
   });
   const store_id = String(publication.keys.store_id);
-  const sections = await sectionsOf(version, query, publication, store_id);
-  const tiers = query.sort ? [[]] : relatedTiers(publication.words ?? []);
+  const sections = firstMatches(await sectionsOf(version, query, publication, store_id));
+  const tiers = query.sort ? undefined : relatedTiers(publication.words ?? []);
   const page = await readPage(version, query, store_id, sections, tiers);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
   return {
@@ -193,25 +199,35 @@ async function sectionsOf(
   ];
 }
 
-/** Returns a page of the concatenated sections. Uses their totals, so that no documents are counted. */
+/** Returns the sections with as many publications as a list has at most, the first ones first. */
+function firstMatches(sections: readonly Section[]): Section[] {
+  let remaining = MATCHES_MAX;
+  return sections.map(({ where, total }) => {
+    const kept = Math.min(total, remaining);
+    remaining -= kept;
+    return { where, total: kept };
+  });
+}
+
+/** Returns a page of the concatenated sections. Without tiers, sorts each section by the query. Uses their totals, so that no documents are counted. */
 async function readPage(
   version: DocumentReader,
   query: ListQuery,
   store_id: string,
   sections: readonly Section[],
-  tiers: readonly WordTerms[],
+  tiers: readonly WordTerms[] | undefined,
 ): Promise<PublicationDocument[]> {
   const found: PublicationDocument[] = [];
   let { skip } = pageOf(query);
   for (const { where, total } of sections) {
     const limit = Math.min(query.limit - found.length, total - skip);
     if (limit > 0) {
-      const page = await version.search('publications', {
-        scope: wordScope(store_id, query.visibility),
-        ...{ where, tiers, skip, limit },
-        order: orderOf(query.sort ? sortModeOf(query) : 'created_at_desc'),
-        parts: partsFor('publication', query),
-      });
+      const order = orderOf(query.sort ? sortModeOf(query) : 'created_at_desc');
+      const asked = { where, skip, limit, order, parts: partsFor('publication', query) };
+      const scope = wordScope(store_id, query.visibility);
+      const page = tiers
+        ? await version.search('publications', { ...asked, scope, tiers })
+        : await version.find('publications', asked);
       found.push(...page.flatMap(({ document }) => (document ? [document] : [])));
     }
     skip = Math.max(0, skip - total);

@@ -51,7 +51,8 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
     ...Object.keys(lists.filters),
     ...lists.orders.flatMap(({ scope, key, also = [] }) => [scope, key, ...also]),
   ];
-  const has_words = stored_spec?.words && words?.scope.every(isStored);
+  const word_keys = words && [...words.scope, words.newest_by, ...words.filters, ...words.ranges];
+  const has_words = stored_spec?.words && word_keys?.every(isStored);
   return {
     name,
     spec: {

@@ -64,8 +64,19 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   readonly unique?: readonly (keyof Types & string)[];
   /** The lists that are read by page. */
   readonly lists?: ListsSpec<keyof Types & string>;
-  /** Set if the documents have `words`. Every search names one or more values for each key in `scope`. */
-  readonly words?: { readonly scope: readonly (keyof Types & string)[] };
+  /** Set if the documents have `words`. */
+  readonly words?: WordsSpec<keyof Types & string>;
+}
+
+export interface WordsSpec<KeyName extends string = string> {
+  /** Text keys. Every search names one or more values for each of them. */
+  readonly scope: readonly KeyName[];
+  /** The text key of a document's age: a search returns newer documents first, and equally new ones by descending id. */
+  readonly newest_by: KeyName;
+  /** Keys by whose value a search filters without reading documents. */
+  readonly filters: readonly KeyName[];
+  /** Integer keys by whose range a search filters, and by which it sorts, without reading documents. */
+  readonly ranges: readonly KeyName[];
 }
 
 /**

@@ -133,6 +133,8 @@ export interface WordSearch extends Omit<ViewQuery, 'where'> {
 
 export interface WordCount extends Pick<WordSearch, 'scope' | 'where'> {
   readonly terms: WordTerms;
+  /** The count stops there. */
+  readonly limit: number;
 }
 
 export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import Database from 'libsql';
-import { indexesOf as declaredIndexes, tablesOf } from '../../shared/adapters/sqlite/tables';
+import { indexesOf as declaredIndexes } from '../../shared/adapters/sqlite/indexes';
+import { tablesOf } from '../../shared/adapters/sqlite/tables';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -8,7 +9,7 @@ import { aPublication, aWrite, idsOf, put } from './some-documents';
 
 const ALL = [
   ...Object.values(tablesOf()).flatMap((table) => declaredIndexes(table).map(({ name }) => name)),
-  'publications_words',
+  'publications_terms',
   'publications_buckets',
 ].sort();
 
@@ -104,8 +105,8 @@ describe('the indexes of a version on SQLite', () => {
     await store.close();
     inFile(version.version, (database) => {
       database.exec('DROP INDEX publications_list_0; DROP TABLE publications_buckets');
-      database.exec('DROP TRIGGER publications_words_insert; DROP TRIGGER publications_words_update');
-      database.exec('DROP TABLE publications_words; DROP VIEW publications_text');
+      for (const part of ['terms', 'entries', 'scopes', 'vocabulary'])
+        database.exec(`DROP TABLE publications_${part}`);
     });
     const again = await open();
     await again.setStatus(version.version, 'following');

@@ -9,7 +9,7 @@ import { ListReader } from '../../shared/adapters/sqlite/list-pages';
 import { tablesOf } from '../../shared/adapters/sqlite/tables';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import type { CollectionName } from '../../shared/catalog/documents';
-import { featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
+import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
 import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -152,6 +152,14 @@ describe('the view store on SQLite', () => {
   });
 
   describe('the index of words', () => {
+    /** Returns random integers below a limit, the same ones for the same seed. */
+    const randomFrom = (seed: number) => {
+      let state = seed;
+      return (below: number): number => {
+        state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+        return Math.floor((state / 2 ** 31) * below);
+      };
+    };
     const words = (...list: string[]) => ({ ...aPublication(), words: list });
     const order = [['id', 'asc']] as const;
     const scope = { store_id: 'store-1', visibility: 'public' };
@@ -176,8 +184,20 @@ describe('the view store on SQLite', () => {
       await store.close();
       const database = new Database(fileOf(version));
       database.exec(
-        "VACUUM; INSERT INTO publications_words (publications_words, rank) VALUES ('integrity-check', 1)",
+        `VACUUM; INSERT INTO publications_terms (publications_terms, rank) VALUES ('integrity-check', 0);
+         CREATE VIRTUAL TABLE temp.postings USING fts5vocab(main, publications_terms, instance)`,
       );
+      const postings = database
+        .prepare(
+          `SELECT d.id || ' ' || substr(p.term, 7) FROM temp.postings AS p
+            JOIN publications_entries AS e ON e.rank = p.doc JOIN publications AS d ON d.rowid = e.row
+            WHERE substr(p.term, 7, 1) <> '@' ORDER BY 1`,
+        )
+        .pluck()
+        .all();
+      expect(postings).toEqual(['a a', 'a all', 'c all', 'c changed', 'd all', 'd d', 'e e']);
+      const every = database.prepare('SELECT count(*) AS n FROM temp.postings').get();
+      expect(every).toMatchObject({ n: 7 + 2 * 4 });
       database.close();
       const reopened = await (await open()).open(version);
       expect(await find(reopened, 'all')).toEqual(['a', 'c', 'd']);
@@ -189,7 +209,48 @@ describe('the view store on SQLite', () => {
       const view = await store.open((await store.createVersion(1)).version);
       for (const word of ['two words', 'UPPER', 'a"b', 'a*', '', 'a\u0000b'])
         await expect(put(view, aWrite('publications', 'p', 1n, words(word)))).rejects.toThrow('a word is');
+      await put(view, aWrite('publications', 'p', 1n, words('mug')));
       await expect(find(view, 'a" OR "b')).rejects.toThrow('a word is');
+    });
+
+    test('keeps documents in order of age, in whatever order they are written', async () => {
+      const store = await open();
+      const view = await store.open((await store.createVersion(1)).version);
+      await store.setStatus(view.version, 'following');
+      const random = randomFrom(7);
+      const written: { id: string; created_at: string }[] = [];
+      for (let batch = 0; batch < 40; batch++) {
+        const items = Array.from({ length: 10 }, (_, n) => ({
+          id: `p${random(1_000_000)}-${batch}-${n}`,
+          // Many documents arrive late between the same two neighbours.
+          created_at: `2026-01-${random(4) === 0 ? '05' : String(10 + random(20))}`,
+        }));
+        const writes = items.map(({ id, created_at }) =>
+          aWrite('publications', id, BigInt(batch + 1), { ...aPublication({ created_at }), words: ['mug'] }),
+        );
+        await put(view, ...writes);
+        written.push(...items);
+      }
+      const newest_first = orderOf('created_at_desc');
+      const found = await view.search('publications', {
+        ...{ scope, where: scope, order: newest_first, limit: 1_000, tiers: [[[{ word: 'mug' }]]] },
+      });
+      const sorted = written.map(({ id, created_at }) => ({ id, keys: { created_at } }));
+      sorted.sort((a, b) => compareByOrder(newest_first, a, b));
+      expect(idsOf(found)).toEqual(sorted.map(({ id }) => id));
+    });
+
+    test('a prefix of up to three characters stands for all words, however many there are', async () => {
+      const store = await open();
+      const view = await store.open((await store.createVersion(1)).version);
+      const all = Array.from({ length: 100 }, (_, n) => `mug${n}`);
+      await put(view, ...all.map((word, n) => aWrite('publications', `p${n}`, 1n, words(word))));
+      const count = (word: string) => {
+        const terms = [[{ word, prefix: true as const }]];
+        return view.countWords('publications', { scope, where: scope, terms, limit: 1_000 });
+      };
+      expect([await count('mug'), await count('m'), await count('mug9')]).toEqual([100, 100, 11]);
+      expect(await view.countWords('publications', { scope, where: scope, terms: [], limit: 42 })).toBe(42);
     });
 
     test('is added to a file of an earlier format, whose documents stay readable', async () => {
@@ -200,8 +261,8 @@ describe('the view store on SQLite', () => {
       await store.setStatus(version, 'following');
       await store.close();
       const database = new Database(fileOf(version));
-      database.exec(`DROP TRIGGER publications_words_insert; DROP TRIGGER publications_words_update;
-        DROP TABLE publications_words; DROP VIEW publications_text;
+      database.exec(`DROP TABLE publications_terms; DROP TABLE publications_entries;
+        DROP TABLE publications_scopes; DROP TABLE publications_vocabulary;
         ALTER TABLE publications DROP COLUMN words; ALTER TABLE publications DROP COLUMN words_scope;
         DROP TABLE media; DROP TABLE media_buckets; DROP TABLE media_uses;
         PRAGMA user_version = 1`);

@@ -141,9 +141,9 @@ export class MemoryViewVersion implements ViewVersion {
       .map((stored) => onlyParts(stored, query.parts ?? []));
   }
 
-  async countWords(collection: CollectionName, { scope, where, terms }: WordCount): Promise<number> {
-    return this.matching(collection, where).filter((stored) => within(stored, scope) && fits(stored, terms))
-      .length;
+  async countWords(collection: CollectionName, { scope, where, terms, limit }: WordCount): Promise<number> {
+    const all = this.matching(collection, where);
+    return all.filter((stored) => within(stored, scope) && fits(stored, terms)).slice(0, limit).length;
   }
 
   async matchingWords(

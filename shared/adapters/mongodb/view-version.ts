@@ -191,8 +191,15 @@ export class MongoViewVersion implements ViewVersion {
     return this.countIn(collection, filterOf(this.collection(collection), where));
   }
 
-  private async countIn(collection: CollectionName, filter: Filter<MongoDocument>): Promise<number> {
-    return Number(await this.connection.run(() => this.documents(collection).countDocuments(filter)));
+  private async countIn(
+    collection: CollectionName,
+    filter: Filter<MongoDocument>,
+    limit?: number,
+  ): Promise<number> {
+    const options = limit === undefined ? {} : { limit };
+    return Number(
+      await this.connection.run(() => this.documents(collection).countDocuments(filter, options)),
+    );
   }
 
   /**
@@ -225,9 +232,8 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   async countWords(collection: CollectionName, query: WordCount): Promise<number> {
-    return this.countIn(collection, {
-      $and: [...this.filtersOf(collection, query), termsFilter(query.terms)],
-    });
+    const filter = { $and: [...this.filtersOf(collection, query), termsFilter(query.terms)] };
+    return this.countIn(collection, filter, query.limit);
   }
 
   /**

@@ -15,7 +15,8 @@ import {
   type ViewQuery,
 } from '../../ports/view-store';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import { column, type Selection, TAG_LENGTH, type Table } from './tables';
+import { column, type Selection, type Table } from './tables';
+import { readEntry, updateEntry } from './word-index';
 
 /** Returns the columns and SQL that read these parts. Cached per table and parts. */
 export function selectionOf(table: Table, parts: readonly DocumentPart[] = []): Selection {
@@ -138,26 +139,26 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   return table.spec.words ? Object.assign(values, wordColumns(table.spec.words.scope, document)) : values;
 }
 
+/** Length of a scope's hash in hexadecimal digits. */
+const SCOPE_LENGTH = 20;
+
 /**
  * Lower-case ASCII letters, digits, `:`, `=` and all non-ASCII characters: the tokenizer of the index keeps them
  * together as one token.
  */
 const WORD = /^[a-z0-9:=\u0080-\u{10ffff}]+$/u;
 
-/** Tags by scope. Documents of a store have only a few different scopes. */
-const tags = new LRUCache<string, string>({ max: 10_000 });
+/** Hashes by scope. Documents of a store have only a few different scopes. */
+const scopes = new LRUCache<string, string>({ max: 10_000 });
 
-/**
- * Returns the tag of a scope: a hash that is put before each word in the index. A search then reads only the words of
- * its own store and visibility, however many other stores exist.
- */
-export function tagOf(values: readonly Key[]): string {
+/** Returns the hash of a scope, under which the index has a number for it. */
+export function scopeHash(values: readonly Key[]): string {
   const name = JSON.stringify(values);
-  const cached = tags.get(name);
+  const cached = scopes.get(name);
   if (cached !== undefined) return cached;
-  const tag = hash('sha256', name, 'hex').slice(0, TAG_LENGTH);
-  tags.set(name, tag);
-  return tag;
+  const scope = hash('sha256', name, 'hex').slice(0, SCOPE_LENGTH);
+  scopes.set(name, scope);
+  return scope;
 }
 
 /** Returns the word. Throws if it is not a single token of the index. */
@@ -173,7 +174,7 @@ function wordColumns(
 ): Record<string, SqlValue> {
   if (!words) return { words_scope: null, words: null };
   return {
-    words_scope: tagOf(scope.map((key) => keys[key] ?? null)),
+    words_scope: scopeHash(scope.map((key) => keys[key] ?? null)),
     words: words.map(checkWord).join(' '),
   };
 }
@@ -209,6 +210,20 @@ export function writeDocument(
   indexed: boolean,
 ): boolean {
   const values = toColumnsOrRefuse(table, write);
+  if (!indexed || !table.spec.words) return store(connection, table, write, values, indexed);
+  const entry = readEntry(connection, table, write.id);
+  if (!store(connection, table, write, values, indexed)) return false;
+  updateEntry(connection, table, write.id, entry, values);
+  return true;
+}
+
+function store(
+  connection: SqliteConnection,
+  table: Table,
+  write: DocumentWrite,
+  values: ColumnValues,
+  indexed: boolean,
+): boolean {
   if (write.expected === null) return insert(connection, table, write, values);
   if (!indexed) return assign(connection, table, write, values, []);
   // SQLite rewrites the index entry of every assigned column, even if the value does not change. Most updates do not

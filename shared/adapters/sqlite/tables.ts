@@ -1,11 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import { LRUCache } from '../../kernel/cache';
-import type { IndexProgress, StoredPart } from '../../ports/view-store';
+import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import { Facets } from './facets';
-import { BucketWriter, bucketsSchema, bucketsTable } from './list-buckets';
 
 /**
  * The table of a collection. Its columns are `id, position, key_<key>…, exact_keys, body, state, expansions`, and also
@@ -147,11 +145,11 @@ function rankedIndexes({ name, spec }: Pick<StoredCollection, 'name' | 'spec'>):
   });
 }
 
-function toIndexKey(text: string): { key: string; direction: 'ASC' | 'DESC' } {
+export function toIndexKey(text: string): { key: string; direction: 'ASC' | 'DESC' } {
   return text.startsWith('-') ? { key: text.slice(1), direction: 'DESC' } : { key: text, direction: 'ASC' };
 }
 
-const KEY_COLUMN = 'key_';
+export const KEY_COLUMN = 'key_';
 
 /** The prefix avoids a conflict with other columns, because a key may be called `position`, too. */
 const keyColumn = (key: string): string => `${KEY_COLUMN}${key}`;
@@ -189,7 +187,7 @@ export function readListedTables(connection: Pick<SqliteConnection, 'all'>): Rea
 }
 
 /** Returns the DDL of the tables. Key columns come before the large columns, so that a filter does not read those. */
-function tablesSchema(tables: readonly Table[]): string {
+export function tablesSchema(tables: readonly Table[]): string {
   return tables.map(toDdl).join(';\n');
 }
 
@@ -199,184 +197,11 @@ function toDdl({ name, spec, lists }: Table): string {
      ${lists ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
 }
 
-interface Index {
-  readonly name: string;
-  readonly table: Table;
-  readonly first_key: string;
-  readonly ddl: string;
-}
-
-export function indexesOf(table: Table): Index[] {
-  const { indexes, unique = [] } = table.spec;
-  return [
-    ...(table.lists?.all ?? []).map((list) => listIndex(table, list)),
-    ...(table.lists?.ranked ?? []).map((index) => rankedIndex(table, index)),
-    ...indexes.flatMap((keys, index): Index | [] => {
-      const first_key = toIndexKey(keys[0]!).key;
-      if (table.lists?.scopes.includes(first_key)) return [];
-      const columns = keys.map(toIndexKey).map(({ key, direction }) => `${column(table, key)} ${direction}`);
-      const name = `${table.name}_${index}`;
-      const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
-      return { name, table, first_key, ddl };
-    }),
-    ...unique.map((key): Index => {
-      const name = `${table.name}_${key}`;
-      const ddl = `CREATE UNIQUE INDEX IF NOT EXISTS ${name} ON ${table.name} (${column(table, key)})`;
-      return { name, table, first_key: key, ddl };
-    }),
-  ];
-}
-
-/** The index of a list has the facet after the order, so that a filtered page reads no documents but its own. */
-function listIndex(table: Table, { name, scope, key, also }: List): Index {
-  const columns = [scope, ...(key === 'id' ? [] : [key]), 'id', 'facet', ...also].join(', ');
-  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${scope} IS NOT NULL`;
-  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
-}
-
-function rankedIndex(table: Table, { name, scope, rank, limit, key, descending }: RankedIndex): Index {
-  const direction = descending ? ' DESC' : '';
-  const columns = `${scope}, ${rank}, ${key}${direction}, id${direction}, facet`;
-  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${rank} < ${limit}`;
-  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
-}
-
-/*
- * Inserting a publication into a dozen indexes takes longer than folding its events. Building the indexes at the end
- * sorts all rows at once, which is much faster. So a version that is being built has only the indexes that the build
- * needs; the others are created before the version is read.
- */
-
-/** The large collections, whose indexes are created late. The others have all indexes from the start. */
-const INDEXED_LATE: ReadonlySet<CollectionName> = new Set(['publications', 'reviews']);
-/** When a listing changes, the build reads the publications of this listing by this key. */
-const PARENT_KEY = 'listing_id';
-
-const isEarly = (index: Index): boolean =>
-  !INDEXED_LATE.has(index.table.name) ||
-  index.name === indexesOf(index.table).find(({ first_key }) => first_key === PARENT_KEY)?.name;
-
-/** Returns the DDL of a new version: the tables, and the indexes that the build needs. */
-export function earlySchema(tables: readonly Table[]): string {
-  const early = tables.flatMap(indexesOf).filter(isEarly);
-  const with_buckets = tables.filter(({ name, lists }) => lists && !INDEXED_LATE.has(name));
-  return [
-    tablesSchema(tables),
-    ...early.map(({ ddl }) => ddl),
-    ...with_buckets.flatMap(({ name, lists }) => bucketsSchema(name, lists!.facets.count)),
-  ].join(';\n');
-}
-
-/** One index, the full-text index of a table, or the buckets of its lists. */
-interface IndexStep {
-  /** The name that the table or index has in `sqlite_master`. */
-  readonly name: string;
-  readonly statements: readonly string[];
-  /** Runs after the statements, in the same transaction. */
-  readonly fill?: (connection: SqliteConnection) => void;
-}
-
-function lateSteps(tables: Tables): IndexStep[] {
-  const all = Object.values(tables);
-  const with_words = all.filter(({ spec }) => spec.words !== undefined).map(({ name }) => name);
-  return [
-    ...all
-      .flatMap(indexesOf)
-      .filter((index) => !isEarly(index))
-      .map(({ name, ddl }) => ({ name, statements: [ddl] })),
-    ...all.filter(({ name, lists }) => lists && INDEXED_LATE.has(name)).map(bucketsStep),
-    ...with_words.map((name) => ({
-      name: wordsTable(name),
-      statements: [
-        ...wordsSchema(name),
-        `INSERT INTO ${wordsTable(name)} (${wordsTable(name)}) VALUES ('rebuild')`,
-      ],
-    })),
-  ];
-}
-
-function bucketsStep(table: Table): IndexStep {
-  const { name, lists } = table;
-  return {
-    name: bucketsTable(name),
-    statements: bucketsSchema(name, lists!.facets.count),
-    fill: (connection) => {
-      const buckets = new BucketWriter(connection, table);
-      for (const list of lists!.all) buckets.fill(list);
-      buckets.finish();
-    },
-  };
-}
-
-/** Returns true if the file has the buckets of the table's lists. */
-export function hasBuckets(connection: SqliteConnection, { name }: Table): boolean {
-  return connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [bucketsTable(name)]) !== undefined;
-}
-
-/** Returns true if the file has all indexes. */
-export function isIndexed(connection: SqliteConnection, tables: Tables): boolean {
-  const names = new Set(connection.all('SELECT name FROM sqlite_master').map(([name]) => name));
-  return lateSteps(tables).every(({ name }) => names.has(name));
-}
-
-/** Creates the missing indexes, each in a transaction of its own. Yields after each one to keep the process responsive. */
-export async function addIndexes(
-  connection: SqliteConnection,
-  tables: Tables,
-  onProgress: (progress: IndexProgress) => void = () => {},
-): Promise<void> {
-  const steps = lateSteps(tables);
-  for (const [built, { name, statements, fill }] of steps.entries()) {
-    onProgress({ name, built, total: steps.length });
-    await connection.attempt(() =>
-      connection.transaction(() => {
-        if (connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined) return;
-        for (const statement of statements) connection.run(statement);
-        fill?.(connection);
-      }),
-    );
-    await nextTurn();
-  }
-}
-
-/** Length of a tag in hexadecimal digits. Each word in the index begins with a tag (`tagOf`). */
-export const TAG_LENGTH = 20;
-
-export const wordsTable = (table: string): string => `${table}_words`;
-
-/**
- * Returns the statements that create the full-text index of a table: an FTS5 table over a view of it. Triggers update
- * the index in the statement that writes a document, so that documents and index cannot differ. The index stores no text
- * and no positions of words. A VACUUM does not change the row ids, because rows are never deleted and so the row ids have
- * no gaps.
- */
-function wordsSchema(table: string): string[] {
-  const index = wordsTable(table);
-  const text = (row: string): string =>
-    `${row}words_scope || replace(${row}words, ' ', ' ' || ${row}words_scope)`;
-  return [
-    `CREATE VIEW ${table}_text AS SELECT rowid AS row, ${text('')} AS words FROM ${table} WHERE words <> ''`,
-    `CREATE VIRTUAL TABLE ${index} USING fts5(words, content = '${table}_text', content_rowid = 'row', detail = none,
-      columnsize = 0, prefix = '${TAG_LENGTH + 1}', tokenize = "ascii tokenchars ':='")`,
-    `CREATE TRIGGER ${index}_insert AFTER INSERT ON ${table} WHEN new.words <> '' BEGIN
-      INSERT INTO ${index} (rowid, words) VALUES (new.rowid, ${text('new.')});
-    END`,
-    `CREATE TRIGGER ${index}_update AFTER UPDATE OF words_scope, words ON ${table}
-      WHEN new.words IS NOT old.words OR new.words_scope IS NOT old.words_scope
-    BEGIN
-      INSERT INTO ${index} (${index}, rowid, words)
-        SELECT 'delete', old.rowid, ${text('old.')} WHERE old.words <> '';
-      INSERT INTO ${index} (rowid, words) SELECT new.rowid, ${text('new.')} WHERE new.words <> '';
-    END`,
-  ];
-}
-
 /**
  * Returns the statements that add search words to a table. A search finds only documents that are written afterwards.
  */
 export function searchableSchema(table: string): string {
   return `
     ALTER TABLE ${table} ADD COLUMN words_scope TEXT;
-    ALTER TABLE ${table} ADD COLUMN words TEXT;
-    ${wordsSchema(table).join(';')}`;
+    ALTER TABLE ${table} ADD COLUMN words TEXT`;
 }

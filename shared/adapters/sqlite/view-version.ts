@@ -33,13 +33,10 @@ import {
   toDocuments,
   writeDocument,
 } from './documents';
+import { addIndexes, earlySchema, hasBuckets, isIndexed } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
 import {
-  addIndexes,
-  earlySchema,
-  hasBuckets,
-  isIndexed,
   readListedTables,
   readStoredKeys,
   searchableSchema,
@@ -340,6 +337,8 @@ export class SqliteViewVersion implements ViewVersion {
       from,
     ]);
     if (moved.changes === 0) throw new LostRace();
+    // Another process may have created the indexes, which every write updates.
+    this.indexed ||= isIndexed(this.connection, this.tables);
     for (const { stream, position } of expected_dead_letters)
       if (
         !this.connection.first('SELECT 1 FROM parked WHERE stream = ? AND position = ?', [stream, position])

@@ -28,7 +28,12 @@ const FILTERS = ['featured_rank', 'free_shipping', 'in_stock'] as const;
 
 export const publicationCollection: CollectionSpec<typeof keys> = {
   keys,
-  words: { scope: ['store_id', 'visibility'] },
+  words: {
+    scope: ['store_id', 'visibility'],
+    newest_by: 'created_at',
+    filters: ['listing_id'],
+    ranges: ['price_up', 'price_down'],
+  },
   lists: {
     filters: {
       visibility: visibilitySchema.options,

@@ -4,24 +4,30 @@ import { foldText } from '../../kernel/text';
  * Tokenises publications and queries (docs/interface.md#search). Tokens are folded (lower case, without accents); there
  * is no stemming and there are no stop words. Documents store their terms, so a change here needs a rebuild.
  *
- * A document has three kinds of terms: each word of its texts, each word of the title again with the prefix `TITLE`,
- * and the full title with the prefix `FULL`. One inverted index over the terms is then enough for every kind of match,
- * in every view store. "Words" are these terms in the API of the view stores.
+ * A document has four kinds of terms: each word of its texts, each word of the title again with the prefix `TITLE`, the
+ * first one, two and three words of the title with `START` before each word, and the full title, which also ends with
+ * `START`. One inverted index over the terms is then enough for every kind of match, in every view store. "Words" are
+ * these terms in the API of the view stores.
  */
 const TITLE = ':';
-const FULL = '=';
+const START = '=';
+/**
+ * Number of words of a title's start that have a term. A term for every length would be unique to the title in most
+ * cases, and with the prefixes of full titles instead, a search would have to read the titles that begin with a word.
+ */
+export const TITLE_START_MAX = 3;
 
 /** Longer tokens are truncated, in documents and in queries alike. In code points. */
 const WORD_LENGTH_MAX = 40;
 
 /** Returns the term for a word of the title. */
 export const titleWord = (word: string): string => TITLE + word;
+/** Returns the term for a title that begins with these words: one to `TITLE_START_MAX`. */
+export const titleStart = (words: readonly string[]): string => START + words.join(START);
 /** Returns the term for a title that consists of exactly these words. */
-export const fullTitle = (words: readonly string[]): string => FULL + words.join(FULL);
-/** Returns the prefix of the `fullTitle` term of every longer title that begins with these words. */
-export const titlePrefix = (words: readonly string[]): string => fullTitle(words) + FULL;
-/** Returns whether the term is a plain word, without `TITLE` or `FULL`. */
-export const isPlainWord = (word: string): boolean => !word.startsWith(TITLE) && !word.startsWith(FULL);
+export const fullTitle = (words: readonly string[]): string => titleStart(words) + START;
+/** Returns whether the term is a plain word, without `TITLE` or `START`. */
+export const isPlainWord = (word: string): boolean => !word.startsWith(TITLE) && !word.startsWith(START);
 /** Returns the words of the title, given all terms of a document. */
 export const titleWordsOf = (words: readonly string[]): string[] =>
   words.filter((word) => word.startsWith(TITLE)).map((word) => word.slice(TITLE.length));
@@ -39,6 +45,7 @@ export function publicationWords({ title, description, description_html }: Searc
   const title_tokens = distinctQueryTokens(title);
   return [
     ...(title_tokens.length > 0 ? [fullTitle(title_tokens)] : []),
+    ...title_tokens.slice(0, TITLE_START_MAX).map((_, last) => titleStart(title_tokens.slice(0, last + 1))),
     ...in_title.map(titleWord),
     ...new Set(plain),
   ];

@@ -32,7 +32,7 @@ describe('publicationWords', () => {
   test('returns each word of title and description once, marked words of the title, and the whole title', () => {
     const text = { title: 'Blue mug', description: 'A mug for tea', description_html: null };
     expect(publicationWords(text)).toEqual([
-      ...['=blue=mug', ':blue', ':mug'],
+      ...['=blue=mug=', '=blue', '=blue=mug', ':blue', ':mug'],
       ...['blue', 'mug', 'a', 'for', 'tea'],
     ]);
   });

@@ -1,0 +1,153 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CollectionName } from '../../catalog/documents';
+import type { IndexProgress } from '../../ports/view-store';
+import type { SqliteConnection } from './connection';
+import { BucketWriter, bucketsSchema, bucketsTable } from './list-buckets';
+import {
+  column,
+  KEY_COLUMN,
+  type List,
+  type RankedIndex,
+  type Table,
+  type Tables,
+  tablesSchema,
+  toIndexKey,
+} from './tables';
+import { indexStatements, indexTables } from './word-index';
+
+interface Index {
+  readonly name: string;
+  readonly table: Table;
+  readonly first_key: string;
+  readonly ddl: string;
+}
+
+export function indexesOf(table: Table): Index[] {
+  const { indexes, unique = [] } = table.spec;
+  return [
+    ...(table.lists?.all ?? []).map((list) => listIndex(table, list)),
+    ...(table.lists?.ranked ?? []).map((index) => rankedIndex(table, index)),
+    ...indexes.flatMap((keys, index): Index | [] => {
+      const first_key = toIndexKey(keys[0]!).key;
+      if (table.lists?.scopes.includes(first_key)) return [];
+      const columns = keys.map(toIndexKey).map(({ key, direction }) => `${column(table, key)} ${direction}`);
+      const name = `${table.name}_${index}`;
+      const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
+      return { name, table, first_key, ddl };
+    }),
+    ...unique.map((key): Index => {
+      const name = `${table.name}_${key}`;
+      const ddl = `CREATE UNIQUE INDEX IF NOT EXISTS ${name} ON ${table.name} (${column(table, key)})`;
+      return { name, table, first_key: key, ddl };
+    }),
+  ];
+}
+
+/** The index of a list has the facet after the order, so that a filtered page reads no documents but its own. */
+function listIndex(table: Table, { name, scope, key, also }: List): Index {
+  const columns = [scope, ...(key === 'id' ? [] : [key]), 'id', 'facet', ...also].join(', ');
+  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${scope} IS NOT NULL`;
+  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
+}
+
+function rankedIndex(table: Table, { name, scope, rank, limit, key, descending }: RankedIndex): Index {
+  const direction = descending ? ' DESC' : '';
+  const columns = `${scope}, ${rank}, ${key}${direction}, id${direction}, facet`;
+  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${rank} < ${limit}`;
+  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
+}
+
+/*
+ * Inserting a publication into a dozen indexes takes longer than folding its events. Building the indexes at the end
+ * sorts all rows at once, which is much faster. So a version that is being built has only the indexes that the build
+ * needs; the others are created before the version is read.
+ */
+
+/** The large collections, whose indexes are created late. The others have all indexes from the start. */
+const INDEXED_LATE: ReadonlySet<CollectionName> = new Set(['publications', 'reviews']);
+/** When a listing changes, the build reads the publications of this listing by this key. */
+const PARENT_KEY = 'listing_id';
+
+const isEarly = (index: Index): boolean =>
+  !INDEXED_LATE.has(index.table.name) ||
+  index.name === indexesOf(index.table).find(({ first_key }) => first_key === PARENT_KEY)?.name;
+
+/** Returns the DDL of a new version: the tables, and the indexes that the build needs. */
+export function earlySchema(tables: readonly Table[]): string {
+  const early = tables.flatMap(indexesOf).filter(isEarly);
+  const with_buckets = tables.filter(({ name, lists }) => lists && !INDEXED_LATE.has(name));
+  return [
+    tablesSchema(tables),
+    ...early.map(({ ddl }) => ddl),
+    ...with_buckets.flatMap(({ name, lists }) => bucketsSchema(name, lists!.facets.count)),
+  ].join(';\n');
+}
+
+/** One index, the full-text index of a table, or the buckets of its lists. */
+interface IndexStep {
+  /** The name that the table or index has in `sqlite_master`. */
+  readonly name: string;
+  readonly statements: readonly string[];
+  /** Runs after the statements, in the same transaction. */
+  readonly fill?: (connection: SqliteConnection) => void;
+}
+
+function lateSteps(tables: Tables): IndexStep[] {
+  const all = Object.values(tables);
+  const with_words = all.filter(({ spec }) => spec.words !== undefined);
+  return [
+    ...all
+      .flatMap(indexesOf)
+      .filter((index) => !isEarly(index))
+      .map(({ name, ddl }) => ({ name, statements: [ddl] })),
+    ...all.filter(({ name, lists }) => lists && INDEXED_LATE.has(name)).map(bucketsStep),
+    ...with_words.map((table) => ({
+      name: indexTables(table).terms,
+      statements: indexStatements(table),
+    })),
+  ];
+}
+
+function bucketsStep(table: Table): IndexStep {
+  const { name, lists } = table;
+  return {
+    name: bucketsTable(name),
+    statements: bucketsSchema(name, lists!.facets.count),
+    fill: (connection) => {
+      const buckets = new BucketWriter(connection, table);
+      for (const list of lists!.all) buckets.fill(list);
+      buckets.finish();
+    },
+  };
+}
+
+/** Returns true if the file has the buckets of the table's lists. */
+export function hasBuckets(connection: SqliteConnection, { name }: Table): boolean {
+  return connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [bucketsTable(name)]) !== undefined;
+}
+
+/** Returns true if the file has all indexes. */
+export function isIndexed(connection: SqliteConnection, tables: Tables): boolean {
+  const names = new Set(connection.all('SELECT name FROM sqlite_master').map(([name]) => name));
+  return lateSteps(tables).every(({ name }) => names.has(name));
+}
+
+/** Creates the missing indexes, each in a transaction of its own. Yields after each one to keep the process responsive. */
+export async function addIndexes(
+  connection: SqliteConnection,
+  tables: Tables,
+  onProgress: (progress: IndexProgress) => void = () => {},
+): Promise<void> {
+  const steps = lateSteps(tables);
+  for (const [built, { name, statements, fill }] of steps.entries()) {
+    onProgress({ name, built, total: steps.length });
+    await connection.attempt(() =>
+      connection.transaction(() => {
+        if (connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined) return;
+        for (const statement of statements) connection.run(statement);
+        fill?.(connection);
+      }),
+    );
+    await nextTurn();
+  }
+}
