@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Position,
   parseStreamName,
@@ -123,7 +124,12 @@ export class PartitionRun {
   private async takeChunk(events: readonly RecordedEvent[]): Promise<void> {
     const { retried_stream } = this.options;
     await this.load(events);
+    let slice_ends_ms = performance.now() + SLICE_MS;
     for (let i = 0, swept_to = 0; i < events.length; i++) {
+      if (performance.now() > slice_ends_ms) {
+        await nextTurn();
+        slice_ends_ms = performance.now() + SLICE_MS;
+      }
       const event = events[i]!;
       const dead_letter = this.dead_letters.get(event.stream);
       if (dead_letter && event.stream !== retried_stream) {
@@ -288,6 +294,9 @@ export class PartitionRun {
     });
   }
 }
+
+/** How long events are folded at once. The process then serves other work, such as health checks, before the next. */
+const SLICE_MS = 5;
 
 /** The most documents that the events of one chunk change, and the most unsaved changes before a flush. */
 const CHANGED_DOCUMENTS_MAX = 2_000;

@@ -49,7 +49,9 @@ export class UnitOfWork {
   private readonly options: UnitOptions;
   private readonly documents = new Map<CollectionName, Map<string, WorkingDocument>>();
   /** The documents that the current event has changed, as they were before this event. */
-  private readonly journal = new Map<string, WorkingDocument>();
+  private readonly journal: WorkingDocument[] = [];
+  /** Counts the calls of `setCurrentEvent`. */
+  private event_number = 0;
   /**
    * The loaded references: the id of the target document → the id of the reference → the collection of the
    * reference.
@@ -116,20 +118,21 @@ export class UnitOfWork {
       stored: document,
       dirty: lists !== undefined,
       stale_lists: lists ?? NO_LISTS,
+      changed_by: 0,
     });
   }
 
   /** Sets the current event. The changes that follow are changes by this event. */
   setCurrentEvent(event: Pick<RecordedEvent, 'position'>): void {
     this.event = event;
-    this.journal.clear();
+    this.event_number++;
+    this.journal.length = 0;
   }
 
   /** Undoes the changes of the current event. */
   rollback(): void {
-    for (const before of this.journal.values())
-      this.loadedDocuments(before.collection).set(before.id, before);
-    this.journal.clear();
+    for (const before of this.journal) this.loadedDocuments(before.collection).set(before.id, before);
+    this.journal.length = 0;
   }
 
   /**
@@ -293,7 +296,7 @@ export class UnitOfWork {
   private includesCurrentEvent(working: WorkingDocument): boolean {
     // One event may change the document of a store twice: through a publication and through its listing. The second
     // change must be applied although the first one has moved the document to the position of the event.
-    if (this.journal.has(keyOf(working))) return false;
+    if (working.changed_by === this.event_number) return false;
     const { retry, apply_at_equal_position } = this.options;
     const included_to = retry ? (working.late_positions.get(retry.stream) ?? START) : working.log_position;
     const { position } = this.event;
@@ -316,15 +319,20 @@ export class UnitOfWork {
       document === before.document && made_stale.length === 0 && before.stale_lists.size === 0;
     if (is_unchanged || (document === undefined && before.document === undefined)) return;
     if (before.document === undefined) this.text_length += textLengthOf(document);
-    const key = keyOf(before);
-    if (!this.journal.has(key)) this.journal.set(key, before);
-    this.loadedDocuments(before.collection).set(before.id, {
-      ...before,
-      document,
+    const { collection, id, expected, stored, log_position, changed_by } = before;
+    if (changed_by !== this.event_number) this.journal.push(before);
+    // Without a spread, which V8 copies slowly: this runs several times for each event.
+    this.loadedDocuments(collection).set(id, {
+      collection,
+      id,
+      expected,
+      log_position: greatest([this.event.position, log_position]),
       late_positions,
-      log_position: greatest([this.event.position, before.log_position]),
+      document,
+      stored,
       dirty: true,
       stale_lists: staleListsAfter(before, document, made_stale),
+      changed_by: this.event_number,
     });
   }
 

@@ -21,22 +21,26 @@ export interface WorkingDocument {
   readonly dirty: boolean;
   /** Lists of entries that must be recomputed from the store before the document is written. */
   readonly stale_lists: ReadonlySet<List>;
+  /** Number of the last event of the unit of work that changed the document (`setCurrentEvent`), 0 if none has. */
+  readonly changed_by: number;
 }
 
 export const NO_LISTS: ReadonlySet<List> = new Set();
 
 export const keyOf = ({ collection, id }: WorkingDocument): string => `${collection}/${id}`;
 
+const NO_POSITIONS: LatePositions = new Map();
+
 /** Returns the working document of an id that is not stored. */
 export function absent(collection: CollectionName, id: string): WorkingDocument {
   const nothing = {
     expected: null,
     log_position: START,
-    late_positions: new Map(),
+    late_positions: NO_POSITIONS,
     document: undefined,
     stored: undefined,
   };
-  return { collection, id, ...nothing, dirty: false, stale_lists: NO_LISTS };
+  return { collection, id, ...nothing, dirty: false, stale_lists: NO_LISTS, changed_by: 0 };
 }
 
 /** Returns the stale lists of `document`: those from before the change, and those that the change made stale. */
@@ -63,7 +67,7 @@ function lengthOfTexts(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
   let length = 0;
-  for (const part of Object.values(value)) length += lengthOfTexts(part);
+  for (const name in value) length += lengthOfTexts((value as Readonly<Record<string, unknown>>)[name]);
   return length;
 }
 

@@ -24,13 +24,13 @@ export interface Advance {
   readonly onBatch?: (position: Position, events: number) => void;
 }
 
-const BATCH_SIZE = 2_000;
+const BATCH_SIZE = 1_000;
 /** Limits, counted over all partitions: documents with unsaved changes, documents in memory, characters in memory. */
-const DIRTY_MAX = 8_000;
-const CACHED_MAX = 20_000;
-const TEXT_MAX = 64_000_000;
+const DIRTY_MAX = 4_000;
+const CACHED_MAX = 8_000;
+const TEXT_MAX = 16_000_000;
 /** Number of batches after which all partitions are flushed. An interrupted fold repeats at most this many batches. */
-const FLUSH_AFTER_BATCHES = 50;
+const FLUSH_AFTER_BATCHES = 100;
 
 /**
  * Folds the log into a version that no other process writes to. One reader serves all partitions. Documents stay in

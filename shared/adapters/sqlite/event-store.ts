@@ -223,9 +223,14 @@ function lengthOf(rows: readonly SqlRow[]): number {
 function toRecordedEvent(row: SqlRow): RecordedEvent {
   const [position, stream, revision, id, type, schema_version, data, metadata] = row;
   const stored = {
-    ...{ position: BigInt(position!), stream: stream as StreamName, revision: Number(revision) },
-    ...{ id: String(id), type: String(type), schema_version: Number(schema_version) },
-    ...{ data: jsonOrUndefined(data), metadata: jsonOrUndefined(metadata) },
+    position: BigInt(position!),
+    stream: stream as StreamName,
+    revision: Number(revision),
+    id: String(id),
+    type: String(type),
+    schema_version: Number(schema_version),
+    data: jsonOrUndefined(data),
+    metadata: jsonOrUndefined(metadata),
   };
   return recordedEvent(stored, NO_TIME);
 }

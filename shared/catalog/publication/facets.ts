@@ -17,8 +17,11 @@ export function facetKey(visibility: Visibility, flags: FacetFlags): string {
 
 /** Adds 1 or -1 to a count. Removes a count that reaches zero, so that equal counts are equal objects. */
 export function addToFacet(facets: Facets, key: string, change: 1 | -1): Facets {
-  const { [key]: before = 0, ...rest } = facets;
-  return before + change === 0 ? rest : { ...rest, [key]: before + change };
+  const copy: Record<string, number> = { ...facets };
+  const count = (copy[key] ?? 0) + change;
+  if (count === 0) delete copy[key];
+  else copy[key] = count;
+  return copy;
 }
 
 /** Returns the total for a filter. A flag that is missing from `flags` does not filter. */

@@ -40,14 +40,17 @@ export interface SearchedText {
 
 /** Returns the search terms of a publication, without duplicates, in text order: title first, then description. */
 export function publicationWords({ title, description, description_html }: SearchedText): string[] {
-  const in_title = [...new Set(indexedWords(title))];
-  const plain = [...in_title, ...indexedWords(description), ...indexedWords(textOf(description_html ?? ''))];
+  const plain = new Set<string>();
+  addWords(title, plain);
+  const in_title = [...plain];
+  addWords(description, plain);
+  if (description_html !== null) addWords(textOf(description_html), plain);
   const title_tokens = distinctQueryTokens(title);
   return [
     ...(title_tokens.length > 0 ? [fullTitle(title_tokens)] : []),
     ...title_tokens.slice(0, TITLE_START_MAX).map((_, last) => titleStart(title_tokens.slice(0, last + 1))),
     ...in_title.map(titleWord),
-    ...new Set(plain),
+    ...plain,
   ];
 }
 
@@ -60,11 +63,34 @@ export function queryTokens(text: string): string[] {
 /** Splits a query into tokens, without duplicates. */
 export const distinctQueryTokens = (text: string): string[] => [...new Set(queryTokens(text))];
 
+/** Adds the terms of a text. No compound contains a space, so the parts between spaces can be split one by one. */
+function addWords(text: string, terms: Set<string>): void {
+  for (const part of text.split(OTHER_SPACE.test(text) ? SPACES : ' '))
+    for (const word of cachedWordsOf(part)) terms.add(word);
+}
+
+const SPACES = /\s+/;
+const OTHER_SPACE = /[^\S ]/;
+/** Texts of a catalog repeat the same words, and folding one takes longer than looking it up. */
+const CACHED_PARTS_MAX = 20_000;
+const CACHED_LENGTH_MAX = 64;
+const cached_parts = new Map<string, readonly string[]>();
+
+function cachedWordsOf(part: string): readonly string[] {
+  const cached = cached_parts.get(part);
+  if (cached) return cached;
+  const words = wordsOfPart(part);
+  if (part.length > CACHED_LENGTH_MAX) return words;
+  if (cached_parts.size >= CACHED_PARTS_MAX) cached_parts.clear();
+  cached_parts.set(part, words);
+  return words;
+}
+
 /**
  * Splits a text into terms, with every form in which a query may contain a compound: `T-shirt` gives `t`, `shirt` and
  * `tshirt`, `men’s` gives `men`, `s` and `mens`.
  */
-function indexedWords(text: string): string[] {
+function wordsOfPart(text: string): string[] {
   const forms = new Set<string>();
   for (const compound of new Set(compounds(text)))
     if (JOINT.test(compound)) for (const form of jointForms(compound)) forms.add(form);

@@ -72,4 +72,19 @@ describe('publicationWords', () => {
       { numRuns: 1_000 },
     );
   });
+
+  test('splits a text like its parts between spaces, whichever spaces these are', () => {
+    const part = fc.oneof(
+      fc.constantFrom('T-shirt', 'Men’s', 'ΟΔΟΣ', '日本', 'ﷺ', '\u0301b', 'İstanbul', 'x'.repeat(70)),
+      fc.string({ unit: 'binary', maxLength: 6 }),
+    );
+    const space = fc.constantFrom(' ', '  ', '\n', '\u00a0', '\u2028', '\t ');
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), space, (parts, separator) => {
+        const words = new Set(parts.flatMap((text) => plain('', text)));
+        expect(plain('', parts.join(separator))).toEqual([...words]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
 });

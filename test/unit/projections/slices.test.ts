@@ -1,0 +1,26 @@
+import fc from 'fast-check';
+import { PartitionRun } from '../../../projections/engine/run';
+import { eventsOf, now, PARTITIONS } from '../../support/folding';
+import { historyOf, play } from '../../support/history';
+import { MemoryEventStore } from '../../support/memory-event-store';
+import { MemoryViewVersion } from '../../support/memory-view-store';
+
+test('other work of the process runs while a large batch is folded', async () => {
+  const events = new MemoryEventStore();
+  const [steps] = fc.sample(historyOf(3_000), { numRuns: 1, seed: 1 });
+  await play(events, steps!);
+  const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
+  const batches = Array.from({ length: PARTITIONS }, (_, partition) => eventsOf(events.log, partition));
+  const largest = batches.toSorted((a, b) => b.length - a.length)[0]!;
+  const partition = batches.indexOf(largest);
+  const options = { version, partition, checkpoint: 0n, dead_letters: [], poison: 'throw' as const, now };
+  let turns = 0;
+  const other = setInterval(() => turns++, 1);
+  try {
+    await new PartitionRun(options).take(largest);
+    // Without slices, folding these events takes some 100 ms in which no timer runs.
+    expect(turns).toBeGreaterThan(2);
+  } finally {
+    clearInterval(other);
+  }
+});
