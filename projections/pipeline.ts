@@ -12,6 +12,7 @@ import { takeLease } from './engine/lease';
 import { LogMatch } from './engine/log-match';
 import { dispatchedVersions, isProjectable, VersionCache, VIEW_SCHEMA } from './engine/versions';
 import { type AroundProjection, Worker } from './engine/worker';
+import type { Progress, Step } from './maintenance/progress';
 import { rebuild } from './maintenance/rebuild';
 import { type PipelineStatus, readStatus } from './maintenance/status';
 
@@ -33,8 +34,19 @@ export interface PipelineParts {
   readonly times?: Partial<DispatcherTimes>;
 }
 
+/** How far the rebuild of documents with another schema is. */
+export interface RebuildProgress {
+  readonly step: Step;
+  /** Events read from the log in this step. */
+  readonly events_done: number;
+  /** The part of the step that is done, from 0 to 1. */
+  readonly fraction: number;
+}
+
 export interface Pipeline {
   readonly realm: Realm;
+  /** Undefined while this pipeline rebuilds nothing. */
+  readonly rebuilding: RebuildProgress | undefined;
   /** Finishes running jobs, then stops. Resolves when all background work has ended. Does not close the stores. */
   stop(): Promise<void>;
   /**
@@ -85,9 +97,15 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const onFailure = (error: unknown): void => recordDamage('dispatcher', error);
   const dispatcher = new Dispatcher({ ...parts, versions, match, onFailure }, parts.times);
   dispatcher.start();
-  const rebuilding = rebuildOldSchema(parts, signal);
+  let progress: RebuildProgress | undefined;
+  const rebuilding = rebuildOldSchema(parts, signal, (step) => {
+    progress = step && describeStep(step);
+  });
   return {
     realm,
+    get rebuilding() {
+      return progress;
+    },
     status: () => readStatus(parts),
     caughtUp: (caller_signal) =>
       waitForHead(
@@ -169,7 +187,12 @@ async function ensureActiveVersion({ views, owner, log, signal }: PipelineParts)
  * other keys. Until the rebuild ends, readers see the old documents, and these receive no events. The rebuild should
  * therefore end soon: it does not stop at a poison event but uses the dead-letter list, and it does not verify.
  */
-async function rebuildOldSchema(parts: PipelineParts, signal: AbortSignal): Promise<void> {
+async function rebuildOldSchema(
+  parts: PipelineParts,
+  signal: AbortSignal,
+  /** Called with undefined when the rebuild has ended. */
+  onProgress: (progress: Progress | undefined) => void,
+): Promise<void> {
   const { views, log, realm } = parts;
   for (; !signal.aborted; await pause(REBUILD_RETRY_MS, signal)) {
     try {
@@ -180,12 +203,21 @@ async function rebuildOldSchema(parts: PipelineParts, signal: AbortSignal): Prom
         { realm, schema, wanted: VIEW_SCHEMA, keys_differ },
         'active version has another schema or other keys; rebuilding',
       );
-      await rebuild({ ...parts, signal, verify: false, on_poison: 'dead_letter' });
+      const options = { verify: false, on_poison: 'dead_letter', on_progress: onProgress } as const;
+      await rebuild({ ...parts, signal, ...options });
     } catch (error) {
       if (!(error instanceof AlreadyRunningError))
         log.error({ realm, reason: reasonOf(error) }, 'rebuild failed; retrying');
+    } finally {
+      onProgress(undefined);
     }
   }
+}
+
+function describeStep({ step, events_done, position, head, indexes }: Progress): RebuildProgress {
+  const done = indexes ? indexes.built + (indexes.fraction ?? 0) : Number(position);
+  const total = indexes ? indexes.total : Number(head);
+  return { step, events_done, fraction: total === 0 ? 1 : Math.min(1, done / total) };
 }
 
 async function waitForHead(

@@ -12,9 +12,12 @@ import {
   startPageViewCounter,
 } from './apps';
 import { listen } from './listen';
+import type { RuntimeOptions } from './pipeline-runtime';
 import { type Pipelines, startPipelines } from './pipelines';
+import { ProjectionProcess } from './projection-process';
 import { type ReadinessNeeds, readiness, WRITES } from './readiness';
-import { openRuntime, type Runtime, type RuntimeOptions } from './runtime';
+import { openRuntime, type Runtime } from './runtime';
+import { StartCatchUp } from './start-catch-up';
 
 export interface Service {
   readonly url: string;
@@ -26,28 +29,54 @@ export interface Service {
   close(): Promise<void>;
 }
 
+export interface AllInOneOptions
+  extends Pick<ReadinessNeeds, 'isDemoReady'>,
+    Pick<RuntimeOptions, 'tracing'> {
+  /**
+   * Where the pipelines run. `own_process` (default) only applies to embedded stores. `this_process` is for tests that
+   * make a store of this process fail.
+   */
+  readonly projections?: 'own_process' | 'this_process';
+}
+
 /**
- * Starts command, query, auth and projections in one process on one address. With `isDemoReady`, the service is not
- * ready until it returns true.
+ * Starts command, query, auth and projections of one installation on one address. Listens at once; `/health/ready` shows
+ * what is missing. With `isDemoReady`, the service is not ready until it returns true.
  */
 export async function startAllInOne(
   config: Config,
   log: Logger,
   system: System = realSystem,
-  { isDemoReady, tracing }: Pick<ReadinessNeeds, 'isDemoReady'> & Pick<RuntimeOptions, 'tracing'> = {},
+  { isDemoReady, tracing, projections = 'own_process' }: AllInOneOptions = {},
 ): Promise<Service> {
-  const runtime = await openRuntime(config, log, system, { tracing });
-  const stops: (() => Promise<void>)[] = [() => runtime.close()];
+  const is_embedded = !usesServers(config);
+  const projection_process =
+    is_embedded && projections === 'own_process'
+      ? new ProjectionProcess({ config, log, has_traces: tracing !== undefined })
+      : undefined;
+  const stops: (() => Promise<void>)[] = [async () => projection_process?.stop()];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
-    const pipelines = startPipelines(runtime);
+    const runtime = await openRuntime(config, log, system, {
+      tracing,
+      commits: projection_process?.notifiers,
+    });
+    stops.push(() => runtime.close());
+    projection_process?.start();
+    const pipelines = projection_process ?? startPipelines(runtime);
     stops.push(() => pipelines.stop());
     const rendering = startMediaWork(runtime);
     stops.push(() => rendering.stop());
-    if (!usesServers(config)) await waitUntilCaughtUp(pipelines, config, log);
-    const ready = readiness(runtime, { ...WRITES, pipelines, ...(isDemoReady ? { isDemoReady } : {}) });
+    const catch_up = is_embedded ? new StartCatchUp(runtime, pipelines) : undefined;
+    stops.push(async () => catch_up?.stop());
+    const ready = readiness(runtime, {
+      ...WRITES,
+      pipelines,
+      ...(catch_up && { catch_up }),
+      ...(isDemoReady && { isDemoReady }),
+    });
     const page_views = startPageViewCounter(runtime);
     stops.push(() => page_views.stop(PAGE_VIEWS_TIMEOUT_MS));
     const control_log = startControlLog(runtime);
@@ -63,19 +92,7 @@ export async function startAllInOne(
   }
 }
 
-/**
- * Waits for at most START_TIMEOUT_S, so that reads include every write from before the restart. After the timeout the
- * service starts anyway, because a long log must not keep it down.
- */
-async function waitUntilCaughtUp(pipelines: Pipelines, config: Config, log: Logger): Promise<void> {
-  if (!(await pipelines.caughtUp(config.START_TIMEOUT_S * 1000)))
-    log.warn(
-      { timeout_s: config.START_TIMEOUT_S },
-      'the documents have not caught up with the log; reads may be out of date until they have',
-    );
-}
-
-/** Returns whether a server is configured. It may start after this process, so the process listens without waiting. */
+/** Returns whether a server is configured. Then only some of the stores are embedded, or none. */
 function usesServers({ EVENTSTORE_URL, MONGODB_URL, REDIS_URL }: Config): boolean {
   return (EVENTSTORE_URL ?? MONGODB_URL ?? REDIS_URL) !== undefined;
 }

@@ -5,6 +5,7 @@ import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
 import type { OnIndexing } from '../../shared/adapters/mongodb/view-store';
+import type { CommitNotifier } from '../../shared/adapters/sqlite/commit-notifier';
 import type { OnDamage } from '../../shared/adapters/sqlite/connection';
 import type { OnRecreated } from '../../shared/adapters/sqlite/disposable-file';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
@@ -32,10 +33,11 @@ import type { ViewStore } from '../../shared/ports/view-store';
  * - `require` loads a server adapter only when it is used, because its client library takes most of the start-up time.
  */
 
-/** Takes what adapters notice: damaged files of embedded ones, outages of servers. */
+/** Takes what adapters notice: damaged files and commits of embedded ones, outages of servers. */
 export interface StoreReports {
   readonly onDamage?: OnDamage;
   readonly onRecreated?: OnRecreated;
+  readonly commits?: CommitNotifier;
   readonly outages?: Outages;
 }
 

@@ -1,17 +1,33 @@
 import { once } from 'node:events';
 import { leaseOwner } from '../../projections/engine/lease';
-import { type Pipeline, startPipeline } from '../../projections/pipeline';
+import { type Pipeline, type RebuildProgress, startPipeline } from '../../projections/pipeline';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
-import type { Runtime } from './runtime';
+import type { PipelineRuntime } from './pipeline-runtime';
+import type { PipelineReport } from './projection-messages';
 
 const RETRY_MS = 100;
 const retryMs = backoff(RETRY_MS, 1_000);
 /** A start that waits for the view store longer than this is logged. */
 const LOG_WAIT_AFTER_MS = 1_000;
+
+/**
+ * - `starting`: the view store has not been reached yet, or its first version is not created yet.
+ * - `restarting`: the projection process has crashed and is started again.
+ */
+export type PipelineState = 'starting' | 'running' | 'restarting';
+
+/** The pipeline of one realm, as readiness shows it. */
+export interface RealmPipeline {
+  readonly state: PipelineState;
+  /** Undefined while the pipeline rebuilds nothing. */
+  readonly rebuilding: RebuildProgress | undefined;
+  /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
+  checkQueue(): Promise<'ok' | 'unknown'>;
+}
 
 export interface Pipelines {
   pipelineOf(realm: Realm): RealmPipeline;
@@ -23,13 +39,19 @@ export interface Pipelines {
   stop(): Promise<void>;
 }
 
+/** The pipelines of this process. */
+export interface OwnPipelines extends Pipelines {
+  reports(): PipelineReport[];
+}
+
 /** Starts the dispatcher and the workers of every realm in the background, as soon as its stores can be reached. */
-export function startPipelines(runtime: Runtime): Pipelines {
+export function startPipelines(runtime: PipelineRuntime): OwnPipelines {
   const owner = leaseOwner();
-  const pipelines = new Map(REALMS.map((realm) => [realm, new RealmPipeline(runtime, realm, owner)]));
+  const pipelines = new Map(REALMS.map((realm) => [realm, new OwnPipeline(runtime, realm, owner)]));
   const realm_pipelines = [...pipelines.values()];
   return {
     pipelineOf: (realm) => pipelines.get(realm)!,
+    reports: () => realm_pipelines.map(({ realm, state, rebuilding }) => ({ realm, state, rebuilding })),
     stop: async () => {
       await Promise.all(realm_pipelines.map((pipeline) => pipeline.stop()));
     },
@@ -42,26 +64,28 @@ export function startPipelines(runtime: Runtime): Pipelines {
 }
 
 /** The pipeline of one realm. It starts when its view store can be reached, and retries a failed start. */
-class RealmPipeline {
+class OwnPipeline implements RealmPipeline {
   private readonly stopping = new AbortController();
   private readonly starting: Promise<void>;
   private running: { readonly pipeline: Pipeline; readonly queue: JobQueue } | undefined;
 
   constructor(
-    private readonly runtime: Runtime,
-    private readonly realm: Realm,
+    private readonly runtime: PipelineRuntime,
+    readonly realm: Realm,
     /** Unique to this process. */
     private readonly owner: string,
   ) {
     this.starting = this.start();
   }
 
-  /** `starting`: the view store has not been reached yet, or its first version is not created yet. */
   get state(): 'starting' | 'running' {
     return this.running ? 'running' : 'starting';
   }
 
-  /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
+  get rebuilding(): RebuildProgress | undefined {
+    return this.running?.pipeline.rebuilding;
+  }
+
   async checkQueue(): Promise<'ok' | 'unknown'> {
     if (!this.running) return 'unknown';
     await this.running.queue.depth(0);

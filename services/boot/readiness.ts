@@ -8,6 +8,7 @@ import type { StoreHealth } from '../../shared/ports/event-store';
 import type { Tier } from '../../shared/ports/rate-limiter';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
+import type { StartCatchUp } from './start-catch-up';
 
 /** The tier of the readiness check. It is so large that the check itself is never limited. */
 const CHECK_TIER: Tier = { burst: 1_000, refill_per_s: 1_000, limit: 1_000, per_day: null };
@@ -38,6 +39,8 @@ export interface ReadinessNeeds {
   readonly dependencies: readonly Dependency[];
   /** The pipelines of this process, if it projects. */
   readonly pipelines?: Pipelines;
+  /** What was in the log at the start of this process, if it waits for that. */
+  readonly catch_up?: Pick<StartCatchUp, 'is_awaited' | 'progressOf'>;
   /** Returns whether the data of the demo can be read. Absent in a process that creates no demo. */
   readonly isDemoReady?: () => boolean;
 }
@@ -56,7 +59,8 @@ export const PROJECTIONS: ReadinessNeeds = {
 
 /**
  * Returns the check behind `/health/ready` (docs/interface.md#health-and-metrics). A process is ready if every
- * dependency in `needs` responds and the demo, if this process creates one, can be read.
+ * dependency in `needs` responds, the documents have caught up with what was in the log at the start, and the demo, if
+ * this process creates one, can be read.
  *
  * The check also reports, without effect on readiness:
  * - the lag of each partition in log positions and the dead letters of each realm, because reads continue;
@@ -76,6 +80,7 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
     const missing = new Set(realms.flatMap((realm) => realm.missing));
     if (image_library === 'unavailable') missing.add('image_library');
     const waiting_for: string[] = needs.dependencies.filter((dependency) => missing.has(dependency));
+    if (needs.catch_up?.is_awaited) waiting_for.push('catch_up');
     if (needs.isDemoReady?.() === false) waiting_for.push('demo');
     const details = Object.fromEntries(REALMS.map((realm, index) => [realm, realms[index]!.details]));
     return {
@@ -108,7 +113,7 @@ interface RealmState {
 async function checkRealm(
   runtime: Runtime,
   realm: Realm,
-  { pipelines }: ReadinessNeeds,
+  { pipelines, catch_up }: ReadinessNeeds,
 ): Promise<RealmState> {
   const pipeline = pipelines?.pipelineOf(realm);
   const events = runtime.events[realm];
@@ -139,7 +144,12 @@ async function checkRealm(
   };
   Object.assign(details, match ?? { matching_log: 'unknown' });
   if (pipeline) Object.assign(details, { job_queue: queue ?? 'unavailable', pipeline: pipeline.state });
-  if (documents && documents !== 'damaged') Object.assign(details, describe(documents, head));
+  if (pipeline?.rebuilding) Object.assign(details, { rebuilding: { ...pipeline.rebuilding } });
+  if (documents && documents !== 'damaged') {
+    Object.assign(details, describe(documents, head));
+    const catching_up = catch_up?.progressOf(realm, documents.checkpoints);
+    if (catching_up) Object.assign(details, { catching_up: { ...catching_up } });
+  }
   return { missing, details };
 }
 

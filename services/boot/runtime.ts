@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { LogMatch } from '../../projections/engine/log-match';
 import { CachedActiveView } from '../../shared/adapters/active-view';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
@@ -8,49 +7,29 @@ import { Outages } from '../../shared/kernel/outages';
 import type { System } from '../../shared/kernel/system';
 import { BLOB_AREAS, type BlobArea, type BlobStore } from '../../shared/ports/blob-store';
 import type { ActiveView } from '../../shared/ports/document-reader';
-import type { EventStore } from '../../shared/ports/event-store';
 import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
 import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
 import type { RateLimiter } from '../../shared/ports/rate-limiter';
-import type { ViewStore } from '../../shared/ports/view-store';
 import { CountedEventStore } from '../metrics/counted-event-store';
 import { ServiceMetrics } from '../metrics/service-metrics';
-import type { Tracing } from '../tracing/tracing';
+import { openBlobStore, openIdempotencyStore, openMediaTasks, openRateLimiter } from './open-adapters';
 import {
-  openBlobStore,
-  openEventStore,
-  openIdempotencyStore,
-  openMediaTasks,
-  openRateLimiter,
-  openViewStore,
-  type StoreReports,
-  type ViewStoreReports,
-  type ViewStoreUsage,
-} from './open-adapters';
+  forEachName,
+  logDamage,
+  OpenedStores,
+  openLogsAndDocuments,
+  type PipelineRuntime,
+  type RuntimeOptions,
+} from './pipeline-runtime';
 
 /** The opened stores of a process: log and documents of each realm, files of each environment, queues and limits. */
-export interface Runtime {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly system: System;
-  readonly events: Readonly<Record<Realm, EventStore>>;
-  readonly viewStores: Readonly<Record<Realm, ViewStore>>;
+export interface Runtime extends PipelineRuntime {
   readonly views: Readonly<Record<Realm, ActiveView>>;
-  /** Whether the documents of each realm were made from its log. If not, its log refuses appends. */
-  readonly log_matches: Readonly<Record<Realm, LogMatch>>;
   readonly blobs: Readonly<Record<Environment, Readonly<Record<BlobArea, BlobStore>>>>;
   readonly mediaTasks: MediaTaskQueue;
   readonly limiter: RateLimiter;
   readonly idempotency: IdempotencyStore;
   readonly metrics: ServiceMetrics;
-  readonly outages: Outages;
-  /** Undefined in a process without traces. */
-  readonly tracing: Tracing | undefined;
-  close(): Promise<void>;
-}
-
-export interface RuntimeOptions extends ViewStoreUsage {
-  readonly tracing?: Tracing | undefined;
 }
 
 /** Opens all stores, even if their servers cannot be reached yet. If one fails, closes the others and rethrows. */
@@ -58,29 +37,17 @@ export async function openRuntime(
   config: Config,
   log: Logger,
   system: System,
-  { tracing, ...usage }: RuntimeOptions = {},
+  options: RuntimeOptions = {},
 ): Promise<Runtime> {
-  const opened: { close(): Promise<void> }[] = [];
-  const track = async <T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> => {
-    const resource = await opening;
-    opened.push(resource);
-    return resource;
-  };
-  const close = async (): Promise<void> => {
-    await Promise.allSettled(opened.reverse().map((resource) => resource.close()));
-  };
+  const { tracing } = options;
+  const stores = new OpenedStores();
+  const { track, close } = stores;
   try {
     const metrics = new ServiceMetrics();
     const outages = new Outages(log, system.now);
     const reports = { ...logDamage(log), outages };
-    const logs = await forEachName(REALMS, (realm) => track(openEventStore(config, realm, reports)));
-    const viewStores = await forEachName(REALMS, (realm) =>
-      track(openViewStore(config, realm, usage, { ...reports, ...logIndexing(log, realm) })),
-    );
-    const log_matches = await forEachName(
-      REALMS,
-      async (realm) => new LogMatch({ realm, events: logs[realm], views: viewStores[realm], log }),
-    );
+    const opened = await openLogsAndDocuments(config, log, reports, options, stores);
+    const { logs, viewStores, log_matches } = opened;
     const events = await forEachName(REALMS, async (realm) => {
       const counted = new CountedEventStore(logs[realm], realm, metrics, log_matches[realm]);
       return tracing?.eventStore(counted, realm) ?? counted;
@@ -127,37 +94,4 @@ export async function openRuntime(
     await close();
     throw error;
   }
-}
-
-/** Logs each damaged file once, and each file that was replaced by an empty one. */
-function logDamage(log: Logger): StoreReports {
-  const logged = new Set<string>();
-  return {
-    onDamage: (error) => {
-      if (!logged.has(error.file)) log.error({ file: error.file }, error.message);
-      logged.add(error.file);
-    },
-    onRecreated: ({ file, moved_to }) =>
-      log.warn({ file, moved_to }, 'file was damaged; moved it aside and created an empty one'),
-  };
-}
-
-/** Logs how far the indexes of full collections are, which takes hours in a large store. */
-function logIndexing(log: Logger, realm: Realm): ViewStoreReports {
-  return {
-    onIndexing: (version, progress) =>
-      log.info({ realm, version, ...progress }, 'creating the indexes of a view version'),
-    onCleanUpFailure: (error) =>
-      log.warn({ realm, err: error }, 'creating indexes or dropping old view versions failed; retrying'),
-  };
-}
-
-/** Calls `make` for each name, one after another. */
-async function forEachName<Name extends string, T>(
-  names: readonly Name[],
-  make: (name: Name) => Promise<T>,
-): Promise<Record<Name, T>> {
-  const made: Partial<Record<Name, T>> = {};
-  for (const name of names) made[name] = await make(name);
-  return made as Record<Name, T>;
 }

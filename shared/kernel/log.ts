@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import pino, { type DestinationStream, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
@@ -16,8 +17,8 @@ const SECRET_VALUE =
 const MAYBE_SECRET_NAME =
   /(?:authorization|cookie|password|secret|token|key_hash)(?:[^"\\]|\\.)*":|(?:"|[-_.])(?:api|public|private)[-_]?key":|"key":/i;
 
-/** Lines are buffered up to this size, because a system call per line costs more than the line. */
-const BUFFER_BYTES = 8_192;
+/** Lines are buffered up to this length, because a system call per line costs more than the line. */
+const BUFFER_LENGTH = 8_192;
 /** Maximum time that a line is buffered. */
 const FLUSH_DELAY_MS = 100;
 
@@ -75,24 +76,46 @@ interface Flushing {
   flushSync(): void;
 }
 
+/** How long to wait before writing again to a pipe that is full. */
+const FULL_PIPE_MS = 5;
+
+/** Writes the text. Gives up if the file fails: the service must not end because its log cannot be written. */
+function writeAll(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; ) {
+    try {
+      start += writeSync(fd, bytes, start);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_MS);
+    }
+  }
+}
+
 /**
  * Buffers lines for at most `FLUSH_DELAY_MS`. Flushes when the process exits; the logger flushes after each warning
  * or error. If the process is killed, the lines of the last `FLUSH_DELAY_MS` may be lost.
+ *
+ * `pino.destination` is not used, because it also syncs the file to the disk at each flush. If the log is a file, that
+ * holds the event loop for as long as the disk is busy.
  */
 function bufferedSink(fd: 1 | 2): DestinationStream & Flushing {
-  const sink = pino.destination({ dest: fd, sync: true, minLength: BUFFER_BYTES });
+  let buffered = '';
   let timer: NodeJS.Timeout | undefined;
   let is_exit_handled = false;
   const flushSync = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    sink.flushSync();
+    const text = buffered;
+    buffered = '';
+    writeAll(fd, text);
   };
   const write = (line: string): void => {
     if (!is_exit_handled) process.on('exit', flushSync);
     is_exit_handled = true;
-    sink.write(line);
-    timer ??= setTimeout(flushSync, FLUSH_DELAY_MS).unref();
+    buffered += line;
+    if (buffered.length >= BUFFER_LENGTH) flushSync();
+    else timer ??= setTimeout(flushSync, FLUSH_DELAY_MS).unref();
   };
   return { write, flushSync };
 }

@@ -203,6 +203,7 @@ describe('a repeated answer is the first one to the byte', () => {
   const view = async (path: string): Promise<void> => {
     await harness.request('GET', path, { token: media.shop.public.token });
     await harness.service.page_views.flush();
+    await harness.settled();
   };
 
   test('after everything that it shows was changed, rendered, viewed and deleted', async () => {

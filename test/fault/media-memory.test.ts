@@ -18,7 +18,7 @@ const UPLOAD_BYTES = 10_485_760;
 const GROWTH_MIB_MAX = 350;
 const SAMPLE_MS = 20;
 
-/** Returns the resident set size of a service and its rendering process, in MiB. */
+/** Returns the resident set size of a service and the processes that it has started, in MiB. */
 const memoryMib = (pid: number): number =>
   [pid, ...childrenOf(pid)].reduce((sum, each) => sum + residentMib(each), 0);
 

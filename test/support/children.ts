@@ -2,16 +2,35 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { waitFor } from './wait-for';
 
-/** Returns the ids of the processes that a process has started and that still run. */
-export function childrenOf(parent_pid: number): number[] {
+/** The main files of the processes that the service starts. */
+export type ChildScript = 'render-child.js' | 'main-projections.js';
+
+/**
+ * Returns the ids of the processes that a process has started and that still run. With `script`, only of those whose
+ * main file it is.
+ */
+export function childrenOf(parent_pid: number, script?: ChildScript): number[] {
   // Without a `ps` on Linux, because some tests call this often.
   const listed = `/proc/${parent_pid}/task/${parent_pid}/children`;
-  if (existsSync(listed)) return readFileSync(listed, 'utf8').split(' ').filter(Boolean).map(Number);
+  if (existsSync(listed)) {
+    const pids = readFileSync(listed, 'utf8').split(' ').filter(Boolean).map(Number);
+    return script === undefined ? pids : pids.filter((pid) => commandOf(pid).includes(script));
+  }
   const processes = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' });
   return processes.split('\n').flatMap((line) => {
-    const [pid, ppid, state, command] = line.trim().split(/\s+/);
-    return Number(ppid) === parent_pid && !state!.startsWith('Z') && command !== 'ps' ? [Number(pid)] : [];
+    const [pid, ppid, state, command, ...options] = line.trim().split(/\s+/);
+    if (Number(ppid) !== parent_pid || state!.startsWith('Z') || command === 'ps') return [];
+    return script === undefined || options.some((option) => option.endsWith(script)) ? [Number(pid)] : [];
   });
+}
+
+/** Returns an empty text if the process has ended. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Returns whether a process runs. A process that ended and was not yet waited for does not run. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
-import { environmentWithoutServers } from './own-servers';
+import { environmentWithoutServers, SERVER_SETTINGS } from './own-servers';
 import { WAIT_MS_MAX, within } from './wait-for';
 
 /** A process of the compiled service, started as an operator starts it. */
@@ -26,8 +26,13 @@ export interface StartOptions {
   readonly keep_output?: boolean;
   /** Arguments for node itself. */
   readonly node_arguments?: readonly string[];
+  /**
+   * Whether to wait until the all-in-one service has projected what is in the log, so that the next read is complete.
+   * Default: true. With servers it does not log this.
+   */
+  readonly catches_up?: boolean;
   /** A start on a large log takes longer than the default, `WAIT_MS_MAX`. */
-  readonly listens_within_ms?: number;
+  readonly starts_within_ms?: number;
 }
 
 const running = new Set<ChildProcess>();
@@ -53,7 +58,8 @@ export async function startProcess(
     watch_log = true,
     keep_output = false,
     node_arguments = [],
-    listens_within_ms = WAIT_MS_MAX,
+    catches_up = true,
+    starts_within_ms = WAIT_MS_MAX,
   }: StartOptions = {},
 ): Promise<RunningProcess> {
   const child = spawn(process.execPath, [...node_arguments, join(ROOT, main)], {
@@ -63,7 +69,7 @@ export async function startProcess(
       WORKER_PORT: '0',
       LOG_LEVEL: 'info',
       DEMO: 'off',
-      // No limit for the projection of the log at the start, so that the next read is complete.
+      // No limit for the projection of the log at the start.
       START_TIMEOUT_S: '3600',
       ...environment,
     },
@@ -82,7 +88,12 @@ export async function startProcess(
     if (line.includes('"msg":"request failed"')) faults.push(line);
     if (/"level":("(warn|error|fatal)"|[456]0)/.test(line)) warnings.push(line);
   });
-  const url = await within(listeningUrl(reader, main), `${main} to listen`, listens_within_ms);
+  const has_servers = SERVER_SETTINGS.some((name) => environment[name] !== undefined);
+  const last_line =
+    catches_up && main.endsWith('/main.js') && !has_servers
+      ? /"msg":"the documents have (not )?caught up/
+      : /./;
+  const url = await within(startedUrl(reader, main, last_line), `${main} to start`, starts_within_ms);
   if (!watch_log) {
     reader.close();
     child.stderr!.resume();
@@ -96,16 +107,22 @@ export async function startProcess(
   return { url, child, faults, warnings, output: () => printed.join(''), end };
 }
 
-function listeningUrl(reader: Interface, main: string): Promise<string> {
+/** Returns the address that the process logs. Waits until it has logged `last_line`, too. */
+function startedUrl(reader: Interface, main: string, last_line: RegExp): Promise<string> {
   const lines: string[] = [];
+  let url: string | undefined;
+  let is_last_logged = false;
   return new Promise((resolve, reject) => {
     reader.on('line', function findUrl(line) {
-      const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
+      url ??= /"url":"(http:[^"]+)"/.exec(line)?.[1];
       if (lines.length < LINES_KEPT) lines.push(line);
-      if (url === undefined) return;
+      is_last_logged ||= last_line.test(line);
+      if (url === undefined || !is_last_logged) return;
       reader.off('line', findUrl);
       resolve(url);
     });
-    reader.once('close', () => reject(new Error(`${main} ended before it listened:\n${lines.join('\n')}`)));
+    reader.once('close', () =>
+      reject(new Error(`${main} ended before it had started:\n${lines.join('\n')}`)),
+    );
   });
 }

@@ -17,6 +17,7 @@ import {
   NO_STREAM,
   type StoreHealth,
 } from '../../ports/event-store';
+import type { CommitNotifier } from './commit-notifier';
 import {
   ChangeSignal,
   type OnDamage,
@@ -78,6 +79,8 @@ export interface SqliteEventStoreOptions {
   readonly onDamage?: OnDamage;
   /** Called after a damaged file of snapshots was replaced by an empty one. */
   readonly onRecreated?: OnRecreated;
+  /** Tells another process of appends, and this one of appends of the other. */
+  readonly commits?: CommitNotifier;
 }
 
 /** Stores one realm's log in one SQLite file. */
@@ -88,18 +91,31 @@ export class SqliteEventStore implements EventStore {
   private readonly closing = new AbortController();
   readonly snapshots: SqliteSnapshotStore;
 
-  private constructor(connection: SqliteConnection, snapshots: SqliteSnapshotStore) {
+  private constructor(
+    connection: SqliteConnection,
+    snapshots: SqliteSnapshotStore,
+    commits: CommitNotifier | undefined,
+  ) {
     this.connection = connection;
     this.snapshots = snapshots;
     this.changes = new ChangeSignal(connection);
-    this.queue = new AppendQueue(connection, () => this.changes.notify());
+    this.queue = new AppendQueue(connection, () => {
+      this.changes.notify();
+      commits?.publish();
+    });
+    commits?.listen(() => this.changes.notify());
   }
 
   /**
    * Creates the file if it does not exist. Throws `DamagedFileError` if it has lost its content: if it is missing or
    * empty, and other files of the folder show that there was a log.
    */
-  static async open({ file, onRecreated, ...limits }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
+  static async open({
+    file,
+    onRecreated,
+    commits,
+    ...limits
+  }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
     const remains = remainsOf(file);
     const assertNothingLost = (): void => {
       if (remains === undefined) return;
@@ -120,7 +136,7 @@ export class SqliteEventStore implements EventStore {
       remedy: REMEDY,
     };
     const snapshots = new SqliteSnapshotStore({ file: join(dirname(file), SNAPSHOTS), onRecreated });
-    return new SqliteEventStore(await SqliteConnection.open(file, options), snapshots);
+    return new SqliteEventStore(await SqliteConnection.open(file, options), snapshots, commits);
   }
 
   async append(

@@ -4,6 +4,7 @@ import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
+import type { CommitNotifier } from './commit-notifier';
 import { isDamage, type OnDamage, retryWhileBusy, type SqliteConnection } from './connection';
 import { DisposableFile, type OnRecreated } from './disposable-file';
 import { SqliteViewVersion, VERSION_REMEDY } from './view-version';
@@ -35,6 +36,8 @@ export interface SqliteViewStoreOptions {
   readonly onDamage?: OnDamage;
   /** Called after a damaged list of versions was replaced by an empty one: the documents are made again from the log. */
   readonly onRecreated?: OnRecreated;
+  /** Tells another process of written batches, and this one of batches of the other. */
+  readonly commits?: CommitNotifier;
 }
 
 type VersionRow = Omit<VersionInfo, 'keys_differ'>;
@@ -46,6 +49,7 @@ export class SqliteViewStore implements ViewStore {
   private readonly list: DisposableFile;
   private readonly files: VersionFiles;
   private readonly onDamage: OnDamage | undefined;
+  private readonly commits: CommitNotifier | undefined;
   private readonly now: () => number;
   private readonly opened = new Map<number, Promise<SqliteViewVersion>>();
   /** Cached per version, because the keys of a version never change. */
@@ -55,13 +59,15 @@ export class SqliteViewStore implements ViewStore {
     list: DisposableFile,
     files: VersionFiles,
     partition_count: number,
-    { now = Date.now, onDamage }: SqliteViewStoreOptions,
+    { now = Date.now, onDamage, commits }: SqliteViewStoreOptions,
   ) {
     this.list = list;
     this.files = files;
     this.partition_count = partition_count;
     this.now = now;
     this.onDamage = onDamage;
+    this.commits = commits;
+    commits?.listen(() => this.wakeWaiting());
   }
 
   static async open(options: SqliteViewStoreOptions): Promise<SqliteViewStore> {
@@ -90,6 +96,15 @@ export class SqliteViewStore implements ViewStore {
     store = new SqliteViewStore(list, files, Number(stored_count), options);
     await list.attempt((connection) => removeOrphans(connection, files));
     return store;
+  }
+
+  /** Lets everybody who waits for a checkpoint read it again. */
+  private wakeWaiting(): void {
+    for (const opening of this.opened.values())
+      opening.then(
+        (version) => version.wakeWaiting(),
+        () => {},
+      );
   }
 
   async versions(): Promise<VersionInfo[]> {
@@ -196,7 +211,11 @@ export class SqliteViewStore implements ViewStore {
       this.onDamage?.(error);
       throw error;
     }
-    const opened = await SqliteViewVersion.open(version, file, this.partition_count, this.onDamage);
+    const { partition_count, onDamage, commits } = this;
+    const opened = await SqliteViewVersion.open(version, file, partition_count, {
+      ...(onDamage && { onDamage }),
+      ...(commits && { onCommit: () => commits.publish() }),
+    });
     const close = (error: unknown): never => {
       opened.close();
       throw error;

@@ -90,6 +90,14 @@ const BY_ID: SortOrder = [['id', 'asc']];
 /** Rolls back a batch whose documents or checkpoint were not at the expected position. */
 class LostRace extends Error {}
 
+/** What a version reports. */
+interface VersionReports {
+  /** Called each time that the file turns out to be damaged. */
+  readonly onDamage?: OnDamage;
+  /** Called after each commit that may have moved a checkpoint. */
+  readonly onCommit?: () => void;
+}
+
 /** Stores one version of a realm's documents in a file of its own. */
 export class SqliteViewVersion implements ViewVersion {
   readonly version: number;
@@ -98,6 +106,7 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly connection: SqliteConnection;
   private readonly tables: Tables;
   private readonly changes: ChangeSignal;
+  private readonly onCommit: () => void;
   private readonly waiters: CheckpointWaiters;
   /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
@@ -105,9 +114,10 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly with_buckets = new Set<Table>();
   private readonly lists: ListReader;
 
-  private constructor(version: number, connection: SqliteConnection) {
+  private constructor(version: number, connection: SqliteConnection, onCommit: () => void) {
     this.version = version;
     this.connection = connection;
+    this.onCommit = onCommit;
     const stored = readStoredKeys(connection);
     this.keys_differ = keysDiffer(stored);
     this.tables = tablesOf(stored, readListedTables(connection));
@@ -121,7 +131,7 @@ export class SqliteViewVersion implements ViewVersion {
     version: number,
     file: string,
     partition_count: number,
-    onDamage?: OnDamage,
+    { onDamage, onCommit = () => {} }: VersionReports = {},
   ): Promise<SqliteViewVersion> {
     const partitions = Array.from({ length: partition_count }, (_, partition) => `(${partition}, 0)`);
     const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${partitions.join(', ')}`;
@@ -131,7 +141,7 @@ export class SqliteViewVersion implements ViewVersion {
     const damage = { remedy: VERSION_REMEDY, ...(onDamage && { onDamage }) };
     const connection = await SqliteConnection.open(file, { ...options, ...damage });
     try {
-      return await connection.attempt(() => new SqliteViewVersion(version, connection));
+      return await connection.attempt(() => new SqliteViewVersion(version, connection, onCommit));
     } catch (error) {
       connection.close();
       throw error;
@@ -198,7 +208,7 @@ export class SqliteViewVersion implements ViewVersion {
         return this.readCheckpoints();
       }),
     );
-    this.changes.notify();
+    this.committed();
     return moves
       .filter(({ partition, to }) => checkpoints[partition]! >= to)
       .map(({ partition }) => partition);
@@ -316,8 +326,18 @@ export class SqliteViewVersion implements ViewVersion {
       if (error instanceof LostRace) return 'lost_race';
       throw error;
     }
-    this.changes.notify();
+    this.committed();
     return 'applied';
+  }
+
+  private committed(): void {
+    this.changes.notify();
+    this.onCommit();
+  }
+
+  /** Lets everybody who waits for a checkpoint read it again, because another process may have moved it. */
+  wakeWaiting(): void {
+    this.changes.notify();
   }
 
   /** Writes all phases in one transaction, so their order does not matter here. */

@@ -1,0 +1,52 @@
+import type { RebuildProgress } from '../../projections/pipeline';
+import type { CommitNotifier } from '../../shared/adapters/sqlite/commit-notifier';
+import type { Realm } from '../../shared/catalog/realm';
+import type { Config } from '../../shared/kernel/config';
+import type { CommitNotifiers, CommittedFile } from './pipeline-runtime';
+
+/* The messages between the service and its projection process (`projection-process.ts`, `main-projections.ts`). */
+
+/** A commit to a file that both processes have opened. Both send it. */
+interface Committed {
+  readonly type: 'committed';
+  readonly realm: Realm;
+  readonly file: CommittedFile;
+}
+
+/** What the service sends. `start` comes first and once. */
+export type ToProjections =
+  | { readonly type: 'start'; readonly config: Config; readonly has_traces: boolean }
+  | { readonly type: 'caught_up'; readonly call: number; readonly timeout_ms: number }
+  | { readonly type: 'stop' }
+  | Committed;
+
+/** What the projection process sends. `caught_up` is the reply to the call of this number. */
+export type FromProjections =
+  | { readonly type: 'pipelines'; readonly pipelines: readonly PipelineReport[] }
+  | { readonly type: 'caught_up'; readonly call: number; readonly caught_up: boolean }
+  | Committed;
+
+/** The state of a pipeline. The process sends it when it changes. */
+export interface PipelineReport {
+  readonly realm: Realm;
+  readonly state: 'starting' | 'running';
+  /** Undefined while nothing is rebuilt. */
+  readonly rebuilding: RebuildProgress | undefined;
+}
+
+/** Notifies the process at the other end of a channel of commits. `send` must not throw. */
+export class ChannelCommits {
+  private readonly listeners = new Map<string, () => void>();
+
+  constructor(private readonly send: (message: Committed) => void) {}
+
+  readonly notifiers: CommitNotifiers = (realm, file): CommitNotifier => ({
+    publish: () => this.send({ type: 'committed', realm, file }),
+    listen: (onCommit) => void this.listeners.set(`${realm} ${file}`, onCommit),
+  });
+
+  /** Wakes the readers of the file in this process. */
+  receive({ realm, file }: Committed): void {
+    this.listeners.get(`${realm} ${file}`)?.();
+  }
+}

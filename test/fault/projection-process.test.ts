@@ -1,0 +1,173 @@
+import { cpSync } from 'node:fs';
+import { pino } from 'pino';
+import { verify } from '../../projections/maintenance/verify';
+import { openRuntime } from '../../services/boot/runtime';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+import { childrenOf, isRunning } from '../support/children';
+import { fetch } from '../support/fetch';
+import { type LargeLog, writeLargeLog } from '../support/large-log';
+import { fetchToken } from '../support/merchant';
+import { endAll, type RunningProcess, type StartOptions, startProcess } from '../support/processes';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+
+/*
+ * The all-in-one service on embedded stores projects in a process of its own. The service answers while that process
+ * works, crashes and is started again, and nothing is lost.
+ */
+
+/** Enough for several jobs of the largest size, each of which takes hundreds of milliseconds of CPU. */
+const PUBLICATIONS = 5_000;
+/** The promise is 10 ms. A machine that is shared with other tests pauses any process for longer. */
+const HOLD_S_MAX = 0.1;
+
+let log: LargeLog;
+let unprojected: TempDir;
+let folder: TempDir;
+
+beforeAll(async () => {
+  unprojected = makeTempDir();
+  log = await writeLargeLog(unprojected.path, PUBLICATIONS);
+});
+afterAll(() => unprojected.remove());
+
+beforeEach(() => {
+  folder = makeTempDir();
+  cpSync(unprojected.path, folder.path, { recursive: true });
+});
+afterEach(() => {
+  endAll();
+  folder.remove();
+});
+
+const start = (options: StartOptions = {}): Promise<RunningProcess> =>
+  startProcess('services/boot/main.js', { DATA_DIR: folder.path }, options);
+
+interface Readiness {
+  readonly status: number;
+  readonly waiting_for: readonly string[];
+  readonly live: { readonly pipeline: string; readonly catching_up?: { done: number; total: number } };
+}
+
+async function readinessOf({ url }: RunningProcess): Promise<Readiness> {
+  const reply = await fetch(`${url}/health/ready`);
+  const body = (await reply.json()) as { data?: Readiness; error?: { details: Readiness } };
+  return { ...(body.data ?? body.error!.details), status: reply.status };
+}
+
+/** Returns the longest time for which the event loop was held since the last call, in seconds. */
+async function longestHold({ url }: RunningProcess): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)![1]);
+}
+
+const projectionsOf = (running: RunningProcess): Promise<number> =>
+  waitFor(() => childrenOf(running.child.pid!, 'main-projections.js')[0], { what: 'a projection process' });
+
+const doneOf = ({ live }: Readiness): number => live.catching_up?.done ?? 0;
+
+/** Waits until the catch-up is in progress: some events are projected, and some are not. */
+const untilCatchingUp = (running: RunningProcess, more_than = 0): Promise<Readiness> =>
+  waitFor(
+    async () => {
+      const readiness = await readinessOf(running);
+      return doneOf(readiness) > more_than && readiness;
+    },
+    { what: 'a catch-up in progress' },
+  );
+
+const untilReady = (running: RunningProcess): Promise<unknown> =>
+  waitFor(async () => (await readinessOf(running)).status === 200, { what: 'the service to be ready' });
+
+/** Expects that every publication is shown, and that the documents are those of a fresh fold of the log. */
+async function expectComplete(running: RunningProcess): Promise<void> {
+  const headers = { authorization: `Bearer ${await fetchToken(running.url, log.secret_key)}` };
+  const list = await fetch(`${running.url}/api/publications?limit=1`, { headers });
+  const { meta } = (await list.json()) as { meta: { item_count: number } };
+  expect(meta.item_count).toBe(PUBLICATIONS);
+  expect(await running.end('SIGTERM')).toBe(0);
+  const silent = pino({ level: 'silent' });
+  const runtime = await openRuntime(parseConfig({ DATA_DIR: folder.path }), silent, realSystem);
+  const { events, viewStores } = runtime;
+  const parts = { events: events.live, views: viewStores.live, system: realSystem, log: silent };
+  const { differences } = await verify({ realm: 'live', ...parts });
+  await runtime.close();
+  expect(differences).toEqual([]);
+}
+
+test('a service with a long log listens at once, shows how far the catch-up is, and holds up no request meanwhile', async () => {
+  const running = await start({ catches_up: false });
+  const first = await readinessOf(running);
+  expect([first.status, first.waiting_for]).toEqual([503, expect.arrayContaining(['catch_up'])]);
+
+  const holds: number[] = [];
+  await longestHold(running);
+  for (let readiness = first, done = 0; readiness.status === 503; readiness = await readinessOf(running)) {
+    if (doneOf(readiness) === done) continue;
+    // At least one job has been projected since the last look.
+    done = doneOf(readiness);
+    expect(readiness.live.catching_up!.total).toBeGreaterThanOrEqual(PUBLICATIONS);
+    holds.push(await longestHold(running));
+  }
+  const token = await fetchToken(running.url, log.secret_key);
+  const reply = await fetch(`${running.url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
+  expect(reply.status).toBe(200);
+  expect(holds.length).toBeGreaterThan(1);
+  // The median: other processes of the machine may pause the service now and then, but not at every job.
+  expect(holds.sort((a, b) => a - b)[Math.floor(holds.length / 2)]).toBeLessThan(HOLD_S_MAX);
+  await expectComplete(running);
+});
+
+test('after crashes of the projection process, the service starts it again, answers meanwhile, and shows every event', async () => {
+  const running = await start({ catches_up: false });
+  for (let crash = 0, done = 0; crash < 3; crash++) {
+    done = doneOf(await untilCatchingUp(running, done));
+    const pid = await projectionsOf(running);
+    process.kill(pid, 'SIGKILL');
+    await waitFor(async () => {
+      const { live } = await readinessOf(running);
+      return live.pipeline === 'restarting' || (await projectionsOf(running)) !== pid;
+    });
+  }
+  await untilReady(running);
+  expect((await readinessOf(running)).live.pipeline).toBe('running');
+  const crashes = running.warnings.filter((line) => line.includes('the projection process has crashed'));
+  expect(crashes).toHaveLength(3);
+  await expectComplete(running);
+});
+
+test('a write during a crash of the projection process is acknowledged, and shown when the process runs again', async () => {
+  const running = await start();
+  const token = await fetchToken(running.url, log.secret_key);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  process.kill(await projectionsOf(running), 'SIGKILL');
+  const body = JSON.stringify({ title: 'Written meanwhile', price_currency: 'USD', price_amount: 1 });
+  const written = await fetch(`${running.url}/api/publication`, { method: 'POST', headers, body });
+  expect(written.status).toBe(201);
+  const { data } = (await written.json()) as { data: { id: string } };
+  await waitFor(async () => {
+    const reply = await fetch(`${running.url}/api/publication/${data.id}`, { headers });
+    return reply.status === 200;
+  });
+  expect(await running.end('SIGTERM')).toBe(0);
+});
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'after %s during a catch-up, no projection process remains, and the next start continues',
+  async (signal) => {
+    const running = await start({ catches_up: false });
+    await untilCatchingUp(running);
+    const pid = await projectionsOf(running);
+    expect(await running.end(signal)).toBe(signal === 'SIGTERM' ? 0 : null);
+    await waitFor(() => !isRunning(pid), { what: 'the projection process to end' });
+    await expectComplete(await start());
+  },
+);
+
+test('a signal to all processes of the service, as from a terminal, is a graceful stop', async () => {
+  const running = await start();
+  process.kill(await projectionsOf(running), 'SIGINT');
+  expect(await running.end('SIGINT')).toBe(0);
+  expect(running.warnings).toEqual([]);
+});
