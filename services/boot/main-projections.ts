@@ -1,16 +1,18 @@
 import './node-version';
+import { startWalCheckpoints } from '../../shared/adapters/sqlite/wal-checkpoints';
 import { createLogger } from '../../shared/kernel/log';
 import { realSystem } from '../../shared/kernel/system';
 import { readTraceConfiguration } from '../tracing/settings';
 import { startTracing } from '../tracing/start';
 import type { Tracing } from '../tracing/tracing';
+import { filesWrittenByRequests } from './open-adapters';
 import { openPipelineRuntime } from './pipeline-runtime';
 import { startPipelines } from './pipelines';
 import { ChannelCommits, type FromProjections, type ToProjections } from './projection-messages';
 
 /*
- * Main file of the projection process, which the all-in-one service starts (`projection-process.ts`). It runs the
- * pipelines of all realms, so that projecting never holds up requests.
+ * Main file of the projection process, which the all-in-one service starts (`projection-process.ts`). It does what would
+ * hold up requests: it runs the pipelines of all realms, and copies the write-ahead logs of the service into their files.
  */
 
 /** How often the process looks whether the state of a pipeline has changed. */
@@ -35,6 +37,7 @@ const start: Handler<'start'> = async ({ config, has_traces }) => {
   const options = { tracing, commits: commits.notifiers };
   const runtime = await openPipelineRuntime(config, log, realSystem, options);
   const pipelines = startPipelines(runtime);
+  const stopCheckpoints = startWalCheckpoints(filesWrittenByRequests(config), log);
   let reported: string | undefined;
   const report = (): void => {
     const reports = pipelines.reports();
@@ -50,6 +53,7 @@ const start: Handler<'start'> = async ({ config, has_traces }) => {
   };
   stop = async () => {
     clearInterval(reporting);
+    stopCheckpoints();
     await pipelines.stop();
     await runtime.close();
     await tracing?.stop();

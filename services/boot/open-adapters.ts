@@ -12,7 +12,7 @@ import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
-import type { Environment, Realm } from '../../shared/catalog/realm';
+import { type Environment, REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
 import type { OutageReport, Outages, Server } from '../../shared/kernel/outages';
@@ -33,12 +33,18 @@ import type { ViewStore } from '../../shared/ports/view-store';
  * - `require` loads a server adapter only when it is used, because its client library takes most of the start-up time.
  */
 
+const EVENTS = 'events.sqlite';
+const LIMITS = 'limits.sqlite';
+const OPERATIONS = 'idempotency.sqlite';
+
 /** Takes what adapters notice: damaged files and commits of embedded ones, outages of servers. */
 export interface StoreReports {
   readonly onDamage?: OnDamage;
   readonly onRecreated?: OnRecreated;
   readonly commits?: CommitNotifier;
   readonly outages?: Outages;
+  /** See `SqliteOptions`. For the files of `filesWrittenByRequests`. */
+  readonly wal_pages_max?: number | undefined;
 }
 
 /** How the background work of a view store is reported. */
@@ -56,7 +62,7 @@ export async function openEventStore(
   const { EVENTSTORE_URL: url, EVENTSTORE_NAMESPACE: namespace } = config;
   if (url === undefined)
     return SqliteEventStore.open({
-      file: join(realmFolder(config, realm), 'events.sqlite'),
+      file: join(realmFolder(config, realm), EVENTS),
       ...reports,
     });
   const { EventStoreDbEventStore } =
@@ -156,13 +162,14 @@ export async function openMediaTasks(
 export async function openRateLimiter(
   config: Config,
   { now }: Pick<System, 'now'>,
-  { onRecreated, outages }: StoreReports = {},
+  { onRecreated, outages, wal_pages_max }: StoreReports = {},
 ): Promise<RateLimiter> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined)
     return SqliteRateLimiter.open({
-      file: join(makeFolder(config.DATA_DIR), 'limits.sqlite'),
+      file: join(makeFolder(config.DATA_DIR), LIMITS),
       now,
+      wal_pages_max,
       ...(onRecreated && { onRecreated }),
     });
   const { RedisRateLimiter } =
@@ -173,7 +180,7 @@ export async function openRateLimiter(
 /** Opens the idempotency store: Redis if REDIS_URL is set, otherwise SQLite. */
 export async function openIdempotencyStore(
   config: Config,
-  { onRecreated, outages }: StoreReports = {},
+  { onRecreated, outages, wal_pages_max }: StoreReports = {},
 ): Promise<IdempotencyStore> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url !== undefined) {
@@ -182,7 +189,8 @@ export async function openIdempotencyStore(
     return RedisIdempotencyStore.open({ url, prefix, ...reportTo(outages, 'redis') });
   }
   return SqliteIdempotencyStore.open({
-    file: join(makeFolder(config.DATA_DIR), 'idempotency.sqlite'),
+    file: join(makeFolder(config.DATA_DIR), OPERATIONS),
+    wal_pages_max,
     ...(onRecreated && { onRecreated }),
   });
 }
@@ -202,6 +210,12 @@ export async function openBlobStore(
   }
   const folder = join(realmFolder(config, environment), 'media', area);
   return FileBlobStore.open({ folder, ...(onRecreated && { onRecreated }) });
+}
+
+/** Returns the embedded files that a service with HTTP writes. It writes no documents. */
+export function filesWrittenByRequests({ DATA_DIR }: Config): string[] {
+  const logs = REALMS.map((realm) => join(DATA_DIR, realm, EVENTS));
+  return [join(DATA_DIR, LIMITS), join(DATA_DIR, OPERATIONS), ...logs];
 }
 
 function realmFolder(config: Config, realm: Realm): string {

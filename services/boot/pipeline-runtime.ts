@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { LogMatch } from '../../projections/engine/log-match';
 import type { CommitNotifier } from '../../shared/adapters/sqlite/commit-notifier';
+import { WAL_PAGES_MAX_UNATTENDED } from '../../shared/adapters/sqlite/connection';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
 import { Outages } from '../../shared/kernel/outages';
@@ -68,7 +69,8 @@ export async function openPipelineRuntime(
   const stores = new OpenedStores();
   try {
     const outages = new Outages(log, system.now);
-    const opened = await openLogsAndDocuments(config, log, { ...logDamage(log), outages }, options, stores);
+    const reports = reportsTo(log, outages, options);
+    const opened = await openLogsAndDocuments(config, log, reports, options, stores);
     const { logs: events, viewStores, log_matches } = opened;
     const { tracing } = options;
     return { config, log, system, events, viewStores, log_matches, outages, tracing, close: stores.close };
@@ -102,8 +104,13 @@ export async function openLogsAndDocuments(
   return { logs, viewStores, log_matches };
 }
 
+/** Returns the reports of a process. One with `commits` leaves the checkpoints of write-ahead logs to the other process. */
+export function reportsTo(log: Logger, outages: Outages, { commits }: RuntimeOptions): StoreReports {
+  return { ...logDamage(log), outages, ...(commits && { wal_pages_max: WAL_PAGES_MAX_UNATTENDED }) };
+}
+
 /** Logs each damaged file once, and each file that was replaced by an empty one. */
-export function logDamage(log: Logger): StoreReports {
+function logDamage(log: Logger): StoreReports {
   const logged = new Set<string>();
   return {
     onDamage: (error) => {

@@ -15,11 +15,11 @@ import { ServiceMetrics } from '../metrics/service-metrics';
 import { openBlobStore, openIdempotencyStore, openMediaTasks, openRateLimiter } from './open-adapters';
 import {
   forEachName,
-  logDamage,
   OpenedStores,
   openLogsAndDocuments,
   type PipelineRuntime,
   type RuntimeOptions,
+  reportsTo,
 } from './pipeline-runtime';
 
 /** The opened stores of a process: log and documents of each realm, files of each environment, queues and limits. */
@@ -45,7 +45,7 @@ export async function openRuntime(
   try {
     const metrics = new ServiceMetrics();
     const outages = new Outages(log, system.now);
-    const reports = { ...logDamage(log), outages };
+    const reports = reportsTo(log, outages, options);
     const opened = await openLogsAndDocuments(config, log, reports, options, stores);
     const { logs, viewStores, log_matches } = opened;
     const events = await forEachName(REALMS, async (realm) => {

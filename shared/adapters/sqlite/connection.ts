@@ -20,7 +20,7 @@ export type SqlRow = readonly SqlValue[];
 type Statement = Database.Statement<[readonly SqlInput[]]>;
 
 /** How long SQLite may block the process while it waits for a lock. After this time, `attempt` waits without blocking. */
-const BLOCKING_WAIT_MS = 10;
+const BLOCKING_WAIT_MS = 2;
 const TIMEOUT_MS = 5_000;
 const RETRY_MS_MAX = 20;
 const CACHE_KB = 16_000;
@@ -29,6 +29,10 @@ const CACHE_KB = 16_000;
  * several times before that, SQLite copies it once.
  */
 const WAL_PAGES_MAX = 4_000;
+/**
+ * The same for a file whose WAL another process copies (`wal-checkpoints.ts`). Only reached if that process does not run.
+ */
+export const WAL_PAGES_MAX_UNATTENDED = 64_000;
 const STATEMENTS_MAX = 256;
 /**
  * What a probe writes. Larger than a usual append: if only one more page fits on the disk, a small probe succeeds while
@@ -58,6 +62,8 @@ export interface SqliteOptions {
   readonly upgrades?: Readonly<Record<number, string>>;
   /** How long `attempt` waits for locks of other connections; 5 s by default. */
   readonly timeout_ms?: number;
+  /** After how many pages a commit copies the write-ahead log (WAL) to the file, which takes long; 4,000 by default. */
+  readonly wal_pages_max?: number | undefined;
   /** What an operator does if the file is damaged, as a sentence. */
   readonly remedy: string;
   /** Called each time that the file turns out to be damaged. */
@@ -126,7 +132,7 @@ export class SqliteConnection {
   private prepareFile(): void {
     const { synchronous, format, upgrades = {} } = this.options;
     this.database.exec(
-      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${WAL_PAGES_MAX}`,
+      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${this.options.wal_pages_max ?? WAL_PAGES_MAX}`,
     );
     if (this.format() === format) return;
     this.transaction(() => {

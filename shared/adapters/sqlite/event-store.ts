@@ -79,6 +79,8 @@ export interface SqliteEventStoreOptions {
   readonly onDamage?: OnDamage;
   /** Called after a damaged file of snapshots was replaced by an empty one. */
   readonly onRecreated?: OnRecreated;
+  /** See `SqliteOptions`. */
+  readonly wal_pages_max?: number | undefined;
   /** Tells another process of appends, and this one of appends of the other. */
   readonly commits?: CommitNotifier;
 }

@@ -57,6 +57,8 @@ export interface SqliteIdempotencyOptions {
   readonly file: string;
   /** Called after a damaged file was replaced by an empty one: requests from before count as new ones. */
   readonly onRecreated?: OnRecreated;
+  /** See `SqliteOptions`. */
+  readonly wal_pages_max?: number | undefined;
 }
 
 /** Stores operations in a SQLite file. Exact across all processes that have it open. */
@@ -68,13 +70,18 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
     this.operations = operations;
   }
 
-  static async open({ file, onRecreated }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
+  static async open({
+    file,
+    onRecreated,
+    wal_pages_max,
+  }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
     // FULL: if a power failure undid a claim but not its write, a repeated request would write a second time.
     const options = {
       synchronous: 'FULL',
       schema: [SCHEMA, ...COUNTS].join(';'),
       format: FORMAT,
       onRecreated,
+      wal_pages_max,
     } as const;
     return new SqliteIdempotencyStore(await DisposableFile.open(file, options));
   }

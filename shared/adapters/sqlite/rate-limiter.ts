@@ -28,6 +28,8 @@ export interface SqliteRateLimiterOptions {
   readonly now?: () => number;
   /** Called after a damaged file was replaced by an empty one: all limits start full. */
   readonly onRecreated?: OnRecreated;
+  /** See `SqliteOptions`. */
+  readonly wal_pages_max?: number | undefined;
 }
 
 /** Stores token buckets in a SQLite file. Exact across all processes that have it open. */
@@ -46,6 +48,7 @@ export class SqliteRateLimiter implements RateLimiter {
     file,
     now = Date.now,
     onRecreated,
+    wal_pages_max,
   }: SqliteRateLimiterOptions): Promise<SqliteRateLimiter> {
     // NORMAL: a power failure may undo the latest counts, which is harmless, and never corrupts the file.
     const options = {
@@ -53,6 +56,7 @@ export class SqliteRateLimiter implements RateLimiter {
       schema: SCHEMA,
       format: FORMAT,
       onRecreated,
+      wal_pages_max,
     } as const;
     return new SqliteRateLimiter(await DisposableFile.open(file, options), now);
   }
