@@ -12,7 +12,7 @@ import {
   startPageViewCounter,
 } from './apps';
 import { listen } from './listen';
-import type { RuntimeOptions } from './pipeline-runtime';
+import { logDamage, type RuntimeOptions } from './pipeline-runtime';
 import { type Pipelines, startPipelines } from './pipelines';
 import { ProjectionProcess } from './projection-process';
 import { type ReadinessNeeds, readiness, WRITES } from './readiness';
@@ -50,9 +50,10 @@ export async function startAllInOne(
   { isDemoReady, tracing, projections = 'own_process' }: AllInOneOptions = {},
 ): Promise<Service> {
   const is_embedded = !usesServers(config);
+  const damage = logDamage(log);
   const projection_process =
     is_embedded && projections === 'own_process'
-      ? new ProjectionProcess({ config, log, has_traces: tracing !== undefined })
+      ? new ProjectionProcess({ config, log, has_traces: tracing !== undefined, onDamage: damage.onDamage })
       : undefined;
   const stops: (() => Promise<void>)[] = [async () => projection_process?.stop()];
   const close = async (): Promise<void> => {
@@ -61,6 +62,7 @@ export async function startAllInOne(
   try {
     const runtime = await openRuntime(config, log, system, {
       tracing,
+      damage,
       commits: projection_process?.notifiers,
     });
     stops.push(() => runtime.close());

@@ -6,7 +6,7 @@ import { readTraceConfiguration } from '../tracing/settings';
 import { startTracing } from '../tracing/start';
 import type { Tracing } from '../tracing/tracing';
 import { filesWrittenByRequests } from './open-adapters';
-import { openPipelineRuntime } from './pipeline-runtime';
+import { type DamageReports, logDamage, openPipelineRuntime } from './pipeline-runtime';
 import { startPipelines } from './pipelines';
 import { ChannelCommits, type FromProjections, type ToProjections } from './projection-messages';
 
@@ -34,21 +34,27 @@ const start: Handler<'start'> = async ({ config, has_traces }) => {
     process: 'projections',
   });
   if (has_traces) tracing = startTracing(readTraceConfiguration(process.env), 'catalog', config, log);
-  const options = { tracing, commits: commits.notifiers };
+  // The service logs each damaged file once, also if both processes notice it.
+  const damage: DamageReports = {
+    ...logDamage(log),
+    onDamage: ({ file, message }) => send({ type: 'damaged', file, message }),
+  };
+  const options = { tracing, damage, commits: commits.notifiers };
   const runtime = await openPipelineRuntime(config, log, realSystem, options);
   const pipelines = startPipelines(runtime);
   const stopCheckpoints = startWalCheckpoints(filesWrittenByRequests(config), log);
   let reported: string | undefined;
-  const report = (): void => {
-    const reports = pipelines.reports();
+  const report = async (): Promise<void> => {
+    const reports = await pipelines.reports().catch(() => undefined);
+    if (reports === undefined) return;
     const text = JSON.stringify(reports);
     if (text !== reported) send({ type: 'pipelines', pipelines: reports });
     reported = text;
   };
-  const reporting = setInterval(report, REPORT_EVERY_MS);
+  const reporting = setInterval(() => void report(), REPORT_EVERY_MS);
   answerCaughtUp = async ({ call, timeout_ms }) => {
     const caught_up = await pipelines.caughtUp(timeout_ms);
-    report();
+    await report();
     send({ type: 'caught_up', call, caught_up });
   };
   stop = async () => {

@@ -4,6 +4,7 @@ import type { CommitNotifier } from '../../shared/adapters/sqlite/commit-notifie
 import { WAL_PAGES_MAX_UNATTENDED } from '../../shared/adapters/sqlite/connection';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
+import type { DamagedFileError } from '../../shared/kernel/errors';
 import { Outages } from '../../shared/kernel/outages';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -34,6 +35,8 @@ export interface PipelineRuntime {
 
 export interface RuntimeOptions extends ViewStoreUsage {
   readonly tracing?: Tracing | undefined;
+  /** Reports of damaged files. Default: logs them. */
+  readonly damage?: DamageReports | undefined;
   /** Exchanges notifications of commits with another process on the same embedded stores. */
   readonly commits?: CommitNotifiers | undefined;
 }
@@ -84,7 +87,7 @@ export async function openLogsAndDocuments(
   config: Config,
   log: Logger,
   reports: StoreReports,
-  { commits, tracing: _tracing, ...usage }: RuntimeOptions,
+  { commits, only_reads = false }: RuntimeOptions,
   { track }: OpenedStores,
 ) {
   const reportsOf = (realm: Realm, file: CommittedFile): StoreReports =>
@@ -94,7 +97,12 @@ export async function openLogsAndDocuments(
   );
   const viewStores = await forEachName(REALMS, (realm) =>
     track(
-      openViewStore(config, realm, usage, { ...reportsOf(realm, 'documents'), ...logIndexing(log, realm) }),
+      openViewStore(
+        config,
+        realm,
+        { only_reads },
+        { ...reportsOf(realm, 'documents'), ...logIndexing(log, realm) },
+      ),
     ),
   );
   const log_matches = await forEachName(
@@ -105,12 +113,21 @@ export async function openLogsAndDocuments(
 }
 
 /** Returns the reports of a process. One with `commits` leaves the checkpoints of write-ahead logs to the other process. */
-export function reportsTo(log: Logger, outages: Outages, { commits }: RuntimeOptions): StoreReports {
-  return { ...logDamage(log), outages, ...(commits && { wal_pages_max: WAL_PAGES_MAX_UNATTENDED }) };
+export function reportsTo(
+  log: Logger,
+  outages: Outages,
+  { commits, damage = logDamage(log) }: RuntimeOptions,
+): StoreReports {
+  return { ...damage, outages, ...(commits && { wal_pages_max: WAL_PAGES_MAX_UNATTENDED }) };
+}
+
+/** Takes what adapters notice about damaged files. */
+export interface DamageReports extends Pick<StoreReports, 'onRecreated'> {
+  readonly onDamage: (damage: Pick<DamagedFileError, 'file' | 'message'>) => void;
 }
 
 /** Logs each damaged file once, and each file that was replaced by an empty one. */
-function logDamage(log: Logger): StoreReports {
+export function logDamage(log: Logger): DamageReports {
   const logged = new Set<string>();
   return {
     onDamage: (error) => {

@@ -3,11 +3,12 @@ import { leaseOwner } from '../../projections/engine/lease';
 import { type Pipeline, type RebuildProgress, startPipeline } from '../../projections/pipeline';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
-import { NeedsRepairError } from '../../shared/kernel/errors';
+import { DamagedFileError, NeedsRepairError } from '../../shared/kernel/errors';
+import type { StoreHealth } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
 import type { PipelineRuntime } from './pipeline-runtime';
-import type { PipelineReport } from './projection-messages';
+import type { PipelineReport, StoresHealth } from './projection-messages';
 
 const RETRY_MS = 100;
 const retryMs = backoff(RETRY_MS, 1_000);
@@ -25,6 +26,8 @@ export interface RealmPipeline {
   readonly state: PipelineState;
   /** Undefined while the pipeline rebuilds nothing. */
   readonly rebuilding: RebuildProgress | undefined;
+  /** Absent if the pipeline runs in this process, which then knows the health of its stores. */
+  readonly health?: StoresHealth | undefined;
   /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
   checkQueue(): Promise<'ok' | 'unknown'>;
 }
@@ -41,7 +44,7 @@ export interface Pipelines {
 
 /** The pipelines of this process. */
 export interface OwnPipelines extends Pipelines {
-  reports(): PipelineReport[];
+  reports(): Promise<PipelineReport[]>;
 }
 
 /** Starts the dispatcher and the workers of every realm in the background, as soon as its stores can be reached. */
@@ -51,7 +54,7 @@ export function startPipelines(runtime: PipelineRuntime): OwnPipelines {
   const realm_pipelines = [...pipelines.values()];
   return {
     pipelineOf: (realm) => pipelines.get(realm)!,
-    reports: () => realm_pipelines.map(({ realm, state, rebuilding }) => ({ realm, state, rebuilding })),
+    reports: () => Promise.all(realm_pipelines.map((pipeline) => pipeline.report())),
     stop: async () => {
       await Promise.all(realm_pipelines.map((pipeline) => pipeline.stop()));
     },
@@ -84,6 +87,23 @@ class OwnPipeline implements RealmPipeline {
 
   get rebuilding(): RebuildProgress | undefined {
     return this.running?.pipeline.rebuilding;
+  }
+
+  async report(): Promise<PipelineReport> {
+    const { realm, state, rebuilding } = this;
+    const log = (await this.runtime.events[realm].health?.()) ?? 'ok';
+    return { realm, state, rebuilding, health: { log, documents: await this.documentsHealth() } };
+  }
+
+  private async documentsHealth(): Promise<StoreHealth> {
+    const views = this.runtime.viewStores[this.realm];
+    try {
+      const active = (await views.versions()).find(({ status }) => status === 'active');
+      return (active && (await (await views.open(active.version)).health?.())) ?? 'ok';
+    } catch (error) {
+      // The service reads the same documents, so it notices any other failure itself.
+      return error instanceof DamagedFileError ? 'damaged' : 'ok';
+    }
   }
 
   async checkQueue(): Promise<'ok' | 'unknown'> {

@@ -2,6 +2,7 @@ import type { RebuildProgress } from '../../projections/pipeline';
 import type { CommitNotifier } from '../../shared/adapters/sqlite/commit-notifier';
 import type { Realm } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
+import type { StoreHealth } from '../../shared/ports/event-store';
 import type { CommitNotifiers, CommittedFile } from './pipeline-runtime';
 
 /* The messages between the service and its projection process (`projection-process.ts`, `main-projections.ts`). */
@@ -22,6 +23,8 @@ export type ToProjections =
 
 /** What the projection process sends. `caught_up` is the reply to the call of this number. */
 export type FromProjections =
+  /** A file has turned out to be damaged. */
+  | { readonly type: 'damaged'; readonly file: string; readonly message: string }
   | { readonly type: 'pipelines'; readonly pipelines: readonly PipelineReport[] }
   | { readonly type: 'caught_up'; readonly call: number; readonly caught_up: boolean }
   | Committed;
@@ -32,7 +35,11 @@ export interface PipelineReport {
   readonly state: 'starting' | 'running';
   /** Undefined while nothing is rebuilt. */
   readonly rebuilding: RebuildProgress | undefined;
+  readonly health: StoresHealth;
 }
+
+/** The health of a realm's stores, as the process that projects sees it. */
+export type StoresHealth = Readonly<Record<CommittedFile, StoreHealth>>;
 
 /** Notifies the process at the other end of a channel of commits. `send` must not throw. */
 export class ChannelCommits {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Realm } from '../../shared/catalog/realm';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
+import type { DamagedFileError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import type { CommitNotifiers } from './pipeline-runtime';
 import type { PipelineState, Pipelines, RealmPipeline } from './pipelines';
@@ -26,6 +27,7 @@ interface Options {
   readonly config: Config;
   readonly log: Logger;
   readonly has_traces: boolean;
+  readonly onDamage: (damage: Pick<DamagedFileError, 'file' | 'message'>) => void;
 }
 
 /**
@@ -69,6 +71,7 @@ export class ProjectionProcess implements Pipelines {
     return {
       state,
       rebuilding: report?.rebuilding,
+      health: report?.health,
       // The job queue is in the memory of the process.
       checkQueue: async () => (state === 'running' ? 'ok' : 'unknown'),
     };
@@ -111,7 +114,7 @@ export class ProjectionProcess implements Pipelines {
   private async runOnce(): Promise<string> {
     const { signal } = this.stopping;
     const { config, has_traces } = this.options;
-    const child = new Child((message) => this.commits.receive(message));
+    const child = new Child((message) => this.commits.receive(message), this.options.onDamage);
     await Promise.race([this.started, child.ended, this.stopped]);
     if (!signal.aborted) {
       child.send({ type: 'start', config, has_traces });
@@ -133,7 +136,10 @@ class Child {
   private readonly calls = new Map<number, (caught_up: boolean) => void>();
   private next_call = 1;
 
-  constructor(private readonly onCommitted: ChannelCommits['receive']) {
+  constructor(
+    private readonly onCommitted: ChannelCommits['receive'],
+    private readonly onDamage: Options['onDamage'],
+  ) {
     this.process = fork(join(__dirname, 'main-projections.js'), [], {
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -173,6 +179,9 @@ class Child {
         break;
       case 'caught_up':
         this.calls.get(message.call)?.(message.caught_up);
+        break;
+      case 'damaged':
+        this.onDamage(message);
         break;
       case 'committed':
         this.onCommitted(message);
