@@ -1,4 +1,5 @@
-import { cpuUs } from './cpu';
+import { cpuUs } from './process-usage';
+import { median } from './statistics';
 
 /** One side of a comparison. Runs for one round and returns its rate per second. */
 export type Round = () => Promise<number>;
@@ -16,9 +17,6 @@ export interface Comparison {
 }
 
 const NAME_WIDTH = 44;
-
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
 export function printRow(name: string, columns: readonly (string | number)[]): void {
   console.log(name.padEnd(NAME_WIDTH) + columns.map((text) => String(text).padStart(10)).join(''));

@@ -6,9 +6,10 @@ import { BaselineHops } from './hops';
 import { LiveProjection } from './live';
 import { durationsMs, type RequestTemplate, requestsPerSecond } from './load';
 import { requestsOf } from './requests';
-import { compare, median, printHead, printRow, type Round } from './rounds';
+import { compare, printHead, printRow, type Round } from './rounds';
 import { seed } from './seed';
 import { startServiceUnderTest } from './service-process';
+import { median } from './statistics';
 
 const PUBLICATIONS = 500;
 const PAGE_LENGTH = 20;

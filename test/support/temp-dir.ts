@@ -8,9 +8,12 @@ export interface TempDir {
   remove(): void;
 }
 
-/** Makes a folder in TEST_DATA_DIR, which jest.config.js sets, or in the system's temporary folder. */
-export function makeTempDir(prefix = 'catalog-test-'): TempDir {
-  const path = mkdtempSync(join(process.env.TEST_DATA_DIR || tmpdir(), prefix));
+/** Makes a folder in `parent`, by default in TEST_DATA_DIR, which jest.config.js sets, or in the system's temporary folder. */
+export function makeTempDir(
+  prefix = 'catalog-test-',
+  parent = process.env.TEST_DATA_DIR || tmpdir(),
+): TempDir {
+  const path = mkdtempSync(join(parent, prefix));
   return { path, remove: () => removeFolder(path) };
 }
 
@@ -30,8 +33,11 @@ function removeFolder(path: string): void {
 }
 
 /** Runs `story` with a temporary folder, which is removed even if the story fails. */
-export async function withTempDir<Result>(story: (path: string) => Promise<Result>): Promise<Result> {
-  const directory = makeTempDir();
+export async function withTempDir<Result>(
+  story: (path: string) => Promise<Result>,
+  parent?: string,
+): Promise<Result> {
+  const directory = makeTempDir(undefined, parent);
   try {
     return await story(directory.path);
   } finally {

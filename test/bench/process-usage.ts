@@ -13,3 +13,15 @@ export function cpuUs(pid: number): number | undefined {
     return undefined;
   }
 }
+
+/** Returns the memory of a process in MB: now, and the most since its start. Undefined if it is not reported. */
+export function memoryMb(pid: number): { now: number; peak: number } | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const mb = (field: string): number =>
+      Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)![1]) / 1024;
+    return { now: mb('VmRSS'), peak: mb('VmHWM') };
+  } catch {
+    return undefined;
+  }
+}

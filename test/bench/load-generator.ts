@@ -1,0 +1,56 @@
+import { AskedProcess } from './asked-process';
+import type { LoadPlan, LoadResult, LoadRound } from './load-process';
+import { cpuUs } from './process-usage';
+
+/** A request as the load generator sends it. */
+export interface PlannedRequest {
+  readonly method?: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** What one round of requests has shown. */
+export interface LoadFigures extends LoadResult {
+  readonly per_second: number;
+  /** CPU time of the server per response. NaN if the system does not report it. */
+  readonly cpu_us: number;
+}
+
+/** Returns the text of an HTTP/1.1 request on a kept-alive connection. */
+export function requestText({ method = 'GET', path, headers = {}, body }: PlannedRequest): string {
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1'];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+  if (body !== undefined)
+    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`);
+  return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`;
+}
+
+/** Starts the load generator and gives it work. */
+export class Load {
+  private readonly process = new AskedProcess('load-process.js');
+
+  /** Hands over requests to a server. Returns a function that runs a round of them. */
+  async plan(
+    url: string,
+    requests: readonly PlannedRequest[],
+    pid?: number,
+  ): Promise<(round: Omit<LoadRound, 'plan'>) => Promise<LoadFigures>> {
+    const { hostname, port } = new URL(url);
+    const add: LoadPlan = { host: hostname, port: Number(port), requests: requests.map(requestText) };
+    const plan = await this.process.ask<number>({ add });
+    return async (round) => {
+      const used = (): number => (pid === undefined ? undefined : cpuUs(pid)) ?? Number.NaN;
+      const before_us = used();
+      const result = await this.process.ask<LoadResult>({ run: { plan, ...round } });
+      if (result.failed > 0) throw new Error(`${result.failed} requests failed: ${result.first_failure}`);
+      const { responses, elapsed_ms } = result;
+      const cpu_us = (used() - before_us) / responses;
+      return { ...result, per_second: (1_000 * responses) / elapsed_ms, cpu_us };
+    };
+  }
+
+  end(): void {
+    this.process.end();
+  }
+}

@@ -1,0 +1,71 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+export interface BenchOptions {
+  readonly mode: 'embedded' | 'servers' | 'traces' | 'generate';
+  /** Publications of the main store. */
+  readonly size: number;
+  /** The folder with the data of all sizes, which is kept between runs. */
+  readonly data: string;
+  /** Only rows whose name contains this text are measured. */
+  readonly only: string | undefined;
+  /** Shorter and fewer rounds, for development. */
+  readonly quick: boolean;
+  readonly json: boolean;
+  readonly profile: boolean;
+}
+
+export const USAGE = `usage: npm run bench -- [options]
+  --size N      publications: 1000 (default), 100000 or 1000000
+  --only TEXT   only the rows whose name contains the text
+  --quick       shorter and fewer rounds; compares nothing with 1,000 publications
+  --json        prints the rows as JSON
+  --profile     writes a flame graph of the service's process
+  --data DIR    where catalogs and results are kept; default: ~/.cache/catalog-bench
+  --generate    only makes the catalog
+  --servers     measures on the configured servers instead
+  --traces      measures what traces cost instead`;
+
+/** Returns the options, or undefined if the arguments are not understood. */
+export function parseOptions(args: readonly string[]): BenchOptions | undefined {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        size: { type: 'string', default: '1000' },
+        only: { type: 'string' },
+        data: { type: 'string', default: join(homedir(), '.cache', 'catalog-bench') },
+        quick: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        profile: { type: 'boolean', default: false },
+        generate: { type: 'boolean', default: false },
+        servers: { type: 'boolean', default: false },
+        traces: { type: 'boolean', default: false },
+      },
+    });
+    const { size, generate, servers, traces, data, only, quick, json, profile } = values;
+    const modes = (['generate', 'servers', 'traces'] as const).filter(
+      (_, n) => [generate, servers, traces][n],
+    );
+    const count = Number(size);
+    if (modes.length > 1 || !Number.isInteger(count) || count < 1_000) return undefined;
+    return {
+      mode: modes[0] ?? 'embedded',
+      size: count,
+      data,
+      only: only?.toLowerCase(),
+      quick,
+      json,
+      profile,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Name of a size's folder: `1000` → `1k`, `1000000` → `1m`. */
+export function folderName(size: number): string {
+  if (size % 1_000_000 === 0) return `${size / 1_000_000}m`;
+  return size % 1_000 === 0 ? `${size / 1_000}k` : String(size);
+}

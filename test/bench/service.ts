@@ -1,0 +1,91 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunningProcess } from '../support/processes';
+import { waitFor } from '../support/wait-for';
+import type { Catalog } from './catalog/write-log';
+import { startServiceUnderTest } from './service-process';
+
+const READY_WITHIN_MS = 3_600_000;
+const TOKEN_MINUTES = 60;
+const MONITOR = join(__dirname, 'loop-monitor.js');
+
+/** The service under test on a data folder, with tokens of the catalog's keys. */
+export class Service {
+  private readonly running: RunningProcess;
+  private readonly scratch: string;
+  /** From the start of the process until it listened, and until it was ready. */
+  readonly started: { readonly listening_ms: number; readonly ready_ms: number };
+
+  private constructor(running: RunningProcess, scratch: string, started: Service['started']) {
+    this.running = running;
+    this.scratch = scratch;
+    this.started = started;
+  }
+
+  /** Starts the service and waits until it is ready. `profile`: a folder for the CPU profile, written when it stops. */
+  static async start(folder: string, profile?: string): Promise<Service> {
+    const scratch = mkdtempSync(join(tmpdir(), 'catalog-bench-'));
+    const settings = { DATA_DIR: folder, BENCH_LOOP_FILE: join(scratch, 'loop') };
+    const profiled = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+    const started_ms = performance.now();
+    const running = await startServiceUnderTest('services/boot/main.js', settings, [
+      '-r',
+      MONITOR,
+      ...profiled,
+    ]);
+    const listening_ms = performance.now() - started_ms;
+    await waitFor(async () => (await fetch(`${running.url}/health/ready`)).status === 200, {
+      timeout_ms: READY_WITHIN_MS,
+      what: 'the service to be ready',
+    });
+    return new Service(running, scratch, { listening_ms, ready_ms: performance.now() - started_ms });
+  }
+
+  get url(): string {
+    return this.running.url;
+  }
+
+  get pid(): number {
+    return this.running.child.pid!;
+  }
+
+  /** Exchanges a key for a token. Waits until the service knows the key. */
+  async token(key: string): Promise<string> {
+    return waitFor(async () => {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+      const body = JSON.stringify({ ttl_minutes: TOKEN_MINUTES });
+      const reply = await fetch(`${this.url}/auth/token`, { method: 'POST', headers, body });
+      return ((await reply.json()) as { data?: { token: string } }).data?.token;
+    });
+  }
+
+  /** Waits until the list of the main store's publications has all that are public. */
+  async caughtUp({ main }: Catalog, token: string, public_count: number): Promise<void> {
+    const headers = { authorization: `Bearer ${token}` };
+    const path = `/api/publications?limit=1&store_id=${main.id}`;
+    await waitFor(
+      async () => {
+        const reply = await fetch(this.url + path, { headers });
+        return ((await reply.json()) as { meta?: { item_count?: number } }).meta?.item_count === public_count;
+      },
+      { timeout_ms: READY_WITHIN_MS, what: 'all publications to be projected' },
+    );
+  }
+
+  /** Runs the work. Returns the longest time in ms for which the event loop of the service was held meanwhile. */
+  async loopHeldMs(work: () => Promise<unknown>): Promise<number> {
+    const file = join(this.scratch, `loop.${this.pid}`);
+    rmSync(file, { force: true });
+    this.running.child.kill('SIGUSR2');
+    await work();
+    this.running.child.kill('SIGUSR2');
+    await waitFor(() => existsSync(file) && readFileSync(file, 'utf8') !== '');
+    return Number(readFileSync(file, 'utf8'));
+  }
+
+  async stop(): Promise<void> {
+    await this.running.end('SIGTERM');
+    rmSync(this.scratch, { recursive: true, force: true });
+  }
+}
