@@ -8,7 +8,7 @@ import {
   publicationKeys,
 } from '../../shared/catalog/publication/document';
 import { facetKey } from '../../shared/catalog/publication/facets';
-import type { PageViewEvent } from '../../shared/catalog/publication/page-views';
+import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
 import {
   evolvePublication,
   type Publication,
@@ -68,7 +68,7 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
 export const pageViewTally: Tally<PublicationDocument, PageViewEvent> = {
   category: 'views',
   collection: 'publications',
-  numbersOf: ({ data }) => data.counts,
+  numbersOf: viewsIn,
   add: (document, views) => {
     const { publication } = document.state;
     const state = { ...document.state, page_views: document.state.page_views + views };

@@ -1,5 +1,6 @@
 import { encodeEvent } from '../../shared/catalog/events/codec';
 import type { EncodedEvent, StreamName } from '../../shared/catalog/events/envelope';
+import { packCounts } from '../../shared/catalog/publication/packed-counts';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import type { Environment } from '../../shared/catalog/realm';
 import { pause, withJitter } from '../../shared/kernel/async';
@@ -75,5 +76,5 @@ function encode({ id, store_id, counted_at_ms, counts }: CountedPageViews): Enco
     request_id: id,
     store_id,
   } as const;
-  return { id, ...encodeEvent({ type: 'PublicationsViewed', data: { counts: { ...counts } } }), metadata };
+  return { id, ...encodeEvent({ type: 'PageViewsCounted', data: { counts: packCounts(counts) } }), metadata };
 }

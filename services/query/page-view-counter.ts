@@ -31,10 +31,14 @@ export interface PageViewBatch {
 export interface PageViewCounterOptions {
   /** Stores a batch durably. Must be idempotent by `id`. Rejects if it cannot store it. */
   readonly append: (batch: PageViewBatch) => Promise<void>;
+  /** The shortest time between two batches of a store. */
   readonly interval_ms: number;
   readonly system: System;
   readonly log: Logger;
-  /** Maximum number of publications with unsaved views. Views of further publications are dropped. */
+  /**
+   * Maximum number of publications with unsaved views. Views of further publications are dropped. From half of it on,
+   * every interval appends all views.
+   */
   readonly publications_max?: number;
   /** Called for every dropped view. */
   readonly onDropped?: () => void;
@@ -46,19 +50,33 @@ interface PendingViews {
   readonly store_id: StoreId;
   /** Views since the last batches were created. */
   counts: Map<PublicationId, number>;
+  /** Sum of `counts`. */
+  views: number;
+  /** Number of intervals that have ended since the last batches were created. */
+  intervals: number;
   /** The batches to store, in order. */
   batches: readonly PageViewBatch[];
 }
 
-const PUBLICATIONS_MAX = 50_000;
+/** An entry takes about 100 bytes: at most 20 MB. */
+const PUBLICATIONS_MAX = 200_000;
+/** Bytes of an event without its counts, with its stream, metadata and index entries, and of each count. */
+const EVENT_BYTES = 700;
+const COUNT_BYTES = 19;
+/** What a view, and what an interval, may add to the log. An event with a few publications costs one interval. */
+const BYTES_PER_VIEW = 0.6;
+const BYTES_PER_INTERVAL = 1_000;
+/** After so many intervals the views of a store are appended at any cost. */
+const INTERVALS_MAX = 120;
 /** Concurrent appends. Enough for appends to share a commit; more would slow down the reads of this process. */
 const CONCURRENCY = 16;
 const RETRY_PAUSE_MS = 250;
 
 /**
- * Counts views in memory and appends them as one batch per store and interval (docs/interface.md#views), or as several
- * if many publications were viewed. A batch that fails is retried in the next interval. A crash loses the views that
- * were counted since the last interval.
+ * Counts views in memory and appends them as one batch per store (docs/interface.md#views), or as several if many
+ * publications were viewed. A store's views are appended at the end of an interval if they are worth the bytes that they
+ * add to the log: the more different publications are viewed, the longer they are counted (`isDue`). A batch that fails
+ * is retried in the next interval. A crash loses the views that are not appended.
  */
 export class PageViewCounter {
   private readonly options: PageViewCounterOptions;
@@ -76,34 +94,49 @@ export class PageViewCounter {
   }
 
   start(): void {
-    this.timer = setInterval(() => void this.flush(), this.options.interval_ms);
+    this.timer = setInterval(() => void this.flushDue(), this.options.interval_ms);
     this.timer.unref();
   }
 
   readonly record: RecordPageView = ({ environment, store_id, publication_id }) => {
     const key = `${environment}.${store_id}`;
-    const counts = this.pending.get(key)?.counts;
-    const count = counts?.get(publication_id) ?? 0;
+    const pending_views = this.pending.get(key);
+    const count = pending_views?.counts.get(publication_id) ?? 0;
     if (count === 0 && this.publications >= this.publications_max) {
       this.dropped++;
       this.options.onDropped?.();
       return;
     }
     if (count === 0) this.publications++;
-    if (counts) counts.set(publication_id, count + 1);
-    else
+    if (pending_views) {
+      pending_views.counts.set(publication_id, count + 1);
+      pending_views.views++;
+    } else
       this.pending.set(key, {
         ...{ environment, store_id, batches: [] },
         counts: new Map([[publication_id, 1]]),
+        ...{ views: 1, intervals: 0 },
       });
   };
+
+  /** Ends an interval: appends the views of the stores that are due. */
+  private flushDue(): Promise<void> {
+    for (const pending_views of this.pending.values()) pending_views.intervals++;
+    const is_filling = this.publications >= this.publications_max / 2;
+    const due = [...this.pending].filter(([, pending_views]) => is_filling || isDue(pending_views));
+    return this.flushOnce(due);
+  }
 
   /**
    * Appends all counted views. Resolves when every store was tried once. Never rejects. Concurrent calls share one
    * flush.
    */
   flush(): Promise<void> {
-    this.flushing ??= this.flushAll().finally(() => {
+    return this.flushOnce([...this.pending]);
+  }
+
+  private flushOnce(stores: readonly [string, PendingViews][]): Promise<void> {
+    this.flushing ??= this.flushStores(stores).finally(() => {
       this.flushing = undefined;
     });
     return this.flushing;
@@ -138,13 +171,13 @@ export class PageViewCounter {
     return views;
   }
 
-  private async flushAll(): Promise<void> {
+  private async flushStores(stores: readonly [string, PendingViews][]): Promise<void> {
     const { log } = this.options;
     if (this.dropped > 0)
       log.warn({ views: this.dropped }, 'views dropped; too many publications were viewed in one interval');
     this.dropped = 0;
     // All calls of `appendPending` share one iterator: each takes the next store.
-    const queue = [...this.pending].values();
+    const queue = stores.values();
     const failures: unknown[] = [];
     await Promise.all(Array.from({ length: CONCURRENCY }, () => this.appendPending(queue, failures)));
     if (failures.length > 0)
@@ -182,6 +215,8 @@ export class PageViewCounter {
     const { environment, store_id, counts } = pending_views;
     const { system } = this.options;
     pending_views.counts = new Map();
+    pending_views.views = 0;
+    pending_views.intervals = 0;
     const counted_at_ms = system.now();
     const entries = [...counts];
     const batches: PageViewBatch[] = [];
@@ -192,4 +227,15 @@ export class PageViewCounter {
       });
     return batches;
   }
+}
+
+/**
+ * Whether a store's views are worth the bytes that they add to the log. Busy stores therefore add less than one byte
+ * per view, and idle ones at most one small event per interval. Batches that failed are always due.
+ */
+function isDue({ counts, views, intervals, batches }: PendingViews): boolean {
+  const events = Math.ceil(counts.size / COUNTED_PUBLICATIONS_MAX);
+  const cost_bytes = events * EVENT_BYTES + counts.size * COUNT_BYTES;
+  const paid_bytes = views * BYTES_PER_VIEW + intervals * BYTES_PER_INTERVAL;
+  return batches.length > 0 || intervals >= INTERVALS_MAX || cost_bytes <= paid_bytes;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { verify } from '../../projections/maintenance/verify';
 import { openRuntime } from '../../services/boot/runtime';
 import { streamName } from '../../shared/catalog/events/envelope';
+import { unpackCounts } from '../../shared/catalog/publication/packed-counts';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { parseConfig } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -266,7 +267,9 @@ describe('views of a process', () => {
     const config = parseConfig(first.settings);
     const runtime = await openRuntime(config, createLogger({ level: 'silent' }), realSystem);
     const stored = await runtime.events.live.readStream(pageViewStream('live', shop.store_id, Date.now()));
-    expect(stored.map(({ data }) => data.counts)).toEqual([{ [reply.body.data.id]: 1 }]);
+    expect(stored.map(({ data }) => unpackCounts(String(data.counts)))).toEqual([
+      { [reply.body.data.id]: 1 },
+    ]);
     await runtime.close();
     await first.close();
   });

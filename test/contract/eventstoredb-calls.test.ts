@@ -78,6 +78,7 @@ describe('an append is stored exactly once if it is', () => {
   test('page views of two processes are counted once, although responses are lost', async () => {
     const stores = [await openFailFastStore(server.url), await openFailFastStore(server.url)];
     const store_id = randomUUID() as StoreId;
+    const tea = randomUUID();
     const counted_at_ms = Date.UTC(2026, 10, 22);
     const views = () => ({ id: randomUUID(), environment: 'live', store_id, counted_at_ms }) as const;
     const logs = stores.map((events) => new PageViewLog({ events: { live: events, test: events } }));
@@ -92,7 +93,7 @@ describe('an append is stored exactly once if it is', () => {
     for (let round = 0; round < 5; round++) {
       server.faults.set({ lost_acks: 3, timed_out_appends: 2, cut_appends: 1 });
       await within(
-        Promise.all(logs.map((log) => appendUntilAcknowledged(log, { ...views(), counts: { tea: 1 } }))),
+        Promise.all(logs.map((log) => appendUntilAcknowledged(log, { ...views(), counts: { [tea]: 1 } }))),
         'the page views to be appended',
       );
     }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type Category, type JsonObject, streamName } from '../../shared/catalog/events/envelope';
+import { packCounts } from '../../shared/catalog/publication/packed-counts';
 import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { MemoryEventStore } from './memory-event-store';
 
@@ -154,8 +155,8 @@ export const reviewPosted = (n: number, publication_n: number, rating: number): 
 export const publicationsViewed = (...counts: readonly (readonly [number, number])[]): Step => {
   const store_id = storeOfPublication(counts[0]![0]);
   return {
-    ...{ category: 'views', id: `${store_id}-2026-01-01`, store_id, type: 'PublicationsViewed' },
-    data: { counts: Object.fromEntries(counts.map(([n, views]) => [publicationId(n), views])) },
+    ...{ category: 'views', id: `${store_id}-2026-01-01`, store_id, type: 'PageViewsCounted' },
+    data: { counts: packCounts(Object.fromEntries(counts.map(([n, views]) => [publicationId(n), views]))) },
   };
 };
 

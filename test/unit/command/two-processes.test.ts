@@ -18,8 +18,9 @@ test('two connections append page views to one stream: each batch is stored once
     const config = parseConfig({ DATA_DIR: folder });
     const logs = [await openEventStore(config, 'live'), await openEventStore(config, 'live')];
     const store_id = newId<StoreId>();
+    const tea = newId<PublicationId>();
     const batches = Array.from({ length: WRITES }, () => ({
-      ...{ id: newId(), environment: 'live', store_id, counted_at_ms: NOW_MS, counts: { tea: 1 } },
+      ...{ id: newId(), environment: 'live', store_id, counted_at_ms: NOW_MS, counts: { [tea]: 1 } },
     })) satisfies CountedPageViews[];
     await Promise.all(
       logs.map(async (log, process) => {
