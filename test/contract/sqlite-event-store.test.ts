@@ -152,6 +152,17 @@ describe('the event store on SQLite', () => {
     expect(await readLog(await open())).toHaveLength(2);
   });
 
+  test('many appends at once share several transactions, so that other work runs between them', async () => {
+    const store = await open();
+    const appends = Array.from({ length: 1_000 }, (_, n) =>
+      store.append(streamName('live', 'publication', String(n)), NO_STREAM, someEvents(1)),
+    );
+    await appends[0];
+    expect(await store.head()).toBeLessThan(500n);
+    await Promise.all(appends);
+    expect(await store.head()).toBe(1_000n);
+  });
+
   test('waits for the lock of another process without blocking this one', async () => {
     const store = await open();
     const other = new Database(file);

@@ -61,8 +61,8 @@ const BATCH_SIZE = 256;
 const BATCH_LENGTH_MAX = 8_000_000;
 /** SQLite takes a negative limit for none. */
 const NO_LIMIT = -1;
-/** The most events per transaction, because a transaction blocks the process. */
-const GROUP_EVENTS_MAX = 1_000;
+/** The most events per transaction: 1,000 would hold the event loop for 25 ms. A single append may have more. */
+const GROUP_EVENTS_MAX = 250;
 /** The schema version is a column here. For the size of an event, it counts as if it were in the metadata. */
 const VERSION_BYTES = ',"schema_version":1'.length;
 const REMEDY = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
