@@ -62,6 +62,13 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   /** Compound indexes. A leading `-` means descending. `id` is allowed. */
   readonly indexes: readonly (readonly (KeyName<Types> | `-${KeyName<Types>}`)[])[];
   readonly unique?: readonly (keyof Types & string)[];
+  /**
+   * The aggregate in the state, and its fields that usually have the value that the body has, or else the keys, or else
+   * null. View stores leave these fields out if they do.
+   */
+  readonly repeats?: { readonly aggregate: string; readonly fields: readonly string[] };
+  /** The expansions that many documents have alike. A view store may store their values once. */
+  readonly shares?: readonly string[];
   /** The lists that are read by page. */
   readonly lists?: ListsSpec<keyof Types & string>;
   /** Set if the documents have `words`. */

@@ -1,4 +1,10 @@
-import { type Position, type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import { collections } from '../../shared/catalog/documents';
+import {
+  type JsonObject,
+  type Position,
+  type StreamName,
+  streamName,
+} from '../../shared/catalog/events/envelope';
 import { UnstorableDocumentError } from '../../shared/kernel/errors';
 import {
   ALL_PARTS,
@@ -67,6 +73,37 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
           await put(view, aWrite('publications', `p${index}`, 1n, document));
           expect((await view.get('publications', `p${index}`, ALL_PARTS))?.document).toEqual(document);
         }
+      });
+
+      test('a document whose state and expansions repeat other values is read back unchanged', async () => {
+        const { repeats } = collections.publications;
+        const listing = { id: 'l', version: 3, visibility: 'public', body: { name: 'Mugs' } };
+        const aggregate = (values: JsonObject): JsonObject => ({
+          ...Object.fromEntries(repeats!.fields.map((field) => [field, null])),
+          ...values,
+        });
+        const body = { title: 'A mug', media_ids: ['m', 'n'], price_amount: 5, stats: { view_count: 1 } };
+        const states = [
+          aggregate(body),
+          aggregate({ ...body, title: 'Another', media_ids: ['n', 'm'], view_count: 9, version: 0 }),
+          aggregate({ store_id: 'store-1', listing_id: 'listing-1', free_shipping: false }),
+          { title: 'A mug' },
+          null,
+        ];
+        const documents = states.map((publication, n) =>
+          aWrite('publications', `p${n}`, 1n, {
+            ...aPublication({}, body),
+            state: { publication, page_views: 1 },
+            expansions: { listing: n === 3 ? null : listing, media: [] },
+          }),
+        );
+        await put(view, ...documents);
+        const parts = ['state', 'expansions'] as const;
+        for (const { id, document } of documents)
+          expect((await view.get('publications', id, parts))?.document).toEqual(document);
+        const moved = aWrite('publications', 'p0', 2n, { ...documents[1]!.document! }, 1n);
+        await put(view, moved);
+        expect((await view.get('publications', 'p0', parts))?.document).toEqual(moved.document);
       });
 
       test('a large document is read back unchanged', async () => {

@@ -13,6 +13,7 @@ import {
   type WordScope,
   type WordTerms,
 } from '../../ports/view-store';
+import { withoutRepeated, withRepeated } from '../repeated-fields';
 import { assertKey, type StoredCollection, wordScope } from '../stored-collections';
 
 type Keys = Record<string, Key>;
@@ -78,7 +79,11 @@ export function toStored(
   const { unique, words } = collection.spec;
   const keys = document === null ? undefined : checkKeys(collection, document.keys);
   if (document?.words && !words) throw new Error(`collection ${collection.name} has no search words`);
-  const stored: MongoDocument = { _id: id, position, ...(keys && document ? partsOf(keys, document) : {}) };
+  const stored: MongoDocument = {
+    _id: id,
+    position,
+    ...(keys && document ? partsOf(collection, keys, document) : {}),
+  };
   if (!unique) return stored;
   // In a unique index of MongoDB, missing values are equal, so two tombstones would conflict. To avoid this, each
   // tombstone gets a different value.
@@ -86,7 +91,7 @@ export function toStored(
   return { ...stored, u: Object.fromEntries(values) };
 }
 
-function partsOf(keys: Keys, document: ViewDocument): Partial<MongoDocument> {
+function partsOf({ spec }: StoredCollection, keys: Keys, document: ViewDocument): Partial<MongoDocument> {
   const well_formed = Object.values(keys).every(
     (key) => typeof key !== 'string' || !LONE_SURROGATE.test(key),
   );
@@ -94,7 +99,7 @@ function partsOf(keys: Keys, document: ViewDocument): Partial<MongoDocument> {
     k: keys,
     ...(well_formed ? {} : { exact_keys: JSON.stringify(keys) }),
     body: JSON.stringify(document.body),
-    state: JSON.stringify(document.state),
+    state: JSON.stringify(withoutRepeated(spec.repeats, { ...document, keys })),
     expansions: JSON.stringify(document.expansions),
     ...(document.words ? { words: document.words } : {}),
   };
@@ -129,7 +134,7 @@ export function projectionOf(parts: readonly DocumentPart[]): Document {
 
 /** Converts a stored document. With `as_text`, the body is parsed only when it is first accessed. */
 export function fromStored(
-  { missing }: StoredCollection,
+  { missing, spec }: StoredCollection,
   stored: MongoDocument,
   as_text: boolean,
 ): StoredDocument {
@@ -137,14 +142,14 @@ export function fromStored(
   if (k === undefined) return { id, position, document: null };
   const keys = exact_keys === undefined ? k : (parse(exact_keys) as Keys);
   for (const key of missing) keys[key] = null;
-  const common = {
-    keys,
-    state: parse(stored.state),
-    expansions: parse(stored.expansions),
-  };
-  if (as_text && words === undefined && body !== undefined)
+  const expansions = parse(stored.expansions);
+  if (as_text && stored.state === undefined && words === undefined && body !== undefined) {
+    const common = { keys, state: {}, expansions };
     return { id, position, document: new TextDocument(common, new JsonText(body)) };
-  return { id, position, document: { ...common, body: parse(body), ...(words ? { words } : {}) } };
+  }
+  const shown = { keys, body: parse(body) };
+  const state = withRepeated(spec.repeats, parse(stored.state), shown);
+  return { id, position, document: { ...shown, state, expansions, ...(words ? { words } : {}) } };
 }
 
 const parse = (json: string | undefined): JsonObject =>

@@ -14,6 +14,7 @@ import {
   type StoredPart,
   type ViewQuery,
 } from '../../ports/view-store';
+import { withoutRepeated, withRepeated } from '../repeated-fields';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import { column, type Selection, type Table } from './tables';
 import { readEntry, updateEntry } from './word-index';
@@ -74,22 +75,29 @@ function readDocument(
   const part = (name: StoredPart): SqlValue =>
     column_indexes[name] === 0 ? null : row[column_indexes[name]]!;
   const words = part('words');
-  const common = {
-    keys: exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>),
-    state: parsePart(part('state')),
-    expansions: parsePart(part('expansions')),
-  };
-  for (const key of table.missing) common.keys[key] = null;
-  if (as_text && words === null)
+  const keys = exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>);
+  for (const key of table.missing) keys[key] = null;
+  const expansions = expansionsOf(table, part('expansions'));
+  const state_json = part('state');
+  if (as_text && state_json === null && words === null) {
+    const common = { keys, state: {}, expansions };
     return { ...document, document: new TextDocument(common, new JsonText(String(body))) };
+  }
+  const shown = { keys, body: parse(body) };
+  const state = withRepeated(table.spec.repeats, parsePart(state_json), shown);
   const search_words = words === null ? {} : { words: words === '' ? [] : String(words).split(' ') };
-  return { ...document, document: { ...common, body: parse(body), ...search_words } };
+  return { ...document, document: { ...shown, state, expansions, ...search_words } };
 }
 
 function keysOf(table: Table, row: SqlRow): Record<string, Key> {
   const keys: Record<string, Key> = {};
   for (let index = 0; index < table.keys.length; index++) keys[table.keys[index]!] = row[2 + index]!;
   return keys;
+}
+
+function expansionsOf({ shared, spec }: Table, json: SqlValue): JsonObject {
+  const expansions = parsePart(json);
+  return shared && spec.shares ? shared.restore(spec.shares, expansions) : expansions;
 }
 
 const parsePart = (json: SqlValue): JsonObject => (json === null ? {} : parse(json));
@@ -134,8 +142,12 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   }
   values.exact_keys = exact ? null : JSON.stringify(keys);
   values.body = JSON.stringify(document.body);
-  values.state = JSON.stringify(document.state);
-  values.expansions = JSON.stringify(document.expansions);
+  values.state = JSON.stringify(withoutRepeated(table.spec.repeats, { ...document, keys }));
+  const { shared, spec } = table;
+  const is_shared = shared !== undefined && spec.shares !== undefined;
+  values.expansions = JSON.stringify(
+    is_shared ? shared.replace(spec.shares, document.expansions) : document.expansions,
+  );
   return table.spec.words ? Object.assign(values, wordColumns(table.spec.words.scope, document)) : values;
 }
 
@@ -201,7 +213,7 @@ function isExactInColumn(value: Key): boolean {
 
 /**
  * Writes one document if it is at the expected position; otherwise returns false. Must run in a transaction. `indexed`
- * is true if all indexes of the table exist; then this function avoids updates of the indexes.
+ * is true if all indexes of the table exist; then an update assigns only the columns that change.
  */
 export function writeDocument(
   connection: SqliteConnection,
@@ -225,17 +237,22 @@ function store(
   indexed: boolean,
 ): boolean {
   if (write.expected === null) return insert(connection, table, write, values);
-  if (!indexed) return assign(connection, table, write, values, []);
-  // SQLite rewrites the index entry of every assigned column, even if the value does not change. Most updates do not
-  // change indexed keys, so an update that assigns none of them is tried first.
-  const unindexed = Object.fromEntries(
-    Object.entries(values).filter(([name]) => !table.indexed.includes(name)),
-  );
-  const indexed_values = table.indexed.map((name) => [name, values[name]!] as const);
-  return (
-    assign(connection, table, write, unindexed, indexed_values) ||
-    assign(connection, table, write, values, [])
-  );
+  return assign(connection, table, write, indexed ? changedValues(connection, table, write, values) : values);
+}
+
+/**
+ * Returns the values that differ from the stored ones. SQLite rewrites the index entries of every assigned column, also
+ * if its value does not change.
+ */
+function changedValues(
+  connection: SqliteConnection,
+  table: Table,
+  { id }: DocumentWrite,
+  values: ColumnValues,
+): ColumnValues {
+  const names = Object.keys(values);
+  const stored = connection.first(`SELECT ${names.join(', ')} FROM ${table.name} WHERE id = ?`, [id]);
+  return Object.fromEntries(Object.entries(values).filter(([, value], index) => value !== stored?.[index]));
 }
 
 /** Throws `UnstorableDocumentError` if the document has an unknown key, or one of another kind. */
@@ -259,26 +276,16 @@ function insert(
   return connection.run(sql, [write.id, write.position, ...Object.values(values)]).changes === 1;
 }
 
-/** Assigns the values if the document is at the expected position and already has the values in `unchanged`. */
+/** Assigns the values if the document is at the expected position. */
 function assign(
   connection: SqliteConnection,
   table: Table,
   write: DocumentWrite,
   values: ColumnValues,
-  unchanged: readonly (readonly [string, SqlValue])[],
 ): boolean {
-  const assignments = Object.keys(values).map((name) => `${name} = ?`);
-  const guards = unchanged.map(([name]) => ` AND ${name} IS ?`);
-  const sql = `UPDATE ${table.name} SET position = ?, ${assignments.join(', ')}
-    WHERE id = ? AND position = ?${guards.join('')}`;
-  const unchanged_values = unchanged.map(([, value]) => value);
-  const parameters = [
-    write.position,
-    ...Object.values(values),
-    write.id,
-    write.expected,
-    ...unchanged_values,
-  ];
+  const assignments = ['position', ...Object.keys(values)].map((name) => `${name} = ?`);
+  const sql = `UPDATE ${table.name} SET ${assignments.join(', ')} WHERE id = ? AND position = ?`;
+  const parameters = [write.position, ...Object.values(values), write.id, write.expected];
   return connection.run(sql, parameters).changes === 1;
 }
 

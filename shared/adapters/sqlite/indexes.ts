@@ -123,7 +123,11 @@ function bucketsStep(table: Table): IndexStep {
 
 /** Returns true if the file has the buckets of the table's lists. */
 export function hasBuckets(connection: SqliteConnection, { name }: Table): boolean {
-  return connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [bucketsTable(name)]) !== undefined;
+  return hasTable(connection, bucketsTable(name));
+}
+
+export function hasTable(connection: SqliteConnection, name: string): boolean {
+  return connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined;
 }
 
 /** Returns true if the file has all indexes. */

@@ -4,6 +4,7 @@ import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import { Facets } from './facets';
+import type { SharedValues } from './shared-values';
 
 /**
  * The table of a collection. Its columns are `id, position, key_<key>…, exact_keys, body, state, expansions`, and also
@@ -14,10 +15,10 @@ export interface Table extends StoredCollection {
   readonly keys: readonly string[];
   /** The columns of the keys, in the same order. */
   readonly columns: readonly string[];
-  /** The key columns that are in an index. An update that assigns none of them changes no index. */
-  readonly indexed: readonly string[];
   /** Undefined if the collection has no lists, or if an earlier release created the table. */
   readonly lists: TableLists | undefined;
+  /** Undefined if an earlier release created the file, or if the table is of no file. */
+  readonly shared: SharedValues | undefined;
   /** Cached selections, by the requested parts. */
   readonly selections: Map<string, Selection>;
   /**
@@ -77,30 +78,23 @@ export type Tables = Readonly<Partial<Record<CollectionName, Table>>>;
  * Returns the tables of a version whose documents are stored with these keys; by default the declared ones. `listed`: the
  * tables that have the column `facet`; by default all whose collections have lists.
  */
-export function tablesOf(stored?: StoredKeys, listed?: ReadonlySet<string>): Tables {
+export function tablesOf(stored?: StoredKeys, listed?: ReadonlySet<string>, shared?: SharedValues): Tables {
   const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
   return Object.fromEntries(
-    names.map((name) => [name, toTable(storedCollection(name, stored), listed?.has(name) ?? true)]),
+    names.map((name) => [name, toTable(storedCollection(name, stored), listed?.has(name) ?? true, shared)]),
   );
 }
 
-function toTable(collection: StoredCollection, is_listed: boolean): Table {
-  const { indexes, unique = [] } = collection.spec;
+function toTable(collection: StoredCollection, is_listed: boolean, shared: SharedValues | undefined): Table {
   const keys = Object.keys(collection.spec.keys);
   const lists = is_listed ? listsOf(collection) : undefined;
-  const index_keys = new Set([...indexes, unique].flat().map((text) => toIndexKey(text).key));
-  const list_columns = new Set(lists?.all.flatMap(({ scope, key, also }) => [scope, key, ...also]));
-  const indexed = [
-    ...keys.filter((key) => index_keys.has(key) || list_columns.has(keyColumn(key))).map(keyColumn),
-    ...(lists ? ['facet'] : []),
-  ];
   const columns = keys.map(keyColumn);
   return {
     ...collection,
     keys,
     columns,
-    indexed,
     lists,
+    shared,
     selections: new Map(),
     page_sql: new LRUCache({ max: 250 }),
   };

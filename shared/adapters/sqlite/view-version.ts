@@ -33,9 +33,10 @@ import {
   toDocuments,
   writeDocument,
 } from './documents';
-import { addIndexes, earlySchema, hasBuckets, isIndexed } from './indexes';
+import { addIndexes, earlySchema, hasBuckets, hasTable, isIndexed } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
+import { SHARED_VALUES_SCHEMA, SharedValues } from './shared-values';
 import {
   readListedTables,
   readStoredKeys,
@@ -62,6 +63,7 @@ const SCHEMA = `
     reason TEXT NOT NULL,
     parked_at TEXT NOT NULL
   ) STRICT;
+  ${SHARED_VALUES_SCHEMA};
   ${earlySchema(declared)}`;
 
 /**
@@ -74,7 +76,9 @@ const MARKS = `CREATE TABLE IF NOT EXISTS marks (
 const HAS_MARKS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'marks'";
 
 /** Format of the tables. The content of the documents has its own version: `schema` of `VersionInfo`. */
-const FORMAT = 3;
+const FORMAT = 4;
+/** A file of this format has neither lists nor shared values. It is read until the views are rebuilt. */
+const USABLE_FORMAT = 3;
 /**
  * Format 1 had no search words, and format 2 had no media. Their documents stay readable until the views are rebuilt.
  */
@@ -113,6 +117,7 @@ export class SqliteViewVersion implements ViewVersion {
   /** The tables that have buckets. A version that is being built gets some of them at the end. */
   private readonly with_buckets = new Set<Table>();
   private readonly lists: ListReader;
+  private readonly shared: SharedValues | undefined;
 
   private constructor(version: number, connection: SqliteConnection, onCommit: () => void) {
     this.version = version;
@@ -120,7 +125,8 @@ export class SqliteViewVersion implements ViewVersion {
     this.onCommit = onCommit;
     const stored = readStoredKeys(connection);
     this.keys_differ = keysDiffer(stored);
-    this.tables = tablesOf(stored, readListedTables(connection));
+    this.shared = hasTable(connection, 'shared_values') ? new SharedValues(connection) : undefined;
+    this.tables = tablesOf(stored, readListedTables(connection), this.shared);
     this.lists = new ListReader(connection);
     this.indexed = isIndexed(connection, this.tables);
     this.changes = new ChangeSignal(connection);
@@ -137,7 +143,13 @@ export class SqliteViewVersion implements ViewVersion {
     const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${partitions.join(', ')}`;
     // NORMAL: a power failure may undo the latest batches, but always documents and checkpoint together. Their events
     // are then projected again.
-    const options = { synchronous: 'NORMAL', schema, format: FORMAT, upgrades: UPGRADES } as const;
+    const options = {
+      synchronous: 'NORMAL',
+      schema,
+      format: FORMAT,
+      usable_format: USABLE_FORMAT,
+      upgrades: UPGRADES,
+    } as const;
     const damage = { remedy: VERSION_REMEDY, ...(onDamage && { onDamage }) };
     const connection = await SqliteConnection.open(file, { ...options, ...damage });
     try {
@@ -156,7 +168,8 @@ export class SqliteViewVersion implements ViewVersion {
     const database = new Database(file, { readonly: true });
     try {
       const all = (sql: string): SqlRow[] => database.prepare(sql).raw().all() as SqlRow[];
-      return all('PRAGMA user_version')[0]![0] === FORMAT ? keysDiffer(readStoredKeys({ all })) : undefined;
+      const format = Number(all('PRAGMA user_version')[0]![0]);
+      return format >= USABLE_FORMAT ? keysDiffer(readStoredKeys({ all })) : undefined;
     } finally {
       database.close();
     }
@@ -374,6 +387,7 @@ export class SqliteViewVersion implements ViewVersion {
 
   /** Writes the documents, and the buckets of the lists that they are in. */
   private writeDocuments(writes: readonly DocumentWrite[]): void {
+    this.shared?.beginTransaction();
     const buckets = new Map<Table, BucketWriter | undefined>();
     for (const write of writes) {
       const table = this.table(write.collection);

@@ -4,6 +4,7 @@ import type { ListingEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import type { CollectionSpec, Document, KeysOf } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
+import { publicationFields } from './fields';
 import type { Publication } from './publication';
 
 const keys = {
@@ -34,6 +35,11 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     filters: ['listing_id'],
     ranges: ['price_up', 'price_down'],
   },
+  repeats: {
+    aggregate: 'publication',
+    fields: [...Object.keys(publicationFields), 'id', 'version', 'created_at', 'updated_at'],
+  },
+  shares: ['listing'],
   lists: {
     filters: {
       visibility: visibilitySchema.options,
