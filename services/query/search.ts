@@ -28,11 +28,10 @@ import {
 import { exactTokens, joinedTokens, type QueryToken, relatedTiers, searchTiers } from './search-terms';
 import { typosOf } from './typos';
 
-/**
- * The most publications that a search or a list of related publications has. Bounds the cost of a deep page and of the
- * count (docs/interface.md#search).
- */
+/** The most publications that a search has. Bounds the cost of a deep page and of the count (docs/interface.md#search). */
 const MATCHES_MAX = 5_000;
+/** The most related publications (docs/interface.md#related). */
+const RELATED_MAX = 1_000;
 /** Longer queries are not tried with adjacent tokens joined. */
 const JOINED_TOKENS_MAX = 8;
 /** Candidates (terms of the store at edit distance 1) that replace one token. */
@@ -201,7 +200,7 @@ async function sectionsOf(
 
 /** Returns the sections with as many publications as a list has at most, the first ones first. */
 function firstMatches(sections: readonly Section[]): Section[] {
-  let remaining = MATCHES_MAX;
+  let remaining = RELATED_MAX;
   return sections.map(({ where, total }) => {
     const kept = Math.min(total, remaining);
     remaining -= kept;

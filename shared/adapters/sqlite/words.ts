@@ -44,12 +44,12 @@ const SCORED_MAX = 200;
  */
 const PREFIX_WORDS_MAX = 32;
 /**
- * Number of ranks that one statement examines. Two frequent words that rarely occur together make SQLite walk the
- * documents of both; between two statements, the search can stop.
+ * After this time, a search in a large index passes over the tiers that remain before the last one, which has all
+ * matches. In a small index, every tier is fast.
  */
-const WINDOW_RANKS = 2_000_000;
-/** After this time, a search examines only the newest window for the tiers that remain. */
-const SEARCH_MS_MAX = 10;
+const TIERS_MS_MAX = 10;
+/** The highest rank of a small index: about 100,000 documents. */
+const SMALL_INDEX_RANKS = 1_600_000;
 
 /** Reads a page of the sequence of all tiers. Runs synchronously, so that this process writes nothing between two reads. */
 export function searchPage(connection: SqliteConnection, table: Table, query: WordSearch): StoredDocument[] {
@@ -110,8 +110,7 @@ class WordReader {
   private readonly conditions: Conditions;
   private readonly expanded = new Map<string, WordMatch[]>();
   private readonly checked = new Map<string, number[]>();
-  private newest_rank: number | undefined;
-  private readonly deadline_ms = performance.now() + SEARCH_MS_MAX;
+  private readonly deadline_ms = performance.now() + TIERS_MS_MAX;
 
   private constructor(
     connection: SqliteConnection,
@@ -157,43 +156,22 @@ class WordReader {
 
   /** Returns the newest ranks of an expression. Reads them as one text, because thousands of rows are slow to convert. */
   private matching(expression: string, limit: number): number[] {
-    const ranks: number[] = [];
-    for (const window of this.windows()) {
-      const { sql, parameters } = this.windowQuery(expression, window, limit - ranks.length);
-      const text = this.connection.value(`SELECT json_group_array(rowid) FROM (${sql})`, parameters);
-      ranks.push(...(JSON.parse(String(text)) as number[]));
-      if (ranks.length >= limit) break;
-    }
-    return ranks.sort((a, b) => b - a);
+    const { sql, parameters } = this.newestQuery(expression, limit);
+    const text = this.connection.value(`SELECT json_group_array(rowid) FROM (${sql})`, parameters);
+    return (JSON.parse(String(text)) as number[]).sort((a, b) => b - a);
   }
 
   count(terms: WordTerms, limit: number): number {
     if (this.has_rest) return this.newest(terms, limit).length;
-    const expression = this.expressionOf(terms);
-    let count = 0;
-    for (const window of this.windows()) {
-      const { sql, parameters } = this.windowQuery(expression, window, limit - count);
-      count += Number(this.connection.value(`SELECT count(*) FROM (${sql})`, parameters));
-      if (count >= limit) break;
-    }
-    return count;
+    const { sql, parameters } = this.newestQuery(this.expressionOf(terms), limit);
+    return Number(this.connection.value(`SELECT count(*) FROM (${sql})`, parameters));
   }
 
-  /** Yields the ranges of ranks that a search examines, the newest first. */
-  private *windows(): Generator<readonly [above: number, to: number]> {
-    this.newest_rank ??= Number(this.connection.value(`SELECT max(rank) FROM ${this.names.entries}`) ?? 0);
-    for (let to = this.newest_rank; to > 0; to -= WINDOW_RANKS) {
-      yield [Math.max(0, to - WINDOW_RANKS), to];
-      if (performance.now() > this.deadline_ms) return;
-    }
-  }
-
-  private windowQuery(expression: string, [above, to]: readonly [number, number], limit: number): Query {
+  private newestQuery(expression: string, limit: number): Query {
     const { terms } = this.names;
     return {
-      sql: `SELECT rowid FROM ${terms} WHERE ${terms} MATCH ? AND rowid > ? AND rowid <= ? AND rowid <> ?
-        ORDER BY rowid DESC LIMIT ?`,
-      parameters: [expression, above, to, this.conditions.without_rank, limit],
+      sql: `SELECT rowid FROM ${terms} WHERE ${terms} MATCH ? AND rowid <> ? ORDER BY rowid DESC LIMIT ?`,
+      parameters: [expression, this.conditions.without_rank, limit],
     };
   }
 
@@ -220,8 +198,11 @@ class WordReader {
     const checked = this.has_rest ? new Set(this.newest(tiers.at(-1)!, CHECKED_MAX)) : undefined;
     const page: number[] = [];
     let to_skip = skip;
+    let before: WordTerms | undefined;
     for (const [index, terms] of tiers.entries()) {
-      const expression = this.expressionOf(terms, tiers[index - 1]);
+      if (index < tiers.length - 1 && this.isLate()) continue;
+      const expression = this.expressionOf(terms, before);
+      before = terms;
       const wanted = checked ? CHECKED_MAX : to_skip + limit - page.length;
       const matching = this.matching(expression, wanted);
       const ranks = checked ? matching.filter((rank) => checked.has(rank)) : matching;
@@ -230,6 +211,12 @@ class WordReader {
       if (page.length >= limit) break;
     }
     return page.slice(0, limit);
+  }
+
+  private isLate(): boolean {
+    if (performance.now() < this.deadline_ms) return false;
+    const newest = this.connection.value(`SELECT max(rank) FROM ${this.names.entries}`);
+    return Number(newest) > SMALL_INDEX_RANKS;
   }
 
   /** Sorts matches by the first tier that they match. Keeps their order within a tier. */
