@@ -1,8 +1,10 @@
+import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
 import type { ReadyCheck } from '../../shared/http/operational';
+import { Limits } from '../../shared/http/rate-limit';
 import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
 import type { ApiKeyId } from '../../shared/kernel/ids';
@@ -12,6 +14,8 @@ import { recordApiKeyUse } from '../command/api-key';
 import { PageViewLog } from '../command/page-views';
 import { commandRoutes } from '../command/routes';
 import { docsRoutes } from '../docs/routes';
+import { EdgeCache } from '../edge/edge-cache';
+import { Validity } from '../edge/validity';
 import { pictureRoute } from '../media/public-files';
 import { readDisk } from '../metrics/disk-reading';
 import { readPipelines } from '../metrics/pipeline-reading';
@@ -111,18 +115,35 @@ export async function buildCommandApp(
   });
 }
 
-/** Builds the app for reads: `services/query`. Calls `recordPageView` for every view of a publication. */
+/**
+ * Builds the app for reads: `services/query`, behind the edge cache. Calls `recordPageView` for every view of a
+ * publication.
+ */
 export async function buildQueryApp(
   runtime: Runtime,
   changes: ControlChanges,
   recordPageView: RecordPageView,
   ready: ReadyCheck = readiness(runtime, READS),
-): Promise<Express> {
+): Promise<RequestListener> {
   const { shared } = await buildSharedOptions(runtime, changes, ready);
   const { views, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });
-  return buildApp({ ...shared, routes, public_routes: [...docsRoutes(), pictureRoute(pictures)] });
+  const app = buildApp({ ...shared, routes, public_routes: [...docsRoutes(), pictureRoute(pictures)] });
+  const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
+  // The spans of a request belong to the stages of the app.
+  if (bytes_max === 0 || runtime.tracing) return app;
+  const validity = new Validity(views);
+  const limits = new Limits(shared);
+  const cache = new EdgeCache({
+    ...shared,
+    limits,
+    validity,
+    recordPageView,
+    onCache: metrics.onCache,
+    bytes_max,
+  });
+  return cache.inFrontOf(app);
 }
 
 /**

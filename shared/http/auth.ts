@@ -13,6 +13,7 @@ import type { Aggregate } from '../catalog/events/aggregate';
 import { LRUCache, TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import { type AccountId, type AnyId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
+import { isSameValue } from '../kernel/same-value';
 import type { System } from '../kernel/system';
 import type { ActiveView, DocumentReader } from '../ports/document-reader';
 import type { DocumentPart } from '../ports/view-store';
@@ -111,9 +112,16 @@ export class Authenticator {
    * longer than any time to live.
    */
   private readonly knownLimits = new LRUCache<string, Pick<ApiKey, 'limits'>>({ max: ENTRIES_MAX });
+  /** The principal of each token whose claims are remembered, with the limits that its key had last. */
+  private readonly principals = new WeakMap<TokenClaims, Principal>();
+  /** Whether the changes from before the start of this process are included. */
+  private has_changes = false;
 
   constructor(options: AuthenticatorOptions) {
     this.options = options;
+    void options.changes.ready.then(() => {
+      this.has_changes = true;
+    });
     const createCache = <Value>(
       name: string,
       read: (view: DocumentReader, key: string) => Promise<Value | undefined>,
@@ -149,9 +157,33 @@ export class Authenticator {
     const status = await this.readState(claims, this.accountStatus(claims.account_id));
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
+    return this.principalOf(claims, key);
+  }
+
+  /**
+   * Returns what `authenticate` would resolve with, without waiting. Returns undefined if that takes a read, or if the
+   * token is refused: `authenticate` then reads, or tells the reason.
+   */
+  authenticateNow(bearer: string): Principal | undefined {
+    const claims = this.has_changes ? this.options.tokens.recall(bearer) : undefined;
+    if (claims === undefined) return undefined;
+    const stored_key = this.keysById.peek(claims.api_key_id);
+    const stored_account = this.accounts.peek(claims.account_id);
+    if (stored_key === undefined || stored_account === undefined) return undefined;
+    const key = this.currentKey(claims.api_key_id, stored_key);
+    const is_active = this.currentStatus(claims.account_id, stored_account) === 'active';
+    return is_active && key && this.refusalOf(key) === undefined ? this.principalOf(claims, key) : undefined;
+  }
+
+  /** Returns the same object as long as the key's limits are the same. */
+  private principalOf(claims: TokenClaims, { limits }: ApiKey): Principal {
+    const known = this.principals.get(claims);
+    if (known && isSameValue(known.limits, limits)) return known;
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
-    const principal = { api_key_id, account_id, key_type, environment: env, stores, permissions };
-    return key.limits === undefined ? principal : { ...principal, limits: key.limits };
+    const granted = { api_key_id, account_id, key_type, environment: env, stores, permissions };
+    const principal = limits === undefined ? granted : { ...granted, limits };
+    this.principals.set(claims, principal);
+    return principal;
   }
 
   /**
@@ -184,18 +216,21 @@ export class Authenticator {
   async accountStatus(id: AccountId): Promise<Account['status'] | undefined> {
     const { changes } = this.options;
     await changes.ready;
-    const stored = await this.accounts.get(id);
-    const state = withChanges(accountAggregate, id, stored, changes.accounts.get(id));
-    return state.tag === 'present' ? state.account.status : undefined;
+    return this.currentStatus(id, await this.accounts.get(id));
   }
 
   /** Returns the key. Throws `key_revoked` if it is revoked, and `key_invalid` if it has expired or does not exist. */
   assertUsable(key: ApiKey | undefined): ApiKey {
     if (key === undefined) throw new CatalogError('key_invalid');
-    if (key.revoked_at !== null) throw new CatalogError('key_revoked');
-    if (key.expires_at !== null && Date.parse(key.expires_at) <= this.options.system.now())
-      throw new CatalogError('key_invalid');
+    const refusal = this.refusalOf(key);
+    if (refusal !== undefined) throw new CatalogError(refusal);
     return key;
+  }
+
+  private refusalOf({ revoked_at, expires_at }: ApiKey): 'key_revoked' | 'key_invalid' | undefined {
+    if (revoked_at !== null) return 'key_revoked';
+    const has_expired = expires_at !== null && Date.parse(expires_at) <= this.options.system.now();
+    return has_expired ? 'key_invalid' : undefined;
   }
 
   /** Rejects with `unavailable` if the read fails. A key whose state is unknown must not be reported as invalid. */
@@ -215,6 +250,14 @@ export class Authenticator {
       const known = this.knownLimits.get(api_key_id) ?? { limits: 'unknown' as const };
       throw new KeyStateUnavailable({ api_key_id, key_type, ...known }, error);
     });
+  }
+
+  private currentStatus(
+    id: AccountId,
+    stored: Stored<AccountState> | undefined,
+  ): Account['status'] | undefined {
+    const state = withChanges(accountAggregate, id, stored, this.options.changes.accounts.get(id));
+    return state.tag === 'present' ? state.account.status : undefined;
   }
 
   /**

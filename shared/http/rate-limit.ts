@@ -9,7 +9,7 @@ import { type Config, ConfigError } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
-import type { RateLimiter, Tier, Verdict } from '../ports/rate-limiter';
+import type { RateLimiter, Take, Tier, Verdict } from '../ports/rate-limiter';
 import type { HttpMetrics } from './metrics';
 import { requestContext } from './request';
 
@@ -64,12 +64,26 @@ export class Limits {
    */
   async admitApi(req: Request, res: Response, key: KeyIdentity | undefined): Promise<void> {
     const type = key?.key_type ?? 'public';
-    const tier_of_type = this.api[type];
-    const subject = key === undefined ? `ip:${this.addressOf(req)}` : `key:${key.api_key_id}`;
-    if (key?.limits === 'unknown')
-      return this.admit(res, 'api', `${subject}:limits-unknown`, { ...tier_of_type, per_day: null }, type);
-    const tier = key?.limits === undefined ? tier_of_type : apiTier(key.limits);
+    const { subject, tier } = key ? this.bucketOf(key) : this.bucketOfAddress(req);
     await this.admit(res, 'api', subject, tier, type);
+  }
+
+  /** Takes a token from the bucket of a request to `/api/*` with this key. */
+  takeForKey(key: KeyIdentity): Promise<Verdict> {
+    const { subject, tier } = this.bucketOf(key);
+    return this.take(subject, tier);
+  }
+
+  private bucketOf({ api_key_id, key_type, limits }: KeyIdentity): Take {
+    const subject = `key:${api_key_id}`;
+    const tier_of_type = this.api[key_type];
+    if (limits === 'unknown')
+      return { subject: `${subject}:limits-unknown`, tier: { ...tier_of_type, per_day: null } };
+    return { subject, tier: limits === undefined ? tier_of_type : apiTier(limits) };
+  }
+
+  private bucketOfAddress(req: Request): Take {
+    return { subject: `ip:${this.addressOf(req)}`, tier: this.api.public };
   }
 
   /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */
@@ -100,10 +114,8 @@ export class Limits {
   ): Promise<void> {
     const verdict = await this.take(subject, tier);
     requestContext(res).tier = `${type}_key`;
-    res.setHeader('X-RateLimit-Limit', String(verdict.limit));
-    res.setHeader('X-RateLimit-Remaining', String(verdict.remaining));
-    res.setHeader('X-RateLimit-Reset', String(verdict.reset_s));
-    res.setHeader('X-RateLimit-Tier', `${type}_key`);
+    const headers = rateLimitHeaders(verdict, type);
+    for (let i = 0; i < headers.length; i += 2) res.setHeader(headers[i]!, headers[i + 1]!);
     if (verdict.allowed) return;
     this.options.metrics?.limiterRefused({ area, tier: `${type}_key` });
     throw new CatalogError('rate_limited', { retry_after_s: verdict.retry_after_s });
@@ -127,6 +139,16 @@ export class Limits {
     this.warned_at_ms = now_ms;
     this.options.log.warn({ err: error }, 'shared rate limiter failed; using the limiter of this process');
   }
+}
+
+/** Returns the names and values of the rate-limit headers, alternately. */
+export function rateLimitHeaders({ limit, remaining, reset_s }: Verdict, type: KeyType): readonly string[] {
+  return [
+    ...['X-RateLimit-Limit', String(limit)],
+    ...['X-RateLimit-Remaining', String(remaining)],
+    ...['X-RateLimit-Reset', String(reset_s)],
+    ...['X-RateLimit-Tier', `${type}_key`],
+  ];
 }
 
 function apiTier({ per_minute, per_day, burst }: KeyLimits): Tier {

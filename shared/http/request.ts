@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { TierName } from '../api/error-catalogue';
 import type { KeyLimits } from '../catalog/api-key/api-key';
@@ -48,24 +49,33 @@ export function requestContext(res: Response): RequestContext {
 /** The service uses the request id of a client only if it matches: then it is safe in log lines and headers. */
 const SAFE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-interface FirstStageOptions {
-  readonly system: System;
+/** Where requests are logged and counted. */
+export interface RequestRecords {
   readonly log: Logger;
   readonly metrics?: HttpMetrics | undefined;
 }
 
+interface FirstStageOptions extends RequestRecords {
+  readonly system: System;
+}
+
 /** First stage: creates the context and the request id, and logs the request when it ends. */
-export function openRequest({ system, log, metrics }: FirstStageOptions): RequestHandler {
+export function openRequest(options: FirstStageOptions): RequestHandler {
   return (req, res, next) => {
-    const client_id = req.get('x-request-id');
-    const is_safe = client_id !== undefined && SAFE_REQUEST_ID.test(client_id);
-    const request_id = is_safe ? client_id : generateId(system.now(), system.random);
-    res.locals.context = { request_id, area: areaOf(req.path), path: req.path } satisfies RequestContext;
+    const request_id = requestIdOf(req.get('x-request-id'), options.system);
+    const context: RequestContext = { request_id, area: areaOf(req.path), path: req.path };
+    res.locals.context = context;
     res.setHeader('X-Request-Id', request_id);
-    logWhenClosed(req, res, log, metrics);
+    recordWhenClosed(req.method, res, context, options);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     next();
   };
+}
+
+/** Returns the request id of the client if it is safe, else a new one. */
+export function requestIdOf(client_id: string | undefined, { now, random }: System): string {
+  const is_safe = client_id !== undefined && SAFE_REQUEST_ID.test(client_id);
+  return is_safe ? client_id : generateId(now(), random);
 }
 
 /**
@@ -87,13 +97,20 @@ function areaOf(path: string): Area {
   return 'other';
 }
 
-/** Logs one line per request, without query and headers, because they may contain secrets. */
-function logWhenClosed(req: Request, res: Response, log: Logger, metrics: HttpMetrics | undefined): void {
-  const started_ms = performance.now();
+/**
+ * Counts the request and logs one line when its response is closed. The line has no query and no headers, because they
+ * may contain secrets. `context` is read at that time. `started_ms`: when the request arrived, by `performance.now()`.
+ */
+export function recordWhenClosed(
+  method: string,
+  res: ServerResponse,
+  context: RequestContext,
+  { log, metrics }: RequestRecords,
+  started_ms = performance.now(),
+): void {
   res.once('close', () => {
-    const { request_id, area, path, route = 'none', principal } = requestContext(res);
+    const { request_id, area, path, route = 'none', principal } = context;
     const duration_ms = Math.round((performance.now() - started_ms) * 1000) / 1000;
-    const { method } = req;
     const status = res.statusCode;
     metrics?.requestFinished({ method, route, status, duration_ms });
     const key = principal === undefined ? {} : { api_key_id: principal.api_key_id };

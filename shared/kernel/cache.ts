@@ -6,6 +6,8 @@ export { LRUCache };
 interface Entry<Value> {
   readonly loading: Promise<Value | undefined>;
   readonly read_at_ms: number;
+  /** Undefined until it is loaded. */
+  value?: Value;
 }
 
 /**
@@ -33,12 +35,23 @@ export class TtlCache<Value> {
   /** Returns the cached value of `key`, or loads it. */
   async get(key: string): Promise<Value | undefined> {
     const now_ms = this.options.now();
+    const cached = this.fresh(key, now_ms);
+    this.options.onLookup?.(cached !== undefined);
+    return cached ? cached.loading : this.load(key, now_ms);
+  }
+
+  /** Returns the cached value of `key` without waiting. Undefined if it must be loaded, or is being loaded. */
+  peek(key: string): Value | undefined {
+    const value = this.fresh(key, this.options.now())?.value;
+    if (value !== undefined) this.options.onLookup?.(true);
+    return value;
+  }
+
+  private fresh(key: string, now_ms: number): Entry<Value> | undefined {
     const cached = this.entries.get(key);
     const age_ms = cached === undefined ? Number.NaN : now_ms - cached.read_at_ms;
     // If the clock was set back, the age is negative and the real age of the entry is unknown. So it is loaded again.
-    const hit = cached !== undefined && age_ms >= 0 && age_ms < this.options.ttl_ms;
-    this.options.onLookup?.(hit);
-    return hit ? cached.loading : this.load(key, now_ms);
+    return age_ms >= 0 && age_ms < this.options.ttl_ms ? cached : undefined;
   }
 
   private load(key: string, now_ms: number): Promise<Value | undefined> {
@@ -49,6 +62,7 @@ export class TtlCache<Value> {
     };
     entry.loading.then((value) => {
       if (value === undefined) evict();
+      else entry.value = value;
     }, evict);
     return entry.loading;
   }

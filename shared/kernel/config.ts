@@ -112,6 +112,8 @@ const settingsSchema = z.object({
   START_TIMEOUT_S: seconds.default(30),
   /** Interval at which counted views are appended as events. A crash loses the views counted since the last append. */
   VIEW_FLUSH_INTERVAL_S: seconds.default(30),
+  /** Memory for answers to reads that are sent again while they are up to date (docs/http.md#edge-cache). 0: none. */
+  EDGE_CACHE_MB: wholeNumber('a whole number of megabytes from 0 to 16384', 0, 16_384).default(64),
   /**
    * Event store server. Each of the three server URLs replaces the embedded adapter of one port by a server
    * (docs/operations/README.md#choosing-the-stores).

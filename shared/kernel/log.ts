@@ -120,9 +120,12 @@ function bufferedSink(fd: 1 | 2): DestinationStream & Flushing {
   return { write, flushSync };
 }
 
+/** Matches every text that `SECRET_VALUE` matches, and is several times faster on the others. */
+const MAYBE_SECRET_VALUE = /k_(?:live|test)_|eyJ|Bearer\s/i;
+
 /** Replaces API keys, JWTs and bearer credentials in a text. */
 export function hideSecretValues(text: string): string {
-  return text.replace(SECRET_VALUE, HIDDEN);
+  return MAYBE_SECRET_VALUE.test(text) ? text.replace(SECRET_VALUE, HIDDEN) : text;
 }
 
 /** Replaces the values of fields with a secret name. Tests the line first, because parsing every line would be slow. */

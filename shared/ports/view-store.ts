@@ -236,6 +236,13 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * - After `lost_race` or an error, a store without transactions may have written some of the documents. Retrying from
  *   fresh reads gives the same documents.
  *
+ * `generation`
+ * - Returns a number that grows with every batch of these partitions that has changed documents. Includes all batches
+ *   that were applied before the call, by any process.
+ * - If it is the same before and after a read of documents of these partitions, and still is at a later time, then the
+ *   read would return the same at that time.
+ * - Cheap enough to be called for each request. Absent in a store that cannot tell.
+ *
  * `get`, `getMany`
  * - Return documents by id, including tombstones. Return nothing for ids that are not stored.
  *
@@ -275,6 +282,7 @@ export interface ViewVersion {
   mark(): Promise<LogMark | undefined>;
   advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]>;
   waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean>;
+  generation?(partitions: readonly number[]): number | Promise<number>;
   get(
     collection: CollectionName,
     id: string,

@@ -1,10 +1,11 @@
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import { MemoryViewStore } from '../support/memory-view-store';
 import { makeTempDir } from '../support/temp-dir';
+import { viewGenerationContract } from './view-generation.contract';
 import { viewSearchContract } from './view-search.contract';
 import { viewStoreContract } from './view-store.contract';
 
-viewStoreContract('SQLite', async () => {
+const openOnSqlite = async () => {
   const folder = makeTempDir();
   const opened: SqliteViewStore[] = [];
   let now_ms = Date.parse('2026-01-31T12:00:00.000Z');
@@ -21,7 +22,10 @@ viewStoreContract('SQLite', async () => {
     folder.remove();
   };
   return { store: await openAnother(), openAnother, advance, dispose };
-});
+};
+
+viewStoreContract('SQLite', openOnSqlite);
+viewGenerationContract('SQLite', openOnSqlite);
 
 // Other tests use the memory store, so it has to search like the real ones.
 viewSearchContract('memory', async () => {

@@ -33,6 +33,7 @@ import {
   toDocuments,
   writeDocument,
 } from './documents';
+import { Generations } from './generations';
 import { addIndexes, earlySchema, hasBuckets, hasTable, isIndexed } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
@@ -112,6 +113,7 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly changes: ChangeSignal;
   private readonly onCommit: () => void;
   private readonly waiters: CheckpointWaiters;
+  private readonly generations: Generations;
   /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
   /** The tables that have buckets. A version that is being built gets some of them at the end. */
@@ -131,6 +133,7 @@ export class SqliteViewVersion implements ViewVersion {
     this.indexed = isIndexed(connection, this.tables);
     this.changes = new ChangeSignal(connection);
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
+    this.generations = new Generations(connection);
   }
 
   static async open(
@@ -230,6 +233,10 @@ export class SqliteViewVersion implements ViewVersion {
   async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
     if ((await this.checkpoint(partition)) >= position) return true;
     return timeout_ms > 0 && this.waiters.wait(partition, position, timeout_ms);
+  }
+
+  generation(partitions: readonly number[]): number {
+    return this.generations.sum(partitions);
   }
 
   async get(
@@ -377,7 +384,9 @@ export class SqliteViewVersion implements ViewVersion {
         !this.connection.first('SELECT 1 FROM parked WHERE stream = ? AND position = ?', [stream, position])
       )
         throw new LostRace();
-    this.writeDocuments(phases.flat());
+    const writes = phases.flat();
+    this.writeDocuments(writes);
+    if (writes.length > 0) this.generations.raise(partition);
     if (mark) this.storeMark(partition, mark);
     // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
     for (const stream of remove_dead_letters)

@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'projections/pipeline': [...DOMAIN, ...['shared/ports', 'projections/engine', 'projections/maintenance']],
   'services/command': [...SHARED, 'shared/images'],
   'services/query': SHARED,
+  'services/edge': [...SHARED, 'services/query'],
   'services/auth': SHARED,
   'services/docs': SHARED,
   'services/metrics': SHARED,
@@ -39,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...SHARED,
     ...['shared/adapters', 'shared/images'],
     ...['projections/engine', 'projections/pipeline'],
-    ...['auth', 'command', 'demo', 'docs', 'media', 'metrics', 'query', 'tracing'].map(
+    ...['auth', 'command', 'demo', 'docs', 'edge', 'media', 'metrics', 'query', 'tracing'].map(
       (name) => `services/${name}`,
     ),
   ],
