@@ -59,6 +59,39 @@ export function idleFromMs(state: BucketState, tier: Tier): number {
   return Math.max(refilledAtMs(state, tier, tier.burst), endOfDayMs(state));
 }
 
+/** Tokens that were taken from a bucket for requests that then did not come. */
+export interface UnusedTokens {
+  readonly count: number;
+  /** When they were taken, Unix milliseconds. */
+  readonly taken_ms: number;
+}
+
+/** Puts unused tokens back into the bucket and takes their requests off the count of the day. */
+export function putBack(
+  state: BucketState,
+  tier: Tier,
+  now_ms: number,
+  { count, taken_ms }: UnusedTokens,
+): BucketState {
+  const before = refill(state, tier, now_ms);
+  const counted_today = before.day === dayOf(taken_ms) ? count : 0;
+  return {
+    ...before,
+    tokens: Math.min(tier.burst, before.tokens + count),
+    day_count: Math.max(0, before.day_count - counted_today),
+  };
+}
+
+/** Returns the state after `count` further requests, for which the bucket must have tokens. */
+export function takeAhead(state: BucketState, count: number): BucketState {
+  return { ...state, tokens: state.tokens - count, day_count: state.day_count + count };
+}
+
+/** Returns the end of the UTC day of this time, Unix milliseconds. */
+export function endOfDayOf(now_ms: number): number {
+  return (dayOf(now_ms) + 1) * DAY_MS;
+}
+
 /** Returns the bucket refilled up to now, before a token is taken. */
 function refill(state: BucketState | undefined, tier: Tier, now_ms: number): BucketState {
   if (!state) return { tokens: tier.burst, at_ms: now_ms, day: dayOf(now_ms), day_count: 0 };

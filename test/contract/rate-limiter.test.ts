@@ -4,7 +4,8 @@ import Database from 'libsql';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
 import type { Tier } from '../../shared/ports/rate-limiter';
-import { makeTempDir, withTempDir } from '../support/temp-dir';
+import { makeTempDir, type TempDir, withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
 import { rateLimiterContract } from './rate-limiter.contract';
 
 rateLimiterContract(
@@ -34,6 +35,98 @@ rateLimiterContract(
   },
   { shared: true },
 );
+
+describe('leases of the rate limiter on SQLite', () => {
+  const BUSY: Tier = { burst: 800, refill_per_s: 10, limit: 600, per_day: 100_000 };
+  const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
+  let now_ms: number;
+  let folder: TempDir;
+  let opened: SqliteRateLimiter[];
+
+  beforeEach(() => {
+    now_ms = NOON_MS;
+    folder = makeTempDir();
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const limiter of opened) await limiter.close();
+    folder.remove();
+  });
+
+  const open = async (): Promise<SqliteRateLimiter> => {
+    const limiter = await SqliteRateLimiter.open({
+      file: join(folder.path, 'limits.sqlite'),
+      now: () => now_ms,
+    });
+    opened.push(limiter);
+    return limiter;
+  };
+  const storedTokens = (): number => {
+    const database = new Database(join(folder.path, 'limits.sqlite'));
+    const row = database.prepare('SELECT tokens FROM buckets').get() as { tokens: number };
+    database.close();
+    return row.tokens;
+  };
+  const allowedOf = async (limiter: SqliteRateLimiter, requests: number): Promise<number> => {
+    let allowed = 0;
+    for (let n = 0; n < requests; n++) if ((await limiter.take('key:a', BUSY)).allowed) allowed++;
+    return allowed;
+  };
+
+  test('one process shows exactly the tokens that are left, and takes some of them in advance', async () => {
+    const limiter = await open();
+    for (let n = 1; n <= 300; n++) {
+      const { allowed, remaining } = await limiter.take('key:a', BUSY);
+      expect({ allowed, remaining }).toEqual({ allowed: true, remaining: Math.min(600, 800 - n) });
+    }
+    expect(storedTokens()).toBeLessThan(500);
+    await limiter.close();
+    expect(storedTokens()).toBe(500);
+  });
+
+  test('several processes together never allow more than the bucket has', async () => {
+    const limiters = [await open(), await open(), await open()];
+    let allowed = 0;
+    for (let n = 0; n < 3_000; n++) allowed += await allowedOf(limiters[(n % 7) % 3]!, 1);
+    expect(allowed).toBe(800);
+    // Leases that their process may no longer use do not let the bucket grow above its burst either.
+    now_ms += 60_000_000;
+    for (const limiter of limiters) allowed += await allowedOf(limiter, 300);
+    for (let n = 0; n < 900; n++) allowed += await allowedOf(limiters[n % 3]!, 1);
+    expect(allowed).toBe(1_600);
+  });
+
+  test('a bucket refills only up to what another process has leased', async () => {
+    const [busy, other] = [await open(), await open()];
+    await allowedOf(busy, 100);
+    // Refilled completely, apart from what the first process may still use.
+    now_ms += 199;
+    const GROWING: Tier = { ...BUSY, refill_per_s: 1_000_000 };
+    let allowed = 0;
+    for (let n = 0; n < 900; n++) if ((await other.take('key:a', GROWING)).allowed) allowed++;
+    expect(allowed).toBeGreaterThan(700);
+    const leased = await allowedOf(busy, 300);
+    expect(leased).toBeGreaterThan(0);
+    expect(allowed + leased).toBeLessThanOrEqual(800);
+  });
+
+  test('tokens of a subject that has stopped are put back within a second', async () => {
+    const limiter = await open();
+    await allowedOf(limiter, 100);
+    await waitFor(() => storedTokens() === 700);
+  });
+
+  test('a lease ends with the day, because each day counts its own requests', async () => {
+    const limiter = await open();
+    const tier: Tier = { ...BUSY, per_day: 100 };
+    now_ms = Date.parse('2026-01-31T23:59:59.950Z');
+    for (let n = 0; n < 40; n++) await limiter.take('key:a', tier);
+    now_ms += 50;
+    let allowed = 0;
+    for (let n = 0; n < 150; n++) if ((await limiter.take('key:a', tier)).allowed) allowed++;
+    expect(allowed).toBe(100);
+  });
+});
 
 describe('the rate limiter in memory', () => {
   const TIER: Tier = { burst: 2, refill_per_s: 1, limit: 2, per_day: null };

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Batcher } from '../../kernel/async';
+import { LRUCache } from '../../kernel/cache';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
-import { type BucketState, idleFromMs, takeToken } from '../token-bucket';
+import { type BucketState, endOfDayOf, idleFromMs, putBack, takeAhead, takeToken } from '../token-bucket';
 import type { SqliteConnection } from './connection';
 import { DisposableFile, type OnRecreated } from './disposable-file';
 
@@ -16,11 +18,28 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX buckets_idle ON buckets (idle_from_ms)`;
 
+/**
+ * Tokens that a process has taken from a bucket in advance. While it may use them, the others fill the bucket up to so
+ * much less. Without a new format, so that a process of an earlier release can still use the file.
+ */
+const LEASES = `CREATE TABLE IF NOT EXISTS leases (
+  subject TEXT NOT NULL, owner TEXT NOT NULL, tokens INTEGER NOT NULL, expires_ms INTEGER NOT NULL,
+  PRIMARY KEY (subject, owner)) STRICT, WITHOUT ROWID`;
+
 const FORMAT = 1;
 /** How long a request waits for locks of other processes. After this time, the caller uses the limiter of its process. */
 const DEADLINE_MS = 100;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
+
+/** How long a process may use the tokens of a lease. Then it puts the unused ones back. */
+const LEASE_MS = 200;
+const LEASE_TOKENS_MIN = 2;
+const LEASE_TOKENS_FIRST = 8;
+const LEASE_TOKENS_MAX = 1_024;
+/** A lease takes at most this part of what the bucket has, and of what is left of the day. */
+const LEASE_SHARE = 1 / 8;
+const PACES_MAX = 10_000;
 
 export interface SqliteRateLimiterOptions {
   readonly file: string;
@@ -32,11 +51,58 @@ export interface SqliteRateLimiterOptions {
   readonly wal_pages_max?: number | undefined;
 }
 
-/** Stores token buckets in a SQLite file. Exact across all processes that have it open. */
+interface Limits {
+  readonly tier: Tier;
+  /** The tier with the burst that the leases of other processes leave. */
+  readonly within: Tier;
+}
+
+/** Tokens in memory, for requests of a subject that sends many. They are already taken from the stored bucket. */
+interface Lease extends Limits {
+  readonly granted_ms: number;
+  readonly expires_ms: number;
+  readonly tokens: number;
+  left: number;
+  /** The bucket as if only the used tokens had been taken. */
+  state: BucketState;
+}
+
+/** How fast a subject sends requests. */
+interface Pace {
+  readonly taken_ms: number;
+  /** Size of its next lease. */
+  readonly tokens: number;
+}
+
+/** What a transaction has done. Memory changes only after it was committed, because it may run several times. */
+interface Taken {
+  readonly verdicts: Verdict[];
+  readonly leases: ReadonlyMap<string, Lease>;
+}
+
+interface Bucket extends Limits {
+  readonly state: BucketState;
+  readonly is_changed: boolean;
+}
+
+/**
+ * Stores token buckets in a SQLite file. All processes that have it open together never allow more requests than a
+ * bucket has tokens.
+ *
+ * A transaction per request would be a large part of the cost of a read. Therefore a subject that sends many requests gets
+ * a lease: at most an eighth of the tokens of its bucket, for 200 ms, for this process alone. Until they are used or put
+ * back, another process may refuse a request for which the bucket would have had a token, and shows a `remaining` that is
+ * lower by as much. A kill loses them. With fewer than 16 tokens in a bucket there are no leases.
+ */
 export class SqliteRateLimiter implements RateLimiter {
   private readonly buckets: DisposableFile;
   private readonly now: () => number;
+  private readonly owner = randomUUID();
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
+  private readonly leases = new Map<string, Lease>();
+  private readonly paces = new LRUCache<string, Pace>({ max: PACES_MAX });
+  private transactions = 0;
+  private timer: NodeJS.Timeout | undefined;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
   private constructor(buckets: DisposableFile, now: () => number) {
@@ -61,31 +127,166 @@ export class SqliteRateLimiter implements RateLimiter {
     return new SqliteRateLimiter(await DisposableFile.open(file, options), now);
   }
 
-  take(subject: string, tier: Tier): Promise<Verdict> {
-    return this.batcher.load('', { subject, tier });
+  async take(subject: string, tier: Tier): Promise<Verdict> {
+    return this.takeFromLease(subject, tier) ?? this.batcher.load('', { subject, tier });
+  }
+
+  private takeFromLease(subject: string, tier: Tier): Verdict | undefined {
+    const lease = this.leases.get(subject);
+    if (lease === undefined || lease.left === 0) return undefined;
+    const now_ms = this.now();
+    const is_in_time = now_ms >= lease.granted_ms && now_ms < lease.expires_ms;
+    if (!is_in_time || !isSameTier(lease.tier, tier)) return undefined;
+    const { state, verdict } = takeToken(lease.state, lease.within, now_ms);
+    if (!verdict.allowed) return undefined;
+    lease.state = state;
+    lease.left--;
+    return verdict;
   }
 
   /** Takes tokens for all requests of one turn of the event loop in one transaction, one after the other. */
   private async takeTogether(takes: readonly Take[]): Promise<Verdict[]> {
-    return this.buckets.attempt(
-      (connection) => connection.transaction(() => this.takeAll(connection, takes)),
-      DEADLINE_MS,
-    );
+    const returned = this.removeLeases(takes.map(({ subject }) => subject));
+    this.transactions++;
+    try {
+      const { verdicts, leases } = await this.buckets.attempt(
+        (connection) => connection.transaction(() => this.takeAll(connection, takes, returned)),
+        DEADLINE_MS,
+      );
+      for (const [subject, lease] of leases) this.leases.set(subject, lease);
+      if (leases.size > 0) this.timer ??= setTimeout(() => void this.returnLeases(), LEASE_MS).unref();
+      return verdicts;
+    } catch (error) {
+      for (const [subject, lease] of returned) this.leases.set(subject, lease);
+      throw error;
+    } finally {
+      this.transactions--;
+    }
   }
 
-  private takeAll(connection: SqliteConnection, takes: readonly Take[]): Verdict[] {
-    const changed = new Map<string, { state: BucketState; tier: Tier }>();
+  /** Removes leases from memory, so that nobody uses them while they are put back. */
+  private removeLeases(subjects: Iterable<string>): ReadonlyMap<string, Lease> {
+    const removed = new Map<string, Lease>();
+    for (const subject of subjects) {
+      const lease = this.leases.get(subject);
+      if (lease) removed.set(subject, lease);
+      this.leases.delete(subject);
+    }
+    return removed;
+  }
+
+  private takeAll(
+    connection: SqliteConnection,
+    takes: readonly Take[],
+    returned: ReadonlyMap<string, Lease>,
+  ): Taken {
+    connection.run(LEASES);
+    const buckets = new Map<string, Bucket>();
     const now_ms = this.now();
     const verdicts = takes.map(({ subject, tier }) => {
-      const before = changed.get(subject)?.state ?? read(connection, subject);
-      const { state, verdict } = takeToken(before, tier, now_ms);
-      if (state !== before) changed.set(subject, { state, tier });
+      const known = buckets.get(subject);
+      const within =
+        known && isSameTier(known.tier, tier)
+          ? known.within
+          : withBurst(tier, tier.burst - this.leasedByOthers(connection, subject, now_ms));
+      const before = known ? known.state : this.read(connection, subject, within, returned.get(subject));
+      const { state, verdict } = takeToken(before, within, now_ms);
+      const is_changed = state !== before || known?.is_changed === true || returned.has(subject);
+      buckets.set(subject, { tier, within, state, is_changed });
       return verdict;
     });
-    for (const [subject, { state, tier }] of changed)
-      write(connection, subject, state, idleFromMs(state, tier));
+    const leases = new Map<string, Lease>();
+    for (const [subject, bucket] of buckets) {
+      const lease = this.leaseFor(subject, bucket, returned.get(subject), now_ms);
+      if (lease) leases.set(subject, lease);
+      this.writeLease(connection, subject, lease, returned.has(subject));
+      const state = lease ? takeAhead(bucket.state, lease.tokens) : bucket.state;
+      if (bucket.is_changed || lease) write(connection, subject, state, idleFromMs(state, bucket.within));
+    }
     this.sweep(connection, now_ms);
-    return verdicts;
+    return { verdicts, leases };
+  }
+
+  /** Returns the stored bucket with the unused tokens of this process. */
+  private read(
+    connection: SqliteConnection,
+    subject: string,
+    tier: Tier,
+    lease: Lease | undefined,
+  ): BucketState | undefined {
+    const stored = read(connection, subject);
+    if (!stored || !lease) return stored;
+    return putBack(stored, tier, this.now(), { count: lease.left, taken_ms: lease.granted_ms });
+  }
+
+  /**
+   * Returns the lease that a subject gets after its requests of this transaction. Undefined if it sends few requests or
+   * has few tokens left, or if another transaction runs, whose lease would replace this one.
+   */
+  private leaseFor(
+    subject: string,
+    { tier, within, state }: Bucket,
+    previous: Lease | undefined,
+    now_ms: number,
+  ): Lease | undefined {
+    const pace = this.paces.get(subject);
+    const is_busy = pace !== undefined && now_ms >= pace.taken_ms && now_ms - pace.taken_ms < LEASE_MS;
+    const wanted = is_busy ? wantedTokens(pace.tokens, previous, now_ms) : LEASE_TOKENS_FIRST;
+    this.paces.set(subject, { taken_ms: now_ms, tokens: wanted });
+    const day_left = tier.per_day === null ? Number.POSITIVE_INFINITY : tier.per_day - state.day_count;
+    const tokens = Math.min(wanted, Math.floor(LEASE_SHARE * Math.min(state.tokens, day_left)));
+    if (!is_busy || tokens < LEASE_TOKENS_MIN || this.transactions > 1) return undefined;
+    const expires_ms = Math.min(now_ms + LEASE_MS, endOfDayOf(now_ms));
+    return { tier, within, granted_ms: now_ms, expires_ms, tokens, left: tokens, state };
+  }
+
+  private leasedByOthers(connection: SqliteConnection, subject: string, now_ms: number): number {
+    // A lease that ends much later was granted before the clock was set back.
+    const sql = `SELECT SUM(tokens) FROM leases
+      WHERE subject = ? AND owner <> ? AND expires_ms > ? AND expires_ms <= ?`;
+    return Number(connection.value(sql, [subject, this.owner, now_ms, now_ms + LEASE_MS]) ?? 0);
+  }
+
+  private writeLease(
+    connection: SqliteConnection,
+    subject: string,
+    lease: Lease | undefined,
+    had_lease: boolean,
+  ): void {
+    if (lease)
+      connection.run(
+        'INSERT OR REPLACE INTO leases (subject, owner, tokens, expires_ms) VALUES (?, ?, ?, ?)',
+        [...[subject, this.owner], ...[lease.tokens, lease.expires_ms]],
+      );
+    else if (had_lease)
+      connection.run('DELETE FROM leases WHERE subject = ? AND owner = ?', [subject, this.owner]);
+  }
+
+  /** Puts the unused tokens of all leases back. */
+  private async returnLeases(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const returned = this.removeLeases([...this.leases.keys()]);
+    if (returned.size === 0) return;
+    this.transactions++;
+    try {
+      await this.buckets.attempt(
+        (connection) => connection.transaction(() => this.putAllBack(connection, returned)),
+        DEADLINE_MS,
+      );
+    } catch {
+      // The tokens are lost. The bucket refills.
+    } finally {
+      this.transactions--;
+    }
+  }
+
+  private putAllBack(connection: SqliteConnection, returned: ReadonlyMap<string, Lease>): void {
+    for (const [subject, lease] of returned) {
+      const state = lease.left > 0 ? this.read(connection, subject, lease.within, lease) : undefined;
+      if (state) write(connection, subject, state, idleFromMs(state, lease.within));
+      this.writeLease(connection, subject, undefined, true);
+    }
   }
 
   /** Deletes some rows whose `idle_from_ms` has passed, at most every 10 s. */
@@ -96,11 +297,31 @@ export class SqliteRateLimiter implements RateLimiter {
       'DELETE FROM buckets WHERE subject IN (SELECT subject FROM buckets WHERE idle_from_ms < ? LIMIT ?)',
       [now_ms, SWEEP_ROWS],
     );
+    connection.run('DELETE FROM leases WHERE expires_ms < ? OR expires_ms > ?', [now_ms, now_ms + LEASE_MS]);
   }
 
   async close(): Promise<void> {
+    await this.returnLeases();
     this.buckets.close();
   }
+}
+
+function withBurst(tier: Tier, burst: number): Tier {
+  return burst === tier.burst ? tier : { ...tier, burst: Math.max(0, burst) };
+}
+
+function isSameTier(a: Tier, b: Tier): boolean {
+  if (a === b) return true;
+  const has_same_rate = a.refill_per_s === b.refill_per_s && a.limit === b.limit;
+  return has_same_rate && a.burst === b.burst && a.per_day === b.per_day;
+}
+
+/** Doubles the size of a lease that was used up in time. A lease that was too large is followed by a smaller one. */
+function wantedTokens(tokens: number, previous: Lease | undefined, now_ms: number): number {
+  if (previous === undefined) return tokens;
+  const used = previous.tokens - previous.left;
+  const was_used_up = previous.left === 0 && now_ms < previous.expires_ms;
+  return was_used_up ? Math.min(2 * previous.tokens, LEASE_TOKENS_MAX) : Math.max(used, LEASE_TOKENS_FIRST);
 }
 
 function read(connection: SqliteConnection, subject: string): BucketState | undefined {
