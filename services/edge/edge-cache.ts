@@ -163,5 +163,6 @@ function send(
   of_request: readonly string[],
 ): void {
   response.writeHead(status, [...of_request, ...headers]);
-  response.end(body);
+  if (typeof body === 'string') response.end(body, 'latin1');
+  else response.end(body);
 }

@@ -13,7 +13,6 @@ import type { Aggregate } from '../catalog/events/aggregate';
 import { LRUCache, TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import { type AccountId, type AnyId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
-import { isSameValue } from '../kernel/same-value';
 import type { System } from '../kernel/system';
 import type { ActiveView, DocumentReader } from '../ports/document-reader';
 import type { DocumentPart } from '../ports/view-store';
@@ -175,10 +174,10 @@ export class Authenticator {
     return is_active && key && this.refusalOf(key) === undefined ? this.principalOf(claims, key) : undefined;
   }
 
-  /** Returns the same object as long as the key's limits are the same. */
+  /** Returns the same object as long as the key's limits have not been read again. */
   private principalOf(claims: TokenClaims, { limits }: ApiKey): Principal {
     const known = this.principals.get(claims);
-    if (known && isSameValue(known.limits, limits)) return known;
+    if (known && known.limits === limits) return known;
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
     const granted = { api_key_id, account_id, key_type, environment: env, stores, permissions };
     const principal = limits === undefined ? granted : { ...granted, limits };

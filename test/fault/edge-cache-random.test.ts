@@ -7,7 +7,7 @@ import { fetch } from '../support/fetch';
 import { type Harness, type Reply, startHarness, type TestKey } from '../support/harness';
 
 const SEED = Number(process.env.EDGE_SEED ?? Math.floor(Math.random() * 1_000_000));
-const ROUNDS = 8;
+const ROUNDS = 5;
 const WRITES_PER_ROUND = 12;
 const WORDS = ['tea', 'coffee', 'cocoa', 'cup', 'green', 'black'];
 
@@ -39,7 +39,7 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
   let merchant: TestKey;
 
   beforeAll(async () => {
-    harness = await startHarness({ environment: { VIEW_FLUSH_INTERVAL_S: '1', EDGE_CACHE_MB: '1' } });
+    harness = await startHarness({ environment: { VIEW_FLUSH_INTERVAL_S: '3600', EDGE_CACHE_MB: '1' } });
     second = await startAllInOne(parseConfig(harness.settings), pino({ level: 'silent' }), realSystem);
     twins = await AnswerTwins.start(harness.service.runtime);
     const shop = await harness.newShop();
@@ -110,17 +110,6 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
     return JSON.stringify([response.status, etag, response.ok ? await response.text() : '']);
   };
 
-  /** Compares with cold answers from before and after. Views may be appended at any time, so these may differ, too. */
-  const expectWarmAsCold = async (url: string, path: string, key: TestKey): Promise<void> => {
-    for (;;) {
-      const before = await read(twins.cold_url, path, key);
-      const warm = await read(url, path, key);
-      const after = await read(twins.cold_url, path, key);
-      if (before === after && warm !== before) expect([path, warm]).toEqual([path, before]);
-      if (before === after) return;
-    }
-  };
-
   test('equal cold ones whenever writes have been acknowledged', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       let writing = true;
@@ -130,6 +119,8 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
       await Promise.all(
         Array.from({ length: 3 }, async () => {
           for (let n = 0; n < WRITES_PER_ROUND / 3; n++) await writeSomething();
+          // The views of the readers are a write, too. No others are appended while answers are compared.
+          await Promise.all([harness.service, second].map(({ page_views }) => page_views.flush()));
         }),
       );
       // A busy machine may acknowledge a write before it is projected. Then no read includes it yet.
@@ -138,7 +129,8 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
       await Promise.all(readers);
       for (const path of paths())
         for (const key of keys) {
-          for (const url of urls()) await expectWarmAsCold(url, path, key);
+          const cold = await read(twins.cold_url, path, key);
+          for (const url of urls()) expect([path, await read(url, path, key)]).toEqual([path, cold]);
         }
     }
   }, 180_000);
