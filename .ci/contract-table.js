@@ -37,6 +37,7 @@ const PORTS = {
   'view store': 'view store',
   documents: 'view store',
   pages: 'view store',
+  'the generation': 'view store',
   'changed keys': 'view store',
   search: 'word search',
   'job queue': 'job queue',
