@@ -1,6 +1,13 @@
 import type { z } from 'zod';
 import type { SchemaDoc } from './documentation';
-import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
+import {
+  cursorListSchema,
+  listSchema,
+  mediaListSchema,
+  publicationsSchema,
+  readSchema,
+  searchSchema,
+} from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import {
   listingPatchBody,
@@ -197,6 +204,7 @@ export const schemaDocs: Readonly<Record<SchemaName, SchemaDoc>> = {
 export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReadQuery: readSchema,
   ListQuery: listSchema,
+  CursorListQuery: cursorListSchema,
   PublicationsQuery: publicationsSchema,
   SearchQuery: searchSchema,
   MediaListQuery: mediaListSchema,
