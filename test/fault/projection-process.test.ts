@@ -114,10 +114,12 @@ test('a service with a long log listens at once, shows how far the catch-up is, 
   const holds: number[] = [];
   await longestHold(running);
   for (let readiness = first, done = 0; readiness.status === 503; readiness = await readinessOf(running)) {
-    if (doneOf(readiness) === done) continue;
+    const { catching_up } = readiness.live;
+    // Absent at the end, when the last realm has caught up, but the service has not noticed yet.
+    if (!catching_up || catching_up.done === done) continue;
     // At least one job has been projected since the last look.
-    done = doneOf(readiness);
-    expect(readiness.live.catching_up!.total).toBeGreaterThanOrEqual(PUBLICATIONS);
+    done = catching_up.done;
+    expect(catching_up.total).toBeGreaterThanOrEqual(PUBLICATIONS);
     holds.push(await longestHold(running));
   }
   const token = await fetchToken(running.url, log.secret_key);
