@@ -13,6 +13,9 @@ interface HeadRead {
   readonly position: Promise<Position>;
 }
 
+/** A read that fails at the end of its own time says why, so its callers wait a little longer than that. */
+const GRACE_MS = 100;
+
 /**
  * The head of one server's log. All realms and callers of this process share its reads, because EventStoreDB stalls for
  * seconds if a few of them run at once.
@@ -38,7 +41,7 @@ export class SharedHead {
 
   /**
    * Returns what `readNow` reads over `connection`, or what another call has read. Rejects like
-   * `EventStoreDbConnection.call`, within `call_ms`.
+   * `EventStoreDbConnection.call`, within `call_ms` and `GRACE_MS`.
    */
   async share(
     connection: Connection,
@@ -50,7 +53,8 @@ export class SharedHead {
       const read = this.read(connection, max_age_ms, readNow);
       if (typeof read === 'bigint') return read;
       try {
-        return await withTimeout(read.position, limits.call_ms, () => refuse(connection), closed);
+        const timeout_ms = limits.call_ms + GRACE_MS;
+        return await withTimeout(read.position, timeout_ms, () => refuse(connection), closed);
       } catch (error) {
         // The read ended because another caller has closed its connection.
         const is_of_closed = read.connection !== connection && read.connection.closed.aborted;
