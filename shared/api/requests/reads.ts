@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { exampleCursor, exampleIds } from '../responses/examples';
+import { exampleCursor } from '../responses/envelopes';
+import { exampleIds } from '../responses/examples';
 import { commaList, flag, paginationSchema, priceBound, queryId } from './parameters';
 
 // Query parameters of the reads (docs/interface.md#query-parameters).
