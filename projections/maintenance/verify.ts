@@ -58,8 +58,9 @@ interface Suspect {
 
 /**
  * Folds the log into a scratch version and compares every document of the active version with it, including counts and
- * tombstones. Writers may continue. Throws `AlreadyRunningError`, `LogMismatchError` if the documents were made from
- * another log, and an error if there is no active version of this schema. See `docs/architecture.md#verify`.
+ * tombstones. Writers may continue. Throws `AlreadyRunningError`, `DamagedFileError`, `LogMismatchError` if the documents
+ * were made from another log, and an error if there is no active version of this schema. See
+ * `docs/architecture.md#verify`.
  */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const active = dispatchedVersions(await options.views.versions()).find(({ status }) => status === 'active');
@@ -67,6 +68,8 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
     throw new Error(`Nothing to verify: ${options.realm} has no active version of this release's schema.`);
   const version = await options.views.open(active.version);
   await assertMadeFromLog(options.events, version);
+  // The comparison reads documents by id, so it would not find a damaged index.
+  await version.checkData?.();
   return verifyVersion({ ...options, version });
 }
 

@@ -269,6 +269,10 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * - Returns documents in order of id, with all parts and with tombstones.
  * - With `where`, returns matching documents only. A tombstone never matches.
  *
+ * `checkData`
+ * - Reads all stored data, indexes included. Throws `DamagedFileError` if a part of it is damaged. Absent in a store that
+ *   does this itself.
+ *
  * `createIndexes`
  * - Creates the indexes that the version still lacks. Calls `onProgress` before and after each one. Has no deadline,
  *   because an index of a full collection may take hours. Does nothing if all indexes exist.
@@ -312,6 +316,7 @@ export interface ViewVersion {
   ): Promise<StoredDocument[]>;
   apply(batch: WriteBatch): Promise<'applied' | 'lost_race'>;
   deadLetters(): Promise<DeadLetter[]>;
+  checkData?(): Promise<void>;
   createIndexes?(onProgress: (progress: IndexProgress) => void): Promise<void>;
   health?(): Promise<StoreHealth>;
 }

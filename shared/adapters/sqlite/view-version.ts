@@ -442,6 +442,11 @@ export class SqliteViewVersion implements ViewVersion {
     return (await this.connection.attempt(() => this.connection.all(sql))).map(toDeadLetter);
   }
 
+  /** Takes seconds for a large file, and holds the event loop meanwhile. */
+  async checkData(): Promise<void> {
+    await this.connection.attempt(() => this.connection.checkPages());
+  }
+
   health(): Promise<StoreHealth> {
     return this.connection.health();
   }
