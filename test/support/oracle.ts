@@ -7,7 +7,7 @@ import {
   listingResource,
 } from '../../shared/catalog/listing/listing';
 import { evolveMedia, type Media, type MediaEvent, mediaResource } from '../../shared/catalog/media/media';
-import type { PageViewEvent } from '../../shared/catalog/publication/page-views';
+import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
 import {
   evolvePublication,
   type Publication,
@@ -83,8 +83,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       if (after.tag === 'deleted') media.set(id, 'deleted');
       if (after.tag === 'present') media.set(id, after.media);
     } else if (category === 'views') {
-      const { counts } = (event as PageViewEvent).data;
-      for (const [viewed, views] of Object.entries(counts))
+      for (const [viewed, views] of Object.entries(viewsIn(event as PageViewEvent)))
         page_views.set(viewed, (page_views.get(viewed) ?? 0) + views);
     } else if (category === 'review') {
       const fields = event.data as ReviewFields;
