@@ -536,7 +536,7 @@ export interface ListingPublications {
       /** Number of pages. */
       total_pages: number;
     };
-    /** `cursor` of the next page; null if this is the last one. Search and related have none. */
+    /** `cursor` of the next page; null if this is the last one. */
     next_cursor: string | null;
   };
 }

@@ -35,7 +35,6 @@ describe('a listing’s publications', () => {
       default_sort_mode: 'price_asc',
       effective_sort_mode: 'price_asc',
       pagination: { page: 1, limit: 20, total: 6, total_pages: 1 },
-      next_cursor: null,
     });
   });
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { exampleCursor } from '../responses/envelopes';
-import { exampleIds } from '../responses/examples';
+import { exampleCursor, exampleIds } from '../responses/examples';
 import { commaList, flag, paginationSchema, priceBound, queryId } from './parameters';
 
 // Query parameters of the reads (docs/interface.md#query-parameters).

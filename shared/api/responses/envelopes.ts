@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { exampleCursor } from './examples';
 
 // Envelopes of all JSON responses (docs/interface.md#responses).
 
@@ -19,15 +20,11 @@ const limit = z
   .describe('Maximum number of items on a page: the `limit` that was used.');
 const total_items = count.describe('Number of items on all pages.');
 
-/** The order of a list and the sort keys of the last item, as `services/query/cursor.ts` makes it. */
-export const exampleCursor = Buffer.from(
-  '["-created_at,-id","2026-03-14T09:26:53.589Z","0190a6e3-5b7c-7d2e-9f10-3a4b5c6d7e8f"]',
-).toString('base64url');
-
 /** In the `meta` of lists that can be continued at a cursor. */
-export const nextCursor = z
+const nextCursor = z
   .string()
   .nullable()
+  .optional()
   .describe('`cursor` of the next page; null if this is the last one. Search and related have none.')
   .meta({ example: exampleCursor });
 
@@ -43,7 +40,7 @@ export const pageMetaSchema = z.strictObject({
       limit,
     })
     .describe('The same numbers, and the number of pages.'),
-  next_cursor: nextCursor.optional(),
+  next_cursor: nextCursor,
 });
 
 const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);

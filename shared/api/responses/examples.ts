@@ -95,6 +95,11 @@ export const exampleMediaCollection = collection(
   `/api/publication/${exampleIds.publication}?expand=media`,
 );
 
+/** A cursor of the default order. */
+export const exampleCursor = Buffer.from(
+  JSON.stringify(['-created_at,-id', times.created_at, exampleIds.publication]),
+).toString('base64url');
+
 export const exampleListingPublications: ListingPublications = {
   featured: [examplePublication],
   others: [],
