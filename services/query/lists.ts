@@ -1,6 +1,5 @@
 import { reads } from '../../shared/api/operations/reads';
 import {
-  type CursorListQuery,
   type ListQuery,
   type MediaListQuery,
   type PriceBounds,
@@ -8,12 +7,7 @@ import {
   publicationFilters,
   type SORT_FIELDS,
 } from '../../shared/api/requests/reads';
-import {
-  type CollectionName,
-  collections,
-  type DocumentOf,
-  type StoredDocument,
-} from '../../shared/catalog/documents';
+import { type CollectionName, collections } from '../../shared/catalog/documents';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
@@ -36,10 +30,8 @@ import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { PagePlace, ViewQuery } from '../../shared/ports/view-store';
-import { cursorAfter, parseCursor } from './cursor';
+import type { ViewQuery } from '../../shared/ports/view-store';
 import {
   countListings,
   EXPANSIONS,
@@ -100,42 +92,6 @@ export function pageOf(query: Pick<ListQuery, 'page' | 'limit'>): { skip: number
   return { skip: Math.min((query.page - 1) * query.limit, SKIP_MAX), limit: query.limit };
 }
 
-/** One page of a list, and the cursor of the next one. */
-interface Page<Item> {
-  readonly items: readonly Item[];
-  /** Null if there is no next page. */
-  readonly next_cursor: string | null;
-}
-
-type PageFilter = Pick<ViewQuery, 'where' | 'order' | 'parts'>;
-
-/** Finds the page at `cursor` or `page`. Reads one document more, which shows whether there is a next page. */
-async function findPage<Name extends CollectionName>(
-  version: DocumentReader,
-  collection: Name,
-  query: CursorListQuery,
-  filter: PageFilter,
-): Promise<Page<StoredDocument<DocumentOf<Name>>>> {
-  const limit = query.limit + 1;
-  const begin =
-    query.cursor === undefined ? pageOf(query) : { after: placeOf(query, collection, filter.order) };
-  const found = await version.find(collection, { ...filter, ...begin, limit });
-  const items = found.slice(0, query.limit);
-  const last = items.at(-1);
-  const keys = last?.document?.keys;
-  const has_next = found.length > items.length && last && keys;
-  return { items, next_cursor: has_next ? cursorAfter(filter.order, { id: last.id, keys }) : null };
-}
-
-/** Returns the place after which the page begins. Throws `invalid_query` if there is also a `page`. */
-function placeOf(query: CursorListQuery, collection: CollectionName, order: SortOrder): PagePlace {
-  if (query.page === 1) return parseCursor(query.cursor ?? '', collection, order);
-  const constraint = 'either cursor or page';
-  throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'cursor', constraint }]);
-}
-
-const NO_PAGE: Page<never> = { items: [], next_cursor: null };
-
 // --- Listings and publications ---
 
 /** Handles `GET /api/listings` and `GET /api/store-listings`, which return the same list. */
@@ -145,15 +101,16 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
   const version = await openStore(deps, request, store_id);
   const [store, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
-    findPage(version, 'listings', query, {
+    version.find('listings', {
       where: { store_id, visibility: visibilityKey(query.visibility) },
       order: orderWithin('listings', sortModeOf(query)),
       parts: partsFor('listing', query),
+      ...pageOf(query),
     }),
   ]);
   const total = countListings(assertActive(store), query.visibility);
-  const data = page.items.flatMap(({ document }) => (document ? [presentListing(document, query)] : []));
-  return { data, meta: metaOf(query, total, page) };
+  const data = page.flatMap(({ document }) => (document ? [presentListing(document, query)] : []));
+  return { data, meta: pageMeta({ ...query, total }) };
 }
 
 /** Handles `GET /api/publications`. */
@@ -163,24 +120,29 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const version = await openStore(deps, request, store_id);
   const mode = sortModeOf(query);
   const where = whereOf(query, mode, store_id);
-  const filter = { where, order: orderOf(mode), parts: partsFor('publication', query) };
-  const find = () => findPage(version, 'publications', query, filter);
+  const findPage = () =>
+    version.find('publications', {
+      where,
+      order: orderOf(mode),
+      parts: partsFor('publication', query),
+      ...pageOf(query),
+    });
   const is_maintained = hasMaintainedTotal(query);
   const [store, listing, counted_total, early_page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, query, store_id),
     is_maintained ? undefined : version.count('publications', where),
-    isProbablyFull(query) ? find() : undefined,
+    isProbablyFull(query) ? findPage() : undefined,
   ]);
   const { facets } = assertActive(store).state;
-  if (listing === null) return { data: [], meta: metaOf(query, 0, NO_PAGE) };
+  if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
   const total =
     counted_total ?? countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
-  const is_empty = query.cursor === undefined && pageOf(query).skip >= total;
-  const page = early_page ?? (is_empty ? NO_PAGE : await find());
-  const data = page.items.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
-  return { data, meta: metaOf(query, total, page) };
+  const is_empty = pageOf(query).skip >= total;
+  const page = early_page ?? (is_empty ? [] : await findPage());
+  const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
+  return { data, meta: pageMeta({ ...query, total }) };
 }
 
 /**
@@ -188,9 +150,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
  * page is empty, and then nothing is looked for.
  */
 function isProbablyFull(query: PublicationsQuery): boolean {
-  return (
-    query.page === 1 && query.cursor === undefined && !filtersByPrice(query) && !FILTERS.some(isSetIn(query))
-  );
+  return query.page === 1 && !filtersByPrice(query) && !FILTERS.some(isSetIn(query));
 }
 
 /**
@@ -251,14 +211,6 @@ function isSetIn(query: PublicationsQuery): (name: FilterName) => boolean {
   return (name) => query[name] !== undefined;
 }
 
-function metaOf(
-  query: CursorListQuery,
-  total: number,
-  { next_cursor }: Pick<Page<unknown>, 'next_cursor'>,
-): JsonObject {
-  return { ...pageMeta({ ...query, total }), next_cursor };
-}
-
 interface ListedPublication {
   readonly featured_rank: Key | undefined;
   readonly resource: Presented;
@@ -281,11 +233,11 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
   const total = countFacets(listing.state.facets, visibilitiesOf(query.visibility));
   const { limit } = query;
-  const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode, total) : NO_PAGE;
-  const { items: page, next_cursor } =
-    is_precomputed && precomputed.items.length >= Math.min(limit, total)
+  const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
+  const page =
+    is_precomputed && precomputed.length >= Math.min(limit, total)
       ? precomputed
-      : await findListedPage(version, request.params.id ?? '', query, effective_sort_mode);
+      : await findPage(version, request.params.id ?? '', query, effective_sort_mode);
   const resourcesWhere = (featured: boolean): Presented[] =>
     page
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
@@ -295,7 +247,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
     data: {
       featured: resourcesWhere(true),
       others: resourcesWhere(false),
-      meta: { default_sort_mode, effective_sort_mode, pagination, next_cursor },
+      meta: { default_sort_mode, effective_sort_mode, pagination },
     },
   };
 }
@@ -304,9 +256,8 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
  * Returns whether the listing's document contains the page, or a part of it. The document has the first `EXPANDED_MAX`
  * publications, in the listing's default order and without expansions, or fewer if they are large.
  */
-function isPrecomputed({ page, limit, sort, order, expand, cursor }: CursorListQuery): boolean {
-  const is_default_form =
-    sort === undefined && order === undefined && expand.length === 0 && cursor === undefined;
+function isPrecomputed({ page, limit, sort, order, expand }: ListQuery): boolean {
+  const is_default_form = sort === undefined && order === undefined && expand.length === 0;
   return is_default_form && page === 1 && limit <= EXPANDED_MAX;
 }
 
@@ -314,36 +265,31 @@ function precomputedPage(
   listing: ListingDocument,
   { visibility, limit }: ListQuery,
   mode: SortMode,
-  total: number,
-): Page<ListedPublication> {
+): ListedPublication[] {
   const { expansions, state } = listing;
-  const order = featuredFirst(mode);
-  const entries = visibleEntries(expansions.publications, visibility, order, (one) =>
+  return visibleEntries(expansions.publications, visibility, featuredFirst(mode), (one) =>
     countFacets(state.facets, [one]),
-  ).slice(0, limit);
-  const last = entries.at(-1);
-  return {
-    items: entries.map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body })),
-    next_cursor: last && total > entries.length ? cursorAfter(order, last) : null,
-  };
+  )
+    .slice(0, limit)
+    .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
 }
 
-async function findListedPage(
+async function findPage(
   version: DocumentReader,
   listing_id: string,
-  query: CursorListQuery,
+  query: ListQuery,
   mode: SortMode,
-): Promise<Page<ListedPublication>> {
-  const { items, next_cursor } = await findPage(version, 'publications', query, {
+): Promise<ListedPublication[]> {
+  const page = await version.find('publications', {
     where: { listing_id, visibility: visibilityKey(query.visibility) },
     order: featuredFirst(mode),
     parts: partsFor('publication', query),
+    ...pageOf(query),
   });
-  const listed = items.flatMap(({ document }) => {
+  return page.flatMap(({ document }) => {
     if (!document) return [];
     return { featured_rank: document.keys.featured_rank, resource: presentPublication(document, query) };
   });
-  return { items: listed, next_cursor };
 }
 
 // --- Media ---
@@ -358,13 +304,12 @@ export async function readMediaList(deps: ReadDeps, request: ApiRequest): Promis
     namesResource(query) ? mediaInUse(version, query, store_id) : mediaOfStore(version, query, store_id),
   ]);
   const { state } = assertActive(store);
-  return { data: page.data, meta: metaOf(query, page.total ?? countMedia(state, query), page) };
+  return { data: page.data, meta: pageMeta({ ...query, total: page.total ?? countMedia(state, query) }) };
 }
 
 /** `total` is undefined if the store's document contains it. */
 interface MediaPage {
   readonly data: JsonObject[];
-  readonly next_cursor: string | null;
   readonly total?: number;
 }
 
@@ -373,11 +318,12 @@ async function mediaOfStore(
   query: MediaListQuery,
   store_id: string,
 ): Promise<MediaPage> {
-  const { items, next_cursor } = await findPage(version, 'media', query, {
+  const page = await version.find('media', {
     where: { store_id, visibility: visibilityKey(query.visibility) },
     order: orderWithin('media', sortModeOf(query)),
+    ...pageOf(query),
   });
-  return { data: items.flatMap(({ document }) => (document ? [document.body] : [])), next_cursor };
+  return { data: page.flatMap(({ document }) => (document ? [document.body] : [])) };
 }
 
 function countMedia({ media }: StoreDocument['state'], { visibility }: MediaListQuery): number {
@@ -412,25 +358,11 @@ async function mediaInUse(
     return document && is_visible ? document.expansions.media : [];
   });
   const used = first.filter(({ id }) => others.every((media) => media.some((other) => other.id === id)));
-  const ordered = inOrder(used, query);
-  const begin = query.cursor === undefined ? pageOf(query).skip : indexAfter(ordered, query);
-  const items = ordered.slice(begin, begin + query.limit);
-  const last = items.at(-1);
-  return {
-    data: items.map(({ body }) => body),
-    next_cursor: last && last !== ordered.at(-1) ? cursorAfter(BY_ID, { id: last.id, keys: {} }) : null,
-    total: used.length,
-  };
-}
-
-/** The media in use have an order that their keys do not show, so a cursor has only the id. */
-const BY_ID: SortOrder = [['id', 'asc']];
-
-/** Returns the index of the media after the one that the cursor names; the end if that one is no longer used. */
-function indexAfter(media: readonly MediaEmbed[], query: MediaListQuery): number {
-  const { id } = placeOf(query, 'media', BY_ID);
-  const index = media.findIndex((embed) => embed.id === id);
-  return index === -1 ? media.length : index + 1;
+  const { skip, limit } = pageOf(query);
+  const data = inOrder(used, query)
+    .slice(skip, skip + limit)
+    .map(({ body }) => body);
+  return { data, total: used.length };
 }
 
 /** Returns the media in the order of the query, by default in the given one. */
@@ -452,11 +384,11 @@ export async function readPaymentMethods(deps: ReadDeps, request: ApiRequest): P
   const version = await openStore(deps, request, store_id);
   const [store, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
-    findPage(version, 'payment_methods', query, { where: { store_id }, order: orderOfMethods(query) }),
+    version.find('payment_methods', { where: { store_id }, order: orderOfMethods(query), ...pageOf(query) }),
   ]);
   const total = assertActive(store).state.payment_methods;
-  const data = page.items.flatMap(({ document }) => (document ? [document.body] : []));
-  return { data, meta: metaOf(query, total, page) };
+  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
+  return { data, meta: pageMeta({ ...query, total }) };
 }
 
 /** Returns the requested order, by default the merchant's (`position`). */
@@ -479,14 +411,15 @@ export async function readReviews(deps: ReadDeps, request: ApiRequest): Promise<
       isVisible: isContainerVisible,
       parts: ['state'],
     }),
-    findPage(version, 'reviews', query, {
+    version.find('reviews', {
       where: { publication_id: request.params.id ?? '' },
       order: orderWithin('reviews', sortModeOf(query)),
+      ...pageOf(query),
     }),
   ]);
   const { reviews } = publication.state;
-  const data = page.items.flatMap(({ document }) => (document ? [document.body] : []));
-  return { data, meta: { ...metaOf(query, reviews.count, page), summary: summaryOf(reviews) } };
+  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
+  return { data, meta: { ...pageMeta({ ...query, total: reviews.count }), summary: summaryOf(reviews) } };
 }
 
 /**

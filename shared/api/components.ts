@@ -1,13 +1,6 @@
 import type { z } from 'zod';
 import type { SchemaDoc } from './documentation';
-import {
-  cursorListSchema,
-  listSchema,
-  mediaListSchema,
-  publicationsSchema,
-  readSchema,
-  searchSchema,
-} from './requests/reads';
+import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import {
   listingPatchBody,
@@ -204,7 +197,6 @@ export const schemaDocs: Readonly<Record<SchemaName, SchemaDoc>> = {
 export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReadQuery: readSchema,
   ListQuery: listSchema,
-  CursorListQuery: cursorListSchema,
   PublicationsQuery: publicationsSchema,
   SearchQuery: searchSchema,
   MediaListQuery: mediaListSchema,

@@ -412,11 +412,9 @@ export interface PageMeta {
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
   };
-  /** `cursor` of the next page; null if this is the last one. Search and related have none. */
-  next_cursor?: string | null;
 }
 
-export interface CursorListQuery {
+export interface ListQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
   /**
@@ -434,11 +432,6 @@ export interface CursorListQuery {
   sort?: 'created_at' | 'price' | 'name' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
-  /**
-   * `next_cursor` of the page before, instead of `page`. Repeat the other parameters. The list continues
-   * where that page ended, also if items were added or removed meanwhile.
-   */
-  cursor?: string | undefined;
 }
 
 /** Response with a page of listings. */
@@ -536,8 +529,6 @@ export interface ListingPublications {
       /** Number of pages. */
       total_pages: number;
     };
-    /** `cursor` of the next page; null if this is the last one. */
-    next_cursor: string | null;
   };
 }
 
@@ -559,11 +550,6 @@ export interface PublicationsQuery {
   sort?: 'created_at' | 'price' | 'name' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
-  /**
-   * `next_cursor` of the page before, instead of `page`. Repeat the other parameters. The list continues
-   * where that page ended, also if items were added or removed meanwhile.
-   */
-  cursor?: string | undefined;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;
   /** `true` returns only publications with a `featured_position`, `false` only those without. */
@@ -595,26 +581,6 @@ export interface PublicationAnswer {
   status: 'OK';
   /** A product. */
   data: Publication;
-}
-
-export interface ListQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /**
-   * Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret
-   * key.
-   */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
 }
 
 /** Response with a page of reviews. */
@@ -670,8 +636,6 @@ export interface ReviewsMeta {
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
   };
-  /** `cursor` of the next page; null if this is the last one. Search and related have none. */
-  next_cursor?: string | null;
   /** Summary of all reviews of the publication, not only those of this page. */
   summary: {
     /** Average rating with two decimals; 0 if there are no reviews. */
@@ -712,11 +676,6 @@ export interface MediaListQuery {
   sort?: 'created_at' | 'price' | 'name' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
-  /**
-   * `next_cursor` of the page before, instead of `page`. Repeat the other parameters. The list continues
-   * where that page ended, also if items were added or removed meanwhile.
-   */
-  cursor?: string | undefined;
   /** Return only media of this publication, in the order of its `media_ids` unless `sort` is set. */
   publication_id?: string | undefined;
   /** Return only media of this listing, in the order of its `media_ids` unless `sort` is set. */
@@ -1138,15 +1097,15 @@ export interface Operations {
   validateToken: { body: NoFields; answer: ValidationAnswer };
   getStore: { query: ReadQuery; answer: StoreAnswer };
   searchStore: { query: SearchQuery; answer: PublicationPage };
-  listStoreListings: { query: CursorListQuery; answer: ListingPage };
-  listPaymentMethods: { query: CursorListQuery; answer: PaymentMethodPage };
-  listListings: { query: CursorListQuery; answer: ListingPage };
+  listStoreListings: { query: ListQuery; answer: ListingPage };
+  listPaymentMethods: { query: ListQuery; answer: PaymentMethodPage };
+  listListings: { query: ListQuery; answer: ListingPage };
   getListing: { query: ReadQuery; answer: ListingAnswer };
-  listListingPublications: { query: CursorListQuery; answer: ListingPublicationsAnswer };
+  listListingPublications: { query: ListQuery; answer: ListingPublicationsAnswer };
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
   getPublication: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
-  listReviews: { query: CursorListQuery; answer: ReviewPage };
+  listReviews: { query: ListQuery; answer: ReviewPage };
   listMedia: { query: MediaListQuery; answer: MediaPage };
   getMedia: { query: ReadQuery; answer: MediaAnswer };
   createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };

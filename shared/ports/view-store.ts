@@ -84,18 +84,10 @@ export type KeyCondition =
   | { readonly not: Key }
   | { readonly gte?: number; readonly lte?: number };
 
-/** The place of a document in an order: the keys that it sorts by, none of them null, and the id. */
-export interface PagePlace {
-  readonly id: string;
-  readonly keys: Readonly<Record<string, Key>>;
-}
-
 /** A query by keys. Must be answered from an index. Never finds tombstones. */
 export interface ViewQuery {
   readonly where: Readonly<Record<string, KeyCondition>>;
   readonly order: SortOrder;
-  /** Returns only documents after this place. A document need not be there any more. */
-  readonly after?: PagePlace;
   readonly skip?: number;
   readonly limit: number;
   readonly parts?: readonly DocumentPart[];

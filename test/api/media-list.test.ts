@@ -137,7 +137,6 @@ describe('GET /api/media', () => {
     expect(reply.body.meta).toEqual({
       ...{ page: 3, take: 20, item_count: 50 },
       pagination: { page: 3, total_pages: 3, total_items: 50, limit: 20 },
-      next_cursor: null,
     });
     expect(idsOf(reply)).toEqual(media_ids.slice(40));
     expect(reply.body.data[0]).toEqual((await publicRead(`/api/media/${media_ids[40]}`)).body.data);

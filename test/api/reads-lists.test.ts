@@ -1,4 +1,3 @@
-import type { ListingPublications } from '../../shared/api/responses/resources';
 import { type Harness, startHarness } from '../support/harness';
 import { namesOf, type StockedShop, stockShop } from './reads-shop';
 
@@ -52,38 +51,6 @@ describe.each(Object.entries(LISTS))('the list %s', (path, count) => {
     }
   });
 
-  test.each(['created_at', 'price', 'name'])(
-    'sorted by %s, cursors lead through every item once',
-    async (sort) => {
-      for (const order of ['asc', 'desc']) {
-        const sorted = `${path}?visibility=all&sort=${sort}&order=${order}`;
-        const walked: unknown[] = [];
-        let next: string | null = '';
-        while (next !== null) {
-          const page = await read(`${sorted}&limit=2${next && `&cursor=${next}`}`);
-          expect(page.meta).toMatchObject({ item_count: count, take: 2 });
-          walked.push(...page.data);
-          next = page.meta.next_cursor;
-        }
-        expect(walked).toEqual((await read(`${sorted}&limit=50`)).data);
-      }
-    },
-  );
-
-  test('refuses a cursor of another order, a damaged one, and one together with a page', async () => {
-    const { next_cursor } = (await read(`${path}?limit=1&visibility=all`)).meta;
-    for (const query of [
-      `cursor=${next_cursor}&sort=created_at&order=asc`,
-      `cursor=${next_cursor}&page=2`,
-      'cursor=',
-      'cursor=W10',
-      'cursor=%00',
-    ]) {
-      const refused = await harness.request('GET', `${path}?${query}`, { token: shop.secret.token });
-      expect(refused).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-    }
-  });
-
   test.each([100, 180_143_985_094_818, Number.MAX_SAFE_INTEGER])(
     'page %i, past the end, is empty',
     async (page) => {
@@ -110,22 +77,6 @@ describe.each(Object.entries(LISTS))('the list %s', (path, count) => {
       });
     },
   );
-});
-
-test('the publications of a listing are continued at a cursor, featured ones first', async () => {
-  const { data } = await read('/api/listings');
-  for (const { id } of data as { id: string }[]) {
-    const path = `/api/listing/${id}/publications?limit=1`;
-    const all = await read(`/api/listing/${id}/publications?limit=50`);
-    const walked: unknown[] = [];
-    let next: string | null = '';
-    while (next !== null) {
-      const page: ListingPublications = (await read(`${path}${next && `&cursor=${next}`}`)).data;
-      walked.push(...page.featured, ...page.others);
-      next = page.meta.next_cursor;
-    }
-    expect(walked).toEqual([...all.data.featured, ...all.data.others]);
-  }
 });
 
 describe('GET /api/publications', () => {

@@ -109,9 +109,8 @@ export class MemoryViewVersion implements ViewVersion {
   }
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
-    const { where, order, after, skip = 0, limit } = query;
+    const { where, order, skip = 0, limit } = query;
     return this.matching(collection, where)
-      .filter((stored) => !after || compareByOrder(order, sortable(stored), after) > 0)
       .sort((a, b) => compareByOrder(order, sortable(a), sortable(b)))
       .slice(skip, skip + limit)
       .map((stored) => onlyParts(stored, query.parts ?? []));

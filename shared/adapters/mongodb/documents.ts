@@ -8,7 +8,6 @@ import {
   ALL_PARTS,
   type DocumentPart,
   type KeyCondition,
-  type PagePlace,
   type ViewQuery,
   type WordMatch,
   type WordScope,
@@ -192,23 +191,6 @@ function matchesNull(term: unknown): boolean {
  */
 export function sortOf(collection: StoredCollection, order: SortOrder): [string, 1 | -1][] {
   return order.map(([key, direction]) => [fieldOf(collection, key), direction === 'asc' ? 1 : -1]);
-}
-
-/** Returns the filter for documents after the place. */
-export function afterFilter(
-  collection: StoredCollection,
-  order: SortOrder,
-  { id, keys }: PagePlace,
-): Filter<MongoDocument> {
-  const placeKey = (key: string): Key => (key === 'id' ? id : (keys[key] ?? null));
-  return {
-    $or: order.map(([key, direction], index) => ({
-      ...Object.fromEntries(
-        order.slice(0, index).map(([earlier]) => [fieldOf(collection, earlier), placeKey(earlier)]),
-      ),
-      [fieldOf(collection, key)]: { [direction === 'asc' ? '$gt' : '$lt']: placeKey(key) },
-    })),
-  };
 }
 
 /**

@@ -39,7 +39,6 @@ import {
 import { BatchSize } from './batch-size';
 import { isRefusedBatch, type MongoConnection, refusedWrites } from './connection';
 import {
-  afterFilter,
   documentsName,
   filterOf,
   fromStored,
@@ -180,11 +179,8 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
-    const matching = filterOf(this.collection(collection), query.where);
+    const filter = filterOf(this.collection(collection), query.where);
     const sort = sortOf(this.collection(collection), query.order);
-    const filter = query.after
-      ? { $and: [matching, afterFilter(this.collection(collection), query.order, query.after)] }
-      : matching;
     // MongoDB treats a limit of 0 as no limit.
     if (query.limit <= 0) return [];
     const { skip = 0, limit } = query;

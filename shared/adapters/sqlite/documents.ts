@@ -11,7 +11,6 @@ import {
   type DocumentPart,
   type DocumentWrite,
   type KeyCondition,
-  type PagePlace,
   type StoredPart,
   type ViewQuery,
 } from '../../ports/view-store';
@@ -312,8 +311,6 @@ type Where = ViewQuery['where'];
  * `extra` is an additional condition on the row.
  */
 export function pageQuery(table: Table, query: ViewQuery, extra: RowCondition = NO_CONDITION): Query {
-  if (query.after)
-    return buildPageQuery(table, query, joinExtra(extra, afterCondition(table, query.order, query.after)));
   const values = Object.values(query.where);
   if (extra !== NO_CONDITION || values.length === 0 || !values.every(isValue))
     return buildPageQuery(table, query, extra);
@@ -324,22 +321,6 @@ export function pageQuery(table: Table, query: ViewQuery, extra: RowCondition = 
     table.page_sql.set(name, sql);
   }
   return { sql, parameters: [...values, query.limit, query.skip ?? 0] };
-}
-
-/** Returns the condition that a row comes after the place. */
-export function afterCondition(table: Table, order: SortOrder, { id, keys }: PagePlace): Query {
-  const parameters: SqlInput[] = [];
-  const terms = order.map(([key, direction], index) => {
-    const equal = order.slice(0, index).map(([earlier]) => `${column(table, earlier)} = ?`);
-    for (const [earlier] of order.slice(0, index + 1))
-      parameters.push(earlier === 'id' ? id : (keys[earlier] ?? null));
-    return [...equal, `${column(table, key)} ${direction === 'asc' ? '>' : '<'} ?`].join(' AND ');
-  });
-  return { sql: `(${terms.map((term) => `(${term})`).join(' OR ')})`, parameters };
-}
-
-function joinExtra(extra: RowCondition, condition: Query): RowCondition {
-  return extra === NO_CONDITION ? condition : { ...extra, ...joinConditions(extra, condition) };
 }
 
 const isValue = (condition: KeyCondition): condition is Exclude<Key, null> =>

@@ -1,8 +1,8 @@
 import type { SortDirection, SortOrder } from '../../catalog/sorting';
 import { LRUCache } from '../../kernel/cache';
-import type { KeyCondition, PagePlace, ViewQuery } from '../../ports/view-store';
+import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import { afterCondition, conditionSql, type Query, selectionOf } from './documents';
+import { conditionSql, selectionOf } from './documents';
 import { type Buckets, type Place, readBuckets, readChanges, type Span, spanCondition } from './list-buckets';
 import { column, type List, type RankedIndex, type Table } from './tables';
 
@@ -26,8 +26,6 @@ interface Part extends Entries {
   readonly descending: boolean;
   /** Set if the part has the ranked rows only, in the order of this index. */
   readonly ranked?: RankedIndex;
-  /** In a part of ranked rows: the condition that a row comes after the place where the page begins. */
-  readonly after?: Query;
   /** Conditions that neither the facet nor the order expresses. */
   readonly others: ViewQuery['where'];
 }
@@ -57,7 +55,7 @@ export class ListReader {
 
   /** Returns the rows of a page in order, or undefined if the query is not one of a list. */
   page(table: Table, query: ViewQuery): SqlRow[] | undefined {
-    const parts = partsOf(table, query);
+    const parts = partsOf(table, query.where, query.order);
     if (!parts) return undefined;
     const shallow = this.shallowPage(table, parts, query);
     const row_ids = shallow ?? this.connection.snapshot(() => this.deepPage(table, parts, query));
@@ -184,15 +182,9 @@ export class ListReader {
     const rows = this.connection.all(
       `SELECT rowid FROM ${table.name} INDEXED BY ${ranked.name}
         WHERE ${ranked.scope} = ? AND ${ranked.rank} < ${ranked.limit} AND ${facetCondition(part.facets)}
-          ${hasAny(part.others) ? `AND ${others.sql}` : ''} ${part.after ? `AND ${part.after.sql}` : ''}
+          ${hasAny(part.others) ? `AND ${others.sql}` : ''}
         ORDER BY ${ranked.rank}, ${ranked.key} ${direction}, id ${direction} LIMIT ? OFFSET ?`,
-      [
-        part.scope,
-        ...(hasAny(part.others) ? others.parameters : []),
-        ...(part.after?.parameters ?? []),
-        limit,
-        skip,
-      ],
+      [part.scope, ...(hasAny(part.others) ? others.parameters : []), limit, skip],
     );
     return rows.map(([row_id]) => row_id!);
   }
@@ -209,10 +201,8 @@ export class ListReader {
     const order = `${orderOf(part)} LIMIT ? OFFSET ?`;
     if (range && total! <= SORTED_MAX) {
       const { from, parameters } = partCondition(range);
-      const after = spanCondition({ ...part.list, has_nulls: false }, part);
-      const sql = `SELECT rowid FROM ${from(table)} AND ${facetCondition(part.facets)}${after.sql} ${order}`;
-      const rows = this.connection.all(sql, [...parameters, ...after.parameters, limit, skip]);
-      return rows.map(([row_id]) => row_id!);
+      const sql = `SELECT rowid FROM ${from(table)} AND ${facetCondition(part.facets)} ${order}`;
+      return this.connection.all(sql, [...parameters, limit, skip]).map(([row_id]) => row_id!);
     }
     const { from, parameters } = partCondition(part);
     const others = conditionSql(table, part.others);
@@ -233,32 +223,11 @@ export class ListReader {
 }
 
 /** Returns the lists that the sequence of a query consists of; undefined if there are none. */
-function partsOf(table: Table, { where, order, after }: ViewQuery): readonly Part[] | undefined {
+function partsOf(table: Table, where: ViewQuery['where'], order: SortOrder): readonly Part[] | undefined {
   const ranked = rankedParts(table, where, order);
-  if (ranked) return after ? rankedPartsAfter(table, ranked, order, after) : ranked;
+  if (ranked) return ranked;
   const part = partOf(table, where, order);
-  return part && [after ? partAfter(part, order, after) : part];
-}
-
-/** Returns the entries of the part that come after the place. */
-function partAfter(part: Part, order: SortOrder, { id, keys }: PagePlace): Part {
-  const [name] = order[0]!;
-  const place: Place = { key: name === 'id' ? id : (keys[name] ?? null), id };
-  if (part.descending) return { ...part, to: part.to && comparePlaces(part.to, place) < 0 ? part.to : place };
-  // The least text after the id. No id contains such a character.
-  const next = { key: name === 'id' ? `${id}\u0001` : place.key, id: `${id}\u0001` };
-  return { ...part, from: part.from && comparePlaces(part.from, next) > 0 ? part.from : next };
-}
-
-function rankedPartsAfter(
-  table: Table,
-  [ranked, others]: readonly [Part, Part],
-  order: SortOrder,
-  after: PagePlace,
-): Part[] {
-  const rank = Number(after.keys[order[0]![0]]);
-  if (rank >= ranked.ranked!.limit) return [partAfter(others, order.slice(1), after)];
-  return [{ ...ranked, after: afterCondition(table, order, after) }, others];
+  return part && [part];
 }
 
 function partOf(table: Table, where: ViewQuery['where'], order: SortOrder): Part | undefined {
@@ -273,11 +242,7 @@ function partOf(table: Table, where: ViewQuery['where'], order: SortOrder): Part
 }
 
 /** Returns the ranked rows and then all others, if that is the order. */
-function rankedParts(
-  table: Table,
-  where: ViewQuery['where'],
-  order: SortOrder,
-): readonly [Part, Part] | undefined {
+function rankedParts(table: Table, where: ViewQuery['where'], order: SortOrder): Part[] | undefined {
   const [rank, ...rest] = order;
   const key = listKeyOf(rest);
   const index =
@@ -368,16 +333,11 @@ function bucketAt({ places }: Buckets, place: Place): number {
   return low - 1;
 }
 
-/** Compares two places of one list like its index: texts by their bytes. */
+/** Compares places with numeric keys, which are the only ones that ranges are made of. */
 function comparePlaces(a: Place, b: Place): number {
-  const by_key =
-    typeof a.key === 'number' && typeof b.key === 'number'
-      ? a.key - b.key
-      : compareTexts(String(a.key), String(b.key));
-  return by_key !== 0 ? by_key : compareTexts(String(a.id), String(b.id));
+  const by_key = Number(a.key) - Number(b.key);
+  return by_key !== 0 ? by_key : String(a.id) < String(b.id) ? -1 : Number(a.id !== b.id);
 }
-
-const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** Returns the index of the first sum that is above `count`. */
 function indexAfter(sums: Float64Array, count: number): number {

@@ -2,14 +2,7 @@ import type { z } from 'zod';
 import type { Permission } from '../../catalog/vocabulary';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
-import {
-  cursorListSchema,
-  listSchema,
-  mediaListSchema,
-  publicationsSchema,
-  readSchema,
-  searchSchema,
-} from '../requests/reads';
+import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from '../requests/reads';
 import {
   exampleListing,
   exampleListingPublications,
@@ -92,7 +85,7 @@ const publications = { tag: 'Publications', permission: 'read:publications' } as
 const publicationPage = { answer: answers.PublicationPage, example: page(examplePublication, exampleMeta) };
 const listings = { tag: 'Listings', permission: 'read:listings' } as const;
 const listingPage = {
-  query: cursorListSchema,
+  query: listSchema,
   answer: answers.ListingPage,
   example: page(exampleListing, exampleMeta),
 };
@@ -135,7 +128,7 @@ export const reads = {
     permission: 'read:payment_methods',
     summary: 'List the payment methods of a store',
     description: 'Sorted by `position`, the order that the merchant has set.',
-    query: cursorListSchema,
+    query: listSchema,
     answer: answers.PaymentMethodPage,
     example: page(examplePaymentMethod, exampleMeta),
   }),
@@ -165,7 +158,7 @@ export const reads = {
     summary: 'List the publications of a listing',
     description:
       'Featured publications come first. `page` and `limit` apply to the whole sequence of featured and other publications.',
-    query: cursorListSchema,
+    query: listSchema,
     answer: answers.ListingPublicationsAnswer,
     example: envelope(exampleListingPublications),
     not_found: 'listing_not_found',
@@ -209,7 +202,7 @@ export const reads = {
     summary: 'List the reviews of a publication',
     description:
       'Newest first. `meta.summary` covers all reviews of the publication, not only those of the page.',
-    query: cursorListSchema,
+    query: listSchema,
     answer: answers.ReviewPage,
     example: page(exampleReview, exampleReviewsMeta),
     not_found: 'publication_not_found',

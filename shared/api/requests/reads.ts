@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { exampleCursor, exampleIds } from '../responses/examples';
+import { exampleIds } from '../responses/examples';
 import { commaList, flag, paginationSchema, priceBound, queryId } from './parameters';
 
 // Query parameters of the reads (docs/interface.md#query-parameters).
@@ -43,22 +43,6 @@ export const listSchema = readSchema.extend({
 });
 
 export type ListQuery = z.infer<typeof listSchema>;
-
-const CURSOR_LENGTH_MAX = 4_000;
-
-/** Parameters of every list that can be continued at a cursor (docs/interface.md#pagination). */
-export const cursorListSchema = listSchema.extend({
-  cursor: z
-    .string()
-    .max(CURSOR_LENGTH_MAX, 'next_cursor of the same list and order')
-    .meta({ example: exampleCursor })
-    .optional()
-    .describe(
-      '`next_cursor` of the page before, instead of `page`. Repeat the other parameters. The list continues where that page ended, also if items were added or removed meanwhile.',
-    ),
-});
-
-export type CursorListQuery = z.infer<typeof cursorListSchema>;
 
 const priceBounds = {
   min_price: priceBound.meta({
@@ -112,12 +96,12 @@ export const publicationFilters = {
 const PRICE_FILTERED_DEPTH_MAX = 1_000;
 
 /** Parameters of `GET /api/publications`: those of every list, and filters (docs/interface.md#filters). */
-export const publicationsSchema = cursorListSchema
+export const publicationsSchema = listSchema
   .extend({ listing_id, ...publicationFilters, ...priceBounds })
   .refine(areBoundsInOrder, BOUNDS_ERROR)
   .refine(isWithinDepth, {
     path: ['page'],
-    error: `at most ${PRICE_FILTERED_DEPTH_MAX} results with a price filter: use cursor for later pages`,
+    error: `at most ${PRICE_FILTERED_DEPTH_MAX} results with a price filter: use sort=price for later pages`,
   });
 
 function isWithinDepth({
@@ -133,7 +117,7 @@ function isWithinDepth({
 export type PublicationsQuery = z.infer<typeof publicationsSchema>;
 
 /** Parameters of `GET /api/media`. */
-export const mediaListSchema = cursorListSchema.extend({
+export const mediaListSchema = listSchema.extend({
   publication_id: queryId.optional().meta({
     description:
       'Return only media of this publication, in the order of its `media_ids` unless `sort` is set.',

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { exampleCursor } from './examples';
 
 // Envelopes of all JSON responses (docs/interface.md#responses).
 
@@ -20,14 +19,6 @@ const limit = z
   .describe('Maximum number of items on a page: the `limit` that was used.');
 const total_items = count.describe('Number of items on all pages.');
 
-/** In the `meta` of lists that can be continued at a cursor. */
-const nextCursor = z
-  .string()
-  .nullable()
-  .optional()
-  .describe('`cursor` of the next page; null if this is the last one. Search and related have none.')
-  .meta({ example: exampleCursor });
-
 export const pageMetaSchema = z.strictObject({
   page,
   take: limit,
@@ -40,7 +31,6 @@ export const pageMetaSchema = z.strictObject({
       limit,
     })
     .describe('The same numbers, and the number of pages.'),
-  next_cursor: nextCursor,
 });
 
 const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);

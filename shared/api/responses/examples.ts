@@ -95,11 +95,6 @@ export const exampleMediaCollection = collection(
   `/api/publication/${exampleIds.publication}?expand=media`,
 );
 
-/** A cursor of the default order. */
-export const exampleCursor = Buffer.from(
-  JSON.stringify(['-created_at,-id', times.created_at, exampleIds.publication]),
-).toString('base64url');
-
 export const exampleListingPublications: ListingPublications = {
   featured: [examplePublication],
   others: [],
@@ -107,7 +102,6 @@ export const exampleListingPublications: ListingPublications = {
     default_sort_mode: 'price_asc',
     effective_sort_mode: 'price_asc',
     pagination: { page: 1, limit: 20, total: 1, total_pages: 1 },
-    next_cursor: null,
   },
 };
 
@@ -135,7 +129,6 @@ export const exampleReview: Review = {
 export const exampleMeta = {
   ...{ page: 1, take: 20, item_count: 1 },
   pagination: { page: 1, total_pages: 1, total_items: 1, limit: 20 },
-  next_cursor: null,
 };
 
 export const exampleReviewsMeta = {

@@ -11,7 +11,6 @@ import {
   storeStatusSchema,
   variantNameSchema,
 } from '../../catalog/vocabulary';
-import { exampleCursor } from './examples';
 
 // Resources in responses (docs/interface.md#resources). Objects are strict: other fields are never sent. An optional
 // field without a value is absent, never null. Fields that `expand` adds are in a separate `extend`, because
@@ -212,11 +211,6 @@ export const listingPublicationsSchema = z.strictObject({
           total_pages: count.describe('Number of pages.'),
         })
         .describe('Position of this page in the whole sequence.'),
-      next_cursor: z
-        .string()
-        .nullable()
-        .describe('`cursor` of the next page; null if this is the last one.')
-        .meta({ example: exampleCursor }),
     })
     .describe('Order and pages of the publications.'),
 });
