@@ -266,6 +266,7 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
   ];
   const ranges: ViewQuery['where'][] = [
     { price_up: { gte: 100, lte: 300 } },
+    { price_up: { gte: 300, lte: 100 } },
     { price_up: { gte: 399, lte: 99_999_999_999 }, in_stock: 1 },
     { price_down: { gte: 0, lte: 200 }, visibility: 'public' },
   ];

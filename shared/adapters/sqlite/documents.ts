@@ -380,9 +380,18 @@ export function scanQuery(
   };
 }
 
-/** Returns true if no document can match, because a condition is an empty `in`. */
+/** Returns true if no document can match, because a condition is an empty `in` or an empty range. */
 export function matchesNothing(where: Where): boolean {
-  return Object.values(where).some((condition) => inList(condition)?.length === 0);
+  return Object.values(where).some((condition) => inList(condition)?.length === 0 || isEmptyRange(condition));
+}
+
+function isEmptyRange(condition: KeyCondition): boolean {
+  if (condition === null || typeof condition !== 'object') return false;
+  const { gte = Number.NEGATIVE_INFINITY, lte = Number.POSITIVE_INFINITY } = condition as {
+    gte?: number;
+    lte?: number;
+  };
+  return gte > lte;
 }
 
 /** Splits each short `in` into one condition per value. No document matches two of the results. */
