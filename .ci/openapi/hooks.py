@@ -44,6 +44,7 @@ def before_call(context, case, kwargs):
         for fields in (case.query, case.body):
             if isinstance(fields, dict):
                 order_bounds(fields)
+                bound_depth(fields)
                 refer_to_existing(fields)
                 if case.path == "/api/media":
                     detach(fields)
@@ -66,6 +67,12 @@ def order_bounds(fields):
     if "min_price" in fields and "max_price" in fields:
         bounds = sorted((fields["min_price"], fields["max_price"]), key=int)
         fields["min_price"], fields["max_price"] = bounds
+
+
+def bound_depth(fields):
+    """With a price filter and an order other than by price, `page` x `limit` is at most 1,000."""
+    if "min_price" in fields or "max_price" in fields:
+        fields["page"] = "1"
 
 
 def refer_to_existing(fields):
