@@ -131,8 +131,8 @@ export async function buildQueryApp(
   const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });
   const app = buildApp({ ...shared, routes, public_routes: [...docsRoutes(), pictureRoute(pictures)] });
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
-  // The spans of a request belong to the stages of the app.
-  if (bytes_max === 0 || runtime.tracing) return app;
+  // The spans of a request belong to the stages of the app. MongoDB cannot tell whether documents have changed.
+  if (bytes_max === 0 || runtime.tracing || runtime.config.MONGODB_URL !== undefined) return app;
   const validity = new Validity(views);
   const limits = new Limits(shared);
   const cache = new EdgeCache({

@@ -12,7 +12,9 @@ import {
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { System } from '../../shared/kernel/system';
+import type { Verdict } from '../../shared/ports/rate-limiter';
 import type { RecordPageView } from '../query/page-view-counter';
+import { Admission } from './admission';
 import { type Asked, askedBy } from './asked';
 import { type CapturedAnswer, captureAnswer } from './capture';
 import { answerFor, type Sent, type StoredAnswer, storedAnswer } from './stored-answer';
@@ -20,13 +22,22 @@ import type { Basis, Reading, Validity } from './validity';
 
 export interface EdgeCacheOptions extends RequestRecords {
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateNow'>;
-  readonly limits: Pick<Limits, 'takeForKey'>;
+  readonly limits: Pick<Limits, 'takeForKey' | 'takeForKeyNow'>;
   readonly validity: Validity;
   readonly system: System;
   readonly recordPageView: RecordPageView;
   readonly onCache: CacheObserver;
   /** Memory for stored answers. */
   readonly bytes_max: number;
+}
+
+/** A request for which the cache may have the answer. */
+interface Exchange {
+  readonly asked: Asked;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** By `performance.now()`. */
+  readonly started_ms: number;
 }
 
 interface Entry {
@@ -38,6 +49,8 @@ interface Entry {
 const ENTRY_BYTES = 1_500;
 /** One answer may take this part of the cache. */
 const SHARE_MAX = 1 / 8;
+/** From this part of its memory on, the cache stores only what is asked for again. */
+const FULL = 0.9;
 const AUDIENCES_MAX = 10_000;
 
 /**
@@ -48,6 +61,7 @@ const AUDIENCES_MAX = 10_000;
 export class EdgeCache {
   private readonly options: EdgeCacheOptions;
   private readonly entries: LRUCache<string, Entry>;
+  private readonly admission = new Admission();
   /** The number of each set of rights, which keys of entries begin with. */
   private readonly audiences = new LRUCache<string, number>({ max: AUDIENCES_MAX });
   private readonly audience_of = new WeakMap<Principal, number>();
@@ -64,54 +78,61 @@ export class EdgeCache {
     });
   }
 
-  /** Returns the listener that answers from the cache, and otherwise passes the request to `app` unchanged. */
+  /**
+   * Returns the listener that answers from the cache, and otherwise passes the request to `app` unchanged. Answers the
+   * requests of one turn of the event loop together, after all of them have arrived: then the store has to be asked only
+   * once whether its documents have changed.
+   */
   inFrontOf(app: RequestListener): RequestListener {
+    let waiting: Exchange[] = [];
+    const answerWaiting = (): void => {
+      const exchanges = waiting;
+      waiting = [];
+      for (const exchange of exchanges) void this.answerOrPass(exchange, app);
+    };
     return (request, response) => {
       const asked = askedBy(request);
       if (asked === undefined) app(request, response);
-      else
-        void this.answer(asked, request, response)
-          // The app reads again, and answers with the error if it fails, too.
-          .catch(() => undefined)
-          .then((answered) => {
-            if (answered !== 'answered' && !response.headersSent) app(request, response);
-          });
+      else if (waiting.push({ asked, request, response, started_ms: performance.now() }) === 1)
+        setImmediate(answerWaiting);
     };
   }
 
-  /** Answers from the cache. If that is not possible, has the answer of the app stored. */
-  private async answer(
-    asked: Asked,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<'answered' | undefined> {
+  private async answerOrPass(exchange: Exchange, app: RequestListener): Promise<void> {
+    const { request, response } = exchange;
+    try {
+      if ((await this.answer(exchange)) === 'answered') return;
+    } catch {
+      // The app reads again, and answers with the error if it fails, too.
+    }
+    if (!response.headersSent) app(request, response);
+  }
+
+  /** Answers from the cache, at once if possible. Otherwise has the answer of the app stored. */
+  private async answer(exchange: Exchange): Promise<'answered' | undefined> {
     const { authenticator, limits, validity, onCache } = this.options;
-    const context: RequestContext = this.openContext(asked, request);
-    const started_ms = performance.now();
+    const { asked, request, response } = exchange;
     const principal =
       authenticator.authenticateNow(asked.bearer) ?? (await authenticator.authenticate(asked.bearer));
-    const view = await validity.currentView(principal.environment);
+    const { environment } = principal;
+    const view = validity.currentViewNow(environment) ?? (await validity.currentView(environment));
     if (view === undefined) return undefined;
     const key = `${this.audienceOf(principal)} ${asked.key}`;
     const entry = this.entries.get(key);
     const sent = entry && answerFor(entry.answer, asked.if_none_match);
-    const basis = sent && (await validity.confirm(entry.basis, view));
+    const confirmed = sent && validity.confirm(entry.basis, view);
+    const basis = confirmed instanceof Promise ? await confirmed : confirmed;
     onCache('edge', basis !== undefined);
-    if (sent && basis) {
+    if (entry && sent && basis) {
       entry.basis = basis;
-      const verdict = await limits.takeForKey(principal);
+      const verdict = limits.takeForKeyNow(principal) ?? (await limits.takeForKey(principal));
       // A refused request takes no token, so the app refuses it again.
       if (!verdict.allowed) return undefined;
-      context.principal = principal;
-      send(response, sent, [
-        'X-Request-Id',
-        context.request_id,
-        ...rateLimitHeaders(verdict, principal.key_type),
-      ]);
-      recordWhenClosed(request.method ?? '', response, context, this.options, started_ms);
+      this.send(exchange, principal, sent, verdict);
       this.countView(request, principal, basis);
       return 'answered';
     }
+    if (entry === undefined && !this.isWorthStoring(key)) return undefined;
     const reading = await validity.begin(view, asked, request.url ?? '', principal);
     if (reading)
       captureAnswer(response, this.entries.maxEntrySize, (captured) => {
@@ -121,19 +142,31 @@ export class EdgeCache {
     return undefined;
   }
 
-  private openContext({ route, path }: Asked, { headers }: IncomingMessage): RequestContext {
-    const client_id = headers['x-request-id'];
+  private send(exchange: Exchange, principal: Principal, sent: Sent, verdict: Verdict): void {
+    const { asked, request, response, started_ms } = exchange;
+    const client_id = request.headers['x-request-id'];
     const request_id = requestIdOf(
       typeof client_id === 'string' ? client_id : undefined,
       this.options.system,
     );
-    return { request_id, area: 'api', path, route };
+    const { path, route } = asked;
+    const context: RequestContext = { request_id, area: 'api', path, route, principal };
+    const limit_headers = rateLimitHeaders(verdict, principal.key_type);
+    response.writeHead(sent.status, ['X-Request-Id', request_id, ...limit_headers, ...sent.headers]);
+    if (typeof sent.body === 'string') response.end(sent.body, 'latin1');
+    else response.end(sent.body);
+    recordWhenClosed(request.method ?? '', response, context, this.options, started_ms);
   }
 
   private async store(key: string, captured: CapturedAnswer, reading: Reading): Promise<void> {
     const answer = storedAnswer(captured);
     const basis = answer && (await this.options.validity.end(reading));
     if (basis) this.entries.set(key, { answer, basis });
+  }
+
+  private isWorthStoring(key: string): boolean {
+    const { size, calculatedSize, maxSize } = this.entries;
+    return calculatedSize < FULL * maxSize || this.admission.wasAskedFor(key, size);
   }
 
   /** Returns a number that two principals share if they may see the same. */
@@ -155,14 +188,4 @@ export class EdgeCache {
     const { environment } = principal;
     this.options.recordPageView({ environment, store_id, publication_id: id as PublicationId });
   }
-}
-
-function send(
-  response: ServerResponse,
-  { status, headers, body }: Sent,
-  of_request: readonly string[],
-): void {
-  response.writeHead(status, [...of_request, ...headers]);
-  if (typeof body === 'string') response.end(body, 'latin1');
-  else response.end(body);
 }

@@ -1,4 +1,3 @@
-import { partitionOf } from '../../shared/catalog/events/partitions';
 import type { Environment } from '../../shared/catalog/realm';
 import type { Principal } from '../../shared/http/request';
 import { queryParameters } from '../../shared/http/validation';
@@ -12,7 +11,6 @@ export interface CountedView {
   readonly reader: DocumentReader & Required<Pick<DocumentReader, 'generation'>>;
   /** Different for every opened version of every environment, and never used again. */
   readonly epoch: number;
-  readonly partition_count: number;
 }
 
 /** The document that an answer was made from. */
@@ -27,8 +25,8 @@ export interface Source {
 /** What must be unchanged for an answer to be valid. */
 export interface Basis {
   readonly epoch: number;
-  readonly partitions: readonly number[];
-  /** The generation of the partitions at which the answer was last known to be valid. */
+  readonly stores: readonly StoreId[];
+  /** The generation of the stores at which the answer was last known to be valid. */
   readonly generation: number;
   /** Undefined if the answer was made from more than one document. */
   readonly source: Source | undefined;
@@ -39,7 +37,6 @@ export interface Reading {
   readonly view: CountedView;
   readonly asked: Asked;
   readonly stores: readonly StoreId[];
-  readonly partitions: readonly number[];
   readonly generation: number;
 }
 
@@ -48,8 +45,8 @@ const STORES_MAX = 10_000;
 /**
  * Tells whether answers are still what a read would return now (docs/decisions/0026-edge-cache.md).
  *
- * An answer is made from documents of the principal's stores. It is valid while the generation of their partitions is
- * the same. If the generation has grown, an answer that was made from one document is still valid if that document has the
+ * An answer is made from documents of the principal's stores. It is valid while the generation of these stores is the
+ * same. If the generation has grown, an answer that was made from one document is still valid if that document has the
  * same position and its store is active.
  */
 export class Validity {
@@ -65,22 +62,40 @@ export class Validity {
 
   /** Returns the active version. Undefined if there is none, or if its store cannot count changes. */
   async currentView(environment: Environment): Promise<CountedView | undefined> {
-    const view = this.views[environment];
-    const reader = await view.current();
+    return this.counted(await this.views[environment].current());
+  }
+
+  /** Does the same without waiting. Also returns undefined if the active version must be read first. */
+  currentViewNow(environment: Environment): CountedView | undefined {
+    return this.counted(this.views[environment].peek());
+  }
+
+  private counted(reader: DocumentReader | undefined): CountedView | undefined {
     if (!reader || !canCount(reader)) return undefined;
     let epoch = this.epochs.get(reader);
     if (epoch === undefined) {
       epoch = ++this.last_epoch;
       this.epochs.set(reader, epoch);
     }
-    return { reader, epoch, partition_count: view.partition_count };
+    return { reader, epoch };
   }
 
-  /** Returns the basis with the current generation if the answer is valid, otherwise undefined. */
-  async confirm(basis: Basis, view: CountedView): Promise<Basis | undefined> {
+  /**
+   * Returns the basis with the current generation if the answer is valid, otherwise undefined. Waits only if the
+   * generation has grown or the store has to be asked for it.
+   */
+  confirm(basis: Basis, view: CountedView): Basis | undefined | Promise<Basis | undefined> {
     if (basis.epoch !== view.epoch) return undefined;
-    const found = view.reader.generation(basis.partitions);
-    const generation = typeof found === 'number' ? found : await found;
+    const generation = view.reader.generation(basis.stores);
+    return generation === basis.generation ? basis : this.confirmAgain(basis, view, generation);
+  }
+
+  private async confirmAgain(
+    basis: Basis,
+    view: CountedView,
+    counting: number | Promise<number>,
+  ): Promise<Basis | undefined> {
+    const generation = await counting;
     if (generation === basis.generation) return basis;
     const { source } = basis;
     if (source === undefined) return undefined;
@@ -98,18 +113,20 @@ export class Validity {
   ): Promise<Reading | undefined> {
     const stores = storesOf(asked, url, principal);
     if (stores.length === 0) return undefined;
-    const partitions = [...new Set(stores.map((store_id) => partitionOf(store_id, view.partition_count)))];
-    return { view, asked, stores, partitions, generation: await view.reader.generation(partitions) };
+    return { view, asked, stores, generation: await view.reader.generation(stores) };
   }
 
-  /** Call it after the read has succeeded. Returns the basis of its answer if nothing has changed meanwhile. */
-  async end({ view, asked, stores, partitions, generation }: Reading): Promise<Basis | undefined> {
+  /**
+   * Call it after the read has succeeded. Returns the basis of its answer if nothing has changed meanwhile. Reads the
+   * generation after it has waited for the document: otherwise the position could be newer than the answer.
+   */
+  async end({ view, asked, stores, generation }: Reading): Promise<Basis | undefined> {
     const source = asked.document_of && (await this.sourceOf(view, asked));
     if (asked.document_of && !source) return undefined;
     for (const store_id of source ? [source.store_id] : stores)
       if (!(await this.isActive(view, store_id))) return undefined;
-    const is_same = (await view.reader.generation(partitions)) === generation;
-    return is_same ? { epoch: view.epoch, partitions, generation, source } : undefined;
+    const is_same = (await view.reader.generation(stores)) === generation;
+    return is_same ? { epoch: view.epoch, stores, generation, source } : undefined;
   }
 
   private async sourceOf({ reader }: CountedView, asked: Asked): Promise<Source | undefined> {
@@ -124,11 +141,8 @@ export class Validity {
    * Returns whether the store is active now. The app reads by id with a status that is up to a second old, but an answer
    * stays in the cache for longer.
    */
-  private async isActive(
-    { reader, epoch, partition_count }: CountedView,
-    store_id: StoreId,
-  ): Promise<boolean> {
-    const generation = await reader.generation([partitionOf(store_id, partition_count)]);
+  private async isActive({ reader, epoch }: CountedView, store_id: StoreId): Promise<boolean> {
+    const generation = await reader.generation([store_id]);
     const at = `${epoch}:${generation}`;
     if (this.active.get(store_id) === at) return true;
     const store = await reader.get('stores', store_id, ['json']);

@@ -64,20 +64,26 @@ export interface UnusedTokens {
   readonly count: number;
   /** When they were taken, Unix milliseconds. */
   readonly taken_ms: number;
+  /** Until when the bucket kept room for them, Unix milliseconds. */
+  readonly held_until_ms: number;
 }
 
-/** Puts unused tokens back into the bucket and takes their requests off the count of the day. */
+/**
+ * Puts unused tokens back into the bucket and takes their requests off the count of the day. From `held_until_ms` on, the
+ * bucket may have gained new tokens in their place; as many are not put back.
+ */
 export function putBack(
   state: BucketState,
   tier: Tier,
   now_ms: number,
-  { count, taken_ms }: UnusedTokens,
+  { count, taken_ms, held_until_ms }: UnusedTokens,
 ): BucketState {
   const before = refill(state, tier, now_ms);
+  const replaced = (Math.max(0, now_ms - held_until_ms) / 1000) * tier.refill_per_s;
   const counted_today = before.day === dayOf(taken_ms) ? count : 0;
   return {
     ...before,
-    tokens: Math.min(tier.burst, before.tokens + count),
+    tokens: Math.min(tier.burst, before.tokens + Math.max(0, count - replaced)),
     day_count: Math.max(0, before.day_count - counted_today),
   };
 }

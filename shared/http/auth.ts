@@ -88,7 +88,8 @@ export function keyOfError(error: unknown): KeyIdentity | undefined {
 }
 
 /** The part of `Authenticator` that the HTTP stages use. */
-export type BearerAuthenticator = Pick<Authenticator, 'authenticate'>;
+export type BearerAuthenticator = Pick<Authenticator, 'authenticate'> &
+  Partial<Pick<Authenticator, 'authenticateNow'>>;
 
 /** The state of an account or key as its document contains it. */
 interface Stored<State> {
@@ -297,7 +298,7 @@ type Verified = (error: unknown, principal?: Principal) => void;
 /**
  * Returns a function that authenticates the value of an `Authorization` header. It rejects with `unauthenticated` if
  * there is no bearer token, and like `Authenticator.authenticate`. A token in the query is ignored, because URLs end
- * up in logs and browser histories.
+ * up in logs and browser histories. Passport is not asked again about a token that `authenticateNow` knows.
  */
 export function bearerIdentity(
   authenticator: BearerAuthenticator,
@@ -311,9 +312,8 @@ export function bearerIdentity(
       );
     }),
   );
-  return (header) =>
+  const identify = (header: string | undefined, bearer: string | undefined): Promise<Principal> =>
     new Promise((resolve, reject) => {
-      const bearer = bearerOf(header);
       const decide = (error: unknown, principal?: Principal | false): void => {
         if (error) reject(error);
         else if (principal) resolve(principal);
@@ -326,6 +326,11 @@ export function bearerIdentity(
       const request = { headers: { authorization } } as Parameters<RequestHandler>[0];
       middleware(request, {} as Parameters<RequestHandler>[1], reject);
     });
+  return async (header) => {
+    const bearer = bearerOf(header);
+    const known = bearer === undefined ? undefined : authenticator.authenticateNow?.(bearer);
+    return known ?? identify(header, bearer);
+  };
 }
 
 /**

@@ -74,6 +74,12 @@ export class Limits {
     return this.take(subject, tier);
   }
 
+  /** Does the same without waiting. Returns undefined and takes nothing if that is not possible. */
+  takeForKeyNow(key: KeyIdentity): Verdict | undefined {
+    const { subject, tier } = this.bucketOf(key);
+    return this.options.limiter.takeNow?.(subject, tier);
+  }
+
   private bucketOf({ api_key_id, key_type, limits }: KeyIdentity): Take {
     const subject = `key:${api_key_id}`;
     const tier_of_type = this.api[key_type];
@@ -112,7 +118,7 @@ export class Limits {
     tier: Tier,
     type: KeyType,
   ): Promise<void> {
-    const verdict = await this.take(subject, tier);
+    const verdict = this.options.limiter.takeNow?.(subject, tier) ?? (await this.take(subject, tier));
     requestContext(res).tier = `${type}_key`;
     const headers = rateLimitHeaders(verdict, type);
     for (let i = 0; i < headers.length; i += 2) res.setHeader(headers[i]!, headers[i + 1]!);

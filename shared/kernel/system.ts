@@ -17,7 +17,7 @@ export const realSystem: System = { now: Date.now, random: pooledRandom() };
  * slow. Returns each byte once, and erases it from the block.
  */
 function pooledRandom(): RandomBytes {
-  const pool = Buffer.alloc(POOL_BYTES);
+  const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
   return (size) => {
     if (size > POOL_BYTES) return randomFillSync(new Uint8Array(size));
@@ -25,7 +25,7 @@ function pooledRandom(): RandomBytes {
       randomFillSync(pool);
       used = 0;
     }
-    const bytes = new Uint8Array(pool.subarray(used, used + size));
+    const bytes = pool.slice(used, used + size);
     pool.fill(0, used, used + size);
     used += size;
     return bytes;

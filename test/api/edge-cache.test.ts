@@ -1,6 +1,7 @@
 import { reinstateAccount, suspendAccount } from '../../services/command/account';
 import { revokeApiKey, setApiKeyLimits } from '../../services/command/api-key';
 import { changeStoreStatus } from '../../services/command/store';
+import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
@@ -156,6 +157,27 @@ describe('the edge cache', () => {
     await created({ title: 'Coffee' });
     const before = await hits();
     expect((await get(teaPath())).status).toBe(200);
+    expect(await hits()).toBe(before + 1);
+  });
+
+  test('keeps the lists of a shop when another shop is viewed and changed', async () => {
+    const partition = (store_id: string): number => partitionOf(store_id, PARTITION_COUNT);
+    let neighbour = await harness.newShop();
+    while (partition(neighbour.store_id) !== partition(shop.store_id)) neighbour = await harness.newShop();
+    const theirs = { token: neighbour.secret.token };
+    const { body } = await harness.request('POST', '/api/publication', { ...theirs, body: TEA });
+    const list = '/api/publications?limit=20';
+    await warm(() => get(list));
+    const before = await hits();
+    const viewed = await get(`/api/publication/${body.data.id}`, { token: neighbour.public.token });
+    expect(viewed.status).toBe(200);
+    await harness.service.page_views.flush();
+    await harness.request('PATCH', `/api/publication/${body.data.id}`, {
+      ...theirs,
+      body: { title: 'Coffee' },
+    });
+    await harness.settled();
+    expect((await get(list)).body.data).toHaveLength(1);
     expect(await hits()).toBe(before + 1);
   });
 

@@ -9,6 +9,9 @@ import { type Harness, type Reply, startHarness, type TestKey } from '../support
 const SEED = Number(process.env.EDGE_SEED ?? Math.floor(Math.random() * 1_000_000));
 const ROUNDS = 5;
 const WRITES_PER_ROUND = 12;
+const OWN_WRITES_PER_ROUND = 15;
+/** A list of the first publication. */
+const OLDEST = '/api/publications?sort=created_at&order=asc&limit=1&visibility=all';
 const WORDS = ['tea', 'coffee', 'cocoa', 'cup', 'green', 'black'];
 
 /** Returns a generator of whole numbers below a bound (mulberry32), so that a seed replays a run. */
@@ -35,6 +38,7 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
   let twins: AnswerTwins;
   let publications: string[] = [];
   const listings: string[] = [];
+  let own: string;
   let keys: TestKey[] = [];
   let merchant: TestKey;
 
@@ -48,6 +52,8 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
     const both = await harness.newKey('public', [shop.store_id, other]);
     const swapped = await harness.newKey('public', [other, shop.store_id]);
     keys = [shop.public, shop.secret, both, swapped];
+    const fields = { ...someFields(), visibility: 'public', price_currency: 'USD' };
+    own = (await write('POST', '/api/publication', fields)).data.id;
   });
   afterAll(async () => {
     await twins.close();
@@ -56,12 +62,14 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
   });
 
   const urls = (): readonly string[] => [harness.url, second.url];
-  const write = async (method: string, path: string, body?: object): Promise<Reply['body']> => {
-    const response = await fetch(`${pick(urls())}${path}`, {
+  const send = (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${pick(urls())}${path}`, {
       method,
       headers: { authorization: `Bearer ${merchant.token}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     });
+  const write = async (method: string, path: string, body?: object): Promise<Reply['body']> => {
+    const response = await send(method, path, body);
     // Two writes of a round may change the same resource.
     expect([200, 201, 404, 409]).toContain(response.status);
     return response.json();
@@ -110,19 +118,35 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
     return JSON.stringify([response.status, etag, response.ok ? await response.text() : '']);
   };
 
+  /** Changes a publication that nobody else writes. Both services must show each change as soon as it is projected. */
+  const followOwnWrites = async (): Promise<void> => {
+    for (let n = 0; n < OWN_WRITES_PER_ROUND; n++) {
+      const title = `own ${random(1_000_000)}`;
+      const reply = await send('PATCH', `/api/publication/${own}`, { title });
+      const position = reply.headers.get('x-catalog-position') ?? '';
+      expect([reply.status, position]).toEqual([200, expect.stringMatching(/^[0-9]+$/)]);
+      const headers = { authorization: `Bearer ${merchant.token}`, 'x-catalog-min-position': position };
+      expect((await fetch(`${twins.cold_url}/api/publication/${own}`, { headers })).status).toBe(200);
+      for (const path of [`/api/publication/${own}`, OLDEST])
+        for (const url of urls())
+          expect([path, await read(url, path, merchant)]).toEqual([path, expect.stringContaining(title)]);
+    }
+  };
+
   test('equal cold ones whenever writes have been acknowledged', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       let writing = true;
       const readers = urls().map(async (url) => {
         while (writing) await read(url, pick(paths()), pick(keys));
       });
-      await Promise.all(
-        Array.from({ length: 3 }, async () => {
+      await Promise.all([
+        followOwnWrites(),
+        ...Array.from({ length: 3 }, async () => {
           for (let n = 0; n < WRITES_PER_ROUND / 3; n++) await writeSomething();
           // The views of the readers are a write, too. No others are appended while answers are compared.
           await Promise.all([harness.service, second].map(({ page_views }) => page_views.flush()));
         }),
-      );
+      ]);
       // A busy machine may acknowledge a write before it is projected. Then no read includes it yet.
       await harness.settled();
       writing = false;

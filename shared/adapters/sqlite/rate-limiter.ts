@@ -128,15 +128,15 @@ export class SqliteRateLimiter implements RateLimiter {
   }
 
   async take(subject: string, tier: Tier): Promise<Verdict> {
-    return this.takeFromLease(subject, tier) ?? this.batcher.load('', { subject, tier });
+    return this.takeNow(subject, tier) ?? this.batcher.load('', { subject, tier });
   }
 
-  private takeFromLease(subject: string, tier: Tier): Verdict | undefined {
+  /** Takes a token of a lease. */
+  takeNow(subject: string, tier: Tier): Verdict | undefined {
     const lease = this.leases.get(subject);
     if (lease === undefined || lease.left === 0) return undefined;
     const now_ms = this.now();
-    const is_in_time = now_ms >= lease.granted_ms && now_ms < lease.expires_ms;
-    if (!is_in_time || !isSameTier(lease.tier, tier)) return undefined;
+    if (!isInTime(lease, now_ms) || !isSameTier(lease.tier, tier)) return undefined;
     const { state, verdict } = takeToken(lease.state, lease.within, now_ms);
     if (!verdict.allowed) return undefined;
     lease.state = state;
@@ -154,13 +154,13 @@ export class SqliteRateLimiter implements RateLimiter {
         DEADLINE_MS,
       );
       for (const [subject, lease] of leases) this.leases.set(subject, lease);
-      if (leases.size > 0) this.timer ??= setTimeout(() => void this.returnLeases(), LEASE_MS).unref();
       return verdicts;
     } catch (error) {
       for (const [subject, lease] of returned) this.leases.set(subject, lease);
       throw error;
     } finally {
       this.transactions--;
+      this.returnLater();
     }
   }
 
@@ -216,7 +216,11 @@ export class SqliteRateLimiter implements RateLimiter {
   ): BucketState | undefined {
     const stored = read(connection, subject);
     if (!stored || !lease) return stored;
-    return putBack(stored, tier, this.now(), { count: lease.left, taken_ms: lease.granted_ms });
+    return putBack(stored, tier, this.now(), {
+      count: lease.left,
+      taken_ms: lease.granted_ms,
+      held_until_ms: lease.expires_ms,
+    });
   }
 
   /**
@@ -262,11 +266,21 @@ export class SqliteRateLimiter implements RateLimiter {
       connection.run('DELETE FROM leases WHERE subject = ? AND owner = ?', [subject, this.owner]);
   }
 
-  /** Puts the unused tokens of all leases back. */
-  private async returnLeases(): Promise<void> {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    const returned = this.removeLeases([...this.leases.keys()]);
+  /** Puts the unused tokens of leases back after they have ended. */
+  private returnLater(): void {
+    if (this.leases.size === 0) return;
+    this.timer ??= setTimeout(async () => {
+      this.timer = undefined;
+      const now_ms = this.now();
+      const ended = [...this.leases].filter(([, lease]) => !isInTime(lease, now_ms));
+      await this.returnLeases(ended.map(([subject]) => subject));
+      this.returnLater();
+    }, LEASE_MS).unref();
+  }
+
+  /** Puts the unused tokens of these leases back. */
+  private async returnLeases(subjects: Iterable<string>): Promise<void> {
+    const returned = this.removeLeases(subjects);
     if (returned.size === 0) return;
     this.transactions++;
     try {
@@ -301,10 +315,14 @@ export class SqliteRateLimiter implements RateLimiter {
   }
 
   async close(): Promise<void> {
-    await this.returnLeases();
+    clearTimeout(this.timer);
+    await this.returnLeases([...this.leases.keys()]);
     this.buckets.close();
   }
 }
+
+const isInTime = ({ granted_ms, expires_ms }: Lease, now_ms: number): boolean =>
+  now_ms >= granted_ms && now_ms < expires_ms;
 
 function withBurst(tier: Tier, burst: number): Tier {
   return burst === tier.burst ? tier : { ...tier, burst: Math.max(0, burst) };
