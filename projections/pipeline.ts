@@ -14,6 +14,7 @@ import { dispatchedVersions, isProjectable, VersionCache, VIEW_SCHEMA } from './
 import { type AroundProjection, Worker } from './engine/worker';
 import type { Progress, Step } from './maintenance/progress';
 import { rebuild } from './maintenance/rebuild';
+import { dropRetiredVersions } from './maintenance/retention';
 import { type PipelineStatus, readStatus } from './maintenance/status';
 
 export interface PipelineParts {
@@ -29,6 +30,8 @@ export interface PipelineParts {
   readonly owner: string;
   /** Called for each projection of a job, in a process with traces. */
   readonly aroundProjection?: AroundProjection | undefined;
+  /** How long a retired version stays for a rollback, in milliseconds. Default: until an operator drops it. */
+  readonly retired_ms?: number;
   /** Aborts `startPipeline` while it waits. */
   readonly signal?: AbortSignal;
   readonly times?: Partial<DispatcherTimes>;
@@ -66,8 +69,8 @@ const REBUILD_RETRY_MS = 5_000;
 
 /**
  * Starts one realm's projections in this process: a worker for all partitions, and a dispatcher that dispatches events
- * while it holds the lease. Creates the first version in an empty view store. Rebuilds documents of another schema in
- * the background.
+ * while it holds the lease. Creates the first version in an empty view store. Rebuilds documents of another schema, and
+ * drops retired versions, in the background.
  */
 export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const { realm, events, views, queue, log, system, aroundProjection } = parts;
@@ -101,6 +104,8 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const rebuilding = rebuildOldSchema(parts, signal, (step) => {
     progress = step && describeStep(step);
   });
+  const { retired_ms: keep_ms } = parts;
+  const dropping = keep_ms === undefined ? undefined : dropRetiredVersions({ ...parts, keep_ms }, signal);
   return {
     realm,
     get rebuilding() {
@@ -118,6 +123,7 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
       await dispatcher.stop();
       await working.stop();
       await rebuilding;
+      await dropping;
     },
   };
 }

@@ -198,6 +198,7 @@ class OwnPipeline implements RealmPipeline {
         log,
         match,
         aroundProjection,
+        retired_ms: config.RETIRED_VERSION_HOURS * 3_600_000,
       };
       return { queue, pipeline: await startPipeline({ ...parts, signal: this.stopping.signal }) };
     } catch (error) {
