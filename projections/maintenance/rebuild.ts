@@ -200,7 +200,8 @@ async function rebuildLeased(
 
   if (info.status === 'building') {
     await foldLog(options, version, run).catch((error: unknown) => isolatePoison(options, version, error));
-    await createIndexes(options, version);
+    // Not after an interrupted fold: the next rebuild would have to update the indexes with each document.
+    if (!signal.aborted) await createIndexes(options, version);
   }
   let previous = (await views.versions()).find(({ status }) => status === 'active')?.version ?? null;
   let verified: VerifyResult | null = null;
@@ -316,9 +317,12 @@ async function isolatePoison(options: RebuildOptions, version: ViewVersion, erro
   await followTo(options, version, head, new ProgressMeter('reading', head, options.on_progress));
 }
 
-/** Creates the indexes that the store leaves out, or has not finished, while documents are folded. */
+/**
+ * Creates the indexes that the store leaves out, or has not finished, while documents are folded. May leave some of them
+ * out if `signal` aborts.
+ */
 async function createIndexes(
-  { realm, events, log, on_progress }: RebuildOptions,
+  { realm, events, log, on_progress, signal }: RebuildOptions,
   version: ViewVersion,
 ): Promise<void> {
   const head = await events.head();
@@ -328,7 +332,7 @@ async function createIndexes(
     if (performance.now() - logged_at_ms < INDEXES_LOGGED_EVERY_MS) return;
     logged_at_ms = performance.now();
     log.info({ realm, version: version.version, ...indexes }, 'creating indexes');
-  });
+  }, signal);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { ListQuery, SearchQuery } from '../../shared/api/requests/reads';
+import type { StoredDocument } from '../../shared/catalog/documents';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
 import { queryTokens } from '../../shared/catalog/search/words';
@@ -7,7 +8,13 @@ import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { ViewQuery, WordScope, WordSearch, WordTerms } from '../../shared/ports/view-store';
+import type {
+  ViewQuery,
+  WordScope,
+  WordSearch,
+  WordSearchResult,
+  WordTerms,
+} from '../../shared/ports/view-store';
 import { pageOf, priceRange, sortModeOf } from './lists';
 import { EXPANSIONS, partsFor, presentPublication } from './present';
 import {
@@ -32,8 +39,8 @@ import { typosOf } from './typos';
 const MATCHES_MAX = 5_000;
 /** The most related publications (docs/interface.md#related). */
 const RELATED_MAX = 1_000;
-/** Longer queries are not tried with adjacent tokens joined. */
-const JOINED_TOKENS_MAX = 8;
+/** Longer queries are only searched for as they are. */
+const ATTEMPTED_TOKENS_MAX = 8;
 /** Candidates (terms of the store at edit distance 1) that replace one token. */
 const CANDIDATES_MAX = 20;
 
@@ -48,24 +55,12 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   ]);
   assertActive(store);
   const tokens = queryTokens(query.q);
-  const empty_page = { data: [], meta: pageMeta({ ...query, total: 0 }) };
-  if (listing === null || tokens.length === 0) return empty_page;
+  if (listing === null || tokens.length === 0) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
-  const filter = filterOf(query, store_id);
-  const found = await matchingTiers(version, filter, tokens);
-  if (!found) return empty_page;
-  const { skip, limit } = pageOf(query);
-  const page = await version.search('publications', {
-    ...filter,
-    // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
-    tiers: query.sort ? found.tiers.slice(-1) : found.tiers,
-    order: orderOf(sortModeOfSearch(query)),
-    parts: partsFor('publication', query),
-    skip,
-    // Requests nothing after the last match, because the view store would read the rest of the index in vain.
-    limit: Math.max(0, Math.min(limit, found.total - skip)),
-  });
-  const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
+  const found = await firstMatching(version, query, store_id, tokens);
+  const data = found.documents.flatMap(({ document }) =>
+    document ? [presentPublication(document, query)] : [],
+  );
   return { data, meta: pageMeta({ ...query, total: found.total }) };
 }
 
@@ -88,29 +83,34 @@ function filterOf(query: SearchQuery, store_id: string): SearchFilter {
 }
 
 /**
- * Returns the tiers of the first attempt with a match, and the number of matches. The attempts are: the tokens as
- * typed; with adjacent tokens joined as alternatives; with terms at edit distance 1 as alternatives. Returns undefined
- * if no attempt matches.
+ * Returns the page of the first attempt with a match. The attempts are: the tokens as typed; with adjacent tokens joined
+ * as alternatives; with terms at edit distance 1 as alternatives. A long query, or one whose words are so frequent that
+ * not all publications were looked at, has only the first attempt.
  */
-async function matchingTiers(
+async function firstMatching(
   version: DocumentReader,
-  filter: SearchFilter,
+  query: SearchQuery,
+  store_id: string,
   tokens: readonly string[],
-): Promise<{ readonly tiers: WordSearch['tiers']; readonly total: number } | undefined> {
-  const attempts = [
-    async () => exactTokens(tokens),
-    async () => (tokens.length <= JOINED_TOKENS_MAX ? joinedTokens(tokens) : undefined),
-    async () => fuzzyTokens(version, filter.scope, tokens),
-  ];
-  for (const attempt of attempts) {
-    const alternatives = await attempt();
-    if (!alternatives) continue;
+): Promise<WordSearchResult<StoredDocument<PublicationDocument>>> {
+  const filter = filterOf(query, store_id);
+  const page = {
+    ...{ ...filter, ...pageOf(query), total_max: MATCHES_MAX },
+    order: orderOf(sortModeOfSearch(query)),
+    parts: partsFor('publication', query),
+  };
+  const find = (alternatives: readonly QueryToken[]) => {
     const tiers = searchTiers(tokens, alternatives);
-    const terms = tiers.at(-1) ?? [];
-    const total = await version.countWords('publications', { ...filter, terms, limit: MATCHES_MAX });
-    if (total > 0) return { tiers, total };
-  }
-  return undefined;
+    // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
+    return version.search('publications', { ...page, tiers: query.sort ? tiers.slice(-1) : tiers });
+  };
+  const found = await find(exactTokens(tokens));
+  if (found.total > 0 || !found.is_complete || tokens.length > ATTEMPTED_TOKENS_MAX) return found;
+  const joined = joinedTokens(tokens);
+  const found_joined = joined && (await find(joined));
+  if (found_joined && (found_joined.total > 0 || !found_joined.is_complete)) return found_joined;
+  const fuzzy = await fuzzyTokens(version, filter.scope, tokens);
+  return fuzzy ? find(fuzzy) : found;
 }
 
 /**
@@ -225,7 +225,7 @@ async function readPage(
       const asked = { where, skip, limit, order, parts: partsFor('publication', query) };
       const scope = wordScope(store_id, query.visibility);
       const page = tiers
-        ? await version.search('publications', { ...asked, scope, tiers })
+        ? (await version.search('publications', { ...asked, scope, tiers })).documents
         : await version.find('publications', asked);
       found.push(...page.flatMap(({ document }) => (document ? [document] : [])));
     }

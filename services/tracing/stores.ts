@@ -35,7 +35,7 @@ export function traceEventStore(store: EventStore, realm: Realm, system: string)
 }
 
 /** Methods of a view version that read documents. All have the collection as their first argument. */
-const READS = ['get', 'getMany', 'find', 'count', 'search', 'countWords', 'matchingWords'] as const;
+const READS = ['get', 'getMany', 'find', 'count', 'search', 'matchingWords'] as const;
 
 /** Wraps the active version of a realm: each read of documents within a span is a span. */
 export function traceView(view: ActiveView, realm: Realm, system: string): ActiveView {
@@ -49,7 +49,11 @@ export function traceView(view: ActiveView, realm: Realm, system: string): Activ
     const version = await view.current();
     return version && tracedVersion(version);
   };
-  return withMethods(view, { current });
+  const peek = (): DocumentReader | undefined => {
+    const version = view.peek();
+    return version && tracedVersion(version);
+  };
+  return withMethods(view, { current, peek });
 }
 
 function traceReads(version: DocumentReader, realm: Realm, system: string): DocumentReader {

@@ -19,6 +19,9 @@ const TEXT_PATTERN = '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F]*$';
 
 const constraint = (condition: Condition, error: string) => ({ params: { condition }, error, abort: true });
 
+/** Returns the number with commas between thousands. `toLocaleString` would load the data of all languages. */
+const withCommas = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+
 /**
  * Returns the schema of a one-line text. Trims it, then requires 1 to `max` code points, at least one visible character
  * and no control character.
@@ -29,10 +32,7 @@ export function lineField(max: number) {
     .trim()
     .refine((text) => !UNPRINTABLE.test(text), constraint('field_invalid', 'no control characters'))
     .refine((text) => VISIBLE.test(text), constraint('field_too_short', 'at least 1 character'))
-    .refine(
-      (text) => fits(text, max),
-      constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
-    )
+    .refine((text) => fits(text, max), constraint('field_too_long', `at most ${withCommas(max)} characters`))
     .meta({ minLength: 1, maxLength: max, pattern: LINE_PATTERN });
 }
 
@@ -44,10 +44,7 @@ export function textField(max: number) {
       (text) => !UNPRINTABLE_EXCEPT_BREAKS.test(text),
       constraint('field_invalid', 'no control characters except tab and line break'),
     )
-    .refine(
-      (text) => fits(text, max),
-      constraint('field_too_long', `at most ${max.toLocaleString('en')} characters`),
-    )
+    .refine((text) => fits(text, max), constraint('field_too_long', `at most ${withCommas(max)} characters`))
     .meta({ maxLength: max, pattern: TEXT_PATTERN });
 }
 

@@ -104,6 +104,8 @@ interface ListOrder<KeyName extends string> {
   readonly key: KeyName | 'id';
   /** Keys that are also read from the index of the list, so that a condition on them reads no documents. */
   readonly also?: readonly KeyName[];
+  /** An integer key by whose range the list is filtered. Also read from the index. */
+  readonly range?: KeyName;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { CollectionName, DocumentOf, StoredDocument } from '../catalog/documents';
-import type { DocumentPart, ViewQuery, ViewVersion, WordSearch } from './view-store';
+import type { DocumentPart, ViewQuery, ViewVersion, WordSearch, WordSearchResult } from './view-store';
 
 type Found<Name extends CollectionName> = StoredDocument<DocumentOf<Name>>;
 
@@ -12,7 +12,10 @@ export interface DocumentReader extends Omit<ViewVersion, 'upToDate' | 'get' | '
     parts?: readonly DocumentPart[],
   ): Promise<Found<Name> | undefined>;
   find<Name extends CollectionName>(collection: Name, query: ViewQuery): Promise<Found<Name>[]>;
-  search<Name extends CollectionName>(collection: Name, query: WordSearch): Promise<Found<Name>[]>;
+  search<Name extends CollectionName>(
+    collection: Name,
+    query: WordSearch,
+  ): Promise<WordSearchResult<Found<Name>>>;
   scan<Name extends CollectionName>(
     collection: Name,
     options: Parameters<ViewVersion['scan']>[1],
@@ -24,4 +27,6 @@ export interface ActiveView {
   readonly partition_count: number;
   /** Returns the active version, at most 0.5 s old. Returns undefined if no version was ever activated. */
   current(): Promise<DocumentReader | undefined>;
+  /** Returns what `current` would resolve with, without waiting. Undefined if it must be read first. */
+  peek(): DocumentReader | undefined;
 }

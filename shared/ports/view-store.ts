@@ -22,6 +22,8 @@ export interface VersionInfo {
    */
   readonly schema: number;
   readonly created_at: string;
+  /** When another version replaced it. Undefined unless it is retired, and if an earlier release retired it. */
+  readonly retired_at?: string | undefined;
   /**
    * Whether its documents are stored with other keys than `collections` declares now. The version can then be read, but
    * not written. A query for a key or a collection that it was created without throws `CatalogError('unavailable')`.
@@ -129,12 +131,17 @@ export interface WordSearch extends Omit<ViewQuery, 'where'> {
   readonly scope: WordScope;
   readonly where: ViewQuery['where'];
   readonly tiers: readonly WordTerms[];
+  /** Count the results, at most this number. The sequence then ends there, too. */
+  readonly total_max?: number;
 }
 
-export interface WordCount extends Pick<WordSearch, 'scope' | 'where'> {
-  readonly terms: WordTerms;
-  /** The count stops there. */
-  readonly limit: number;
+export interface WordSearchResult<Found = StoredDocument> {
+  /** The page. */
+  readonly documents: Found[];
+  /** The number of results, if the search has a `total_max`. */
+  readonly total: number;
+  /** False if the store did not look at all documents, because too many have some of the words but not all. */
+  readonly is_complete: boolean;
 }
 
 export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
@@ -237,9 +244,10 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  *   fresh reads gives the same documents.
  *
  * `generation`
- * - Returns a number that grows with every batch of these partitions that has changed documents. Includes all batches
- *   that were applied before the call, by any process.
- * - If it is the same before and after a read of documents of these partitions, and still is at a later time, then the
+ * - Returns a number that grows with every batch that has changed documents of these stores: the store itself, and
+ *   documents with its id as `store_id`. It may grow with others of the same partition, too. Includes all batches
+ *   that were applied, by any process, before the event loop called the code that is running.
+ * - If it is the same before and after a read of documents of these stores, and still is at a later time, then the
  *   read would return the same at that time.
  * - Cheap enough to be called for each request. Absent in a store that cannot tell.
  *
@@ -250,10 +258,10 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * - `find` returns one page of documents in the query's order.
  * - `count` counts matching documents. Used only for filters without a maintained count.
  *
- * `search`, `countWords`, `matchingWords`
+ * `search`, `matchingWords`
  * - `search` returns one page of a word search. It reads the documents of the page, and only index entries of the
- *   others.
- * - `countWords` returns the exact number of matching documents. Its time grows with that number.
+ *   others. A store may limit the number of entries. What it finds then depends on the stored documents only, and not on
+ *   the page.
  * - `matchingWords` returns those matches, in their order and at most `limit`, that some document of the scope has. Its
  *   time depends on the number of matches only.
  *
@@ -267,7 +275,8 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  *
  * `createIndexes`
  * - Creates the indexes that the version still lacks. Calls `onProgress` before and after each one. Has no deadline,
- *   because an index of a full collection may take hours. Does nothing if all indexes exist.
+ *   because an index of a full collection may take hours. Does nothing if all indexes exist. A store
+ *   may return with some of them missing when `signal` aborts.
  *
  * `health`
  * - Like `health` of the event store.
@@ -286,7 +295,7 @@ export interface ViewVersion {
   mark(): Promise<LogMark | undefined>;
   advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]>;
   waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean>;
-  generation?(partitions: readonly number[]): number | Promise<number>;
+  generation?(stores: readonly string[]): number | Promise<number>;
   get(
     collection: CollectionName,
     id: string,
@@ -299,8 +308,7 @@ export interface ViewVersion {
   ): Promise<StoredDocument[]>;
   find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]>;
   count(collection: CollectionName, where: ViewQuery['where']): Promise<number>;
-  search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]>;
-  countWords(collection: CollectionName, query: WordCount): Promise<number>;
+  search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult>;
   matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]>;
   scan(
     collection: CollectionName,
@@ -309,6 +317,6 @@ export interface ViewVersion {
   apply(batch: WriteBatch): Promise<'applied' | 'lost_race'>;
   deadLetters(): Promise<DeadLetter[]>;
   checkData?(): Promise<void>;
-  createIndexes?(onProgress: (progress: IndexProgress) => void): Promise<void>;
+  createIndexes?(onProgress: (progress: IndexProgress) => void, signal?: AbortSignal): Promise<void>;
   health?(): Promise<StoreHealth>;
 }

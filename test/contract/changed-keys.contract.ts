@@ -54,7 +54,7 @@ export function changedKeysContract(name: string, open: () => Promise<TwoRelease
         expect(await view.count('publications', store_1)).toBe(1);
         expect(idsOf(await view.scan('publications', { limit: 9 }))).toEqual(['p']);
         const search = { scope, where: scope, order, limit: 9, tiers: [[[{ word: 'mug' }]]] };
-        expect(idsOf(await view.search('publications', search))).toEqual(['p']);
+        expect(idsOf((await view.search('publications', search)).documents)).toEqual(['p']);
         expect(await view.checkpoints()).toHaveLength(8);
 
         const where = { ...store_1, trial_field: 'Acme' };

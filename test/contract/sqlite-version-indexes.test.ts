@@ -69,7 +69,7 @@ describe('the indexes of a version on SQLite', () => {
   const scope = { store_id: 'store-1', visibility: 'public' };
   const search = async (version: ViewVersion, word: string): Promise<string[]> => {
     const query = { scope, where: scope, tiers: [[[{ word }]]], limit: 9, order: [['id', 'asc']] } as const;
-    return idsOf(await version.search('publications', query));
+    return idsOf((await version.search('publications', query)).documents);
   };
 
   test('are few during the build, and complete before the version follows the log or is read', async () => {

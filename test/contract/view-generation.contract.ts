@@ -1,8 +1,14 @@
+import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { bounded } from '../support/bounded';
 import { within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
+
+/** Two stores of partition 0. */
+const [SHOP, NEIGHBOUR] = Array.from({ length: 100 }, (_, n) => `store-${n}`).filter(
+  (store_id) => partitionOf(store_id, PARTITION_COUNT) === 0,
+) as [string, string];
 
 /** Tests of the generation, by which a cache knows that documents have changed. */
 export function viewGenerationContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
@@ -19,37 +25,61 @@ export function viewGenerationContract(name: string, open: () => Promise<ViewSto
 
     const openAgain = async (): Promise<ViewVersion> =>
       bounded(await (await under_test.openAnother()).open(view.version), 'view of another process');
-    const generationOf = async (reader: ViewVersion, ...partitions: number[]): Promise<number> =>
-      (await reader.generation?.(partitions)) ?? Number.NaN;
+    const generationOf = async (reader: ViewVersion, ...stores: string[]): Promise<number> =>
+      (await reader.generation?.(stores)) ?? Number.NaN;
+    const publicationOf = (store_id: string) => aPublication({ store_id });
 
-    test('grows with each batch of one of its partitions that writes documents, for every process', async () => {
+    test('grows with each batch that writes documents of one of its stores, for every process', async () => {
       const other = await openAgain();
-      const before = [await generationOf(view, 0), await generationOf(other, 0)];
-      await put(view, aWrite('publications', 'p', 1n, aPublication()));
-      const created = await generationOf(view, 0);
+      const before = [await generationOf(view, SHOP), await generationOf(other, SHOP)];
+      await put(view, aWrite('publications', 'p', 1n, publicationOf(SHOP)));
+      const created = await generationOf(view, SHOP);
       expect(created).toBeGreaterThan(before[0]!);
-      expect(await generationOf(other, 0)).toBeGreaterThan(before[1]!);
+      expect(await generationOf(other, SHOP)).toBeGreaterThan(before[1]!);
       // A sweep changes documents and leaves the checkpoint where it is.
-      const sweep = { from: 1n, to: 1n, phases: [[aWrite('publications', 'p', 2n, aPublication(), 1n)]] };
+      const sweep = {
+        ...{ from: 1n, to: 1n },
+        phases: [[aWrite('publications', 'p', 2n, publicationOf(SHOP), 1n)]],
+      };
       expect(await other.apply(aBatch(sweep))).toBe('applied');
-      const swept = await generationOf(view, 0);
+      const swept = await generationOf(view, SHOP);
       expect(swept).toBeGreaterThan(created);
       await put(other, aWrite('publications', 'p', 3n, null, 2n));
-      expect(await generationOf(view, 0)).toBeGreaterThan(swept);
-      expect(await generationOf(view, 0, 1)).toBeGreaterThan(await generationOf(view, 1));
+      const removed = await generationOf(view, SHOP);
+      expect(removed).toBeGreaterThan(swept);
+      const both = await generationOf(view, SHOP, NEIGHBOUR);
+      await put(view, aWrite('publications', 'q', 4n, publicationOf(NEIGHBOUR)));
+      expect(await generationOf(view, SHOP, NEIGHBOUR)).toBeGreaterThan(both);
+      const stored = await generationOf(view, SHOP);
+      const keys = {
+        account_id: 'a',
+        status: 'active',
+        created_at: '2026-01-31T12:00:00.000Z',
+        name_fold: 's',
+      };
+      const store = { ...aPublication(), keys };
+      await put(other, aWrite('stores', SHOP, 5n, store));
+      expect(await generationOf(view, SHOP)).toBeGreaterThan(stored);
     });
 
-    test('stays the same if no document of its partitions changes', async () => {
-      await put(view, aWrite('publications', 'p', 1n, aPublication()));
-      const generation = await generationOf(view, 0);
+    test('stays the same if no document of its stores changes', async () => {
+      await put(view, aWrite('publications', 'p', 1n, publicationOf(SHOP)));
+      const generation = await generationOf(view, SHOP);
       expect(generation).not.toBeNaN();
       await view.apply(aBatch({ from: 1n, to: 2n }));
       await view.advanceIdle([{ partition: 0, from: 2n, to: 5n }]);
-      const lost = { from: 5n, to: 6n, phases: [[aWrite('publications', 'p', 6n, aPublication(), 4n)]] };
+      const lost = {
+        ...{ from: 5n, to: 6n },
+        phases: [[aWrite('publications', 'p', 6n, publicationOf(SHOP), 4n)]],
+      };
       expect(await view.apply(aBatch(lost))).toBe('lost_race');
-      const elsewhere = { partition: 1, phases: [[aWrite('publications', 'q', 1n, aPublication())]] };
+      const elsewhere = {
+        partition: 1,
+        phases: [[aWrite('publications', 'q', 1n, publicationOf('another'))]],
+      };
       expect(await view.apply(aBatch(elsewhere))).toBe('applied');
-      expect(await generationOf(view, 0)).toBe(generation);
+      await put(view, aWrite('publications', 'r', 6n, publicationOf(NEIGHBOUR)));
+      expect(await generationOf(view, SHOP)).toBe(generation);
     });
   });
 }

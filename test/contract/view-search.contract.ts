@@ -38,10 +38,13 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
     ): Promise<string[]> => {
       const scope = query.scope ?? STOREFRONT;
       const asked = { scope, where: scope, order: orderOf('created_at_desc'), limit: 50, tiers, ...query };
-      return idsOf(await view.search('publications', asked));
+      return idsOf((await view.search('publications', asked)).documents);
     };
-    const count = (terms: WordTerms, scope = STOREFRONT, where: WordSearch['where'] = scope) =>
-      view.countWords('publications', { scope, where, terms, limit: 5_000 });
+    const count = async (terms: WordTerms, scope = STOREFRONT, where: WordSearch['where'] = scope) => {
+      const order = orderOf('created_at_desc');
+      const asked = { scope, where, order, limit: 0, tiers: [terms], total_max: 5_000 };
+      return (await view.search('publications', asked)).total;
+    };
 
     test('finds documents by all words, by alternatives, and by a prefix', async () => {
       await publications(
@@ -79,7 +82,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       await publications({ id: 'a', words: ['red'] }, { id: 'b', words: [] });
       const [bare] = await view.find('publications', { where: {}, order: [['id', 'asc']], limit: 1 });
       expect(bare?.document).not.toHaveProperty('words');
-      const whole = await view.search('publications', {
+      const { documents: whole } = await view.search('publications', {
         ...{ scope: STOREFRONT, where: STOREFRONT, order: [['id', 'asc']], limit: 2, tiers: [[]] },
         parts: ['state', 'expansions', 'words'],
       });

@@ -92,8 +92,12 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
           [two, 'active'],
           [one, 'retired'],
         ]);
+        const since = async (): Promise<(string | undefined)[]> =>
+          (await store.versions()).map(({ retired_at }) => retired_at);
+        expect(await since()).toEqual([undefined, expect.stringMatching(/^\d{4}-.*Z$/)]);
         // The old version can be activated again.
         await store.activate(one);
+        expect(await since()).toEqual([expect.any(String), undefined]);
         expect(await statuses(await under_test.openAnother())).toEqual([
           [two, 'retired'],
           [one, 'active'],

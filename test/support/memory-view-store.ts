@@ -22,9 +22,9 @@ import type {
   ViewQuery,
   ViewStore,
   ViewVersion,
-  WordCount,
   WordMatch,
   WordSearch,
+  WordSearchResult,
   WordTerms,
   WriteBatch,
 } from '../../shared/ports/view-store';
@@ -129,21 +129,17 @@ export class MemoryViewVersion implements ViewVersion {
     return after.slice(0, limit);
   }
 
-  async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
-    const { scope, where, tiers, order, skip = 0, limit } = query;
+  async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
+    const { scope, where, tiers, order, skip = 0, limit, total_max = Number.POSITIVE_INFINITY } = query;
     const { words } = collections[collection] as CollectionSpec;
     if (!words?.scope.every((key) => key in scope)) throw new Error('a search names the whole scope');
     const tierOf = (stored: StoredDocument): number => tiers.findIndex((terms) => fits(stored, terms));
-    return this.matching(collection, where)
+    const found = this.matching(collection, where)
       .filter((stored) => within(stored, scope) && tierOf(stored) >= 0)
       .sort((a, b) => tierOf(a) - tierOf(b) || compareByOrder(order, sortable(a), sortable(b)))
-      .slice(skip, skip + limit)
-      .map((stored) => onlyParts(stored, query.parts ?? []));
-  }
-
-  async countWords(collection: CollectionName, { scope, where, terms, limit }: WordCount): Promise<number> {
-    const all = this.matching(collection, where);
-    return all.filter((stored) => within(stored, scope) && fits(stored, terms)).slice(0, limit).length;
+      .slice(0, total_max);
+    const documents = found.slice(skip, skip + limit).map((stored) => onlyParts(stored, query.parts ?? []));
+    return { documents, total: found.length, is_complete: true };
   }
 
   async matchingWords(
@@ -308,8 +304,9 @@ export class MemoryViewStore implements ViewStore {
 
   async activate(version: number): Promise<void> {
     this.infos = this.infos.map((info) => {
-      if (info.version === version) return { ...info, status: 'active' };
-      return info.status === 'active' ? { ...info, status: 'retired' } : info;
+      if (info.version === version) return { ...info, status: 'active', retired_at: undefined };
+      const retired_at = new Date().toISOString();
+      return info.status === 'active' ? { ...info, status: 'retired', retired_at } : info;
     });
   }
 

@@ -142,11 +142,13 @@ export class MongoViewStore implements ViewStore {
   async activate(version: number): Promise<void> {
     await this.list.change((before) => {
       findListed(before, version);
-      const statusOf = (info: ListedVersion): VersionStatus => {
-        if (info.version === version) return 'active';
-        return info.status === 'active' ? 'retired' : info.status;
+      const after = ({ retired_at, ...info }: ListedVersion): ListedVersion => {
+        if (info.version === version) return { ...info, status: 'active' };
+        if (info.status === 'active')
+          return { ...info, status: 'retired', retired_at: timestamp(this.now()) };
+        return retired_at === undefined ? info : { ...info, retired_at };
       };
-      return { versions: before.versions.map((info) => ({ ...info, status: statusOf(info) })) };
+      return { versions: before.versions.map(after) };
     });
   }
 

@@ -23,9 +23,9 @@ import {
   type PartitionState,
   type ViewQuery,
   type ViewVersion,
-  type WordCount,
   type WordMatch,
   type WordSearch,
+  type WordSearchResult,
   type WriteBatch,
 } from '../../ports/view-store';
 import type { CheckpointNotifier } from '../checkpoint-notifier';
@@ -207,7 +207,16 @@ export class MongoViewVersion implements ViewVersion {
    * enough to exclude the previous one. MongoDB reads all matching documents and then sorts them, with one exception: a
    * search for one complete word, newest first, is read in order from an index.
    */
-  async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
+  async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
+    const { tiers, total_max, skip = 0 } = query;
+    const filters = this.filtersOf(collection, query);
+    const matching = { $and: [...filters, termsFilter(tiers.at(-1) ?? [])] };
+    const total = total_max === undefined ? 0 : await this.countIn(collection, matching, total_max);
+    const limit = total_max === undefined ? query.limit : Math.min(query.limit, total - skip);
+    return { documents: await this.bestFirst(collection, { ...query, limit }), total, is_complete: true };
+  }
+
+  private async bestFirst(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
     const filters = this.filtersOf(collection, query);
     const found: StoredDocument[] = [];
     let { skip = 0 } = query;
@@ -229,11 +238,6 @@ export class MongoViewVersion implements ViewVersion {
       else if (skip > 0) skip -= Math.min(skip, await this.countIn(collection, filter));
     }
     return found;
-  }
-
-  async countWords(collection: CollectionName, query: WordCount): Promise<number> {
-    const filter = { $and: [...this.filtersOf(collection, query), termsFilter(query.terms)] };
-    return this.countIn(collection, filter, query.limit);
   }
 
   /**

@@ -9,7 +9,7 @@ import { LRUCache } from '../../kernel/cache';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import type { StoreHealth } from '../../ports/event-store';
 
-export type SqlInput = string | number | bigint | null;
+export type SqlInput = string | number | bigint | Uint8Array | null;
 export type SqlValue = string | number | null;
 /** The columns of a row, in the order of the SELECT. */
 export type SqlRow = readonly SqlValue[];
@@ -66,6 +66,8 @@ export interface SqliteOptions {
   readonly timeout_ms?: number;
   /** After how many pages a commit copies the write-ahead log (WAL) to the file, which takes long; 4,000 by default. */
   readonly wal_pages_max?: number | undefined;
+  /** Size of the pages of a new file, in bytes; 4,096 by default. */
+  readonly page_bytes?: number;
   /** What an operator does if the file is damaged, as a sentence. */
   readonly remedy: string;
   /** Called each time that the file turns out to be damaged. */
@@ -111,6 +113,8 @@ export class SqliteConnection {
   static async open(file: string, options: SqliteOptions): Promise<SqliteConnection> {
     const connection = new SqliteConnection(file, options);
     try {
+      // Has no effect on a file that has pages.
+      if (options.page_bytes) connection.database.exec(`PRAGMA page_size = ${options.page_bytes}`);
       // If several processes switch a new file to WAL at once, SQLite returns SQLITE_BUSY without waiting for the
       // timeout.
       await connection.attempt(() => connection.all('PRAGMA journal_mode = WAL'));

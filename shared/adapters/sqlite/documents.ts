@@ -179,6 +179,16 @@ export function checkWord(word: string): string {
   throw new Error('a word is invalid: expected lower-case letters and digits');
 }
 
+const OTHER_THAN_WORDS = /[^a-z0-9:=\u0080-\u{10ffff} ]/u;
+
+/** Returns the words with spaces between them. Does the same as `checkWord` for each word, but faster. */
+function joinWords(words: readonly string[]): string {
+  const joined = words.join(' ');
+  const is_valid =
+    !OTHER_THAN_WORDS.test(joined) && words.every((word) => word !== '' && !word.includes(' '));
+  return is_valid ? joined : words.map(checkWord).join(' ');
+}
+
 /** Returns the columns `words_scope` and `words`. */
 function wordColumns(
   scope: readonly string[],
@@ -187,7 +197,7 @@ function wordColumns(
   if (!words) return { words_scope: null, words: null };
   return {
     words_scope: scopeHash(scope.map((key) => keys[key] ?? null)),
-    words: words.map(checkWord).join(' '),
+    words: joinWords(words),
   };
 }
 
@@ -294,30 +304,22 @@ export interface Query {
   readonly parameters: readonly SqlInput[];
 }
 
-export interface RowCondition extends Query {
-  /** True if the condition lists a few row ids, which SQLite should look up one by one. */
-  readonly has_row_ids?: true;
-}
-
 /** The most SELECTs of a UNION ALL whose rows SQLite merges in index order. If there were more, it would sort the page. */
 const SELECTS_MAX = 8;
-const NO_CONDITION: RowCondition = { sql: '', parameters: [] };
 
 type Where = ViewQuery['where'];
 
 /**
  * Builds the query of a page. The inner SELECT reads index entries only, so that skipping reads no documents. A
  * condition such as `visibility in (public, private)` becomes one SELECT per value; SQLite merges them in index order.
- * `extra` is an additional condition on the row.
  */
-export function pageQuery(table: Table, query: ViewQuery, extra: RowCondition = NO_CONDITION): Query {
+export function pageQuery(table: Table, query: ViewQuery): Query {
   const values = Object.values(query.where);
-  if (extra !== NO_CONDITION || values.length === 0 || !values.every(isValue))
-    return buildPageQuery(table, query, extra);
+  if (values.length === 0 || !values.every(isValue)) return buildPageQuery(table, query);
   const name = [Object.keys(query.where), query.order, query.parts ?? []].join(' ');
   let sql = table.page_sql.get(name);
   if (sql === undefined) {
-    sql = buildPageQuery(table, query, extra).sql;
+    sql = buildPageQuery(table, query).sql;
     table.page_sql.set(name, sql);
   }
   return { sql, parameters: [...values, query.limit, query.skip ?? 0] };
@@ -326,14 +328,14 @@ export function pageQuery(table: Table, query: ViewQuery, extra: RowCondition = 
 const isValue = (condition: KeyCondition): condition is Exclude<Key, null> =>
   condition !== null && typeof condition !== 'object';
 
-function buildPageQuery(table: Table, query: ViewQuery, extra: RowCondition): Query {
+function buildPageQuery(table: Table, query: ViewQuery): Query {
   const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
   const selects = splitConditions(query.where).map((where) => {
-    const condition = joinConditions(conditionSql(table, where), extra);
+    const condition = conditionSql(table, where);
     const columns = ['rowid AS row_id', ...order.map(({ name }) => name)];
     return {
       ...condition,
-      sql: `SELECT ${columns.join(', ')} FROM ${fromClause(table, extra)} WHERE ${condition.sql}`,
+      sql: `SELECT ${columns.join(', ')} FROM ${table.name} WHERE ${condition.sql}`,
     };
   });
   const terms = order.map(({ direction }, index) => `${index + 2} ${direction.toUpperCase()}`);
@@ -345,22 +347,10 @@ function buildPageQuery(table: Table, query: ViewQuery, extra: RowCondition): Qu
   };
 }
 
-/** Builds the query that counts the documents. `extra` is an additional condition on the row. */
-export function countQuery(table: Table, where: Where, extra: RowCondition = NO_CONDITION): Query {
-  const { sql, parameters } = joinConditions(conditionSql(table, where), extra);
-  return { sql: `SELECT count(*) FROM ${fromClause(table, extra)} WHERE ${sql}`, parameters };
-}
-
-/**
- * Adds NOT INDEXED if the condition lists a few row ids. Without NOT INDEXED, SQLite assumes that the list is long, and
- * reads an index instead of looking up the row ids.
- */
-const fromClause = ({ name }: Table, { has_row_ids }: RowCondition): string =>
-  has_row_ids ? `${name} NOT INDEXED` : name;
-
-function joinConditions(first: Query, second: Query): Query {
-  if (second === NO_CONDITION) return first;
-  return { sql: `${first.sql} AND ${second.sql}`, parameters: [...first.parameters, ...second.parameters] };
+/** Builds the query that counts the documents. */
+export function countQuery(table: Table, where: Where): Query {
+  const { sql, parameters } = conditionSql(table, where);
+  return { sql: `SELECT count(*) FROM ${table.name} WHERE ${sql}`, parameters };
 }
 
 /** Builds the query that reads documents in id order. Without a `where`, it includes tombstones. */
@@ -410,10 +400,15 @@ function inList(condition: KeyCondition): readonly Key[] | undefined {
   return is_list ? [...new Set(condition.in)] : undefined;
 }
 
-export function conditionSql(table: Table, where: Where): Query {
-  const terms = Object.entries(where).flatMap(([key, condition]) => keyTerms(column(table, key), condition));
+/** `alias`: the name of the table in the statement, if columns of others have the same names. */
+export function conditionSql(table: Table, where: Where, alias?: string): Query {
+  const prefix = alias === undefined ? '' : `${alias}.`;
+  const terms = Object.entries(where).flatMap(([key, condition]) =>
+    keyTerms(prefix + column(table, key), condition),
+  );
   // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
-  if (terms.every((term) => term.matches_null)) terms.push({ sql: 'body IS NOT NULL', parameters: [] });
+  if (terms.every((term) => term.matches_null))
+    terms.push({ sql: `${prefix}body IS NOT NULL`, parameters: [] });
   return {
     sql: terms.map(({ sql }) => sql).join(' AND '),
     parameters: terms.flatMap(({ parameters }) => parameters),

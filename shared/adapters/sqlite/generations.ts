@@ -1,51 +1,105 @@
+import { partitionOf } from '../../catalog/events/partitions';
+import type { DocumentWrite } from '../../ports/view-store';
 import type { SqliteConnection } from './connection';
 
 /**
  * Created by the first batch. Without a new format, so that a process of an earlier release can still read the file. Lane
- * is the partition, as in the other tables.
+ * is the partition, as in the other tables. `generations` counts the batches with documents of unknown stores.
  */
-const SCHEMA = `CREATE TABLE IF NOT EXISTS generations (
-  lane INTEGER PRIMARY KEY, generation INTEGER NOT NULL) STRICT`;
-const EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'generations'";
+const SCHEMA = [
+  `CREATE TABLE IF NOT EXISTS generations (
+    lane INTEGER PRIMARY KEY, generation INTEGER NOT NULL) STRICT`,
+  `CREATE TABLE IF NOT EXISTS store_generations (
+    store_id TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+];
+const EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'store_generations'";
 
-/** Counts the batches of each partition that have changed documents, for all processes that have the file open. */
+/** Counts the batches that have changed documents of each store, for all processes that have the file open. */
 export class Generations {
   private readonly connection: SqliteConnection;
-  private readonly counts = new Map<number, number>();
+  private readonly partition_count: number;
+  private exist = false;
+  /** The counts of stores and of partitions that were asked for since a connection has committed. */
+  private readonly of_stores = new Map<string, number>();
+  private readonly of_partitions = new Map<number, number>();
   /** Commits of other connections change `PRAGMA data_version`. Undefined: the counts must be read again. */
   private data_version: number | undefined;
+  /** Whether the counts were compared with the file in this run of synchronous code. */
+  private is_fresh = false;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, partition_count: number) {
     this.connection = connection;
+    this.partition_count = partition_count;
   }
 
   /** Counts a batch. Call it within the transaction of the batch. */
-  raise(partition: number): void {
+  raise(partition: number, writes: readonly DocumentWrite[]): void {
+    if (writes.length === 0) return;
     this.data_version = undefined;
-    this.connection.run(SCHEMA);
-    this.connection.run(
-      `INSERT INTO generations (lane, generation) VALUES (?, 1)
-       ON CONFLICT (lane) DO UPDATE SET generation = generation + 1`,
-      [partition],
-    );
+    this.is_fresh = false;
+    for (const statement of SCHEMA) this.connection.run(statement);
+    const stores = new Set(writes.map(storeOf));
+    for (const store_id of stores)
+      if (store_id === undefined)
+        this.connection.run(
+          `INSERT INTO generations (lane, generation) VALUES (?, 1)
+           ON CONFLICT (lane) DO UPDATE SET generation = generation + 1`,
+          [partition],
+        );
+      else
+        this.connection.run(
+          `INSERT INTO store_generations (store_id, generation) VALUES (?, 1)
+           ON CONFLICT (store_id) DO UPDATE SET generation = generation + 1`,
+          [store_id],
+        );
   }
 
-  /** Returns the number of batches of these partitions together. It grows with each of them. */
-  sum(partitions: readonly number[]): number {
+  /** Returns a number that grows with each batch that has changed documents of one of these stores. */
+  sum(stores: readonly string[]): number {
     this.refresh();
+    if (!this.exist) return 0;
     let sum = 0;
-    for (const partition of partitions) sum += this.counts.get(partition) ?? 0;
+    for (const store_id of stores) {
+      const partition = partitionOf(store_id, this.partition_count);
+      sum += this.count(this.of_stores, store_id, 'store_generations WHERE store_id = ?');
+      sum += this.count(this.of_partitions, partition, 'generations WHERE lane = ?');
+    }
     return sum;
   }
 
-  /** Reads the counts if a connection has committed since. Costs 4 µs if none has. */
-  private refresh(): void {
-    // A commit between the two reads changes the version again, so the next call reads the counts again.
-    const data_version = this.connection.dataVersion();
-    if (data_version === this.data_version) return;
-    if (this.connection.first(EXISTS))
-      for (const [lane, generation] of this.connection.all('SELECT lane, generation FROM generations'))
-        this.counts.set(Number(lane), Number(generation));
-    this.data_version = data_version;
+  private count<Key extends string | number>(known: Map<Key, number>, key: Key, row: string): number {
+    let count = known.get(key);
+    if (count === undefined) {
+      count = Number(this.connection.value(`SELECT generation FROM ${row}`, [key]) ?? 0);
+      known.set(key, count);
+    }
+    return count;
   }
+
+  /**
+   * Forgets the counts if a connection has committed since. Asks for that once per run of synchronous code, because it
+   * takes several system calls.
+   */
+  private refresh(): void {
+    if (this.is_fresh) return;
+    // A commit after this changes the version again, so the next run of code reads the counts again.
+    const data_version = this.connection.dataVersion();
+    if (data_version !== this.data_version) {
+      this.of_stores.clear();
+      this.of_partitions.clear();
+      this.exist ||= this.connection.first(EXISTS) !== undefined;
+    }
+    this.data_version = data_version;
+    this.is_fresh = true;
+    queueMicrotask(() => {
+      this.is_fresh = false;
+    });
+  }
+}
+
+/** Returns the store of a document. Undefined if it is not known, as for a document that is removed. */
+function storeOf({ collection, id, document }: DocumentWrite): string | undefined {
+  if (collection === 'stores') return id;
+  const store_id = document?.keys.store_id;
+  return typeof store_id === 'string' ? store_id : undefined;
 }

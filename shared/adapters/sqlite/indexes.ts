@@ -13,7 +13,7 @@ import {
   tablesSchema,
   toIndexKey,
 } from './tables';
-import { indexStatements, indexTables } from './word-index';
+import { copyStatements, indexStatements, indexTables, RANK_MAX } from './word-index';
 
 interface Index {
   readonly name: string;
@@ -76,20 +76,20 @@ const isEarly = (index: Index): boolean =>
 export function earlySchema(tables: readonly Table[]): string {
   const early = tables.flatMap(indexesOf).filter(isEarly);
   const with_buckets = tables.filter(({ name, lists }) => lists && !INDEXED_LATE.has(name));
-  return [
-    tablesSchema(tables),
-    ...early.map(({ ddl }) => ddl),
-    ...with_buckets.flatMap(({ name, lists }) => bucketsSchema(name, lists!.facets.count)),
-  ].join(';\n');
+  return [tablesSchema(tables), ...early.map(({ ddl }) => ddl), ...with_buckets.flatMap(bucketsSchema)].join(
+    ';\n',
+  );
 }
 
-/** One index, the full-text index of a table, or the buckets of its lists. */
+/** One index, the word index of a table, or the buckets of its lists. */
 interface IndexStep {
   /** The name that the table or index has in `sqlite_master`. */
   readonly name: string;
   readonly statements: readonly string[];
   /** Runs after the statements, in the same transaction. */
   readonly fill?: (connection: SqliteConnection) => void;
+  /** The table, if the step creates its word index. */
+  readonly words_of?: Table;
 }
 
 function lateSteps(tables: Tables): IndexStep[] {
@@ -101,18 +101,28 @@ function lateSteps(tables: Tables): IndexStep[] {
       .filter((index) => !isEarly(index))
       .map(({ name, ddl }) => ({ name, statements: [ddl] })),
     ...all.filter(({ name, lists }) => lists && INDEXED_LATE.has(name)).map(bucketsStep),
-    ...with_words.map((table) => ({
-      name: indexTables(table).terms,
-      statements: indexStatements(table),
-    })),
+    ...with_words.map(wordsStep),
   ];
+}
+
+function wordsStep(table: Table): IndexStep {
+  const { create, number, fill, finish } = indexStatements(table);
+  return {
+    name: indexTables(table).terms,
+    statements: [...create, ...number],
+    fill: (connection) => {
+      connection.run(fill, [0, RANK_MAX]);
+      for (const statement of finish) connection.run(statement);
+    },
+    words_of: table,
+  };
 }
 
 function bucketsStep(table: Table): IndexStep {
   const { name, lists } = table;
   return {
     name: bucketsTable(name),
-    statements: bucketsSchema(name, lists!.facets.count),
+    statements: bucketsSchema(table),
     fill: (connection) => {
       const buckets = new BucketWriter(connection, table);
       for (const list of lists!.all) buckets.fill(list);
@@ -136,22 +146,80 @@ export function isIndexed(connection: SqliteConnection, tables: Tables): boolean
   return lateSteps(tables).every(({ name }) => names.has(name));
 }
 
+/** The names under which the file of words and that of the documents are attached to each other. */
+const WORDS_FILE = 'made';
+export const DOCUMENTS_FILE = 'documents';
+
+/**
+ * Stores in the file of words how far its documents were projected. Runs before the documents are read. Checkpoints only
+ * advance, so if they are the same later on, all that was read is still true.
+ */
+export const NOTE_CHECKPOINTS = `CREATE TABLE checkpoints AS SELECT lane, position FROM ${DOCUMENTS_FILE}.checkpoints`;
+const HAS_ADVANCED = `SELECT 1 FROM (
+  SELECT lane, position FROM main.checkpoints EXCEPT SELECT lane, position FROM ${WORDS_FILE}.checkpoints)`;
+
+export interface AddIndexesOptions {
+  readonly onProgress?: (progress: IndexProgress) => void;
+  /** Resolves to a file with the word indexes, which are then copied, or to undefined. */
+  readonly words_file?: Promise<string | undefined>;
+  /** Ends the work before the next index. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Creates the missing indexes, each in a transaction of its own. Yields after each one to keep the process responsive. */
 export async function addIndexes(
   connection: SqliteConnection,
   tables: Tables,
-  onProgress: (progress: IndexProgress) => void = () => {},
+  { onProgress = () => {}, words_file, signal }: AddIndexesOptions = {},
 ): Promise<void> {
   const steps = lateSteps(tables);
-  for (const [built, { name, statements, fill }] of steps.entries()) {
-    onProgress({ name, built, total: steps.length });
-    await connection.attempt(() =>
-      connection.transaction(() => {
-        if (connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined) return;
-        for (const statement of statements) connection.run(statement);
-        fill?.(connection);
-      }),
-    );
+  for (const [built, step] of steps.entries()) {
+    if (signal?.aborted) return;
+    onProgress({ name: step.name, built, total: steps.length });
+    const file = step.words_of && (await words_file);
+    if (file === undefined) await connection.attempt(() => runStep(connection, step));
+    else await copyWords(connection, step, file);
     await nextTurn();
   }
+}
+
+function runStep(
+  connection: SqliteConnection,
+  step: IndexStep,
+  run: (connection: SqliteConnection, step: IndexStep) => void = runStatements,
+): void {
+  connection.transaction(() => {
+    if (!hasTable(connection, step.name)) run(connection, step);
+  });
+}
+
+function runStatements(connection: SqliteConnection, { statements, fill }: Omit<IndexStep, 'name'>): void {
+  for (const statement of statements) connection.run(statement);
+  fill?.(connection);
+}
+
+async function copyWords(connection: SqliteConnection, step: IndexStep, file: string): Promise<void> {
+  await connection.attempt(() => connection.run(`ATTACH ? AS ${WORDS_FILE}`, [file]));
+  try {
+    await connection.attempt(() => runStep(connection, step, copyOrIndexWords));
+  } finally {
+    await connection.attempt(() => connection.run(`DETACH ${WORDS_FILE}`));
+  }
+}
+
+/** Another process may have written documents after their words were indexed. The index is then made again. */
+function copyOrIndexWords(connection: SqliteConnection, step: IndexStep): void {
+  const has_advanced = connection.value(HAS_ADVANCED) !== undefined;
+  const copy = { statements: copyStatements(step.words_of!, WORDS_FILE) };
+  runStatements(connection, has_advanced ? step : copy);
+}
+
+/** From this many documents of a collection on, creating the indexes takes seconds. */
+const LARGE = 20_000;
+
+/** Returns whether creating the missing indexes would hold the process for long. */
+export function isLarge(connection: SqliteConnection): boolean {
+  return [...INDEXED_LATE].some(
+    (name) => connection.value(`SELECT 1 FROM ${name} WHERE rowid >= ${LARGE} LIMIT 1`) !== undefined,
+  );
 }

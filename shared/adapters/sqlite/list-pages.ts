@@ -1,15 +1,30 @@
-import type { SortDirection, SortOrder } from '../../catalog/sorting';
+import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { LRUCache } from '../../kernel/cache';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
+import { type CodeRange, codesOf, matchingEntries, readRowIds } from './bucket-values';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import { conditionSql, selectionOf } from './documents';
-import { type Buckets, type Place, readBuckets, readChanges, type Span, spanCondition } from './list-buckets';
+import {
+  type Buckets,
+  candidates,
+  hasBucketValues,
+  type Place,
+  readBuckets,
+  readChanges,
+  type Span,
+  spanCondition,
+  spanFrom,
+} from './list-buckets';
 import { column, type List, type RankedIndex, type Table } from './tables';
 
 /** A page that begins within this many entries of the start of its list is looked for without reading the buckets. */
 const SCANNED_MAX = 2_000;
 /** If at most this many documents match a range that the list is not sorted by, they are all read and sorted. */
 const SORTED_MAX = 5_000;
+/** The same if the list has the values of its buckets. */
+const SORTED_WITH_VALUES_MAX = 2_000;
+/** If at most this many entries of a bucket match, their rows are read. Otherwise the entries of the bucket are read. */
+const ROWS_MAX = 16;
 /** The most buckets in memory. A bucket takes about 300 bytes. */
 const CACHED_BUCKETS_MAX = 50_000;
 
@@ -40,25 +55,31 @@ interface CachedBuckets {
 
 /**
  * Reads pages and counts of the lists that tables declare. A page at any depth reads a few buckets' worth of index entries
- * and the documents of the page.
+ * and the documents of the page. Each call must run in a snapshot, so that buckets, entries and documents are of the same
+ * moment.
  */
 export class ListReader {
   private readonly connection: SqliteConnection;
+  private readonly sorted_with_values_max: number;
   private readonly cache = new LRUCache<string, CachedBuckets>({
     maxSize: CACHED_BUCKETS_MAX,
     sizeCalculation: ({ buckets }) => buckets.places.length + 1,
   });
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, { sorted_with_values_max = SORTED_WITH_VALUES_MAX } = {}) {
     this.connection = connection;
+    this.sorted_with_values_max = sorted_with_values_max;
   }
 
   /** Returns the rows of a page in order, or undefined if the query is not one of a list. */
   page(table: Table, query: ViewQuery): SqlRow[] | undefined {
-    const parts = partsOf(table, query.where, query.order);
+    const { where, id } = splitExcluded(query.where);
+    const parts = partsOf(table, where, query.order);
     if (!parts) return undefined;
-    const shallow = this.shallowPage(table, parts, query);
-    const row_ids = shallow ?? this.connection.snapshot(() => this.deepPage(table, parts, query));
+    const row_ids =
+      id === undefined
+        ? this.rowsOfPage(table, parts, query)
+        : this.pageWithout(table, parts, { ...query, where }, id);
     if (row_ids.length === 0) return [];
     return this.connection.all(
       `SELECT ${selectionOf(table, query.parts).columns}
@@ -67,10 +88,40 @@ export class ListReader {
     );
   }
 
+  private rowsOfPage(table: Table, parts: readonly Part[], query: ViewQuery): RowIds {
+    return this.shallowPage(table, parts, query) ?? this.deepPage(table, parts, query);
+  }
+
+  /** Returns a page of the list without one document: reads one more row, and leaves out this document or the first row. */
+  private pageWithout(table: Table, parts: readonly Part[], query: ViewQuery, id: string): RowIds {
+    const { where, order, skip = 0, limit } = query;
+    const longer = { ...query, limit: limit + 1 };
+    const row_ids = this.rowsOfPage(table, parts, longer);
+    const others = conditionSql(table, where);
+    const sql = `SELECT rowid FROM ${table.name} WHERE id = ? AND ${others.sql}`;
+    const excluded = this.connection.value(sql, [id, ...others.parameters]);
+    if (excluded === undefined || row_ids.length === 0) return row_ids.slice(0, limit);
+    if (row_ids.includes(excluded)) return row_ids.filter((row_id) => row_id !== excluded);
+    const is_before = skip > 0 && this.isBefore(table, order, excluded, row_ids[0]!);
+    return is_before ? row_ids.slice(1) : row_ids.slice(0, limit);
+  }
+
+  /** Returns whether one row comes before another. */
+  private isBefore(table: Table, order: SortOrder, row_id: SqlValue, other: SqlValue): boolean {
+    const names = order.map(([key]) => key).filter((key) => key !== 'id');
+    const columns = names.map((key) => `, ${column(table, key)}`).join('');
+    const [a, b] = [row_id, other].map((one) => {
+      const row = this.connection.first(`SELECT id${columns} FROM ${table.name} WHERE rowid = ?`, [one]);
+      const keys = Object.fromEntries(names.map((key, index) => [key, row![index + 1]!]));
+      return { id: String(row![0]), keys };
+    });
+    return compareByOrder(order, a!, b!) < 0;
+  }
+
   /** Counts the matching documents. Returns undefined if no list has them. */
   count(table: Table, where: ViewQuery['where']): number | undefined {
     const entries = countedEntries(table, where);
-    return entries && this.connection.snapshot(() => this.size(table, entries));
+    return entries && this.size(table, entries);
   }
 
   /** Returns the page if it is found near the start of the first part, without reading the buckets. */
@@ -92,7 +143,6 @@ export class ListReader {
     return row_ids.length === limit ? row_ids : undefined;
   }
 
-  /** Must run in a snapshot, so that buckets and entries are of the same moment. */
   private deepPage(table: Table, parts: readonly Part[], { skip = 0, limit }: ViewQuery): RowIds {
     const found: RowIds = [];
     let to_skip = skip;
@@ -121,7 +171,7 @@ export class ListReader {
   /** Returns the number of entries of the list with these facets before the first and up to the last matching entry. */
   private bounds(table: Table, entries: Entries): { start: number; end: number } {
     const buckets = this.buckets(table, entries);
-    const sums = buckets.sumsOf(entries.facets);
+    const { sums } = buckets;
     const rank = (place: Place): number => {
       const index = bucketAt(buckets, place);
       if (index < 0) return 0;
@@ -153,7 +203,7 @@ export class ListReader {
   /** Returns the rows of the entries with these facets from number `first` up to but not including `last`. */
   private between(table: Table, entries: Entries, first: number, last: number): RowIds {
     const buckets = this.buckets(table, entries);
-    const sums = buckets.sumsOf(entries.facets);
+    const { sums } = buckets;
     const found: RowIds = [];
     let index = indexAfter(sums, first) - 1;
     let position = first;
@@ -191,19 +241,22 @@ export class ListReader {
 
   /**
    * Reads a page whose conditions the order of the list does not express, such as a range of prices in a list by name. If
-   * few documents match, it reads them in the order of the range. Otherwise it reads the list from its start; the entries
-   * that match are then frequent.
+   * few documents match, it reads them in the order of the range. Otherwise it looks for them in the values of buckets.
+   * Without these, it reads the list from its start.
    */
   private otherwiseFilteredRows(table: Table, part: Part, skip: number, limit: number): RowIds {
     const range = rangeEntries(table, part);
     const total = range && this.size(table, range);
     if (total !== undefined && skip >= total) return [];
     const order = `${orderOf(part)} LIMIT ? OFFSET ?`;
-    if (range && total! <= SORTED_MAX) {
+    const codes = range && codesOfRange(part, range);
+    const has_values = codes && hasBucketValues(this.connection, table);
+    if (range && total! <= (has_values ? this.sorted_with_values_max : SORTED_MAX)) {
       const { from, parameters } = partCondition(range);
       const sql = `SELECT rowid FROM ${from(table)} AND ${facetCondition(part.facets)} ${order}`;
       return this.connection.all(sql, [...parameters, limit, skip]).map(([row_id]) => row_id!);
     }
+    if (has_values) return this.rowsInRange(table, part, codes, skip, limit);
     const { from, parameters } = partCondition(part);
     const others = conditionSql(table, part.others);
     const sql = `SELECT rowid FROM ${from(table)} AND ${facetCondition(part.facets)} AND ${others.sql} ${order}`;
@@ -211,15 +264,71 @@ export class ListReader {
     return rows.map(([row_id]) => row_id!);
   }
 
-  private buckets(table: Table, { list, scope }: Pick<Entries, 'list' | 'scope'>): Buckets {
-    const changes = readChanges(this.connection, table);
-    const name = `${list.name} ${scope}`;
+  /** Reads a page of the entries whose range keys have these codes. */
+  private rowsInRange(table: Table, part: Part, codes: CodeRange, skip: number, limit: number): RowIds {
+    const found: RowIds = [];
+    let to_skip = skip;
+    for (const { place, values_id, entries } of candidates(this.connection, table, { ...part, codes })) {
+      const matching = matchingEntries(entries, part.facets, codes);
+      if (matching.length <= to_skip) {
+        to_skip -= matching.length;
+        continue;
+      }
+      const wanted = Math.min(matching.length - to_skip, limit - found.length);
+      const first = part.descending ? matching.length - to_skip - wanted : to_skip;
+      const row_ids =
+        matching.length <= ROWS_MAX
+          ? this.sortedRows(table, part, this.rowIdsOf(table, values_id, matching)).slice(
+              first,
+              first + wanted,
+            )
+          : this.matchingRows(table, part, spanFrom(place), wanted, first);
+      found.push(...(part.descending ? row_ids.reverse() : row_ids));
+      if (found.length === limit) break;
+      to_skip = 0;
+    }
+    return found;
+  }
+
+  private rowIdsOf(table: Table, values_id: number, indexes: readonly number[]): RowIds {
+    const row_ids = readRowIds(this.connection, table, values_id);
+    return indexes.map((index) => row_ids[index]!);
+  }
+
+  /** Returns the row ids in the ascending order of the list. */
+  private sortedRows(table: Table, { list }: Part, row_ids: RowIds): RowIds {
+    if (row_ids.length === 1) return row_ids;
+    const sql = `SELECT rowid FROM ${table.name} NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?))
+      ${orderOf({ list, descending: false })}`;
+    return this.connection.all(sql, [JSON.stringify(row_ids)]).map(([row_id]) => row_id!);
+  }
+
+  /** Returns matching rows of a span in the ascending order of the list. */
+  private matchingRows(table: Table, part: Part, span: Span, limit: number, skip: number): RowIds {
+    const { from, parameters } = bucketCondition(part, span);
+    const others = conditionSql(table, part.others);
+    const sql = `SELECT rowid FROM ${from(table)} AND ${facetCondition(part.facets)} AND ${others.sql}
+      ${orderOf({ ...part, descending: false })} LIMIT ? OFFSET ?`;
+    const rows = this.connection.all(sql, [...parameters, ...others.parameters, limit, skip]);
+    return rows.map(([row_id]) => row_id!);
+  }
+
+  private buckets(table: Table, entries: Entries): Buckets {
+    const changes = readChanges(this.connection, table, entries.list, entries.scope);
+    const name = `${entries.list.name} ${entries.scope} ${entries.facets.join()}`;
     const cached = this.cache.get(name);
     if (cached?.changes === changes) return cached.buckets;
-    const buckets = readBuckets(this.connection, table, list, scope);
+    const buckets = readBuckets(this.connection, table, entries);
     this.cache.set(name, { changes, buckets });
     return buckets;
   }
+}
+
+/** Splits a condition that excludes one document by its id from the others. */
+function splitExcluded(where: ViewQuery['where']): { where: ViewQuery['where']; id?: string } {
+  const { id: condition, ...others } = where;
+  const is_excluded = condition !== null && typeof condition === 'object' && 'not' in condition;
+  return is_excluded && typeof condition.not === 'string' ? { where: others, id: condition.not } : { where };
 }
 
 /** Returns the lists that the sequence of a query consists of; undefined if there are none. */
@@ -310,6 +419,12 @@ function rangeEntries(table: Table, part: Part): Entries | undefined {
   );
   const bounds = list && more.length === 0 ? boundsOf(part.others[key!]!) : undefined;
   return bounds && list && { list, scope: part.scope, facets: part.facets, ...bounds };
+}
+
+/** Returns the codes of the range if the values of the part's buckets are of its key. */
+function codesOfRange({ list }: Part, { list: { key }, from, to }: Entries): CodeRange | undefined {
+  if (list.range !== key || !from || !to) return undefined;
+  return codesOf(Number(from.key), Number(to.key) - 1);
 }
 
 function countedEntries(table: Table, where: ViewQuery['where']): Entries | undefined {

@@ -47,8 +47,10 @@ export interface List {
   /** Whether entries may have no key. */
   readonly has_nulls: boolean;
   readonly also: readonly string[];
-  /** The indexes of the scope and of the key in a row of `entry_sql`. */
-  readonly columns_in_entry: readonly [number, number];
+  /** The key by whose range the list is filtered. */
+  readonly range: string | undefined;
+  /** The indexes of the scope, of the key and of the range key in a row of `entry_sql`. */
+  readonly columns_in_entry: readonly [number, number, number];
 }
 
 export interface TableLists {
@@ -56,7 +58,7 @@ export interface TableLists {
   /** The keys by which lists are scoped. */
   readonly scopes: readonly string[];
   readonly all: readonly List[];
-  /** Reads the facet, the scopes and the keys of a row by its id. */
+  /** Reads the facet, the row id, the scopes and the keys of a row by its id. */
   readonly entry_sql: string;
   /** The indexes of the rows whose value of a filter is below its limit, in the orders that begin with this value. */
   readonly ranked: readonly RankedIndex[];
@@ -105,19 +107,28 @@ function listsOf({ name, spec }: StoredCollection): TableLists | undefined {
   const { filters, orders } = spec.lists;
   const toColumn = (key: string): string => (key === 'id' ? 'id' : keyColumn(key));
   const entry_columns = [
-    ...new Set(['facet', ...orders.flatMap(({ scope, key }) => [toColumn(scope), toColumn(key)])]),
+    ...new Set([
+      'facet',
+      'rowid',
+      ...orders.flatMap(({ scope, key, range = key }) => [scope, key, range].map(toColumn)),
+    ]),
   ];
   return {
     facets: new Facets(filters),
     scopes: [...new Set(orders.map(({ scope }) => scope))],
-    all: orders.map(({ scope, key, also = [] }, number) => ({
+    all: orders.map(({ scope, key, also = [], range }, number) => ({
       number,
       name: `${name}_list_${number}`,
       scope: toColumn(scope),
       key: toColumn(key),
       has_nulls: key !== 'id',
-      also: also.map(toColumn),
-      columns_in_entry: [entry_columns.indexOf(toColumn(scope)), entry_columns.indexOf(toColumn(key))],
+      also: [...new Set(range === undefined ? also : [...also, range])].map(toColumn),
+      range: range === undefined ? undefined : toColumn(range),
+      columns_in_entry: [scope, key, range ?? key].map((one) => entry_columns.indexOf(toColumn(one))) as [
+        number,
+        number,
+        number,
+      ],
     })),
     entry_sql: `SELECT ${entry_columns.join(', ')} FROM ${name} WHERE id = ?`,
     ranked: rankedIndexes({ name, spec }),

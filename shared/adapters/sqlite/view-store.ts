@@ -4,6 +4,7 @@ import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
+import { removeWordFiles } from './build-indexes';
 import type { CommitNotifier } from './commit-notifier';
 import { isDamage, type OnDamage, retryWhileBusy, type SqliteConnection } from './connection';
 import { DisposableFile, type OnRecreated } from './disposable-file';
@@ -21,6 +22,9 @@ const SCHEMA = `
     created_at TEXT NOT NULL
   ) STRICT;
   CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires_at_ms INTEGER NOT NULL) STRICT`;
+
+/** The setting with the Unix milliseconds at which a version was retired. */
+const RETIRED_AT = "'retired_at_ms ' || version";
 
 const FORMAT = 1;
 const CLOCK_SLACK_MS = 60_000;
@@ -108,7 +112,11 @@ export class SqliteViewStore implements ViewStore {
   }
 
   async versions(): Promise<VersionInfo[]> {
+    const opened_before = [...this.opened.keys()];
     const rows = await this.list.attempt(readVersions);
+    // Another process may have dropped versions. An open file would keep its space on the disk.
+    for (const version of opened_before)
+      if (!rows.some((row) => row.version === version)) await this.closeVersion(version);
     return Promise.all(
       rows.map(async (row) => ({
         ...row,
@@ -164,6 +172,11 @@ export class SqliteViewStore implements ViewStore {
     await this.list.attempt((connection) =>
       connection.transaction(() => {
         statusOf(connection, version);
+        connection.run(
+          `INSERT OR REPLACE INTO settings (name, value)
+           SELECT ${RETIRED_AT}, ? FROM versions WHERE status = 'active' AND version <> ?`,
+          [this.now(), version],
+        );
         connection.run("UPDATE versions SET status = 'retired' WHERE status = 'active'");
         connection.run("UPDATE versions SET status = 'active' WHERE version = ?", [version]);
       }),
@@ -174,6 +187,10 @@ export class SqliteViewStore implements ViewStore {
     await this.list.attempt((connection) =>
       connection.transaction(() => {
         if (statusOf(connection, version) === 'active') throw new Error(`view version ${version} is active`);
+        connection.run(
+          `DELETE FROM settings WHERE name IN (SELECT ${RETIRED_AT} FROM versions WHERE version = ?)`,
+          [version],
+        );
         connection.run('DELETE FROM versions WHERE version = ?', [version]);
       }),
     );
@@ -281,13 +298,15 @@ export class SqliteViewStore implements ViewStore {
 
 function readVersions(connection: SqliteConnection): VersionRow[] {
   const rows = connection.all(
-    'SELECT version, status, schema, created_at FROM versions ORDER BY version DESC',
+    `SELECT version, status, schema, created_at, value FROM versions
+     LEFT JOIN settings ON status = 'retired' AND name = ${RETIRED_AT} ORDER BY version DESC`,
   );
-  return rows.map(([version, status, schema, created_at]) => ({
+  return rows.map(([version, status, schema, created_at, retired_at_ms]) => ({
     version: Number(version),
     status: status as VersionStatus,
     schema: Number(schema),
     created_at: String(created_at),
+    ...(typeof retired_at_ms === 'number' && { retired_at: timestamp(retired_at_ms) }),
   }));
 }
 
@@ -310,7 +329,7 @@ function unknownVersion(version: number): CatalogError {
   return new CatalogError('unavailable', { message: `view version ${version} does not exist` });
 }
 
-/** The files of a realm's view versions: `views-v<N>.sqlite` and its `-wal` and `-shm` files. */
+/** The files of a realm's view versions: `views-v<N>.sqlite` and its `-wal`, `-shm` and `-words-…` files. */
 class VersionFiles {
   private readonly folder: string;
 
@@ -327,7 +346,9 @@ class VersionFiles {
   }
 
   remove(version: number): void {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(this.pathOf(version) + suffix, { force: true });
+    const file = this.pathOf(version);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+    removeWordFiles(file);
   }
 
   /** Returns the versions that have any file. */

@@ -15,13 +15,21 @@ import {
   type PartitionState,
   type ViewQuery,
   type ViewVersion,
-  type WordCount,
   type WordMatch,
   type WordSearch,
+  type WordSearchResult,
   type WriteBatch,
 } from '../../ports/view-store';
 import { keysDiffer, notStoredError } from '../stored-collections';
-import { ChangeSignal, isRefusedValue, type OnDamage, SqliteConnection, type SqlRow } from './connection';
+import { buildIndexes } from './build-indexes';
+import {
+  ChangeSignal,
+  isRefusedValue,
+  type OnDamage,
+  SqliteConnection,
+  type SqliteOptions,
+  type SqlRow,
+} from './connection';
 import {
   countQuery,
   inOrder,
@@ -34,7 +42,7 @@ import {
   writeDocument,
 } from './documents';
 import { Generations } from './generations';
-import { addIndexes, earlySchema, hasBuckets, hasTable, isIndexed } from './indexes';
+import { addIndexes, earlySchema, hasBuckets, hasTable, isIndexed, isLarge } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
 import { SHARED_VALUES_SCHEMA, SharedValues } from './shared-values';
@@ -46,7 +54,7 @@ import {
   type Tables,
   tablesOf,
 } from './tables';
-import { countMatching, matchingWords, searchPage } from './words';
+import { matchingWords, searchPage } from './words';
 
 const declared = Object.values(tablesOf());
 
@@ -77,18 +85,32 @@ const MARKS = `CREATE TABLE IF NOT EXISTS marks (
 const HAS_MARKS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'marks'";
 
 /** Format of the tables. The content of the documents has its own version: `schema` of `VersionInfo`. */
-const FORMAT = 4;
+const FORMAT = 5;
 /** A file of this format has neither lists nor shared values. It is read until the views are rebuilt. */
 const USABLE_FORMAT = 3;
 /**
- * Format 1 had no search words, and format 2 had no media. Their documents stay readable until the views are rebuilt.
+ * Format 1 had no search words, format 2 had no media, and format 4, which was never released, had other indexes. Their
+ * documents stay readable until the views are rebuilt.
  */
 const SEARCHED = declared.filter(({ spec }) => spec.words).map(({ name }) => name);
 const MEDIA = earlySchema(declared.filter(({ name }) => name === 'media' || name === 'media_uses'));
-const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
+const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA, 4: 'SELECT 1' };
 const DEAD_LETTER_COLUMNS = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
 /** What an operator does about a damaged version, whether it is active, retired or being built. */
 export const VERSION_REMEDY = 'Run "catalog projections rebuild", then "catalog projections drop".';
+/** A publication takes about 2 kB, so with the default of 4 kB a quarter of each page would stay empty. */
+const PAGE_BYTES = 8_192;
+/**
+ * How the file of a version is opened. NORMAL: a power failure may undo the latest batches, but always documents and
+ * checkpoint together. Their events are then projected again.
+ */
+export const VERSION_FILE: SqliteOptions = {
+  synchronous: 'NORMAL',
+  page_bytes: PAGE_BYTES,
+  schema: SCHEMA,
+  format: FORMAT,
+  remedy: VERSION_REMEDY,
+};
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
 
@@ -108,6 +130,10 @@ export class SqliteViewVersion implements ViewVersion {
   readonly version: number;
   /** True if the documents are stored with other keys than the declared ones. The version is then read-only. */
   readonly keys_differ: boolean;
+  /** Absent for a file of an earlier format: a process of an earlier release may write to it without counting. */
+  readonly generation?: (stores: readonly string[]) => number;
+  /** Whether the file has today's format, so that no process of an earlier release writes to it. */
+  private readonly is_current: boolean;
   private readonly connection: SqliteConnection;
   private readonly tables: Tables;
   private readonly changes: ChangeSignal;
@@ -116,12 +142,19 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly generations: Generations;
   /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
+  private indexing: Promise<void> | undefined;
+  private readonly closing = new AbortController();
   /** The tables that have buckets. A version that is being built gets some of them at the end. */
   private readonly with_buckets = new Set<Table>();
   private readonly lists: ListReader;
   private readonly shared: SharedValues | undefined;
 
-  private constructor(version: number, connection: SqliteConnection, onCommit: () => void) {
+  private constructor(
+    version: number,
+    connection: SqliteConnection,
+    partition_count: number,
+    onCommit: () => void,
+  ) {
     this.version = version;
     this.connection = connection;
     this.onCommit = onCommit;
@@ -133,7 +166,9 @@ export class SqliteViewVersion implements ViewVersion {
     this.indexed = isIndexed(connection, this.tables);
     this.changes = new ChangeSignal(connection);
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
-    this.generations = new Generations(connection);
+    this.generations = new Generations(connection, partition_count);
+    this.is_current = connection.value('PRAGMA user_version') === FORMAT;
+    if (this.is_current) this.generation = (stores) => this.generations.sum(stores);
   }
 
   static async open(
@@ -144,19 +179,12 @@ export class SqliteViewVersion implements ViewVersion {
   ): Promise<SqliteViewVersion> {
     const partitions = Array.from({ length: partition_count }, (_, partition) => `(${partition}, 0)`);
     const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${partitions.join(', ')}`;
-    // NORMAL: a power failure may undo the latest batches, but always documents and checkpoint together. Their events
-    // are then projected again.
-    const options = {
-      synchronous: 'NORMAL',
-      schema,
-      format: FORMAT,
-      usable_format: USABLE_FORMAT,
-      upgrades: UPGRADES,
-    } as const;
-    const damage = { remedy: VERSION_REMEDY, ...(onDamage && { onDamage }) };
-    const connection = await SqliteConnection.open(file, { ...options, ...damage });
+    const options = { ...VERSION_FILE, schema, usable_format: USABLE_FORMAT, upgrades: UPGRADES };
+    const connection = await SqliteConnection.open(file, { ...options, ...(onDamage && { onDamage }) });
     try {
-      return await connection.attempt(() => new SqliteViewVersion(version, connection, onCommit));
+      return await connection.attempt(
+        () => new SqliteViewVersion(version, connection, partition_count, onCommit),
+      );
     } catch (error) {
       connection.close();
       throw error;
@@ -178,11 +206,36 @@ export class SqliteViewVersion implements ViewVersion {
     }
   }
 
-  /** Creates the indexes that a rebuild leaves out. Does nothing if they exist. */
-  async createIndexes(onProgress: (progress: IndexProgress) => void = () => {}): Promise<void> {
-    if (this.indexed) return;
-    await addIndexes(this.connection, this.tables, onProgress);
-    this.indexed = true;
+  /** Creates the indexes that a rebuild leaves out. Does nothing if they exist. Leaves some out if `signal` aborts. */
+  async createIndexes(
+    onProgress: (progress: IndexProgress) => void = () => {},
+    signal?: AbortSignal,
+  ): Promise<void> {
+    // Again, if another call has begun and its signal has aborted.
+    while (!this.indexed && !signal?.aborted) {
+      this.indexing ??= this.buildIndexes(onProgress, signal).finally(() => {
+        this.indexing = undefined;
+      });
+      await this.indexing;
+    }
+  }
+
+  /** Whatever the other processes leave out is created in this one, which also shows why they failed. */
+  private async buildIndexes(
+    onProgress: (progress: IndexProgress) => void,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const stop = AbortSignal.any([this.closing.signal, ...(signal ? [signal] : [])]);
+    const is_current = !this.keys_differ && this.shared !== undefined;
+    if (is_current && (await this.connection.attempt(() => isLarge(this.connection))))
+      await buildIndexes(this.connection.file, { onProgress, signal: stop });
+    if (!(await this.isIndexed()))
+      await addIndexes(this.connection, this.tables, { onProgress, signal: stop });
+    this.indexed = await this.isIndexed();
+  }
+
+  private isIndexed(): Promise<boolean> {
+    return this.connection.attempt(() => isIndexed(this.connection, this.tables));
   }
 
   async checkpoints(): Promise<Position[]> {
@@ -218,13 +271,15 @@ export class SqliteViewVersion implements ViewVersion {
 
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
     const sql = 'UPDATE checkpoints SET position = ? WHERE lane = ? AND position >= ? AND position < ?';
-    const checkpoints = await this.connection.attempt(() =>
+    const { checkpoints, changes } = await this.connection.attempt(() =>
       this.connection.transaction(() => {
-        for (const { partition, from, to } of moves) this.connection.run(sql, [to, partition, from, to]);
-        return this.readCheckpoints();
+        let changes = 0;
+        for (const { partition, from, to } of moves)
+          changes += this.connection.run(sql, [to, partition, from, to]).changes;
+        return { checkpoints: this.readCheckpoints(), changes };
       }),
     );
-    this.committed();
+    if (changes > 0) this.committed();
     return moves
       .filter(({ partition, to }) => checkpoints[partition]! >= to)
       .map(({ partition }) => partition);
@@ -233,10 +288,6 @@ export class SqliteViewVersion implements ViewVersion {
   async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
     if ((await this.checkpoint(partition)) >= position) return true;
     return timeout_ms > 0 && this.waiters.wait(partition, position, timeout_ms);
-  }
-
-  generation(partitions: readonly number[]): number {
-    return this.generations.sum(partitions);
   }
 
   async get(
@@ -270,7 +321,7 @@ export class SqliteViewVersion implements ViewVersion {
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
     if (query.limit <= 0 || matchesNothing(query.where)) return [];
     const table = this.table(collection);
-    const rows = await this.connection.attempt(() => {
+    const rows = await this.snapshot((): SqlRow[] => {
       const page = this.hasBuckets(table) ? this.lists.page(table, query) : undefined;
       if (page) return page;
       const { sql, parameters } = pageQuery(table, query);
@@ -290,7 +341,7 @@ export class SqliteViewVersion implements ViewVersion {
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
     const table = this.table(collection);
     if (matchesNothing(where)) return 0;
-    return this.connection.attempt(() => {
+    return this.snapshot(() => {
       const counted = this.hasBuckets(table) ? this.lists.count(table, where) : undefined;
       if (counted !== undefined) return counted;
       const { sql, parameters } = countQuery(table, where);
@@ -298,19 +349,29 @@ export class SqliteViewVersion implements ViewVersion {
     });
   }
 
-  async search(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
-    await this.createIndexes();
-    return this.connection.attempt(() => searchPage(this.connection, this.table(collection), query));
-  }
-
-  async countWords(collection: CollectionName, query: WordCount): Promise<number> {
-    await this.createIndexes();
-    return this.connection.attempt(() => countMatching(this.connection, this.table(collection), query));
+  /** Reads in several statements, between which other requests run. The last one checks the conditions again. */
+  async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
+    await this.prepareSearch();
+    return searchPage(this.connection, this.table(collection), query);
   }
 
   async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {
-    await this.createIndexes();
-    return this.connection.attempt(() => matchingWords(this.connection, this.table(collection), query));
+    await this.prepareSearch();
+    return matchingWords(this.connection, this.table(collection), query);
+  }
+
+  /**
+   * A file of an earlier release has other indexes of words. A worker of that release would not maintain these, and to
+   * create them would hold up this process, so searches wait for the rebuild.
+   */
+  private prepareSearch(): Promise<void> {
+    if (!this.is_current) throw notStoredError('the index of words');
+    return this.createIndexes();
+  }
+
+  /** Another process may write between two statements, so a read of several must see one moment. */
+  private snapshot<Result>(read: () => Result): Promise<Result> {
+    return this.connection.attempt(() => this.connection.snapshot(read));
   }
 
   async scan(
@@ -386,7 +447,7 @@ export class SqliteViewVersion implements ViewVersion {
         throw new LostRace();
     const writes = phases.flat();
     this.writeDocuments(writes);
-    if (writes.length > 0) this.generations.raise(partition);
+    this.generations.raise(partition, writes);
     if (mark) this.storeMark(partition, mark);
     // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
     for (const stream of remove_dead_letters)
@@ -453,6 +514,7 @@ export class SqliteViewVersion implements ViewVersion {
 
   /** Closes the file. Pending waits resolve false. */
   close(): void {
+    this.closing.abort();
     this.waiters.close();
     this.connection.close();
   }

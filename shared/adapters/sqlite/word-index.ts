@@ -15,7 +15,7 @@ export interface IndexTables {
   readonly entries: string;
   /** A number for each scope. In the index, each term begins with it. */
   readonly scopes: string;
-  /** The words of each scope, also those that no document has any more. */
+  /** The words of each scope. Some of very long texts may belong to no document any more. */
   readonly vocabulary: string;
 }
 
@@ -30,13 +30,23 @@ export const indexTables = ({ name }: { readonly name: string }): IndexTables =>
 const TAG_LENGTH = 6;
 /** FTS5 has an index of its own for the first one, two and three characters of the terms of each scope. */
 export const INDEXED_PREFIX_MAX = 3;
+/** The most words of one write that are looked up to see whether another document has them. */
+const FORGOTTEN_MAX = 200;
 /** Difference between the ranks of neighbours, so that there is room for a document that arrives late. */
-const RANK_STEP = 16;
+export const RANK_STEP = 16;
+/**
+ * Numbers of ranks of the blocks. Each document has a term of its block of each size, so that a search can end before
+ * the end of the index: FTS5 itself stops only at a match.
+ */
+export const BLOCK_RANKS = [2 ** 18, 2 ** 20, 2 ** 22] as const;
 
 /** Returns the text of a scope's number, which is put before each term. */
 export const tagText = (tag: number): string => tag.toString(16).padStart(TAG_LENGTH, '0');
 /** Returns the term that every document has. */
 export const everyTerm = (): string => '@';
+/** Returns the term of the documents whose ranks are in the same block of this size as `rank`. */
+export const blockTerm = (rank: number, size: number): string =>
+  `@b${BLOCK_RANKS.indexOf(size as never)}x${Math.floor(rank / size).toString(16)}`;
 /** Returns the term of the documents with this value of the key, the nth of `words.filters`. */
 export const filterTerm = (n: number, value: string | number): string =>
   `@${n}${Buffer.from(String(value)).toString('hex')}`;
@@ -51,8 +61,25 @@ export function splitTerm(term: string): { readonly marker: string; readonly wor
 
 const spec = (table: Table) => table.spec.words!;
 
-/** Returns the statements that create the index and fill it from the table. */
-export function indexStatements(table: Table): string[] {
+/** The statements that create the index of a table and fill it, in this order. */
+export interface IndexStatements {
+  readonly create: readonly string[];
+  /** Numbers the documents by their rank. */
+  readonly number: readonly string[];
+  /** Adds the documents whose rank is above the first parameter, and at most the second one. */
+  readonly fill: string;
+  readonly finish: readonly string[];
+}
+
+/** Above the rank of every document. */
+export const RANK_MAX = Number.MAX_SAFE_INTEGER;
+
+/** How many bytes of terms FTS5 collects in memory before it writes them. A larger number leaves less to merge. */
+const FILL_BYTES = 16_777_216;
+/** The default of FTS5. */
+const UPDATE_BYTES = 1_048_576;
+
+export function indexStatements(table: Table): IndexStatements {
   const { terms, entries, scopes, vocabulary } = indexTables(table);
   const { filters, ranges, newest_by } = spec(table);
   const columns = ranges.map((key) => column(table, key));
@@ -62,29 +89,57 @@ export function indexStatements(table: Table): string[] {
     const value = `d.${column(table, key)}`;
     return `iif(${value} IS NULL, '', ' ' || ${tag} || '@${n}' || lower(hex(${value})))`;
   });
+  const blocks = BLOCK_RANKS.map((size, n) => `${tag} || printf('@b${n}x%x ', e.rank / ${size})`);
   const words = `iif(d.words = '', '', ' ' || ${tag} || replace(d.words, ' ', ' ' || ${tag}))`;
-  return [
-    `CREATE TABLE ${scopes} (tag INTEGER PRIMARY KEY, scope TEXT NOT NULL UNIQUE) STRICT`,
-    `CREATE TABLE ${entries} (rank INTEGER PRIMARY KEY, row INTEGER NOT NULL UNIQUE
+  const setBytes = (bytes: number): string =>
+    `INSERT INTO ${terms} (${terms}, rank) VALUES ('hashsize', ${bytes})`;
+  return {
+    create: [
+      `CREATE TABLE ${scopes} (tag INTEGER PRIMARY KEY, scope TEXT NOT NULL UNIQUE) STRICT`,
+      `CREATE TABLE ${entries} (rank INTEGER PRIMARY KEY, row INTEGER NOT NULL UNIQUE
       ${columns.map((name) => `, ${name} INTEGER`).join('')}) STRICT`,
-    `CREATE TABLE ${vocabulary} (tag INTEGER, word TEXT, PRIMARY KEY (tag, word)) STRICT, WITHOUT ROWID`,
-    `CREATE VIRTUAL TABLE ${terms} USING fts5(words, content = '', detail = none, columnsize = 0,
+      `CREATE TABLE ${vocabulary} (tag INTEGER, word TEXT, PRIMARY KEY (tag, word)) STRICT, WITHOUT ROWID`,
+      `CREATE VIRTUAL TABLE ${terms} USING fts5(words, content = '', detail = none, columnsize = 0,
       prefix = '${lengths}', tokenize = "ascii tokenchars ':=@'")`,
-    `INSERT INTO ${scopes} (scope) SELECT DISTINCT words_scope FROM ${table.name} WHERE words IS NOT NULL`,
-    `INSERT INTO ${entries}
+    ],
+    number: [
+      `INSERT INTO ${scopes} (scope) SELECT DISTINCT words_scope FROM ${table.name} WHERE words IS NOT NULL`,
+      `INSERT INTO ${entries}
       SELECT ${RANK_STEP} * row_number() OVER (ORDER BY ${column(table, newest_by)}, id), rowid
         ${columns.map((name) => `, ${name}`).join('')} FROM ${table.name} WHERE words IS NOT NULL`,
-    `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[`${tag} || '@'`, ...values, words].join(' || ')}
+      setBytes(FILL_BYTES),
+    ],
+    fill: `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[...blocks, `${tag} || '@'`, ...values, words].join(' || ')}
       FROM ${entries} AS e CROSS JOIN ${table.name} AS d ON d.rowid = e.row
-      CROSS JOIN ${scopes} AS s ON s.scope = d.words_scope ORDER BY e.rank`,
-    `CREATE VIRTUAL TABLE temp.${terms}_all USING fts5vocab(main, ${terms}, row)`,
-    // Marked words are in the vocabulary, too, but the starts of titles are not: their words are also marked words.
-    `INSERT OR IGNORE INTO ${vocabulary} (tag, word)
+      CROSS JOIN ${scopes} AS s ON s.scope = d.words_scope WHERE e.rank > ? AND e.rank <= ? ORDER BY e.rank`,
+    finish: [
+      setBytes(UPDATE_BYTES),
+      // Into one segment: each look-up of a term searches all segments.
+      `INSERT INTO ${terms} (${terms}) VALUES ('optimize')`,
+      `CREATE VIRTUAL TABLE temp.${terms}_all USING fts5vocab(main, ${terms}, row)`,
+      // Marked words are in the vocabulary, too, but the starts of titles are not: their words are also marked words.
+      `INSERT OR IGNORE INTO ${vocabulary} (tag, word)
       SELECT s.tag, substr(t.term, ${TAG_LENGTH + 1} + (substr(t.term, ${TAG_LENGTH + 1}, 1) = ':'))
       FROM ${scopes} AS s CROSS JOIN temp.${terms}_all AS t
         ON t.term >= ${tag} AND t.term < ${tag} || char(1114111)
       WHERE substr(t.term, ${TAG_LENGTH + 1}, 1) NOT IN ('=', '@')`,
-    `DROP TABLE temp.${terms}_all`,
+      `DROP TABLE temp.${terms}_all`,
+    ],
+  };
+}
+
+/**
+ * Returns the statements that create the index as a copy of the one in the attached database `from`. FTS5 keeps its terms
+ * in tables of its own. A connection that has used the new index before the copy would not notice it.
+ */
+export function copyStatements(table: Table, from: string): string[] {
+  const { terms, entries, scopes, vocabulary } = indexTables(table);
+  const tables = [scopes, entries, vocabulary];
+  const of_terms = ['data', 'idx', 'config'].map((part) => `${terms}_${part}`);
+  return [
+    ...indexStatements(table).create,
+    ...of_terms.map((name) => `DELETE FROM ${name}`),
+    ...[...tables, ...of_terms].map((name) => `INSERT INTO ${name} SELECT * FROM ${from}.${name}`),
   ];
 }
 
@@ -152,6 +207,13 @@ export function updateEntry(
   else index.add(after);
 }
 
+/** Returns the words of a document, without their markers. */
+function vocabularyOf({ words }: Pick<Entry, 'words'>): Set<string> {
+  const found = new Set(words.split(' ').map((term) => splitTerm(term).word));
+  found.delete('');
+  return found;
+}
+
 class WordIndex {
   private readonly connection: SqliteConnection;
   private readonly table: Table;
@@ -176,6 +238,7 @@ class WordIndex {
 
   remove(entry: Entry): void {
     this.removeTerms(entry);
+    this.forgetWords(entry);
     this.connection.run(`DELETE FROM ${this.names.entries} WHERE rank = ?`, [entry.rank]);
   }
 
@@ -189,6 +252,7 @@ class WordIndex {
     if (same_filters && before.scope === after.scope && before.words === after.words) return;
     this.removeTerms(before);
     this.addTerms(after);
+    if (before.scope !== after.scope || before.words !== after.words) this.forgetWords(before, after);
   }
 
   private addTerms(entry: Entry): void {
@@ -198,8 +262,7 @@ class WordIndex {
       entry.rank,
       this.textOf(entry, tag),
     ]);
-    const words = new Set(entry.words.split(' ').map((term) => splitTerm(term).word));
-    words.delete('');
+    const words = vocabularyOf(entry);
     this.connection.run(`INSERT OR IGNORE INTO ${vocabulary} (tag, word) SELECT ?, value FROM json_each(?)`, [
       tag,
       JSON.stringify([...words]),
@@ -215,9 +278,27 @@ class WordIndex {
     ]);
   }
 
-  private textOf({ words, filters }: Entry, tag: number): string {
+  /**
+   * Removes words that a document no longer has from the vocabulary, if no other document has them. Looks up a part of
+   * the words of a very long text, so that its write does not hold up others. The rest stay until the next rebuild.
+   */
+  private forgetWords(before: Entry, after?: Entry): void {
+    const { terms, vocabulary } = this.names;
+    const kept = after?.scope === before.scope ? vocabularyOf(after) : new Set();
+    const gone = [...vocabularyOf(before)].filter((word) => !kept.has(word));
+    const tag = this.tagOf(before.scope);
+    for (const word of gone.slice(0, FORGOTTEN_MAX)) {
+      const expression = ['', ':'].map((marker) => `"${tagText(tag)}${marker}${word}"`).join(' OR ');
+      const sql = `SELECT 1 FROM ${terms} WHERE ${terms} MATCH ? LIMIT 1`;
+      if (this.connection.value(sql, [expression]) === undefined)
+        this.connection.run(`DELETE FROM ${vocabulary} WHERE tag = ? AND word = ?`, [tag, word]);
+    }
+  }
+
+  private textOf({ rank, words, filters }: Entry, tag: number): string {
     const values = filters.flatMap((value, n) => (value === null ? [] : [filterTerm(n, value)]));
-    const all = [everyTerm(), ...values, ...(words === '' ? [] : words.split(' '))];
+    const blocks = BLOCK_RANKS.map((size) => blockTerm(rank, size));
+    const all = [everyTerm(), ...blocks, ...values, ...(words === '' ? [] : words.split(' '))];
     return all.map((term) => tagText(tag) + term).join(' ');
   }
 

@@ -1,27 +1,18 @@
 import type { Key, StoredDocument } from '../../catalog/documents';
-import type { SortOrder } from '../../catalog/sorting';
+import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import type {
   KeyCondition,
   MatchingWordsQuery,
   ViewQuery,
-  WordCount,
   WordMatch,
   WordScope,
   WordSearch,
+  WordSearchResult,
   WordTerms,
 } from '../../ports/view-store';
 import { wordScope } from '../stored-collections';
 import type { SqliteConnection } from './connection';
-import {
-  checkWord,
-  conditionSql,
-  inOrder,
-  matchesNothing,
-  type Query,
-  scopeHash,
-  selectionOf,
-  toDocuments,
-} from './documents';
+import { checkWord, conditionSql, matchesNothing, scopeHash, selectionOf, toDocuments } from './documents';
 import { column, type Table } from './tables';
 import {
   everyTerm,
@@ -33,9 +24,12 @@ import {
   splitTerm,
   tagText,
 } from './word-index';
+import { Budget, EntryReader, type Expression, type Group, Scan } from './word-scan';
 
 /** The most matches of the words whose keys a search checks or sorts by. The newest ones come first. */
 const CHECKED_MAX = 5_000;
+/** So many of them are checked or sorted by one statement. */
+const CHECKED_AT_ONCE = 1_000;
 /** Up to this number of matches, a search reads the words of all matches and sorts them by tier. */
 const SCORED_MAX = 200;
 /**
@@ -44,52 +38,43 @@ const SCORED_MAX = 200;
  */
 const PREFIX_WORDS_MAX = 32;
 /**
- * After this time, a search in a large index passes over the tiers that remain before the last one, which has all
- * matches. In a small index, every tier is fast.
+ * The most words of one scope that the alternatives of one term stand for together. A limit for all scopes together would
+ * leave few words to the last scope. A document has one scope, so that a tier still contains the tiers before it.
  */
-const TIERS_MS_MAX = 10;
-/** The highest rank of a small index: about 100,000 documents. */
-const SMALL_INDEX_RANKS = 1_600_000;
+const GROUP_WORDS_MAX = 64;
+/** The most entries that a search reads to find its matches, estimated (docs/interface.md#limits-of-a-search). */
+const MATCH_ENTRIES = 400_000;
+/** The most entries that it reads to find the better tiers among them. */
+const TIER_ENTRIES = 150_000;
 
-/** Reads a page of the sequence of all tiers. Runs synchronously, so that this process writes nothing between two reads. */
-export function searchPage(connection: SqliteConnection, table: Table, query: WordSearch): StoredDocument[] {
-  const index = WordReader.open(connection, table, query);
-  if (!index || query.limit <= 0 || matchesNothing(query.where)) return [];
-  const { tiers, skip = 0, limit } = query;
-  const last = tiers.at(-1);
-  if (!last) return [];
-  if (!isNewestFirst(table, query.order)) {
-    if (tiers.length > 1) throw new Error('a search with several tiers returns the newest documents first');
-    return index.sorted(last, query);
-  }
-  const matches = index.newest(last, SCORED_MAX + 1);
-  const ranks =
-    matches.length <= SCORED_MAX
-      ? index.byTier(matches, tiers).slice(skip, skip + limit)
-      : index.page(tiers, skip, limit);
-  return index.documents(ranks, query);
-}
-
-/** Counts the documents that match the terms, at most `limit`. */
-export function countMatching(connection: SqliteConnection, table: Table, query: WordCount): number {
-  const index = WordReader.open(connection, table, query);
-  return !index || matchesNothing(query.where) ? 0 : index.count(query.terms, query.limit);
+/** Reads a page of the sequence of all tiers, and counts the sequence. */
+export async function searchPage(
+  connection: SqliteConnection,
+  table: Table,
+  query: WordSearch,
+): Promise<WordSearchResult> {
+  const is_empty = query.tiers.length === 0 || matchesNothing(query.where);
+  const index = is_empty ? undefined : await WordReader.open(connection, table, query);
+  if (!index) return { documents: [], total: 0, is_complete: true };
+  if (isByAge(table, query.order, 'desc')) return index.bestFirst(query);
+  if (query.tiers.length === 1) return index.sorted(query);
+  throw new Error('a search with several tiers returns the newest documents first');
 }
 
 /** Returns the matches that occur in the scope, with one look-up in the vocabulary per match. */
-export function matchingWords(
+export async function matchingWords(
   connection: SqliteConnection,
   table: Table,
   query: MatchingWordsQuery,
-): WordMatch[] {
-  const index = WordReader.open(connection, table, { scope: query.scope, where: query.scope });
+): Promise<WordMatch[]> {
+  const index = await WordReader.open(connection, table, { scope: query.scope, where: query.scope });
   return index?.existing(query.matches, query.limit) ?? [];
 }
 
-function isNewestFirst(table: Table, order: SortOrder): boolean {
+function isByAge(table: Table, order: SortOrder, direction: SortDirection): boolean {
   const [first, second, third] = order;
-  const by_age = first?.[0] === table.spec.words?.newest_by && first?.[1] === 'desc';
-  return by_age && second?.[0] === 'id' && second[1] === 'desc' && third === undefined;
+  const by_age = first?.[0] === table.spec.words?.newest_by && first?.[1] === direction;
+  return by_age && second?.[0] === 'id' && second[1] === direction && third === undefined;
 }
 
 /** The conditions of a search: those that the index has terms for, and the others. */
@@ -101,6 +86,18 @@ interface Conditions {
   readonly rest: ViewQuery['where'];
 }
 
+/** The matches of a search. */
+interface Matches {
+  /** The number of matches. Infinite if nobody asked for it. */
+  readonly total: number;
+  /** False if there may be more matches, which the search did not look for. */
+  readonly is_complete: boolean;
+  /** The matches that were found, if they had to be read because of conditions that the index has no terms for. */
+  readonly checked?: ReadonlySet<number>;
+  /** Returns the newest matches. */
+  newest(limit: number): Promise<readonly number[]>;
+}
+
 /** Reads the index of a table for one search. */
 class WordReader {
   private readonly connection: SqliteConnection;
@@ -108,9 +105,8 @@ class WordReader {
   private readonly names: IndexTables;
   private readonly tags: readonly number[];
   private readonly conditions: Conditions;
+  private readonly entries: EntryReader;
   private readonly expanded = new Map<string, WordMatch[]>();
-  private readonly checked = new Map<string, number[]>();
-  private readonly deadline_ms = performance.now() + TIERS_MS_MAX;
 
   private constructor(
     connection: SqliteConnection,
@@ -123,60 +119,102 @@ class WordReader {
     this.names = indexTables(table);
     this.tags = tags;
     this.conditions = conditions;
+    this.entries = new EntryReader(connection, this.names, tags, conditions.without_rank);
   }
 
   /** Returns undefined if the index has no documents of the scope. */
-  static open(
+  static async open(
     connection: SqliteConnection,
     table: Table,
     { scope, where }: Pick<WordSearch, 'scope' | 'where'>,
-  ): WordReader | undefined {
+  ): Promise<WordReader | undefined> {
     const hashes = JSON.stringify(scopesOf(table, scope));
     const sql = `SELECT tag FROM ${indexTables(table).scopes} WHERE scope IN (SELECT value FROM json_each(?))`;
-    const tags = connection.all(sql, [hashes]).map(([tag]) => Number(tag));
-    if (tags.length === 0) return undefined;
-    return new WordReader(connection, table, tags, conditionsOf(connection, table, scope, where));
+    return connection.attempt(() => {
+      const tags = connection.all(sql, [hashes]).map(([tag]) => Number(tag));
+      if (tags.length === 0) return undefined;
+      return new WordReader(connection, table, tags, conditionsOf(connection, table, scope, where));
+    });
   }
 
-  /** Returns the ranks of the newest documents that match the terms and the conditions, the newest first. */
-  newest(terms: WordTerms, limit: number): number[] {
-    const expression = this.expressionOf(terms);
-    if (!this.has_rest) return this.matching(expression, limit);
-    let checked = this.checked.get(expression);
-    if (!checked) {
-      checked = this.check(this.matching(expression, CHECKED_MAX));
-      this.checked.set(expression, checked);
+  /** Returns a page of the sequence of all tiers, each with its newest documents first. */
+  async bestFirst(query: WordSearch): Promise<WordSearchResult> {
+    const { tiers, skip = 0, limit, total_max } = query;
+    const matches = await this.matchesOf(tiers.at(-1)!, total_max);
+    const { is_complete } = matches;
+    // If the search did not look at all documents, better tiers may have older matches, which count as well.
+    const end = is_complete ? Math.min(skip + limit, matches.total) : total_max!;
+    const sequence = is_complete && skip >= end ? [] : await this.sequence(matches, tiers, end);
+    const documents = await this.documents(sequence.slice(skip, Math.min(skip + limit, end)), query);
+    return { documents, total: is_complete ? matches.total : sequence.length, is_complete };
+  }
+
+  /** Returns the newest matches in another order. */
+  async sorted(query: WordSearch): Promise<WordSearchResult> {
+    const { order, skip = 0, limit, total_max = CHECKED_MAX } = query;
+    const matches = await this.matchesOf(query.tiers[0]!, Math.min(total_max, CHECKED_MAX));
+    const newest = await matches.newest(CHECKED_MAX);
+    const is_oldest_first = isByAge(this.table, order, 'asc');
+    const ranks = is_oldest_first ? newest.toReversed() : await this.sortBy(newest, order, skip + limit);
+    const documents = await this.documents(ranks.slice(skip, skip + limit), query);
+    return { documents, total: matches.total, is_complete: matches.is_complete };
+  }
+
+  /** Finds the matches. Counts them up to `total_max`, if it is given. */
+  private async matchesOf(terms: WordTerms, total_max: number | undefined): Promise<Matches> {
+    const scan = new Scan(this.entries, this.expressionOf(terms), new Budget(MATCH_ENTRIES));
+    const isComplete = (): boolean => total_max === undefined || !scan.is_cut;
+    if (Object.keys(this.conditions.rest).length > 0) {
+      const checked = await this.check(await scan.newest(CHECKED_MAX));
+      const newest = async (limit: number) => checked.slice(0, limit);
+      const total = Math.min(checked.length, total_max ?? CHECKED_MAX);
+      return { total, is_complete: isComplete(), checked: new Set(checked), newest };
     }
-    return checked.slice(0, limit);
+    const total = total_max === undefined ? Number.POSITIVE_INFINITY : await scan.count(total_max);
+    return { total, is_complete: isComplete(), newest: (limit) => scan.newest(limit) };
   }
 
-  private get has_rest(): boolean {
-    return Object.keys(this.conditions.rest).length > 0;
+  /** Returns the first `count` ranks of the sequence of all tiers. */
+  private async sequence(
+    matches: Matches,
+    tiers: readonly WordTerms[],
+    count: number,
+  ): Promise<readonly number[]> {
+    if (tiers.length === 1) return matches.newest(count);
+    const few = await this.fewOf(matches);
+    if (few) return this.byTier(few, tiers);
+    const sequence = new Set<number>();
+    const budget = new Budget(TIER_ENTRIES);
+    const limit = matches.checked ? CHECKED_MAX : count;
+    for (const terms of tiers.slice(0, -1)) {
+      if (sequence.size >= count || budget.is_spent) break;
+      const scan = new Scan(this.entries, this.expressionOf(terms), budget);
+      for (const rank of await this.amongMatches(matches, await scan.newest(limit))) sequence.add(rank);
+    }
+    if (sequence.size < count) for (const rank of await matches.newest(count)) sequence.add(rank);
+    return [...sequence].slice(0, count);
   }
 
-  /** Returns the newest ranks of an expression. Reads them as one text, because thousands of rows are slow to convert. */
-  private matching(expression: string, limit: number): number[] {
-    const { sql, parameters } = this.newestQuery(expression, limit);
-    const text = this.connection.value(`SELECT json_group_array(rowid) FROM (${sql})`, parameters);
-    return (JSON.parse(String(text)) as number[]).sort((a, b) => b - a);
+  /** Returns those of a tier's ranks that belong to the matches. */
+  private async amongMatches(
+    { checked, is_complete }: Matches,
+    ranks: readonly number[],
+  ): Promise<readonly number[]> {
+    if (!checked) return ranks;
+    // If the search did not look at all documents, the tier may have older matches, which are not checked yet.
+    return is_complete ? ranks.filter((rank) => checked.has(rank)) : this.check(ranks);
   }
 
-  count(terms: WordTerms, limit: number): number {
-    if (this.has_rest) return this.newest(terms, limit).length;
-    const { sql, parameters } = this.newestQuery(this.expressionOf(terms), limit);
-    return Number(this.connection.value(`SELECT count(*) FROM (${sql})`, parameters));
-  }
-
-  private newestQuery(expression: string, limit: number): Query {
-    const { terms } = this.names;
-    return {
-      sql: `SELECT rowid FROM ${terms} WHERE ${terms} MATCH ? AND rowid <> ? ORDER BY rowid DESC LIMIT ?`,
-      parameters: [expression, this.conditions.without_rank, limit],
-    };
+  /** Returns all matches if they are few. */
+  private async fewOf({ total, is_complete, newest }: Matches): Promise<readonly number[] | undefined> {
+    const is_known_large = Number.isFinite(total) && total > SCORED_MAX;
+    if (!is_complete || is_known_large) return undefined;
+    const ranks = await newest(SCORED_MAX + 1);
+    return ranks.length <= SCORED_MAX ? ranks : undefined;
   }
 
   /** Returns those of the ranks whose documents fulfil the conditions that the index has no terms for. */
-  private check(ranks: readonly number[]): number[] {
+  private async check(ranks: readonly number[]): Promise<readonly number[]> {
     const { entries } = this.names;
     const { rest } = this.conditions;
     const { ranges } = this.table.spec.words!;
@@ -186,131 +224,116 @@ class WordReader {
       : `(SELECT rank, row FROM ${entries}) AS e ON e.rank = m.value
          CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row`;
     const { sql, parameters } = conditionSql(this.table, rest);
-    const text = this.connection.value(
-      `SELECT json_group_array(m.value) FROM json_each(?) AS m CROSS JOIN ${rows} WHERE ${sql}`,
-      [JSON.stringify(ranks), ...parameters],
-    );
-    return (JSON.parse(String(text)) as number[]).sort((a, b) => b - a);
-  }
-
-  /** Returns a page of the sequence of all tiers. Reads each tier only as far as the page needs it. */
-  page(tiers: readonly WordTerms[], skip: number, limit: number): number[] {
-    const checked = this.has_rest ? new Set(this.newest(tiers.at(-1)!, CHECKED_MAX)) : undefined;
-    const page: number[] = [];
-    let to_skip = skip;
-    let before: WordTerms | undefined;
-    for (const [index, terms] of tiers.entries()) {
-      if (index < tiers.length - 1 && this.isLate()) continue;
-      const expression = this.expressionOf(terms, before);
-      before = terms;
-      const wanted = checked ? CHECKED_MAX : to_skip + limit - page.length;
-      const matching = this.matching(expression, wanted);
-      const ranks = checked ? matching.filter((rank) => checked.has(rank)) : matching;
-      page.push(...ranks.slice(to_skip));
-      to_skip = Math.max(0, to_skip - ranks.length);
-      if (page.length >= limit) break;
+    const statement = `SELECT json_group_array(m.value) FROM json_each(?) AS m CROSS JOIN ${rows} WHERE ${sql}`;
+    const checked: number[] = [];
+    for (const some of inChunks(ranks)) {
+      const read = () => this.connection.value(statement, [JSON.stringify(some), ...parameters]);
+      checked.push(...(JSON.parse(String(await this.entries.run(read))) as number[]));
     }
-    return page.slice(0, limit);
+    return checked.sort((a, b) => b - a);
   }
 
-  private isLate(): boolean {
-    if (performance.now() < this.deadline_ms) return false;
-    const newest = this.connection.value(`SELECT max(rank) FROM ${this.names.entries}`);
-    return Number(newest) > SMALL_INDEX_RANKS;
+  /** Returns the first `count` of the ranks in the order. */
+  private async sortBy(ranks: readonly number[], order: SortOrder, count: number): Promise<number[]> {
+    const { ranges } = this.table.spec.words!;
+    const columns = order.map(([key]) => `${ranges.includes(key) ? 'e' : 'd'}.${column(this.table, key)}`);
+    const terms = order.map(([, direction], n) => `${n + 2} ${direction.toUpperCase()}`);
+    const sql = `SELECT m.value, ${columns.join(', ')} FROM json_each(?) AS m
+      CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
+      CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row ORDER BY ${terms.join(', ')} LIMIT ?`;
+    const first: { rank: number; id: string; keys: Record<string, Key> }[] = [];
+    for (const some of inChunks(ranks)) {
+      const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(some), count]));
+      for (const [rank, ...values] of rows) {
+        const keys = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
+        first.push({ rank: Number(rank), id: String(keys.id), keys });
+      }
+    }
+    first.sort((a, b) => compareByOrder(order, a, b));
+    return first.slice(0, count).map(({ rank }) => rank);
   }
 
   /** Sorts matches by the first tier that they match. Keeps their order within a tier. */
-  byTier(matches: readonly number[], tiers: readonly WordTerms[]): number[] {
-    if (tiers.length === 1) return [...matches];
+  private async byTier(matches: readonly number[], tiers: readonly WordTerms[]): Promise<number[]> {
     const sql = `SELECT e.rank, d.words FROM json_each(?) AS page
       CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
       CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row`;
-    const rows = this.connection.all(sql, [JSON.stringify(matches)]);
+    const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(matches)]));
     const tierOf = tierFinder(tiers);
     const tier_of = new Map(rows.map(([rank, words]) => [Number(rank), tierOf(String(words))]));
     return [...matches].sort((a, b) => tier_of.get(a)! - tier_of.get(b)!);
   }
 
-  /** Returns a page of the newest matches in another order. */
-  sorted(terms: WordTerms, query: ViewQuery): StoredDocument[] {
-    const ranks = JSON.stringify(this.newest(terms, CHECKED_MAX));
-    const keys = query.order.map(([key, direction]) => ({ name: column(this.table, key), direction }));
-    const { ranges } = this.table.spec.words!;
-    const in_entries = query.order.every(([key]) => key === 'id' || ranges.includes(key));
-    const from = in_entries ? 'e' : 'd';
-    const columns = keys.map(({ name }) => `${name === 'id' ? 'd' : from}.${name}`);
-    const terms_of_order = keys.map(({ direction }, n) => `${n + 2} ${direction.toUpperCase()}`);
-    const { columns: selected } = selectionOf(this.table, query.parts);
-    const sql = `SELECT ${selected} FROM (
-        SELECT e.row AS row, ${columns.join(', ')} FROM json_each(?) AS m
-        CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
-        CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row
-        ORDER BY ${terms_of_order.join(', ')} LIMIT ? OFFSET ?) AS page
-      CROSS JOIN ${this.table.name} AS d ON d.rowid = page.row`;
-    const rows = this.connection.all(sql, [ranks, query.limit, query.skip ?? 0]);
-    return inOrder(toDocuments(this.table, query.parts ?? [], rows), query.order);
-  }
-
-  /** Reads the documents at these ranks, in this order. */
-  documents(ranks: readonly number[], { parts = [] }: ViewQuery): StoredDocument[] {
+  /**
+   * Reads the documents at these ranks, in this order. Checks the conditions on keys again: another process may have
+   * written since the ranks were read, and a document that is now private, or of another store, must not be shown.
+   */
+  private async documents(
+    ranks: readonly number[],
+    { parts = [], where }: WordSearch,
+  ): Promise<StoredDocument[]> {
+    if (ranks.length === 0) return [];
+    const condition = conditionSql(this.table, where, 'd');
     const sql = `SELECT ${selectionOf(this.table, parts).columns}, e.rank FROM json_each(?) AS page
       CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
-      CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row`;
-    const rows = this.connection.all(sql, [JSON.stringify(ranks)]);
+      CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row WHERE ${condition.sql}`;
+    const parameters = [JSON.stringify(ranks), ...condition.parameters];
+    const rows = await this.entries.run(() => this.connection.all(sql, parameters));
     const places = new Map(ranks.map((rank, place) => [rank, place]));
     const ordered = [...rows].sort((a, b) => places.get(Number(a.at(-1)))! - places.get(Number(b.at(-1)))!);
     return toDocuments(this.table, parts, ordered);
   }
 
-  /** Returns the matches that some document of the scope has. The vocabulary may also have words of former documents. */
-  existing(matches: readonly WordMatch[], limit: number): WordMatch[] {
-    const { vocabulary } = this.names;
-    const candidates = new Set<number>();
-    for (const tag of this.tags)
-      for (const prefix of [false, true]) {
-        const asked = matches
-          .map((match, n) => ({ match, n }))
-          .filter(({ match }) => match.prefix === (prefix || undefined));
-        const words = JSON.stringify(asked.map(({ match }) => splitTerm(match.word).word));
-        const found = prefix ? 'word >= m.value AND word < m.value || char(1114111)' : 'word = m.value';
-        const sql = `SELECT m.key FROM json_each(?) AS m
-          WHERE EXISTS (SELECT 1 FROM ${vocabulary} WHERE tag = ? AND ${found})`;
-        for (const [key] of this.connection.all(sql, [words, tag])) candidates.add(asked[Number(key)]!.n);
-      }
+  /**
+   * Returns the matches that some document of the scope has. The vocabulary may also have words of former documents, but
+   * rarely: a write removes those that no document has any more, except some of a very long text.
+   */
+  async existing(matches: readonly WordMatch[], limit: number): Promise<WordMatch[]> {
+    const candidates = await this.entries.run(() => this.inVocabulary(matches));
     const existing: WordMatch[] = [];
-    for (const n of [...candidates].sort((a, b) => a - b)) {
+    for (const match of candidates) {
       if (existing.length === limit) break;
-      if (this.newest([[matches[n]!]], 1).length > 0) existing.push(matches[n]!);
+      if (await this.entries.exists(this.anyOf([match]))) existing.push(match);
     }
     return existing;
   }
 
-  /** Returns the FTS5 expression that matches `terms`, the conditions, and not `except`. */
-  private expressionOf(terms: WordTerms, except?: WordTerms): string {
+  private inVocabulary(matches: readonly WordMatch[]): WordMatch[] {
+    const { vocabulary } = this.names;
+    const candidates = new Set<WordMatch>();
+    for (const tag of this.tags)
+      for (const prefix of [false, true]) {
+        const asked = matches.filter((match) => match.prefix === (prefix || undefined));
+        if (asked.length === 0) continue;
+        const words = JSON.stringify(asked.map(({ word }) => splitTerm(word).word));
+        const found = prefix ? 'word >= m.value AND word < m.value || char(1114111)' : 'word = m.value';
+        const sql = `SELECT m.key FROM json_each(?) AS m
+          WHERE EXISTS (SELECT 1 FROM ${vocabulary} WHERE tag = ? AND ${found})`;
+        for (const [key] of this.connection.all(sql, [words, tag])) candidates.add(asked[Number(key)]!);
+      }
+    return matches.filter((match) => candidates.has(match));
+  }
+
+  /** Returns the expression that matches `terms` and the conditions. */
+  private expressionOf(terms: WordTerms): Expression {
     const { all, none } = this.conditions;
     const groups = [
       ...terms.map((matches) => this.anyOf(matches)),
-      ...all.map((term) => this.inAnyTag(term)),
+      ...all.map((term) => this.entries.inAnyTag(term)),
     ];
-    const wanted = groups.length > 0 ? groups : [this.inAnyTag(everyTerm())];
-    const unwanted = [
-      ...none.map((term) => this.inAnyTag(term)),
-      ...(except
-        ? [except.map((matches) => `(${this.anyOf(matches)})`).join(' AND ') || this.inAnyTag(everyTerm())]
-        : []),
-    ];
-    const expression = wanted.map((group) => `(${group})`).join(' AND ');
-    return unwanted.reduce((text, group) => `(${text}) NOT (${group})`, expression);
+    return {
+      all: groups.length > 0 ? groups : [this.entries.inAnyTag(everyTerm())],
+      none: none.map((term) => this.entries.inAnyTag(term)),
+    };
   }
 
-  private anyOf(matches: readonly WordMatch[]): string {
-    const terms = new Set(this.tags.flatMap((tag) => matches.flatMap((match) => this.termsOf(tag, match))));
+  private anyOf(matches: readonly WordMatch[]): Group {
+    const terms = this.tags.flatMap((tag) => {
+      const of_scope = new Set(matches.flatMap((match) => this.termsOf(tag, match)));
+      return [...of_scope].slice(0, GROUP_WORDS_MAX);
+    });
     // Without matches, no document must be found. A tag alone finds none, because no term is empty.
-    return terms.size === 0 ? `"${tagText(this.tags[0]!)}"` : [...terms].join(' OR ');
-  }
-
-  private inAnyTag(term: string): string {
-    return this.tags.map((tag) => `"${tagText(tag)}${term}"`).join(' OR ');
+    return terms.length === 0 ? [`"${tagText(this.tags[0]!)}"`] : terms;
   }
 
   private termsOf(tag: number, match: WordMatch): string[] {
@@ -338,6 +361,11 @@ class WordReader {
     this.expanded.set(name, expanded);
     return expanded;
   }
+}
+
+function* inChunks(ranks: readonly number[]): Generator<readonly number[]> {
+  for (let start = 0; start < ranks.length; start += CHECKED_AT_ONCE)
+    yield ranks.slice(start, start + CHECKED_AT_ONCE);
 }
 
 /** Returns a hash for each combination of the values in the scope. */

@@ -40,18 +40,19 @@ export interface SearchedText {
 
 /** Returns the search terms of a publication, without duplicates, in text order: title first, then description. */
 export function publicationWords({ title, description, description_html }: SearchedText): string[] {
-  const plain = new Set<string>();
+  beginText();
+  const plain: string[] = [];
   addWords(title, plain);
-  const in_title = [...plain];
+  const title_length = plain.length;
   addWords(description, plain);
   if (description_html !== null) addWords(textOf(description_html), plain);
-  const title_tokens = distinctQueryTokens(title);
-  return [
-    ...(title_tokens.length > 0 ? [fullTitle(title_tokens)] : []),
-    ...title_tokens.slice(0, TITLE_START_MAX).map((_, last) => titleStart(title_tokens.slice(0, last + 1))),
-    ...in_title.map(titleWord),
-    ...plain,
-  ];
+  const title_tokens = [...new Set(partsOf(title).flatMap((part) => cachedPart(part).tokens))];
+  const words = title_tokens.length > 0 ? [fullTitle(title_tokens)] : [];
+  for (let count = 1; count <= Math.min(title_tokens.length, TITLE_START_MAX); count++)
+    words.push(titleStart(title_tokens.slice(0, count)));
+  for (let index = 0; index < title_length; index++) words.push(titleWord(plain[index]!));
+  for (const word of plain) words.push(word);
+  return words;
 }
 
 /** Splits a query into tokens, in order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */
@@ -63,27 +64,65 @@ export function queryTokens(text: string): string[] {
 /** Splits a query into tokens, without duplicates. */
 export const distinctQueryTokens = (text: string): string[] => [...new Set(queryTokens(text))];
 
-/** Adds the terms of a text. No compound contains a space, so the parts between spaces can be split one by one. */
-function addWords(text: string, terms: Set<string>): void {
-  for (const part of text.split(OTHER_SPACE.test(text) ? SPACES : ' '))
-    for (const word of cachedWordsOf(part)) terms.add(word);
+/** A word, of which there is one object as long as the cache is not cleared. */
+interface Word {
+  readonly text: string;
+  /** The number of the last text that the word was found in. Faster than a set of the words of a text. */
+  found_in: number;
 }
+
+/** What is between two spaces of a text: its terms, and its tokens in a query. */
+interface Part {
+  readonly words: readonly Word[];
+  readonly tokens: readonly string[];
+}
+
+/** Texts of a catalog repeat the same words, and folding one takes longer than looking it up. */
+const CACHED_MAX = 50_000;
+const CACHED_LENGTH_MAX = 64;
+const cached_parts = new Map<string, Part>();
+const cached_words = new Map<string, Word>();
+let texts = 0;
+
+/** Begins a text: each word is found once from here on. */
+function beginText(): void {
+  texts++;
+  if (cached_parts.size < CACHED_MAX && cached_words.size < CACHED_MAX) return;
+  cached_parts.clear();
+  cached_words.clear();
+}
+
+/** Adds the terms of the text that were not found since `beginText`. */
+function addWords(text: string, terms: string[]): void {
+  for (const part of partsOf(text))
+    for (const word of cachedPart(part).words) {
+      if (word.found_in === texts) continue;
+      word.found_in = texts;
+      terms.push(word.text);
+    }
+}
+
+/** No compound contains a space, so the parts between spaces can be split one by one. */
+const partsOf = (text: string): string[] => text.split(OTHER_SPACE.test(text) ? SPACES : ' ');
 
 const SPACES = /\s+/;
 const OTHER_SPACE = /[^\S ]/;
-/** Texts of a catalog repeat the same words, and folding one takes longer than looking it up. */
-const CACHED_PARTS_MAX = 20_000;
-const CACHED_LENGTH_MAX = 64;
-const cached_parts = new Map<string, readonly string[]>();
 
-function cachedWordsOf(part: string): readonly string[] {
-  const cached = cached_parts.get(part);
+function cachedPart(text: string): Part {
+  const cached = cached_parts.get(text);
   if (cached) return cached;
-  const words = wordsOfPart(part);
-  if (part.length > CACHED_LENGTH_MAX) return words;
-  if (cached_parts.size >= CACHED_PARTS_MAX) cached_parts.clear();
-  cached_parts.set(part, words);
-  return words;
+  const part = { words: wordsOfPart(text).map(toWord), tokens: queryTokens(text) };
+  if (text.length <= CACHED_LENGTH_MAX) cached_parts.set(text, part);
+  return part;
+}
+
+function toWord(text: string): Word {
+  let word = cached_words.get(text);
+  if (!word) {
+    word = { text, found_in: 0 };
+    cached_words.set(text, word);
+  }
+  return word;
 }
 
 /**

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { SqliteViewVersion } from '../../../shared/adapters/sqlite/view-version';
+import { Budget } from '../../../shared/adapters/sqlite/word-scan';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { isPlainWord, publicationWords, queryTokens } from '../../../shared/catalog/search/words';
 import type { Visibility } from '../../../shared/catalog/vocabulary';
@@ -198,6 +200,24 @@ describe('a search', () => {
     ]);
     expect(await titles('q=blue&order=asc')).toEqual(await titles('q=blue'));
   });
+
+  test.each(['', '&min_price=0', '&min_price=0&sort=price'])(
+    'has no further attempt if not all publications were looked at (%p)',
+    async (filter) => {
+      const query = `q=mugs kettel${filter}`;
+      expect(await titles(query)).toEqual(['Kettle']);
+      const search = jest.spyOn(SqliteViewVersion.prototype, 'search');
+      const is_spent = jest.spyOn(Budget.prototype, 'is_spent', 'get');
+      // Only the first attempt reads too many entries.
+      is_spent.mockImplementation(() => search.mock.calls.length === 1);
+      try {
+        expect(await titles(query)).toEqual([]);
+        expect(is_spent).toHaveBeenCalled();
+      } finally {
+        jest.restoreAllMocks();
+      }
+    },
+  );
 
   test('supports expand', async () => {
     const { data } = await world.ask(SEARCH, { query: 'q=mug&limit=1&expand=listing' });
