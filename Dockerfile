@@ -28,7 +28,7 @@ FROM ${NODE_IMAGE}
 # finds fewer vulnerabilities.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
     /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-* \
-  && printf '#!/bin/sh\nexec node --enable-source-maps /app/dist/services/cli/main.js "$@"\n' >/usr/local/bin/catalog \
+  && printf '#!/bin/sh\nexec node /app/dist/services/cli/main.js "$@"\n' >/usr/local/bin/catalog \
   && chmod 755 /usr/local/bin/catalog \
   && install -d -o node -g node -m 700 /data
 WORKDIR /app
@@ -39,10 +39,10 @@ COPY services/demo/pictures services/demo/pictures
 COPY services/demo/catalog.jsonl services/demo/
 # WORKER_PORT: a worker serves /health and /metrics on the port on which the other processes serve everything.
 # MALLOC_ARENA_MAX: by default, glibc keeps freed memory for each thread that has rendered a picture.
-# --max-semi-space-size: requests allocate many objects that are short-lived. With 64 MB for them (as in `npm start`),
-# Node collects garbage a third as often.
+# --max-semi-space-size: memory for short-lived objects, as in `npm start`. With 64 MB, a process takes 50 MB more and no
+# less CPU.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 WORKER_PORT=8080 DATA_DIR=/data MALLOC_ARENA_MAX=2 \
-    NODE_OPTIONS=--max-semi-space-size=64
+    NODE_OPTIONS=--max-semi-space-size=16
 USER node
 VOLUME /data
 EXPOSE 8080
@@ -54,4 +54,4 @@ STOPSIGNAL SIGTERM
 # `fetch` with them. No --start-interval: engines before 25 do not know it.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=40s --retries=3 \
   CMD ["env", "NODE_OPTIONS=", "node", "-e", "process.exitCode = 1; const { PORT, WORKER_PORT } = process.env; for (const port of [PORT, WORKER_PORT]) require('http').get(`http://127.0.0.1:${port}/health/live`, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => {})"]
-CMD ["node", "--enable-source-maps", "dist/services/boot/main.js"]
+CMD ["node", "dist/services/boot/main.js"]

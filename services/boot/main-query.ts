@@ -1,4 +1,5 @@
 import './node-version';
+import '../../shared/kernel/stack-traces';
 import './loading';
 import { realSystem } from '../../shared/kernel/system';
 import { buildQueryApp, PAGE_VIEWS_TIMEOUT_MS, startControlLog, startPageViewCounter } from './apps';

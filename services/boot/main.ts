@@ -1,7 +1,8 @@
 import './node-version';
+import '../../shared/kernel/stack-traces';
 import './loading';
+import './fork-ahead';
 import { realSystem } from '../../shared/kernel/system';
-import { startDemo } from '../demo/start';
 import { startAllInOne } from './all-in-one';
 import { runProcess } from './process';
 
@@ -10,10 +11,15 @@ void runProcess('catalog', async (config, log, tracing) => {
   const service = await startAllInOne(config, log, realSystem, { isDemoReady: () => demo_ready, tracing });
   log.info({ url: service.url }, 'listening');
   const stopping = new AbortController();
+  const createDemo = async (): Promise<void> => {
+    // Loads the demo only if it is wanted.
+    const { startDemo } = await import('../demo/start.js');
+    return startDemo(service, stopping.signal, () => {
+      demo_ready = true;
+    });
+  };
   // Runs in the background, because the event store may not be reachable yet.
-  const demo = startDemo(service, stopping.signal, () => {
-    demo_ready = true;
-  });
+  const demo = demo_ready ? undefined : createDemo();
   return async () => {
     stopping.abort();
     await service.close();

@@ -1,6 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { getSystemErrorName } from 'node:util';
 import type { Realm } from '../../shared/catalog/realm';
 import { backoff, pause, withTimeout } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
@@ -8,6 +8,7 @@ import type { DamagedFileError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import type { CommitNotifiers } from './pipeline-runtime';
 import type { PipelineState, Pipelines, RealmPipeline } from './pipelines';
+import { forkProjections } from './projection-fork';
 import {
   ChannelCommits,
   type FromProjections,
@@ -35,8 +36,8 @@ interface Options {
  * hold up requests for as long. If the process crashes, it is started again, and continues at the checkpoints. It ends
  * with the service, also if that is killed. See `docs/decisions/0027-projections-in-their-own-process.md`.
  *
- * It starts in the constructor, so that its modules load while the service opens its stores. It opens the stores itself
- * only after `start`: the service may have to create or repair the files first.
+ * It starts in the constructor or before (`fork-ahead.ts`), so that its modules load while those of the service do. It
+ * opens the stores only after `start`: the service may have to create or repair the files first.
  */
 export class ProjectionProcess implements Pipelines {
   private readonly options: Options;
@@ -100,7 +101,7 @@ export class ProjectionProcess implements Pipelines {
     const { signal } = this.stopping;
     for (let crashes = 1; !signal.aborted; crashes++) {
       const spawned_at_ms = performance.now();
-      const failure = await this.runOnce();
+      const failure = await this.runOnce().catch((error: Error) => error.message);
       if (signal.aborted) return;
       this.has_crashed = true;
       if (performance.now() - spawned_at_ms > COUNTS_AS_STARTED_MS) crashes = 1;
@@ -110,7 +111,7 @@ export class ProjectionProcess implements Pipelines {
     }
   }
 
-  /** Runs the process until it ends. Returns how it ended. */
+  /** Runs the process until it ends. Returns how it ended. Throws what `forkProjections` throws. */
   private async runOnce(): Promise<string> {
     const { signal } = this.stopping;
     const { config, has_traces } = this.options;
@@ -140,16 +141,18 @@ class Child {
     private readonly onCommitted: ChannelCommits['receive'],
     private readonly onDamage: Options['onDamage'],
   ) {
-    this.process = fork(join(__dirname, 'main-projections.js'), [], {
-      serialization: 'advanced',
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+    this.process = forkProjections();
     this.process.on('message', (message: FromProjections) => this.receive(message));
     this.ended = new Promise((resolve) => {
-      this.process.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
-      this.process.on('error', (error) => {
-        if (this.process.pid === undefined) resolve(error.message);
-      });
+      // Without a `pid`, it could not be started. Then the code is the number of the error.
+      const onExit = (code: number | null, signal: string | null): void =>
+        resolve(signal ?? (this.process.pid === undefined ? getSystemErrorName(code!) : `exit code ${code}`));
+      const { exitCode, signalCode } = this.process;
+      if (exitCode !== null || signalCode !== null) onExit(exitCode, signalCode);
+      else
+        this.process.once('exit', onExit).once('error', (error) => {
+          if (this.process.pid === undefined) resolve(error.message);
+        });
     });
   }
 

@@ -1,3 +1,4 @@
+import '../../shared/kernel/stack-traces';
 import { writeFileSync } from 'node:fs';
 import { ImageRejectedError, type ImageRejectionReason } from '../../shared/images/inspect';
 import { type RenderedImage, renderImage } from '../../shared/images/render';

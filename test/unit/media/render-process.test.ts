@@ -68,7 +68,7 @@ test('refuses a damaged file for the same reason as this process would', async (
 });
 
 test.each([
-  ['CPU time', { cpu_ms: 100 }, 'too_slow'],
+  ['CPU time', { cpu_ms: 1_000 }, 'too_slow'],
   ['memory', { memory_bytes: 150 * MIB }, 'too_much_memory'],
 ])(
   'ends its process if a file takes too much %s, refuses the file and renders the next',
