@@ -29,9 +29,12 @@ export interface DispatcherParts {
 export interface DispatcherTimes {
   /** Time to live of the dispatcher's lease. Another process takes over at most this long after a crash. */
   readonly lease_ttl_ms: number;
-  /** Minimum time between two advances of idle partitions. */
+  /**
+   * The most time between two advances of idle partitions. It is less if advancing is fast: advancing takes at most 5 %
+   * of the time.
+   */
   readonly tick_ms: number;
-  /** The same, if all new events belong to other realms. */
+  /** Minimum time between two advances, if all new events belong to other realms. */
   readonly quiet_tick_ms: number;
   /** Time between two checks for partitions that lost their jobs. */
   readonly watch_ms: number;

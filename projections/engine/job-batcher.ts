@@ -14,6 +14,7 @@ export interface JobBatcherOptions {
   readonly log: Logger;
   /** Each partition's checkpoint when the dispatcher started. */
   readonly dispatched: readonly Position[];
+  /** See `DispatcherTimes`. */
   readonly tick_ms: number;
   readonly quiet_tick_ms: number;
   readonly pause_max_ms: number;
@@ -52,6 +53,8 @@ const JOB_LENGTH_MAX = 4_000_000;
 const BATCHED_MAX = 2_000;
 const BATCHED_LENGTH_MAX = 16_000_000;
 const AFTER_FAILURE_MS = 500;
+/** The share of the time that advancing idle partitions takes, unless it takes longer than this share of `tick_ms`. */
+const TICK_SHARE_MAX = 0.05;
 
 /**
  * Batches each partition's events into jobs. A slow partition does not slow the others, unless it has so many batched
@@ -68,6 +71,10 @@ export class JobBatcher {
    */
   private own_head: Position;
   private ticked_at_ms = Number.NEGATIVE_INFINITY;
+  /** How long the last advance of idle partitions took. */
+  private tick_took_ms = 0;
+  /** Whether an idle partition could not be advanced in the last round, because it waits for a job. */
+  private is_held_back = false;
   private ticking: Promise<void> | undefined;
 
   constructor(options: JobBatcherOptions) {
@@ -156,7 +163,9 @@ export class JobBatcher {
     const own_events = this.partitions.some(
       (partition) => isIdle(partition) && partition.dispatched < this.own_head,
     );
-    return own_events ? tick_ms : quiet_tick_ms;
+    if (own_events && this.is_held_back) return tick_ms;
+    // A read with a token of several stores waits for the partitions of all of them, also for idle ones.
+    return own_events ? Math.min(tick_ms, this.tick_took_ms / TICK_SHARE_MAX) : quiet_tick_ms;
   }
 
   private async send(partition: Partition, index: number): Promise<void> {
@@ -240,7 +249,9 @@ export class JobBatcher {
         await this.advanceIdlePartitions();
       } catch (error) {
         logRetried(log, error, { realm }, 'advancing idle partitions failed; retrying');
+        await pause(tick_ms, signal);
       }
+      this.tick_took_ms = performance.now() - this.ticked_at_ms;
     }
   }
 
@@ -257,6 +268,7 @@ export class JobBatcher {
     const advanced = await versions.advanceIdle(
       idle.map(([partition, { dispatched }]) => ({ partition, from: dispatched, to })),
     );
+    this.is_held_back = idle.some(([index]) => !advanced.has(index));
     for (const [index, partition] of idle) {
       // Events may have been taken during the call. They are after `to`, so `dispatched` may be set to `to`.
       if (advanced.has(index) && partition.dispatched < to) {

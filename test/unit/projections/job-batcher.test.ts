@@ -205,6 +205,47 @@ describe('the job batcher', () => {
     await waitFor(() => quiet.leastDispatched() === BigInt(position + 1));
   });
 
+  test('advances idle partitions again at once if advancing is fast', async () => {
+    const moves: bigint[] = [];
+    const batcher = startBatcher(new RecordingQueue(), {
+      tick_ms: 600_000,
+      versions: {
+        ...versions_that_never_advance,
+        advanceIdle: async (requested) => {
+          moves.push(requested[0]!.to);
+          return new Set(requested.map(({ partition }) => partition));
+        },
+      },
+    });
+    let position = 0;
+    await waitFor(async () => {
+      position++;
+      await batcher.take(BigInt(position), [[], [], events(position, position)]);
+      return moves.length >= 5;
+    });
+  });
+
+  test('waits between two rounds while a partition waits for its job', async () => {
+    const queue = new RecordingQueue();
+    queue.depth = async () => 1;
+    let rounds = 0;
+    const batcher = startBatcher(queue, {
+      tick_ms: 600_000,
+      versions: {
+        ...versions_that_never_advance,
+        advanceIdle: async () => {
+          rounds++;
+          return new Set();
+        },
+      },
+    });
+    for (let position = 1; position <= 50; position++) {
+      await batcher.take(BigInt(position), [[], [], events(position, position)]);
+      await waitFor(() => batcher.dispatchedTo(2) === BigInt(position));
+    }
+    expect(rounds).toBe(1);
+  });
+
   test('batches the events of a busy partition into larger jobs while other partitions continue', async () => {
     const queue = new RecordingQueue();
     queue.blocked.add(0);
