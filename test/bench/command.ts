@@ -12,6 +12,8 @@ export interface CommandUse {
   readonly elapsed_ms: number;
   readonly cpu_ms: number;
   readonly peak_mb: number;
+  /** From the start of the command until it began to print. */
+  readonly printed_ms: number;
   readonly output: string;
 }
 
@@ -22,12 +24,14 @@ export async function runCommand(
 ): Promise<CommandUse> {
   const env = { ...environmentWithoutServers(), DEMO: 'off', ...environment };
   const started_ms = performance.now();
-  const child = spawn(process.execPath, ['--enable-source-maps', CLI, ...args], {
+  const child = spawn(process.execPath, [CLI, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [output, errors] = ['', ''];
+  let printed_ms = Number.NaN;
   child.stdout.on('data', (chunk) => {
+    if (output === '') printed_ms = performance.now() - started_ms;
     output += chunk;
   });
   child.stderr.on('data', (chunk) => {
@@ -41,5 +45,5 @@ export async function runCommand(
   const [code] = (await once(child, 'close')) as [number | null];
   clearInterval(timer);
   if (code !== 0) throw new Error(`catalog ${args.join(' ')} failed: ${errors || output}`);
-  return { elapsed_ms: performance.now() - started_ms, cpu_ms: cpu_us / 1_000, peak_mb, output };
+  return { elapsed_ms: performance.now() - started_ms, cpu_ms: cpu_us / 1_000, peak_mb, printed_ms, output };
 }

@@ -7,6 +7,7 @@ import { type CpuProfile, flameGraph, foldedStacks } from './flame-graph';
 import { Load } from './load-generator';
 import { type BenchOptions, folderName } from './options';
 import { measureDearRequests } from './parts/dear-requests';
+import { measureCatchUp, measureMaintenance } from './parts/holds';
 import { measureImport } from './parts/import';
 import { measureLive, measureReadable } from './parts/live-projection';
 import { measureLogGrowth } from './parts/log-growth';
@@ -73,7 +74,9 @@ export async function benchEmbedded(options: BenchOptions): Promise<void> {
       await measureReadable(session);
       await measureLive(session);
       await measureImport(session);
+      await measureMaintenance(session);
     });
+    await measureCatchUp(bench);
     await measureLogGrowth(bench);
     await measureImport(bench);
     await measureRebuild(bench);

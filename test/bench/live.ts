@@ -40,6 +40,12 @@ export class LiveProjection {
    */
   async burst(count: number): Promise<number> {
     const started_ms = performance.now();
+    await this.projected(await this.append(count));
+    return count / ((performance.now() - started_ms) / 1_000);
+  }
+
+  /** Creates publications as `burst` does. Returns the position of the last one of each store. */
+  async append(count: number): Promise<ReadonlyMap<StoreId, bigint>> {
     let next = 0;
     const last = new Map<StoreId, bigint>();
     const writer = async (): Promise<void> => {
@@ -50,8 +56,11 @@ export class LiveProjection {
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, writer));
+    return last;
+  }
+
+  private async projected(last: ReadonlyMap<StoreId, bigint>): Promise<void> {
     await Promise.all([...last].map(([store_id, position]) => this.waitUntilProjected(store_id, position)));
-    return count / ((performance.now() - started_ms) / 1_000);
   }
 
   /**

@@ -15,6 +15,8 @@ export interface LoadFigures extends LoadResult {
   readonly per_second: number;
   /** CPU time of the server per response. NaN if the system does not report it. */
   readonly cpu_us: number;
+  /** The same of a process that works beside the server. NaN without one. */
+  readonly beside_cpu_us: number;
 }
 
 /** Returns the text of an HTTP/1.1 request on a kept-alive connection. */
@@ -35,18 +37,21 @@ export class Load {
     url: string,
     requests: readonly PlannedRequest[],
     pid?: number,
+    beside_pid?: number,
   ): Promise<(round: Omit<LoadRound, 'plan'>) => Promise<LoadFigures>> {
     const { hostname, port } = new URL(url);
     const add: LoadPlan = { host: hostname, port: Number(port), requests: requests.map(requestText) };
     const plan = await this.process.ask<number>({ add });
     return async (round) => {
-      const used = (): number => (pid === undefined ? undefined : cpuUs(pid)) ?? Number.NaN;
-      const before_us = used();
+      const used = (id = pid): number => (id === undefined ? undefined : cpuUs(id)) ?? Number.NaN;
+      const usedBeside = (): number => (beside_pid === undefined ? Number.NaN : used(beside_pid));
+      const [before_us, before_beside_us] = [used(), usedBeside()];
       const result = await this.process.ask<LoadResult>({ run: { plan, ...round } });
       if (result.failed > 0) throw new Error(`${result.failed} requests failed: ${result.first_failure}`);
       const { responses, elapsed_ms } = result;
       const cpu_us = (used() - before_us) / responses;
-      return { ...result, per_second: (1_000 * responses) / elapsed_ms, cpu_us };
+      const beside_cpu_us = (usedBeside() - before_beside_us) / responses;
+      return { ...result, per_second: (1_000 * responses) / elapsed_ms, cpu_us, beside_cpu_us };
     };
   }
 

@@ -14,6 +14,17 @@ export function cpuUs(pid: number): number | undefined {
   }
 }
 
+/** Returns the id of the child of a process that runs the script. Undefined if there is none, or it is not reported. */
+export function childPid(pid: number, script: string): number | undefined {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes(script));
+    return found === undefined ? undefined : Number(found);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the memory of a process in MB: now, and the most since its start. Undefined if it is not reported. */
 export function memoryMb(pid: number): { now: number; peak: number } | undefined {
   try {

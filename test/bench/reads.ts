@@ -161,6 +161,11 @@ export function storefrontWalk(catalog: Catalog, products: PublicProducts, steps
   });
 }
 
+/** Frequent words of which thirty fit into a query. */
+const shortWords = vocabulary.slice(0, 150).filter((word) => word.length <= 5);
+/** The names of two models, of which a product has one at most. */
+const modelPairs = ['k xt', 'xt k', 'm xt', 'xt m', 'k m', 'm k'];
+
 /** Requests that are as dear as the interface allows, each path different, so that no cache has the answer. */
 export async function dearRequests(products: PublicProducts, items: CountItems): Promise<Read[]> {
   const count = 8;
@@ -189,6 +194,15 @@ export async function dearRequests(products: PublicProducts, items: CountItems):
     { name: 'common word, deep', paths: each(await pageOf(searchPath(vocabulary[1]!), 0.9)) },
     { name: 'one letter', paths: each((n) => searchPath('abcdelmp'[n]!)) },
     { name: 'two common words', paths: each((n) => searchPath(`${vocabulary[n]} ${vocabulary[n + 1]}`)) },
+    {
+      name: 'five words of middling frequency',
+      paths: each((n) => searchPath([5, 20, 30, 40, 60].map((at) => vocabulary[at + n]).join(' '))),
+    },
+    { name: 'thirty frequent words', paths: each((n) => searchPath(shortWords.slice(n, n + 30).join(' '))) },
+    {
+      name: 'two frequent words that never meet',
+      paths: each((n) => searchPath(`${modelPairs[n % modelPairs.length]}${' '.repeat(n)}`)),
+    },
     {
       name: 'eight typos',
       paths: each(() => searchPath(each(() => withTypo(oneOf(random, longWords), random)).join(' '))),

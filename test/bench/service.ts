@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { RunningProcess } from '../support/processes';
 import { waitFor } from '../support/wait-for';
 import type { Catalog } from './catalog/write-log';
+import { childPid } from './process-usage';
 import { startServiceUnderTest } from './service-process';
 
 const READY_WITHIN_MS = 3_600_000;
@@ -15,16 +16,23 @@ export class Service {
   private readonly running: RunningProcess;
   private readonly scratch: string;
   /** From the start of the process until it listened, and until it was ready. */
-  readonly started: { readonly listening_ms: number; readonly ready_ms: number };
+  readonly started: { readonly listening_ms: number; ready_ms: number };
 
-  private constructor(running: RunningProcess, scratch: string, started: Service['started']) {
+  private constructor(running: RunningProcess, scratch: string, listening_ms: number) {
     this.running = running;
     this.scratch = scratch;
-    this.started = started;
+    this.started = { listening_ms, ready_ms: Number.NaN };
   }
 
   /** Starts the service and waits until it is ready. `profile`: a folder for the CPU profile, written when it stops. */
   static async start(folder: string, profile?: string): Promise<Service> {
+    const service = await Service.listen(folder, profile);
+    await service.ready();
+    return service;
+  }
+
+  /** Starts the service and waits until it listens. */
+  static async listen(folder: string, profile?: string): Promise<Service> {
     const scratch = mkdtempSync(join(tmpdir(), 'catalog-bench-'));
     const settings = { DATA_DIR: folder, BENCH_LOOP_FILE: join(scratch, 'loop') };
     const profiled = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
@@ -34,12 +42,17 @@ export class Service {
       MONITOR,
       ...profiled,
     ]);
-    const listening_ms = performance.now() - started_ms;
-    await waitFor(async () => (await fetch(`${running.url}/health/ready`)).status === 200, {
+    return new Service(running, scratch, performance.now() - started_ms);
+  }
+
+  async ready(): Promise<void> {
+    const { started } = this;
+    const listened_ms = performance.now();
+    await waitFor(async () => (await fetch(`${this.url}/health/ready`)).status === 200, {
       timeout_ms: READY_WITHIN_MS,
       what: 'the service to be ready',
     });
-    return new Service(running, scratch, { listening_ms, ready_ms: performance.now() - started_ms });
+    started.ready_ms = started.listening_ms + performance.now() - listened_ms;
   }
 
   get url(): string {
@@ -48,6 +61,11 @@ export class Service {
 
   get pid(): number {
     return this.running.child.pid!;
+  }
+
+  /** The process that projects. Undefined if it cannot be found. */
+  get projections_pid(): number | undefined {
+    return childPid(this.pid, 'main-projections.js');
   }
 
   /** Exchanges a key for a token. Waits until the service knows the key. */

@@ -63,8 +63,12 @@ export async function measureWalk(session: Session): Promise<void> {
   await compareWithFixed(session, WALK, { service: own, express: fixed, bare: fixed });
   const memory = memoryMb(service.pid);
   if (!memory) return;
-  report.add({ name: WALK_MEMORY, unit: 'MB', value: memory.now });
-  report.add({ name: 'peak memory of the service', unit: 'MB', value: memory.peak });
+  const { projections_pid } = service;
+  const beside = projections_pid === undefined ? undefined : memoryMb(projections_pid);
+  const noteOf = (mb: number | undefined) =>
+    mb === undefined ? {} : { note: `projection process ${mb.toFixed(0)} MB` };
+  report.add({ name: WALK_MEMORY, unit: 'MB', value: memory.now, ...noteOf(beside?.now) });
+  report.add({ name: 'peak memory of the service', unit: 'MB', value: memory.peak, ...noteOf(beside?.peak) });
 }
 
 /** Measures the exchange of keys for tokens. */

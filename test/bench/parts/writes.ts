@@ -51,7 +51,7 @@ async function compareWithAppends(
   const requests = Array.from({ length: BODIES }, (_, n) => {
     return { method: 'POST', path: '/api/publication', headers, body: bodyOf(n) } as const;
   });
-  const write = await load.plan(service.url, requests, service.pid);
+  const write = await load.plan(service.url, requests, service.pid, service.projections_pid);
   const figures: LoadFigures[] = [];
   const appends: number[] = [];
   const { duration_ms } = rounds;
@@ -71,6 +71,7 @@ async function compareWithAppends(
     ratio: median(ratios(rates, appends)),
     cpu_us: median(figures.map(({ cpu_us }) => cpu_us)),
     p99_ms: median(figures.map(({ p99_ms }) => p99_ms)),
+    note: `projection process ${median(figures.map(({ beside_cpu_us }) => beside_cpu_us)).toFixed(0)} µs`,
   });
   return median(rates);
 }
