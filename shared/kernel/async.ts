@@ -10,6 +10,28 @@ export async function pause(
   await sleep(ms, undefined, { ref, signal }).catch(() => undefined);
 }
 
+/** When `endTurnAfter` was first called in the current turn of the event loop, by `performance.now()`. */
+let turn_started_ms: number | undefined;
+
+/**
+ * Lets other work of the process run if the current turn of the event loop has lasted for `ms`. All callers share the
+ * turn: otherwise several requests, or several steps of one, would each hold it for as long.
+ */
+export async function endTurnAfter(ms: number): Promise<void> {
+  while (turnMs() > ms) await nextTurn();
+}
+
+function turnMs(): number {
+  const now_ms = performance.now();
+  if (turn_started_ms === undefined) {
+    turn_started_ms = now_ms;
+    setImmediate(() => {
+      turn_started_ms = undefined;
+    });
+  }
+  return now_ms - turn_started_ms;
+}
+
 /**
  * Settles as `work` does. After `timeout_ms`, or when `signal` aborts, settles with what `onTimeout` returns or
  * throws; `work` continues, and its outcome is ignored.

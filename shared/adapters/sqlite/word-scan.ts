@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { endTurnAfter } from '../../kernel/async';
 import type { SqliteConnection } from './connection';
 import { BLOCK_RANKS, blockTerm, everyTerm, type IndexTables, RANK_STEP, tagText } from './word-index';
 
@@ -21,7 +21,7 @@ const LOOKUP_ENTRIES = 3_000;
 const PAGE_ENTRIES = 4_000;
 /** So many alternatives make a step twice as long. */
 const ALTERNATIVES = 8;
-/** How long a search holds the event loop before other work of the process may run. */
+/** How long searches hold the event loop before other work of the process may run. */
 const TURN_MS = 4;
 
 /** Terms of the index, quoted. A document matches the group if it has one of them. */
@@ -65,7 +65,6 @@ export class EntryReader {
   private readonly tags: readonly number[];
   private readonly without_rank: number;
   private newest_rank: Promise<number> | undefined;
-  private turn_ends_ms = performance.now() + TURN_MS;
 
   /** `without_rank`: the rank of a document that is left out; 0 if there is none. */
   constructor(
@@ -81,10 +80,7 @@ export class EntryReader {
   }
 
   async run<Result>(statement: () => Result): Promise<Result> {
-    if (performance.now() > this.turn_ends_ms) {
-      await nextTurn();
-      this.turn_ends_ms = performance.now() + TURN_MS;
-    }
+    await endTurnAfter(TURN_MS);
     return this.connection.attempt(statement);
   }
 

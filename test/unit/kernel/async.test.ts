@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   Batcher,
   backoff,
+  endTurnAfter,
   PageSize,
   pause,
   Semaphore,
@@ -134,4 +136,22 @@ describe('the size of a page', () => {
     page.report(1, 1);
     expect(page.items).toBe(2);
   });
+});
+
+test('a step that begins in a turn of the event loop that others have held for too long waits for the next', async () => {
+  let now_ms = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => now_ms);
+  const order: string[] = [];
+  const step = async (name: string, ms: number): Promise<void> => {
+    await endTurnAfter(4);
+    order.push(name);
+    now_ms += ms;
+  };
+  const others = nextTurn().then(() => order.push('others'));
+  await step('a', 3);
+  await step('b', 2);
+  await step('c', 5);
+  await others;
+  jest.restoreAllMocks();
+  expect(order).toEqual(['a', 'b', 'others', 'c']);
 });
