@@ -29,9 +29,11 @@ import { Budget, EntryReader, type Expression, type Group, Scan } from './word-s
 /** The most matches of the words whose keys a search checks or sorts by. The newest ones come first. */
 const CHECKED_MAX = 5_000;
 /** So many of them are checked or sorted by one statement. */
-const CHECKED_AT_ONCE = 1_000;
+const CHECKED_AT_ONCE = 250;
 /** Up to this number of matches, a search reads the words of all matches and sorts them by tier. */
 const SCORED_MAX = 200;
+/** So many of them are read by one statement. Each may be on a page that is not in memory yet. */
+const SCORED_AT_ONCE = 40;
 /**
  * The most words that a prefix stands for, in alphabetical order. A prefix of up to `INDEXED_PREFIX_MAX` characters with
  * more words is looked up in the index of prefixes instead, and stands for all of them.
@@ -226,7 +228,7 @@ class WordReader {
     const { sql, parameters } = conditionSql(this.table, rest);
     const statement = `SELECT json_group_array(m.value) FROM json_each(?) AS m CROSS JOIN ${rows} WHERE ${sql}`;
     const checked: number[] = [];
-    for (const some of inChunks(ranks)) {
+    for (const some of inChunks(ranks, CHECKED_AT_ONCE)) {
       const read = () => this.connection.value(statement, [JSON.stringify(some), ...parameters]);
       checked.push(...(JSON.parse(String(await this.entries.run(read))) as number[]));
     }
@@ -242,7 +244,7 @@ class WordReader {
       CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
       CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row ORDER BY ${terms.join(', ')} LIMIT ?`;
     const first: { rank: number; id: string; keys: Record<string, Key> }[] = [];
-    for (const some of inChunks(ranks)) {
+    for (const some of inChunks(ranks, CHECKED_AT_ONCE)) {
       const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(some), count]));
       for (const [rank, ...values] of rows) {
         const keys = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
@@ -258,9 +260,12 @@ class WordReader {
     const sql = `SELECT e.rank, d.words FROM json_each(?) AS page
       CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
       CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row`;
-    const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(matches)]));
     const tierOf = tierFinder(tiers);
-    const tier_of = new Map(rows.map(([rank, words]) => [Number(rank), tierOf(String(words))]));
+    const tier_of = new Map<number, number>();
+    for (const some of inChunks(matches, SCORED_AT_ONCE)) {
+      const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(some)]));
+      for (const [rank, words] of rows) tier_of.set(Number(rank), tierOf(String(words)));
+    }
     return [...matches].sort((a, b) => tier_of.get(a)! - tier_of.get(b)!);
   }
 
@@ -363,9 +368,8 @@ class WordReader {
   }
 }
 
-function* inChunks(ranks: readonly number[]): Generator<readonly number[]> {
-  for (let start = 0; start < ranks.length; start += CHECKED_AT_ONCE)
-    yield ranks.slice(start, start + CHECKED_AT_ONCE);
+function* inChunks(ranks: readonly number[], size: number): Generator<readonly number[]> {
+  for (let start = 0; start < ranks.length; start += size) yield ranks.slice(start, start + size);
 }
 
 /** Returns a hash for each combination of the values in the scope. */
