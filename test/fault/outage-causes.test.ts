@@ -199,7 +199,7 @@ describeWithProgram('openssl', 'TLS', () => {
     return opened.port;
   }
 
-  describe.each(['event_store', 'view_store', 'redis'] as const)('%s', (server) => {
+  const itFindsCauses = (server: Server): void => {
     test('the address asks for TLS, and the server does not use it', async () => {
       const outage = await use(server, urlOf[server](`localhost:${await start[server]()}`, true));
       await outage.expectCause(/does not use TLS/);
@@ -216,7 +216,9 @@ describeWithProgram('openssl', 'TLS', () => {
       const outage = await use(server, urlOf[server](`localhost:${port}`, true));
       await outage.expectCause("the server's certificate is not from a trusted CA");
     });
-  });
+  };
+  describe.each(['event_store', 'view_store'] as const)('%s', itFindsCauses);
+  describeWithProgram('redis-server', 'redis', () => itFindsCauses('redis'));
 
   test.each(['event_store', 'view_store'] as const)(
     '%s: the certificate is for another host name, or for the right one',
