@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import {
+  NO_REVIEWS,
   NOT_FEATURED,
   type PublicationBody,
   type PublicationDocument,
@@ -26,7 +27,7 @@ const PLACEHOLDER: PublicationDocument = {
   body: {} as PublicationBody,
   state: {
     publication: null,
-    reviews: { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } },
+    reviews: NO_REVIEWS,
     page_views: 0,
     revision: -1,
   },

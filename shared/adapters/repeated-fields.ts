@@ -2,40 +2,55 @@ import type { CollectionSpec, ViewDocument } from '../catalog/documents';
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 
 /*
- * The aggregate in the state of a document has mostly the same fields as its body (`CollectionSpec.repeats`). They are
- * stored once: a field of the aggregate that has the value of the body, or else of the keys, is left out.
+ * The aggregate in the state of a document has mostly the same fields as its body, and most documents have the same counts
+ * (`CollectionSpec.repeats`). Such values are left out, and restored when the document is read.
  */
 
-type Repeats = CollectionSpec['repeats'];
+type Repeats = NonNullable<CollectionSpec['repeats']>;
 type Shown = Pick<ViewDocument, 'keys' | 'body'>;
 
-/** Returns the value that a field has if it is left out. */
-function shownValue({ keys, body }: Shown, field: string): JsonValue {
-  return body[field] ?? keys[field] ?? null;
+/** Returns the values that the fields of the aggregate have if they are left out. */
+function aggregateDefaults({ fields, aggregate_defaults }: Repeats, { keys, body }: Shown): JsonObject {
+  const values: Record<string, JsonValue> = { ...aggregate_defaults };
+  for (const field of fields)
+    values[field] = body[field] ?? (Object.hasOwn(values, field) ? values[field]! : (keys[field] ?? null));
+  return values;
 }
 
 /**
- * Returns the state without the fields that the body or the keys repeat. The aggregate is then in an array. An aggregate
- * without one of the fields stays as it is, because it could not be restored.
+ * Returns the state without the values that `withRepeated` restores. The aggregate is then in an array. A state without
+ * one of these values stays as it is, because it could not be restored.
  */
-export function withoutRepeated(repeats: Repeats, document: ViewDocument): JsonObject {
-  const aggregate = repeats && (document.state[repeats.aggregate] as JsonObject | null | undefined);
-  if (!aggregate || !repeats.fields.every((field) => Object.hasOwn(aggregate, field))) return document.state;
-  const stored: Record<string, JsonValue> = {};
-  for (const [field, value] of Object.entries(aggregate))
-    if (!repeats.fields.includes(field) || !isEqual(value, shownValue(document, field)))
-      stored[field] = value;
-  return { ...document.state, [repeats.aggregate]: [stored] };
+export function withoutRepeated(repeats: Repeats | undefined, document: ViewDocument): JsonObject {
+  const { state } = document;
+  const aggregate = repeats && (state[repeats.aggregate] as JsonObject | null | undefined);
+  if (!aggregate) return state;
+  const defaults = aggregateDefaults(repeats, document);
+  if (!hasAll(aggregate, defaults) || !hasAll(state, repeats.state_defaults)) return state;
+  return {
+    ...without(state, repeats.state_defaults),
+    [repeats.aggregate]: [without(aggregate, defaults)],
+  };
 }
 
-/** Returns the state with the fields that `withoutRepeated` has left out. */
-export function withRepeated(repeats: Repeats, state: JsonObject, shown: Shown): JsonObject {
+/** Returns the state with the values that `withoutRepeated` has left out. */
+export function withRepeated(repeats: Repeats | undefined, state: JsonObject, shown: Shown): JsonObject {
   const wrapped = repeats && state[repeats.aggregate];
   if (!Array.isArray(wrapped)) return state;
-  const aggregate: Record<string, JsonValue> = { ...(wrapped[0] as JsonObject) };
-  for (const field of repeats!.fields)
-    if (!Object.hasOwn(aggregate, field)) aggregate[field] = shownValue(shown, field);
-  return { ...state, [repeats!.aggregate]: aggregate };
+  const aggregate = { ...aggregateDefaults(repeats!, shown), ...(wrapped[0] as JsonObject) };
+  return { ...repeats!.state_defaults, ...state, [repeats!.aggregate]: aggregate };
+}
+
+function hasAll(values: JsonObject, names: JsonObject): boolean {
+  for (const name in names) if (!Object.hasOwn(values, name)) return false;
+  return true;
+}
+
+function without(values: JsonObject, defaults: JsonObject): JsonObject {
+  const kept: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(values))
+    if (!Object.hasOwn(defaults, name) || !isEqual(value, defaults[name]!)) kept[name] = value;
+  return kept;
 }
 
 function isEqual(a: JsonValue, b: JsonValue): boolean {

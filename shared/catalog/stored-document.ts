@@ -63,10 +63,16 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   readonly indexes: readonly (readonly (KeyName<Types> | `-${KeyName<Types>}`)[])[];
   readonly unique?: readonly (keyof Types & string)[];
   /**
-   * The aggregate in the state, and its fields that usually have the value that the body has, or else the keys, or else
-   * null. View stores leave these fields out if they do.
+   * The aggregate in the state, and what its fields and the other values of the state usually are. View stores leave such
+   * values out. One of `fields` usually has the value that the body has, or else its default, or else the keys, or else
+   * null.
    */
-  readonly repeats?: { readonly aggregate: string; readonly fields: readonly string[] };
+  readonly repeats?: {
+    readonly aggregate: string;
+    readonly fields: readonly string[];
+    readonly aggregate_defaults: JsonObject;
+    readonly state_defaults: JsonObject;
+  };
   /** The expansions that many documents have alike. A view store may store their values once. */
   readonly shares?: readonly string[];
   /** The lists that are read by page. */

@@ -87,13 +87,16 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
           aggregate(body),
           aggregate({ ...body, title: 'Another', media_ids: ['n', 'm'], view_count: 9, version: 0 }),
           aggregate({ store_id: 'store-1', listing_id: 'listing-1', free_shipping: false }),
+          aggregate({ ...body, ...repeats!.aggregate_defaults, free_shipping: true }),
+          aggregate({ ...repeats!.aggregate_defaults, view_count: 3 }),
           { title: 'A mug' },
           null,
         ];
-        const documents = states.map((publication, n) =>
+        const counts = { ...repeats!.state_defaults, page_views: 7 };
+        const documents = [...states, ...states].map((publication, n) =>
           aWrite('publications', `p${n}`, 1n, {
             ...aPublication({}, body),
-            state: { publication, page_views: 1 },
+            state: n % 2 === 0 ? { publication, page_views: 1 } : { ...counts, publication },
             expansions: { listing: n === 3 ? null : listing, media: [] },
           }),
         );

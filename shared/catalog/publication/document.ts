@@ -27,6 +27,8 @@ export const NOT_FEATURED = 1_000_000;
 
 const FILTERS = ['featured_rank', 'free_shipping', 'in_stock'] as const;
 
+export const NO_REVIEWS = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
+
 export const publicationCollection: CollectionSpec<typeof keys> = {
   keys,
   words: {
@@ -37,7 +39,10 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   },
   repeats: {
     aggregate: 'publication',
-    fields: [...Object.keys(publicationFields), 'id', 'version', 'created_at', 'updated_at'],
+    fields: [...Object.keys(publicationFields), 'id', 'store_id', 'version', 'created_at', 'updated_at'],
+    // The body has no `free_shipping` if it is unknown, and its key has then the value of a publication without it.
+    aggregate_defaults: { free_shipping: null, view_count: 0 },
+    state_defaults: { reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },
   shares: ['listing'],
   lists: {
