@@ -8,6 +8,7 @@ import { pageQuery } from '../../shared/adapters/sqlite/documents';
 import { ListReader } from '../../shared/adapters/sqlite/list-pages';
 import { tablesOf } from '../../shared/adapters/sqlite/tables';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
+import { RANK_STEP } from '../../shared/adapters/sqlite/word-index';
 import type { CollectionName } from '../../shared/catalog/documents';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
@@ -323,6 +324,21 @@ describe('the view store on SQLite', () => {
       const sorted = written.map(({ id, created_at }) => ({ id, keys: { created_at } }));
       sorted.sort((a, b) => compareByOrder(newest_first, a, b));
       expect(idsOf(found)).toEqual(sorted.map(({ id }) => id));
+    });
+
+    test('appends the documents of one millisecond, in whatever order they are written', async () => {
+      const store = await open();
+      const view = await store.open((await store.createVersion(1)).version);
+      await store.setStatus(view.version, 'following');
+      const random = randomFrom(7);
+      const ids = Array.from({ length: 100 }, (_, n) => `p${random(1_000_000)}-${n}`);
+      await put(view, ...ids.map((id) => aWrite('publications', id, 1n, words('mug'))));
+      const database = new Database(fileOf(view.version));
+      const sql =
+        'SELECT e.rank, d.id FROM publications_entries AS e JOIN publications AS d ON d.rowid = e.row';
+      const ranks = database.prepare(`${sql} ORDER BY e.rank`).raw().all();
+      database.close();
+      expect(ranks).toEqual(ids.sort().map((id, n) => [(n + 1) * RANK_STEP, id]));
     });
 
     test('a prefix of up to three characters stands for all words, however many there are', async () => {
