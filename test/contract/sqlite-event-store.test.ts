@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
 import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { SqliteEventStore, type SqliteEventStoreOptions } from '../../shared/adapters/sqlite/event-store';
@@ -135,6 +136,27 @@ describe('the event store on SQLite', () => {
     };
     await Promise.all([STREAM, OTHER].map(chain));
     expect(await readLog(store)).toHaveLength(102);
+  });
+
+  test('appends that arrive turn after turn share commits, but none waits for the end of the others', async () => {
+    let commits = 0;
+    const store = await open({ commits: { publish: () => commits++, listen: () => {} } });
+    const appends: Promise<unknown>[] = [];
+    const appendInTurns = async (turns: number): Promise<void> => {
+      for (let turn = 0; turn < turns; turn++) {
+        const next = nextTurn();
+        const stream = streamName('live', 'review', String(appends.length));
+        appends.push(store.append(stream, NO_STREAM, [anEvent()]));
+        await next;
+      }
+    };
+    await appendInTurns(5);
+    await Promise.all(appends);
+    expect(commits).toBe(1);
+    const arriving = appendInTurns(50);
+    await appends[5];
+    expect(appends.length).toBeLessThan(5 + 50);
+    await arriving;
   });
 
   test('more appends than fit one transaction are committed in order of arrival', async () => {

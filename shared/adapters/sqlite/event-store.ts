@@ -65,6 +65,8 @@ const NO_LIMIT = -1;
 const GROUP_EVENTS_MAX = 250;
 /** The schema version is a column here. For the size of an event, it counts as if it were in the metadata. */
 const VERSION_BYTES = ',"schema_version":1'.length;
+/** For how many turns of the event loop appends are collected for a commit. */
+const COLLECT_TURNS_MAX = 8;
 const REMEDY = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
 /** How long a subscription waits after a failed read before it reads again. */
 const FAILURE_PAUSE_MS = 500;
@@ -276,8 +278,9 @@ interface PendingAppend {
 type Outcome = { readonly result: AppendResult } | { readonly error: unknown };
 
 /**
- * Commits appends in groups: the appends of one turn of the event loop share one transaction and one fsync. Each append
- * is all or nothing on its own. None resolves before the group is on disk.
+ * Commits appends in groups that share one transaction and one fsync: those of one turn of the event loop, and of the next
+ * turns while each brings further ones. Each append is all or nothing on its own. None resolves before the group is on
+ * disk.
  */
 class AppendQueue {
   private readonly connection: SqliteConnection;
@@ -317,7 +320,7 @@ class AppendQueue {
 
   private async flush(): Promise<void> {
     do {
-      await nextTurn();
+      await this.collect();
       const group = this.nextGroup();
       try {
         const outcomes = await this.connection.attempt(() => this.commit(group));
@@ -331,6 +334,15 @@ class AppendQueue {
     } while (this.waiting.length > 0);
     // Between the loop condition and this line there is no await. So no append can be added that nobody flushes.
     this.flushing = undefined;
+  }
+
+  /** Waits for further appends while each turn of the event loop brings some: each commit waits for the disk once. */
+  private async collect(): Promise<void> {
+    for (let turn = 0; turn < COLLECT_TURNS_MAX; turn++) {
+      const { length } = this.waiting;
+      await nextTurn();
+      if (this.waiting.length === length) return;
+    }
   }
 
   private nextGroup(): PendingAppend[] {

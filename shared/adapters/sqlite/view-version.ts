@@ -557,6 +557,7 @@ class CheckpointWaiters {
   private readonly readCheckpoints: () => Position[];
   private readonly waiters = new Set<Waiter>();
   private stopListening: (() => void) | undefined;
+  private checking: NodeJS.Immediate | undefined;
 
   constructor(changes: ChangeSignal, readCheckpoints: () => Position[]) {
     this.changes = changes;
@@ -579,11 +580,14 @@ class CheckpointWaiters {
       this.waiters.add(waiter);
       this.stopListening ??= this.changes.listen(() => this.check());
       // The partition may have reached the position after the caller's own check and before the listener was added.
-      this.check();
+      // Waiters of one turn of the event loop share this check.
+      this.checking ??= setImmediate(() => this.check());
     });
   }
 
   private check(): void {
+    clearImmediate(this.checking);
+    this.checking = undefined;
     let checkpoints: Position[];
     try {
       checkpoints = this.readCheckpoints();
@@ -603,6 +607,7 @@ class CheckpointWaiters {
   }
 
   close(): void {
+    clearImmediate(this.checking);
     for (const waiter of [...this.waiters]) waiter.settle(false);
   }
 }
