@@ -73,6 +73,8 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
     readonly aggregate_defaults: JsonObject;
     readonly state_defaults: JsonObject;
   };
+  /** Text keys with few values, which no query sorts by. A view store may store a number for each value. */
+  readonly numbered?: readonly (keyof Types & string)[];
   /** The expansions that many documents have alike. A view store may store their values once. */
   readonly shares?: readonly string[];
   /** The lists that are read by page. */

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { ListReader } from '../../shared/adapters/sqlite/list-pages';
-import { tablesOf } from '../../shared/adapters/sqlite/tables';
+import { NumberedTexts } from '../../shared/adapters/sqlite/numbered-texts';
+import { type Table, tablesOf } from '../../shared/adapters/sqlite/tables';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import { VERSION_FILE } from '../../shared/adapters/sqlite/view-version';
 import type { Key } from '../../shared/catalog/documents';
@@ -12,7 +13,7 @@ import type { KeyCondition, ViewQuery, ViewVersion } from '../../shared/ports/vi
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { aPublication, aWrite, put } from './some-documents';
 
-const TABLE = tablesOf().publications!;
+const { facets } = tablesOf().publications!.lists!;
 const PRICE_MAX = 99_999_999_999;
 
 type Keys = Readonly<Record<string, Key>>;
@@ -23,12 +24,14 @@ describe('long lists on SQLite', () => {
   let store: SqliteViewStore;
   let view: ViewVersion;
   let connection: SqliteConnection;
+  let table: Table;
 
   beforeEach(async () => {
     folder = makeTempDir();
     store = await SqliteViewStore.open({ folder: folder.path });
     view = await store.open((await store.createVersion(1)).version);
     connection = await SqliteConnection.open(fileOf(view), VERSION_FILE);
+    table = tablesOf({ texts: new NumberedTexts(connection) }).publications!;
   });
   afterEach(async () => {
     connection.close();
@@ -38,7 +41,7 @@ describe('long lists on SQLite', () => {
 
   const fileOf = ({ version }: ViewVersion): string => join(folder.path, `views-v${version}.sqlite`);
   const idsOf = (reader: ListReader, query: ViewQuery): string[] =>
-    (reader.page(TABLE, query) ?? []).map(([id]) => String(id));
+    (reader.page(table, query) ?? []).map(([id]) => String(id));
 
   test('pages with a range of prices, or without one document, are exact while the documents change', async () => {
     const random = randomFrom(11);
@@ -104,15 +107,16 @@ describe('long lists on SQLite', () => {
     const COUNT = 60_000;
     const CHEAP = 6_000;
     const facetOf = (visibility: string): number =>
-      TABLE.lists!.facets.of({ visibility, featured_rank: NOT_FEATURED, free_shipping: 0, in_stock: 1 });
+      facets.of({ visibility, featured_rank: NOT_FEATURED, free_shipping: 0, in_stock: 1 });
 
     beforeEach(async () => {
       const database = new Database(fileOf(view));
       // Two classes of prices above the range, and one that the range shares with publications above it.
+      database.exec("INSERT INTO numbered_texts (number, text) VALUES (1, 'store-1')");
       database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${COUNT})
         INSERT INTO publications (id, position, key_store_id, key_visibility, key_featured_rank, key_created_at,
           key_price_up, key_price_down, key_name_fold, key_free_shipping, key_in_stock, facet, body, state, expansions)
-        SELECT printf('p%07d', n), n + 1, 'store-1', iif(is_private, 'private', 'public'), ${NOT_FEATURED},
+        SELECT printf('p%07d', n), n + 1, 1, iif(is_private, 'private', 'public'), ${NOT_FEATURED},
           printf('%07d', n), price, price, printf('%07d', ${COUNT} - n), 0, 1,
           iif(is_private, ${facetOf('private')}, ${facetOf('public')}), '{}', '{}', '{}'
         FROM (SELECT n, n % 5000 = 3 AS is_private, iif(n < ${CHEAP}, n % 101, 101 + n % 200) AS price FROM numbers)`);

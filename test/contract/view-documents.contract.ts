@@ -217,6 +217,25 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.checkpoint(0)).toBe(from);
       });
 
+      test('a batch that lost its race leaves no trace in the keys of later documents', async () => {
+        const writeIn = (id: string, store_id: string) =>
+          aWrite('publications', id, 1n, aPublication({ store_id, listing_id: `listing of ${store_id}` }));
+        const missing = aWrite('publications', 'missing', 2n, aPublication(), 1n);
+        const lost = aBatch({ phases: [[writeIn('p1', 'a'), missing]] });
+        expect(await view.apply(lost)).toBe('lost_race');
+        await put(view, writeIn('p2', 'b'));
+        await put(view, writeIn('p1', 'a'));
+        for (const [id, store_id] of [
+          ['p1', 'a'],
+          ['p2', 'b'],
+        ] as const) {
+          const query = { where: { store_id }, order: [['id', 'asc']], limit: 9 } as const;
+          const [found, ...others] = await view.find('publications', query);
+          expect(found?.document?.keys).toMatchObject({ store_id, listing_id: `listing of ${store_id}` });
+          expect([found?.id, ...others]).toEqual([id]);
+        }
+      });
+
       test('returns lost_race if an expected document does not exist', async () => {
         const phases = [[aWrite('publications', 'p', 9n, aPublication(), 3n)]];
         expect(await view.apply(aBatch({ to: 9n, phases }))).toBe('lost_race');

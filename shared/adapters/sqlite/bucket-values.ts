@@ -213,7 +213,7 @@ export function readRowIds(connection: SqliteConnection, table: Table, id: numbe
 }
 
 /** The key of a bucket: its list and scope, and where it begins. */
-export type BucketKey = readonly [list: number, scope: SqlValue, first_key: SqlInput, first_id: SqlValue];
+export type BucketKey = readonly [list: number, scope: SqlInput, first_key: SqlInput, first_id: SqlValue];
 
 interface Waiting {
   readonly bucket: BucketKey;

@@ -16,7 +16,7 @@ import {
 } from '../../ports/view-store';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import { column, type Selection, type Table } from './tables';
+import { column, type Selection, storedKey, type Table } from './tables';
 import { readEntry, updateEntry } from './word-index';
 
 /** Returns the columns and SQL that read these parts. Cached per table and parts. */
@@ -92,6 +92,7 @@ function readDocument(
 function keysOf(table: Table, row: SqlRow): Record<string, Key> {
   const keys: Record<string, Key> = {};
   for (let index = 0; index < table.keys.length; index++) keys[table.keys[index]!] = row[2 + index]!;
+  for (const key of table.numbered) if (keys[key] !== null) keys[key] = table.texts!.textOf(keys[key]!);
   return keys;
 }
 
@@ -133,7 +134,8 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   for (const [index, key] of table.keys.entries()) {
     const value = checkKey(table, key, document.keys[key] ?? null);
     keys[key] = value;
-    values[table.columns[index]!] = value;
+    const is_numbered = typeof value === 'string' && table.numbered.has(key);
+    values[table.columns[index]!] = is_numbered ? table.texts!.give(value) : value;
     exact &&= isExactInColumn(value);
   }
   if (table.lists) {
@@ -314,8 +316,11 @@ type Where = ViewQuery['where'];
  * condition such as `visibility in (public, private)` becomes one SELECT per value; SQLite merges them in index order.
  */
 export function pageQuery(table: Table, query: ViewQuery): Query {
-  const values = Object.values(query.where);
-  if (values.length === 0 || !values.every(isValue)) return buildPageQuery(table, query);
+  const values = Object.entries(query.where).flatMap(([key, value]) =>
+    isValue(value) ? [storedKey(table, key, value)] : [],
+  );
+  if (values.length === 0 || values.length < Object.keys(query.where).length)
+    return buildPageQuery(table, query);
   const name = [Object.keys(query.where), query.order, query.parts ?? []].join(' ');
   let sql = table.page_sql.get(name);
   if (sql === undefined) {
@@ -404,7 +409,7 @@ function inList(condition: KeyCondition): readonly Key[] | undefined {
 export function conditionSql(table: Table, where: Where, alias?: string): Query {
   const prefix = alias === undefined ? '' : `${alias}.`;
   const terms = Object.entries(where).flatMap(([key, condition]) =>
-    keyTerms(prefix + column(table, key), condition),
+    keyTerms(prefix + column(table, key), condition, (value) => storedKey(table, key, value)),
   );
   // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
   if (terms.every((term) => term.matches_null))
@@ -417,26 +422,29 @@ export function conditionSql(table: Table, where: Where, alias?: string): Query 
 
 type Term = Query & { readonly matches_null?: boolean };
 
-function keyTerms(name: string, condition: KeyCondition): Term[] {
+/** Returns the value that the column of a key is compared with. */
+type ToStored = (value: Exclude<Key, null>) => string | number;
+
+function keyTerms(name: string, condition: KeyCondition, toStored: ToStored): Term[] {
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];
-  if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
-  if ('in' in condition) return [inTerm(name, condition.in)];
-  if ('not' in condition) return [notTerm(name, condition.not)];
+  if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [toStored(condition)] }];
+  if ('in' in condition) return [inTerm(name, condition.in, toStored)];
+  if ('not' in condition) return [notTerm(name, condition.not, toStored)];
   const terms: Term[] = [];
   if (condition.gte !== undefined) terms.push({ sql: `${name} >= ?`, parameters: [condition.gte] });
   if (condition.lte !== undefined) terms.push({ sql: `${name} <= ?`, parameters: [condition.lte] });
   return terms;
 }
 
-function notTerm(name: string, value: Key): Term {
+function notTerm(name: string, value: Key, toStored: ToStored): Term {
   if (value === null) return { sql: `${name} IS NOT NULL`, parameters: [] };
-  return { sql: `${name} IS NOT ?`, parameters: [value], matches_null: true };
+  return { sql: `${name} IS NOT ?`, parameters: [toStored(value)], matches_null: true };
 }
 
 /** Passes the list as one JSON parameter, so that lists of any length share one prepared statement. */
-function inTerm(name: string, values: readonly Key[]): Term {
+function inTerm(name: string, values: readonly Key[], toStored: ToStored): Term {
   const in_list = `${name} IN (SELECT value FROM json_each(?))`;
-  const parameters = [JSON.stringify(values.filter((value) => value !== null))];
+  const parameters = [JSON.stringify(values.filter((value) => value !== null).map(toStored))];
   if (!values.includes(null)) return { sql: in_list, parameters };
   return { sql: `(${in_list} OR ${name} IS NULL)`, parameters, matches_null: true };
 }

@@ -420,7 +420,7 @@ export class BucketWriter {
         this.connection.run(
           `INSERT INTO ${this.name} (list, scope, first_key, first_id, c0) VALUES (${CHANGES}, ?, ?, '', 1)
             ON CONFLICT DO UPDATE SET c0 = c0 + 1`,
-          [scope, BigInt(list)],
+          [exact(scope), BigInt(list)],
         );
   }
 }
@@ -438,7 +438,7 @@ function entryIn(list: List, row: SqlRow | undefined): Entry {
 
 const keyOf = (list: List, scope: SqlValue, { key, id }: Place): BucketKey => [
   list.number,
-  scope,
+  exact(scope),
   exact(key),
   id,
 ];

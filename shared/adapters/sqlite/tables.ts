@@ -1,9 +1,10 @@
-import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
+import { COLLECTION_NAMES, type CollectionName, type Key } from '../../catalog/documents';
 import { LRUCache } from '../../kernel/cache';
 import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import { Facets } from './facets';
+import type { NumberedTexts } from './numbered-texts';
 import type { SharedValues } from './shared-values';
 
 /**
@@ -19,6 +20,9 @@ export interface Table extends StoredCollection {
   readonly lists: TableLists | undefined;
   /** Undefined if an earlier release created the file, or if the table is of no file. */
   readonly shared: SharedValues | undefined;
+  /** The keys whose columns contain the numbers of their texts. */
+  readonly numbered: ReadonlySet<string>;
+  readonly texts: NumberedTexts | undefined;
   /** Cached selections, by the requested parts. */
   readonly selections: Map<string, Selection>;
   /**
@@ -76,27 +80,36 @@ export interface RankedIndex {
 
 export type Tables = Readonly<Partial<Record<CollectionName, Table>>>;
 
-/**
- * Returns the tables of a version whose documents are stored with these keys; by default the declared ones. `listed`: the
- * tables that have the column `facet`; by default all whose collections have lists.
- */
-export function tablesOf(stored?: StoredKeys, listed?: ReadonlySet<string>, shared?: SharedValues): Tables {
-  const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
-  return Object.fromEntries(
-    names.map((name) => [name, toTable(storedCollection(name, stored), listed?.has(name) ?? true, shared)]),
-  );
+interface TablesOptions {
+  /** The keys that the documents are stored with; by default the declared ones. */
+  readonly stored?: StoredKeys;
+  /** What the columns of the tables are used for; by default as this release creates them. */
+  readonly layout?: StoredLayout;
+  readonly shared?: SharedValues | undefined;
+  readonly texts?: NumberedTexts | undefined;
 }
 
-function toTable(collection: StoredCollection, is_listed: boolean, shared: SharedValues | undefined): Table {
-  const keys = Object.keys(collection.spec.keys);
-  const lists = is_listed ? listsOf(collection) : undefined;
+/** Returns the tables of a version. Without `texts`, conditions on numbered keys are on their numbers. */
+export function tablesOf(options: TablesOptions = {}): Tables {
+  const { stored } = options;
+  const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, toTable(storedCollection(name, stored), options)]));
+}
+
+function toTable(collection: StoredCollection, { layout, shared, texts }: TablesOptions): Table {
+  const { name, spec } = collection;
+  const keys = Object.keys(spec.keys);
+  const lists = layout && !layout.listed.has(name) ? undefined : listsOf(collection);
   const columns = keys.map(keyColumn);
+  const isNumbered = (key: string): boolean => layout?.numbered.has(`${name}.${keyColumn(key)}`) ?? true;
   return {
     ...collection,
     keys,
     columns,
     lists,
     shared,
+    numbered: new Set((spec.numbered ?? []).filter(isNumbered)),
+    texts,
     selections: new Map(),
     page_sql: new LRUCache({ max: 250 }),
   };
@@ -178,17 +191,40 @@ export function readStoredKeys(connection: Pick<SqliteConnection, 'all'>): Store
     if (column === 'words') collection.words = true;
     if (!String(column).startsWith(KEY_COLUMN)) continue;
     const key = String(column).slice(KEY_COLUMN.length);
-    collection.keys[key] = type === 'TEXT' ? 'text' : 'integer';
+    collection.keys[key] = type === 'INTEGER' ? 'integer' : 'text';
   }
   return stored;
 }
 
-/** Returns the tables of a file that have the column `facet`. Those of earlier releases do not. */
-export function readListedTables(connection: Pick<SqliteConnection, 'all'>): ReadonlySet<string> {
+/** The type of a column with numbers of texts. To SQLite, it means the same as `INTEGER`. */
+const NUMBERED = 'INT';
+
+/** What the tables of a file have that those of earlier releases do not. */
+interface StoredLayout {
+  /** The tables that have the column `facet`. */
+  readonly listed: ReadonlySet<string>;
+  /** The columns with numbers of texts, each with its table: `publications.key_store_id`. */
+  readonly numbered: ReadonlySet<string>;
+}
+
+export function readLayout(connection: Pick<SqliteConnection, 'all'>): StoredLayout {
   const rows = connection.all(
-    `SELECT t.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' AND c.name = 'facet'`,
+    `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'`,
   );
-  return new Set(rows.map(([name]) => String(name)));
+  const numbered = rows.filter(([, , type]) => type === NUMBERED);
+  return {
+    listed: new Set(rows.filter(([, name]) => name === 'facet').map(([table]) => String(table))),
+    numbered: new Set(numbered.map(([table, name]) => `${table}.${name}`)),
+  };
+}
+
+/** Returns the value that the column of a key is compared with. */
+export function storedKey(
+  { numbered, texts }: Table,
+  key: string,
+  value: Exclude<Key, null>,
+): string | number {
+  return texts && typeof value === 'string' && numbered.has(key) ? texts.numberOf(value) : value;
 }
 
 /** Returns the DDL of the tables. Key columns come before the large columns, so that a filter does not read those. */
@@ -197,7 +233,10 @@ export function tablesSchema(tables: readonly Table[]): string {
 }
 
 function toDdl({ name, spec, lists }: Table): string {
-  const keys = Object.entries(spec.keys).map(([key, kind]) => `${keyColumn(key)} ${kind.toUpperCase()},`);
+  const keys = Object.entries(spec.keys).map(([key, kind]) => {
+    const type = spec.numbered?.includes(key) ? NUMBERED : kind.toUpperCase();
+    return `${keyColumn(key)} ${type},`;
+  });
   return `CREATE TABLE ${name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
      ${lists ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
 }

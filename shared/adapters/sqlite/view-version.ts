@@ -45,15 +45,9 @@ import { Generations } from './generations';
 import { addIndexes, earlySchema, hasBuckets, hasTable, isIndexed, isLarge } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
+import { NUMBERED_TEXTS_SCHEMA, NumberedTexts } from './numbered-texts';
 import { SHARED_VALUES_SCHEMA, SharedValues } from './shared-values';
-import {
-  readListedTables,
-  readStoredKeys,
-  searchableSchema,
-  type Table,
-  type Tables,
-  tablesOf,
-} from './tables';
+import { readLayout, readStoredKeys, searchableSchema, type Table, type Tables, tablesOf } from './tables';
 import { matchingWords, searchPage } from './words';
 
 const declared = Object.values(tablesOf());
@@ -73,6 +67,7 @@ const SCHEMA = `
     parked_at TEXT NOT NULL
   ) STRICT;
   ${SHARED_VALUES_SCHEMA};
+  ${NUMBERED_TEXTS_SCHEMA};
   ${earlySchema(declared)}`;
 
 /**
@@ -148,6 +143,7 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly with_buckets = new Set<Table>();
   private readonly lists: ListReader;
   private readonly shared: SharedValues | undefined;
+  private readonly texts: NumberedTexts | undefined;
 
   private constructor(
     version: number,
@@ -161,7 +157,9 @@ export class SqliteViewVersion implements ViewVersion {
     const stored = readStoredKeys(connection);
     this.keys_differ = keysDiffer(stored);
     this.shared = hasTable(connection, 'shared_values') ? new SharedValues(connection) : undefined;
-    this.tables = tablesOf(stored, readListedTables(connection), this.shared);
+    this.texts = hasTable(connection, 'numbered_texts') ? new NumberedTexts(connection) : undefined;
+    const { shared, texts } = this;
+    this.tables = tablesOf({ stored, layout: readLayout(connection), shared, texts });
     this.lists = new ListReader(connection);
     this.indexed = isIndexed(connection, this.tables);
     this.changes = new ChangeSignal(connection);
@@ -472,6 +470,7 @@ export class SqliteViewVersion implements ViewVersion {
   /** Writes the documents, and the buckets of the lists that they are in. */
   private writeDocuments(writes: readonly DocumentWrite[]): void {
     this.shared?.beginTransaction();
+    this.texts?.beginTransaction();
     const buckets = new Map<Table, BucketWriter | undefined>();
     for (const write of writes) {
       const table = this.table(write.collection);

@@ -13,7 +13,7 @@ import type {
 import { wordScope } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import { checkWord, conditionSql, matchesNothing, scopeHash, selectionOf, toDocuments } from './documents';
-import { column, type Table } from './tables';
+import { column, storedKey, type Table } from './tables';
 import {
   everyTerm,
   filterTerm,
@@ -400,8 +400,9 @@ function conditionsOf(
     const n = filters.indexOf(key);
     const excluded = excludedValue(condition);
     if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
-    if (n >= 0 && condition !== null && typeof condition !== 'object') all.push(filterTerm(n, condition));
-    else if (n >= 0 && excluded !== null) none.push(filterTerm(n, excluded));
+    if (n >= 0 && condition !== null && typeof condition !== 'object')
+      all.push(filterTerm(n, storedKey(table, key, condition)));
+    else if (n >= 0 && excluded !== null) none.push(filterTerm(n, storedKey(table, key, excluded)));
     else if (key === 'id' && excluded !== null)
       without_rank = readEntry(connection, table, String(excluded))?.rank ?? 0;
     else rest[key] = condition;

@@ -44,6 +44,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     aggregate_defaults: { free_shipping: null, view_count: 0 },
     state_defaults: { reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },
+  numbered: ['store_id', 'listing_id'],
   shares: ['listing'],
   lists: {
     filters: {
