@@ -113,6 +113,11 @@ describe('the entries that a search on SQLite reads', () => {
       expect(await search([frequent], 0, 20, cheapest_first)).toMatchObject(nothing);
     });
 
+    test('end after 5,000 matches, which is not a complete search if none of them has that price', async () => {
+      const nothing = { documents: [], total: 0, is_complete: false };
+      expect(await search([allOf(FREQUENT.slice(0, 1))], 0, 20, between(9, 9))).toMatchObject(nothing);
+    });
+
     test('do not hide the only document with that title and price', async () => {
       const found = await search(titled, 0, 20, between(9, 9));
       expect(found).toMatchObject({ documents: [{ id: '000000' }], total: 1, is_complete: false });

@@ -167,10 +167,13 @@ class WordReader {
     const scan = new Scan(this.entries, this.expressionOf(terms), new Budget(MATCH_ENTRIES));
     const isComplete = (): boolean => total_max === undefined || !scan.is_cut;
     if (Object.keys(this.conditions.rest).length > 0) {
-      const checked = await this.check(await scan.newest(CHECKED_MAX));
+      const unchecked = await scan.newest(CHECKED_MAX);
+      const checked = await this.check(unchecked);
+      // If none of them fulfils the conditions, an older one may.
+      const is_open = total_max !== undefined && checked.length === 0 && unchecked.length === CHECKED_MAX;
       const newest = async (limit: number) => checked.slice(0, limit);
       const total = Math.min(checked.length, total_max ?? CHECKED_MAX);
-      return { total, is_complete: isComplete(), checked: new Set(checked), newest };
+      return { total, is_complete: isComplete() && !is_open, checked: new Set(checked), newest };
     }
     const total = total_max === undefined ? Number.POSITIVE_INFINITY : await scan.count(total_max);
     return { total, is_complete: isComplete(), newest: (limit) => scan.newest(limit) };
