@@ -3,7 +3,6 @@ import type { Express } from 'express';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
-import type { ReadyCheck } from '../../shared/http/operational';
 import { Limits } from '../../shared/http/rate-limit';
 import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
@@ -17,18 +16,16 @@ import { docsRoutes } from '../docs/routes';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
 import { pictureRoute } from '../media/public-files';
-import { readDisk } from '../metrics/disk-reading';
-import { readPipelines } from '../metrics/pipeline-reading';
-import type { MetricsSources } from '../metrics/service-metrics';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
 import { type Listening, listen } from './listen';
+import { type Operations, startOperations } from './operations';
 import type { Pipelines } from './pipelines';
 import { PROJECTIONS, READS, readiness, WRITES } from './readiness';
 import type { Runtime } from './runtime';
 
 /** Builds what both apps need: the token codec, the authenticator, and the options of `buildApp`. */
-async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, ready: ReadyCheck) {
+async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, operations: Operations) {
   const { config, log, system, limiter, metrics, tracing } = runtime;
   const tokens = new TokenCodec({
     ...{ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system },
@@ -42,13 +39,12 @@ async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, rea
     onCache: metrics.onCache,
   });
   const fallback_limiter = new MemoryRateLimiter({ now: system.now });
-  metrics.setSources(metricsSources(runtime, ready));
   const traced = tracing && { traceRequest: tracing.traceRequest };
-  const observed = { metrics, metrics_text: metrics.text, ...traced };
+  const observed = { metrics, ...operations, ...traced };
   return {
     tokens,
     authenticator,
-    shared: { config, log, system, limiter, fallback_limiter, authenticator, ready, ...observed },
+    shared: { config, log, system, limiter, fallback_limiter, authenticator, ...observed },
   };
 }
 
@@ -75,29 +71,13 @@ export function startControlLog({ events, views, log }: Runtime): ControlLog {
   return new ControlLog({ events: events.control, control_view: views.control, log });
 }
 
-/** Returns what `/metrics` reads at each scrape. */
-function metricsSources(runtime: Runtime, ready: ReadyCheck): MetricsSources {
-  const { config } = runtime;
-  const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL, DATA_DIR } = config;
-  const has_embedded = [EVENTSTORE_URL, MONGODB_URL, REDIS_URL].includes(undefined);
-  return {
-    pipelines: () => readPipelines(runtime),
-    ready: () =>
-      ready().then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    disk: async () => (has_embedded ? readDisk(DATA_DIR) : undefined),
-  };
-}
-
 /** Builds the app for writes and tokens: `services/command` and `services/auth`. */
 export async function buildCommandApp(
   runtime: Runtime,
   changes: ControlChanges,
-  ready: ReadyCheck = readiness(runtime, WRITES),
+  operations: Operations = startOperations(runtime, readiness(runtime, WRITES)),
 ): Promise<Express> {
-  const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, ready);
+  const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
   const { system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
     await recordApiKeyUse(
@@ -123,9 +103,9 @@ export async function buildQueryApp(
   runtime: Runtime,
   changes: ControlChanges,
   recordPageView: RecordPageView,
-  ready: ReadyCheck = readiness(runtime, READS),
+  operations: Operations = startOperations(runtime, readiness(runtime, READS)),
 ): Promise<RequestListener> {
-  const { shared } = await buildSharedOptions(runtime, changes, ready);
+  const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { views, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });
@@ -155,9 +135,8 @@ export async function startHealthServer(
   pipelines: Pipelines,
 ): Promise<Listening | undefined> {
   const { config, log, system, metrics } = runtime;
-  const ready = readiness(runtime, { ...PROJECTIONS, pipelines });
-  metrics.setSources(metricsSources(runtime, ready));
-  const app = buildHealthApp({ log, system, metrics, ready, metrics_text: metrics.text });
+  const operations = startOperations(runtime, readiness(runtime, { ...PROJECTIONS, pipelines }));
+  const app = buildHealthApp({ log, system, metrics, ...operations });
   try {
     return await listen(app, config.HOST, config.WORKER_PORT);
   } catch (error) {

@@ -216,9 +216,13 @@ export class ServiceMetrics implements HttpMetrics {
     this.countWaitingPageViews = waiting;
   }
 
-  /** Sets the functions to call at a scrape. The first call also starts the default metrics of the Node process. */
+  /** Starts the default metrics of the Node process. Call it once. */
+  collectProcessMetrics(): void {
+    collectDefaultMetrics({ register: this.registers[0]! });
+  }
+
+  /** Sets the functions to call at a scrape. */
   setSources(sources: MetricsSources): void {
-    if (this.sources === undefined) collectDefaultMetrics({ register: this.registers[0]! });
     this.sources = sources;
   }
 
