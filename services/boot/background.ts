@@ -3,7 +3,8 @@ import type { Config } from '../../shared/kernel/config';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import { type MediaWork, startMediaWork } from '../media/work';
-import { logDamage, type RuntimeOptions } from './pipeline-runtime';
+import { CommitRelay } from './commit-relay';
+import { type DamageReports, logDamage, type RuntimeOptions } from './pipeline-runtime';
 import { type Pipelines, startPipelines } from './pipelines';
 import { ProjectionProcess } from './projection-process';
 import { type ReadinessNeeds, readiness, WRITES } from './readiness';
@@ -13,6 +14,9 @@ import { StartCatchUp } from './start-catch-up';
 /** The part of the all-in-one service that exists once, however many processes serve its requests. */
 export interface Background {
   readonly runtime: Runtime;
+  readonly damage: DamageReports;
+  /** Undefined if the pipelines run in this process. */
+  readonly commits: CommitRelay | undefined;
   readonly pipelines: Pipelines;
   readonly rendering: MediaWork;
   /** Includes the pipelines, the catch-up and the demo. */
@@ -40,10 +44,10 @@ export async function startBackground(
 ): Promise<Background> {
   const is_embedded = !usesServers(config);
   const damage = logDamage(log);
-  const projection_process =
-    is_embedded && projections === 'own_process'
-      ? new ProjectionProcess({ config, log, has_traces: tracing !== undefined, onDamage: damage.onDamage })
-      : undefined;
+  const commits = is_embedded && projections === 'own_process' ? new CommitRelay() : undefined;
+  const { onDamage } = damage;
+  const has_traces = tracing !== undefined;
+  const projection_process = commits && new ProjectionProcess({ config, log, has_traces, commits, onDamage });
   const stops: (() => Promise<void>)[] = [async () => projection_process?.stop()];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();
@@ -52,7 +56,7 @@ export async function startBackground(
     const runtime = await openRuntime(config, log, system, {
       tracing,
       damage,
-      commits: projection_process?.notifiers,
+      commits: commits?.ownNotifiers(),
     });
     stops.push(() => runtime.close());
     projection_process?.start();
@@ -68,7 +72,7 @@ export async function startBackground(
       ...(catch_up && { catch_up }),
       ...(isDemoReady && { isDemoReady }),
     });
-    return { runtime, pipelines, rendering, ready, close };
+    return { runtime, damage, commits, pipelines, rendering, ready, close };
   } catch (error) {
     await close();
     throw error;

@@ -6,10 +6,11 @@ import { realSystem } from '../../shared/kernel/system';
 import { readTraceConfiguration } from '../tracing/settings';
 import { startTracing } from '../tracing/start';
 import type { Tracing } from '../tracing/tracing';
+import { ProcessCommits } from './commit-relay';
 import { filesWrittenByRequests } from './open-adapters';
 import { type DamageReports, logDamage, openPipelineRuntime } from './pipeline-runtime';
 import { startPipelines } from './pipelines';
-import { ChannelCommits, type FromProjections, type ToProjections } from './projection-messages';
+import type { FromProjections, ToProjections } from './projection-messages';
 
 /*
  * Main file of the projection process, which the all-in-one service starts (`projection-process.ts`). It does what would
@@ -22,7 +23,7 @@ const REPORT_EVERY_MS = 250;
 /** Ignores a closed channel: the service has ended, and `disconnect` follows. */
 const send = (message: FromProjections): void => void process.send?.(message, undefined, undefined, () => {});
 
-const commits = new ChannelCommits(send);
+const commits = new ProcessCommits(send);
 type Handler<Type> = (message: Extract<ToProjections, { readonly type: Type }>) => Promise<void>;
 let stop = async (): Promise<void> => {};
 let answerCaughtUp: Handler<'caught_up'> = async () => {};

@@ -6,6 +6,7 @@ import { startTracing } from '../tracing/start';
 import type { Tracing } from '../tracing/tracing';
 import { endLoading } from './loading';
 import { markRunning } from './running-processes';
+import { describeStartError } from './start-error';
 
 /** The folder of package.json, seen from `dist/services/boot`. */
 const ROOT = join(__dirname, '..', '..', '..');
@@ -39,34 +40,10 @@ export async function runProcess(
       await tracing?.stop();
     };
   } catch (error) {
-    const text = error instanceof ConfigError ? error.message : `${name}: ${describe(error)}`;
+    const text = error instanceof ConfigError ? error.message : `${name}: ${describeStartError(error)}`;
     process.stderr.write(`${text}\n`);
     process.exit(1);
   }
-}
-
-/** The fields that Node sets on errors of the operating system. */
-interface SystemError {
-  readonly code?: string;
-  readonly syscall?: string;
-  readonly address?: string;
-  readonly hostname?: string;
-  readonly port?: number;
-  readonly message?: string;
-  readonly cause?: unknown;
-}
-
-function describe(error: unknown): string {
-  const { code, syscall, address, hostname, port, message, cause } = error as SystemError;
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is in use. Set another one, such as PORT=${Number(port) + 1}.`;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `Cannot listen on host ${address ?? hostname}. Set HOST to an address of this machine.`;
-  if (code === 'EACCES' && syscall === 'listen')
-    return `Not permitted to listen on port ${port}. Set PORT to another one.`;
-  if (code === 'EACCES') return `Permission denied (${message}).`;
-  const messages = [message, cause instanceof Error ? cause.message : undefined].filter(Boolean);
-  return messages.length > 0 ? messages.join(': ') : String(error);
 }
 
 /** Calls `stop` on the first signal. Exits at once on the second signal, or when the stop takes too long. */

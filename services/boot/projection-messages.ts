@@ -1,18 +1,11 @@
 import type { RebuildProgress } from '../../projections/pipeline';
-import type { CommitNotifier } from '../../shared/adapters/sqlite/commit-notifier';
 import type { Realm } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
 import type { StoreHealth } from '../../shared/ports/event-store';
-import type { CommitNotifiers, CommittedFile } from './pipeline-runtime';
+import type { Committed } from './commit-relay';
+import type { CommittedFile } from './pipeline-runtime';
 
 /* The messages between the service and its projection process (`projection-process.ts`, `main-projections.ts`). */
-
-/** A commit to a file that both processes have opened. Both send it. */
-interface Committed {
-  readonly type: 'committed';
-  readonly realm: Realm;
-  readonly file: CommittedFile;
-}
 
 /** What the service sends. `start` comes first and once. */
 export type ToProjections =
@@ -40,20 +33,3 @@ export interface PipelineReport {
 
 /** The health of a realm's stores, as the process that projects sees it. */
 export type StoresHealth = Readonly<Record<CommittedFile, StoreHealth>>;
-
-/** Notifies the process at the other end of a channel of commits. `send` must not throw. */
-export class ChannelCommits {
-  private readonly listeners = new Map<string, () => void>();
-
-  constructor(private readonly send: (message: Committed) => void) {}
-
-  readonly notifiers: CommitNotifiers = (realm, file): CommitNotifier => ({
-    publish: () => this.send({ type: 'committed', realm, file }),
-    listen: (onCommit) => void this.listeners.set(`${realm} ${file}`, onCommit),
-  });
-
-  /** Wakes the readers of the file in this process. */
-  receive({ realm, file }: Committed): void {
-    this.listeners.get(`${realm} ${file}`)?.();
-  }
-}

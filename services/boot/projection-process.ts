@@ -1,26 +1,18 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { getSystemErrorName } from 'node:util';
 import type { Realm } from '../../shared/catalog/realm';
-import { backoff, pause, withTimeout } from '../../shared/kernel/async';
+import { pause, withTimeout } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
 import type { DamagedFileError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
-import type { CommitNotifiers } from './pipeline-runtime';
+import { endOf, keepRunning } from './child-process';
+import type { CommitRelay, Committed } from './commit-relay';
 import type { PipelineState, Pipelines, RealmPipeline } from './pipelines';
 import { forkProjections } from './projection-fork';
-import {
-  ChannelCommits,
-  type FromProjections,
-  type PipelineReport,
-  type ToProjections,
-} from './projection-messages';
+import type { FromProjections, PipelineReport, ToProjections } from './projection-messages';
 
 /** How often a caller that waits looks for a process to ask. */
 const RETRY_MS = 20;
-const restartMs = backoff(100, 10_000);
-/** A process that ran for this long had no problem with its start, so the next restart is fast again. */
-const COUNTS_AS_STARTED_MS = 60_000;
 /** How long a stop waits until the running jobs have ended. After that, the process is killed, which loses nothing. */
 const STOP_MS = 8_000;
 
@@ -28,6 +20,7 @@ interface Options {
   readonly config: Config;
   readonly log: Logger;
   readonly has_traces: boolean;
+  readonly commits: CommitRelay;
   readonly onDamage: (damage: Pick<DamagedFileError, 'file' | 'message'>) => void;
 }
 
@@ -41,7 +34,6 @@ interface Options {
  */
 export class ProjectionProcess implements Pipelines {
   private readonly options: Options;
-  private readonly commits = new ChannelCommits((message) => this.child?.send(message));
   private readonly stopping = new AbortController();
   private readonly stopped = once(this.stopping.signal, 'abort');
   private readonly starting = new AbortController();
@@ -53,12 +45,15 @@ export class ProjectionProcess implements Pipelines {
 
   constructor(options: Options) {
     this.options = options;
-    this.ended = this.run();
-  }
-
-  /** For the stores that this process opens. */
-  get notifiers(): CommitNotifiers {
-    return this.commits.notifiers;
+    const onCommitted = options.commits.connect((message) => this.child?.send(message));
+    this.ended = keepRunning(
+      () => this.runOnce(onCommitted),
+      this.stopping.signal,
+      (crash) => {
+        this.has_crashed = true;
+        options.log.error(crash, 'the projection process has crashed; restarting it');
+      },
+    );
   }
 
   /** Starts the pipelines. Call it once, when the stores of this process are open. */
@@ -96,26 +91,11 @@ export class ProjectionProcess implements Pipelines {
     await this.ended;
   }
 
-  /** Runs the process, again after each crash, until `stop`. */
-  private async run(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let crashes = 1; !signal.aborted; crashes++) {
-      const spawned_at_ms = performance.now();
-      const failure = await this.runOnce().catch((error: Error) => error.message);
-      if (signal.aborted) return;
-      this.has_crashed = true;
-      if (performance.now() - spawned_at_ms > COUNTS_AS_STARTED_MS) crashes = 1;
-      const restart_in_ms = restartMs(crashes);
-      this.options.log.error({ failure, restart_in_ms }, 'the projection process has crashed; restarting it');
-      await pause(restart_in_ms, signal);
-    }
-  }
-
   /** Runs the process until it ends. Returns how it ended. Throws what `forkProjections` throws. */
-  private async runOnce(): Promise<string> {
+  private async runOnce(onCommitted: (message: Committed) => void): Promise<string> {
     const { signal } = this.stopping;
     const { config, has_traces } = this.options;
-    const child = new Child((message) => this.commits.receive(message), this.options.onDamage);
+    const child = new Child(onCommitted, this.options.onDamage);
     await Promise.race([this.started, child.ended, this.stopped]);
     if (!signal.aborted) {
       child.send({ type: 'start', config, has_traces });
@@ -138,22 +118,12 @@ class Child {
   private next_call = 1;
 
   constructor(
-    private readonly onCommitted: ChannelCommits['receive'],
+    private readonly onCommitted: (message: Committed) => void,
     private readonly onDamage: Options['onDamage'],
   ) {
     this.process = forkProjections();
     this.process.on('message', (message: FromProjections) => this.receive(message));
-    this.ended = new Promise((resolve) => {
-      // Without a `pid`, it could not be started. Then the code is the number of the error.
-      const onExit = (code: number | null, signal: string | null): void =>
-        resolve(signal ?? (this.process.pid === undefined ? getSystemErrorName(code!) : `exit code ${code}`));
-      const { exitCode, signalCode } = this.process;
-      if (exitCode !== null || signalCode !== null) onExit(exitCode, signalCode);
-      else
-        this.process.once('exit', onExit).once('error', (error) => {
-          if (this.process.pid === undefined) resolve(error.message);
-        });
-    });
+    this.ended = endOf(this.process);
   }
 
   /** Ignores a process that has ended. */

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
-import type { ReadyCheck } from '../../shared/http/operational';
+import type { ReadyCheck, ReadyState } from '../../shared/http/operational';
 import { checkSharp } from '../../shared/images/sharp';
 import { withTimeout } from '../../shared/kernel/async';
 import { DamagedFileError } from '../../shared/kernel/errors';
@@ -96,6 +96,36 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
     };
   };
 }
+
+/** From good to bad. A value that is not listed is worse. */
+const STATES: readonly unknown[] = ['yes', 'ok', 'unknown'];
+const badness = (state: unknown): number => (STATES.includes(state) ? STATES.indexOf(state) : STATES.length);
+
+/**
+ * Returns the readiness of a service of several processes: it is ready if all are, and each state is the worst that one
+ * of them sees. The rest is as in `main`, the process that projects.
+ */
+export function worstOf(main: ReadyState, others: readonly ReadyState[]): ReadyState {
+  return others.reduce(
+    (all, { ok, details }) => ({ ok: all.ok && ok, details: worstDetails(all.details, details) }),
+    main,
+  );
+}
+
+function worstDetails(main: JsonObject, other: JsonObject): JsonObject {
+  const merged: Record<string, JsonValue> = { ...main };
+  for (const [name, value] of Object.entries(other)) {
+    const known = merged[name];
+    if (known === undefined) merged[name] = value;
+    else if (isObject(known) && isObject(value)) merged[name] = worstDetails(known, value);
+    else if (name === 'waiting_for') merged[name] = [...new Set([known, value].flat())];
+    else if (typeof value === 'string' && badness(value) > badness(known)) merged[name] = value;
+  }
+  return merged;
+}
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const stateOf = async (checking: Promise<unknown>): Promise<'ok' | 'unavailable'> =>
   (await orUndefined(checking.then(() => true))) ? 'ok' : 'unavailable';

@@ -32,12 +32,17 @@ export interface Runtime extends PipelineRuntime {
   readonly metrics: ServiceMetrics;
 }
 
+export interface AllRuntimeOptions extends RuntimeOptions {
+  /** Takes the tasks of this process, if another one renders. */
+  readonly media_tasks?: MediaTaskQueue | undefined;
+}
+
 /** Opens all stores, even if their servers cannot be reached yet. If one fails, closes the others and rethrows. */
 export async function openRuntime(
   config: Config,
   log: Logger,
   system: System,
-  options: RuntimeOptions = {},
+  options: AllRuntimeOptions = {},
 ): Promise<Runtime> {
   const { tracing } = options;
   const stores = new OpenedStores();
@@ -59,17 +64,20 @@ export async function openRuntime(
     const blobs = await forEachName(ENVIRONMENTS, (environment) =>
       forEachName(BLOB_AREAS, (area) => track(openBlobStore(config, environment, area, reports))),
     );
-    const untraced_tasks = await track(
-      openMediaTasks(
-        config,
-        {
-          onError: (error, task, attempt) => log.error({ err: error, ...task, attempt }, 'media task failed'),
-          onWorkerError: (error) =>
-            log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
-        },
-        reports,
-      ),
-    );
+    const untraced_tasks =
+      options.media_tasks ??
+      (await track(
+        openMediaTasks(
+          config,
+          {
+            onError: (error, task, attempt) =>
+              log.error({ err: error, ...task, attempt }, 'media task failed'),
+            onWorkerError: (error) =>
+              log.debug({ err: error }, 'workers cannot reach the media tasks; reconnecting'),
+          },
+          reports,
+        ),
+      ));
     const mediaTasks = tracing?.mediaTasks(untraced_tasks) ?? untraced_tasks;
     const limiter = await track(openRateLimiter(config, system, reports));
     const idempotency = await track(openIdempotencyStore(config, reports));

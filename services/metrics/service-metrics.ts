@@ -36,6 +36,9 @@ export interface MetricsSources {
   readonly disk: () => Promise<DiskReading | undefined>;
 }
 
+/** The metrics of a process at one time. It can be sent to another process. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
 /**
  * The metrics of a process, listed in `docs/metrics.md`. Label values come from closed sets, never from a client: no
  * key, token or id. Otherwise a client could create any number of time series, or leak secrets into them.
@@ -142,6 +145,8 @@ export class ServiceMetrics implements HttpMetrics {
 
   constructor() {
     this.startAtZero();
+    // A gauge without labels begins at 0, which would be wrong in a process that never reads these.
+    for (const gauge of [this.ready, this.diskFree, this.diskSize]) gauge.remove();
   }
 
   /**
@@ -228,12 +233,20 @@ export class ServiceMetrics implements HttpMetrics {
 
   /** Returns the response to a scrape. */
   readonly text = async (): Promise<MetricsText> => {
+    const registry = await this.update();
+    return { content_type: registry.contentType, body: await registry.metrics() };
+  };
+
+  async snapshot(): Promise<MetricsSnapshot> {
+    return (await this.update()).getMetricsAsJSON();
+  }
+
+  private async update(): Promise<Registry> {
     this.tally.flush();
     this.waiting.set(this.countWaitingPageViews());
     if (this.sources) await this.readSources(this.sources);
-    const [registry] = this.registers;
-    return { content_type: registry!.contentType, body: await registry!.metrics() };
-  };
+    return this.registers[0]!;
+  }
 
   private async readSources(sources: MetricsSources): Promise<void> {
     const [pipelines, ready, disk] = await Promise.all([

@@ -8,7 +8,12 @@ import type { PublicRoute } from './route';
  * Checks whether every dependency of the service responds. `details` has the state of each
  * (docs/interface.md#health-and-metrics).
  */
-export type ReadyCheck = () => Promise<{ readonly ok: boolean; readonly details: JsonObject }>;
+export type ReadyCheck = () => Promise<ReadyState>;
+
+export interface ReadyState {
+  readonly ok: boolean;
+  readonly details: JsonObject;
+}
 
 /**
  * Returns `/health/live`, which always responds, and `/health/ready`, which is 503 if the service cannot serve

@@ -11,8 +11,16 @@ const wholeNumber = (description: string, min: number, max: number) =>
     .refine((value) => value >= min && value <= max, description);
 
 const PORT_MAX = 65_535;
+const WORKERS_MAX = 256;
 const port = wholeNumber(`a port number from 0 to ${PORT_MAX}`, 0, PORT_MAX);
 const seconds = wholeNumber('a whole number of seconds from 1 to 86400', 1, 86_400);
+
+const WORKERS = `auto, or a whole number from 1 to ${WORKERS_MAX}`;
+const workers = z
+  .string()
+  .regex(/^(auto|\d{1,3})$/, WORKERS)
+  .transform((text) => (text === 'auto' ? text : Number(text)))
+  .refine((count) => count === 'auto' || (count >= 1 && count <= WORKERS_MAX), WORKERS);
 
 const oneOf = <const Value extends string>(values: readonly [Value, ...Value[]]) =>
   z.enum(values, { error: `one of ${values.join(', ')}` });
@@ -83,6 +91,8 @@ const READ_PREFERENCES = [
 const settingsSchema = z.object({
   PORT: port.default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
+  /** How many processes of `npm start` serve requests. `auto`: as many as the machine has cores. */
+  WORKERS: workers.default(1),
   DATA_DIR: z.string().min(1).default('./data'),
   DEMO: oneOf(['on', 'off']).default('on'),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),

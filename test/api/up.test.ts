@@ -213,13 +213,14 @@ test('a process of the service names another port if its own is in use', () =>
         PORT: String(port),
         LOG_LEVEL: 'silent',
       };
-      for (const [name, service] of [
+      for (const [name, service, settings] of [
         ['main', 'catalog'],
+        ['main', 'catalog', { WORKERS: '2' }],
         ['main-command', 'command'],
         ['main-query', 'query'],
       ] as const) {
         const child = spawn(process.execPath, [`dist/services/boot/${name}.js`], {
-          env,
+          env: { ...env, ...settings },
           stdio: ['ignore', 'pipe', 'pipe'],
         });
         let stderr = '';

@@ -37,6 +37,12 @@ describe('an invalid setting is reported by its name and expected value', () => 
     expect(configError({ PORT: value })).toBe(PORT);
   });
 
+  test.each(['0', '257', 'all', '1.5', ' '])('WORKERS=%j', (value) => {
+    expect(configError({ WORKERS: value })).toBe(
+      'Invalid WORKERS: expected auto, or a whole number from 1 to 256.',
+    );
+  });
+
   test('seconds, choices, and several settings in one message', () => {
     expect(configError({ START_TIMEOUT_S: '0' })).toBe(
       'Invalid START_TIMEOUT_S: expected a whole number of seconds from 1 to 86400.',

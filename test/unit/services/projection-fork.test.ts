@@ -1,6 +1,7 @@
 import childProcess from 'node:child_process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
+import { CommitRelay } from '../../../services/boot/commit-relay';
 import { forkProjectionsAhead } from '../../../services/boot/projection-fork';
 import { ProjectionProcess } from '../../../services/boot/projection-process';
 import { parseConfig } from '../../../shared/kernel/config';
@@ -21,7 +22,7 @@ test('a projection process that could not be started ahead is started again', as
   const failures: string[] = [];
   const log = pino({}, { write: (line) => void failures.push(JSON.parse(line).failure) });
   const projections = new ProjectionProcess({
-    ...{ config: parseConfig({}), has_traces: false, log, onDamage: () => {} },
+    ...{ config: parseConfig({}), has_traces: false, log, commits: new CommitRelay(), onDamage: () => {} },
   });
   await waitFor(() => childrenOf(process.pid, 'main-projections.js').length === 1);
   expect(failures).toEqual(['ENOENT', 'spawn ENOMEM']);

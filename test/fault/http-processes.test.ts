@@ -1,0 +1,318 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { Cli } from '../api/cli-run';
+import { childrenOf, isRunning } from '../support/children';
+import { Connection } from '../support/connection';
+import { createKeys, fetchToken } from '../support/merchant';
+import { noisePicture } from '../support/pictures';
+import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { waitFor, within } from '../support/wait-for';
+
+/*
+ * The all-in-one service with WORKERS=2: two processes answer on one port, and together they behave as one does.
+ */
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+const PRODUCT = '/api/publication/:id';
+
+let folder: TempDir;
+let keys: Awaited<ReturnType<typeof createKeys>>;
+let connections: Connection[];
+
+beforeEach(async () => {
+  folder = makeTempDir();
+  connections = [];
+  keys = await createKeys({ DATA_DIR: folder.path });
+});
+afterEach(() => {
+  for (const connection of connections) connection.close();
+  endAll();
+  folder.remove();
+});
+
+const start = (settings: Record<string, string> = {}): Promise<RunningProcess> =>
+  startProcess(
+    'services/boot/main.js',
+    { DATA_DIR: folder.path, WORKERS: '2', RATE_LIMIT_AUTH: '1000/1000', ...settings },
+    { keep_output: true },
+  );
+
+function connect({ url }: RunningProcess): Connection {
+  const connection = new Connection(url);
+  connections.push(connection);
+  return connection;
+}
+
+const httpProcessesOf = ({ child }: RunningProcess): number[] => childrenOf(child.pid!, 'main-http.js');
+
+/** Returns the process that has answered a request, as the log says. */
+function answeredBy(running: RunningProcess, request_id: string): Promise<string> {
+  return waitFor(() => {
+    const line = running
+      .output()
+      .split('\n')
+      .find((found) => found.includes(request_id));
+    return line && /"process":"([^"]+)"/.exec(line)?.[1];
+  });
+}
+
+/** Returns two connections, the first to the process `http-1`, the second to `http-2`. */
+async function connectToBoth(running: RunningProcess): Promise<[Connection, Connection]> {
+  const found = new Map<string, Connection>();
+  await waitFor(async () => {
+    const connection = connect(running);
+    const id = randomUUID();
+    await connection.send('/api/store', { headers: { 'x-request-id': id } });
+    found.set(await answeredBy(running, id), connection);
+    return found.size === 2;
+  });
+  expect([...found.keys()].sort()).toEqual(['http-1', 'http-2']);
+  return [found.get('http-1')!, found.get('http-2')!];
+}
+
+async function create(connection: Connection, token: string, headers = {}): Promise<string> {
+  const { status, body } = await connection.send('/api/publication', {
+    ...{ method: 'POST', token, headers, body: TEA },
+  });
+  expect(status).toBe(201);
+  return body.data.id;
+}
+
+async function countOf(connection: Connection, sample: string): Promise<number> {
+  const { body } = await connection.send('/metrics');
+  const line = (body as string).split('\n').find((found) => found.startsWith(`${sample} `));
+  return Number(line?.split(' ')[1] ?? 0);
+}
+
+const answered = (method: string, route: string, status: number): string =>
+  `catalog_http_requests_total{method="${method}",route="${route}",status="${status}"}`;
+
+test('what is written through one process can be read through the other at once, also a picture', async () => {
+  const running = await start();
+  const [first, second] = await connectToBoth(running);
+  const token = await fetchToken(running.url, keys.secret);
+  for (let n = 0; n < 20; n++) {
+    const [writer, reader] = n % 2 === 0 ? [first, second] : [second, first];
+    const id = await create(writer, token);
+    const path = `/api/publication/${id}`;
+    expect(await reader.send(path, { token })).toMatchObject({
+      status: 200,
+      body: { data: { title: 'Tea' } },
+    });
+    const patch = { method: 'PATCH', token, body: { title: 'Green tea' } };
+    expect((await reader.send(path, patch)).status).toBe(200);
+    expect((await writer.send(path, { token })).body.data.title).toBe('Green tea');
+  }
+
+  // Only the main process renders.
+  const form = new FormData();
+  form.set(
+    'file',
+    new Blob([await noisePicture('jpeg', { width: 40, height: 30 })], { type: 'image/jpeg' }),
+    'tea.jpg',
+  );
+  const upload = await fetch(`${running.url}/api/media`, {
+    ...{ method: 'POST', headers: { authorization: `Bearer ${token}` }, body: form },
+  });
+  const { data } = (await upload.json()) as { data: { id: string } };
+  const isReady = async (): Promise<boolean> =>
+    (await first.send(`/api/media/${data.id}`, { token })).body.data.status === 'ready';
+  await waitFor(isReady, { what: 'a rendered picture' });
+  expect(running.faults).toEqual([]);
+});
+
+test('both processes show the metrics and the readiness of the whole service', async () => {
+  const running = await start();
+  const both = await connectToBoth(running);
+  const token = await fetchToken(running.url, keys.secret);
+  const id = await create(both[0], token);
+  for (const connection of both)
+    for (let n = 0; n < 5; n++)
+      expect((await connection.send(`/api/publication/${id}`, { token })).status).toBe(200);
+  for (const connection of both) {
+    await waitFor(async () => (await countOf(connection, answered('GET', PRODUCT, 200))) === 10);
+    expect(await countOf(connection, 'catalog_events_appended_total{realm="live"}')).toBe(1);
+    expect(await countOf(connection, 'catalog_ready')).toBe(1);
+    expect(await countOf(connection, 'catalog_data_dir_free_bytes')).toBeGreaterThan(1);
+    expect(await countOf(connection, 'process_start_time_seconds')).toBeGreaterThan(1);
+    const lag = 'catalog_partition_lag_events{realm="live",partition="7"}';
+    expect((await connection.send('/metrics')).body).toContain(lag);
+  }
+
+  const projections = childrenOf(running.child.pid!, 'main-projections.js')[0]!;
+  process.kill(projections, 'SIGSTOP');
+  try {
+    const patch = { method: 'PATCH', token, body: { title: 'Green tea' } };
+    expect((await both[0].send(`/api/publication/${id}`, patch)).status).toBe(200);
+    for (const connection of both) {
+      const { body } = await connection.send('/health/ready');
+      const { live, http_processes } = body.data ?? body.error.details;
+      expect(http_processes).toEqual({ expected: 2, answering: 2 });
+      expect([live.pipeline, Math.max(...live.lag)]).toEqual(['running', 1]);
+    }
+  } finally {
+    process.kill(projections, 'SIGCONT');
+  }
+
+  process.kill(projections, 'SIGKILL');
+  for (const connection of both)
+    await waitFor(async () => {
+      const { body } = await connection.send('/health/ready');
+      return body.data?.live.pipeline === 'running' && Math.max(...body.data.live.lag) === 0;
+    });
+});
+
+test('a process that is killed is started again, requests on the other go on, and no counter falls', async () => {
+  const running = await start();
+  const [first, second] = await connectToBoth(running);
+  const token = await fetchToken(running.url, keys.secret);
+  const id = await create(first, token);
+  const before = await waitFor(async () => {
+    const count = await countOf(second, answered('POST', '/api/publication', 201));
+    return count > 0 && count;
+  });
+  const pids = httpProcessesOf(running);
+  expect(pids).toHaveLength(2);
+
+  process.kill(pids[0]!, 'SIGKILL');
+  const path = `/api/publication/${id}`;
+  await waitFor(async () => {
+    // The killed process cannot be told from the other by its id, so one of the connections breaks.
+    const replies = await Promise.allSettled([first, second].map((one) => one.send(path, { token })));
+    const statuses = replies.map((reply) => (reply.status === 'fulfilled' ? reply.value.status : 'broken'));
+    expect(statuses).toContain(200);
+    return httpProcessesOf(running).length === 2;
+  });
+  await waitFor(async () => {
+    const { body } = await connect(running).send('/health/ready');
+    return body.data?.http_processes.answering === 2;
+  });
+  const crashes = running.warnings.filter((line) => line.includes('an HTTP process has crashed'));
+  expect(crashes).toHaveLength(1);
+  expect(crashes[0]).toContain('"failure":"SIGKILL"');
+  for (const connection of await connectToBoth(running)) {
+    expect(await countOf(connection, answered('POST', '/api/publication', 201))).toBe(before);
+    expect((await connection.send(path, { token })).status).toBe(200);
+  }
+});
+
+test('a stop finishes running requests, and keeps every view and every token of the limits', async () => {
+  const running = await start();
+  const both = await connectToBoth(running);
+  const secret = await fetchToken(running.url, keys.secret);
+  const token = await fetchToken(running.url, keys.public);
+  const id = await create(both[0], secret);
+  await Promise.all(
+    both.map(async (connection) => {
+      for (let n = 0; n < 30; n++)
+        expect((await connection.send(`/api/publication/${id}`, { token })).status).toBe(200);
+    }),
+  );
+
+  const slow = request(`${running.url}/api/publication`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      expect: '100-continue',
+    },
+  });
+  slow.flushHeaders();
+  await within(once(slow, 'continue'), 'the request to be read');
+  slow.write(JSON.stringify(TEA).slice(0, 5));
+  const ended = running.end('SIGTERM');
+  await waitFor(() => running.output().includes('"msg":"stopping"'));
+  slow.end(JSON.stringify(TEA).slice(5));
+  const [reply] = await within(once(slow, 'response'), 'the answer');
+  reply.resume();
+  expect(reply.statusCode).toBe(201);
+  expect(await ended).toBe(0);
+
+  const limits = new Database(join(folder.path, 'limits.sqlite'));
+  const counts = limits.prepare('SELECT day_count FROM buckets').pluck().all();
+  const leases = limits.prepare('SELECT subject FROM leases').pluck().all();
+  limits.close();
+  expect([counts, leases]).toEqual([expect.arrayContaining([60]), []]);
+
+  const again = await start();
+  const { body } = await connect(again).send(`/api/publication/${id}`, { token: secret });
+  expect(body.data.stats.view_count).toBe(60);
+});
+
+test('if the service is killed, none of its processes is left', async () => {
+  const running = await start();
+  const children = childrenOf(running.child.pid!);
+  expect(children.length).toBeGreaterThanOrEqual(3);
+  await running.end('SIGKILL');
+  await waitFor(() => !children.some(isRunning), { what: 'all processes to end' });
+});
+
+test('many connections together get no more requests than the limit has', async () => {
+  const BURST = 200;
+  const running = await start({ RATE_LIMIT_PUBLIC: `1/100000/${BURST}` });
+  await connectToBoth(running);
+  const token = await fetchToken(running.url, keys.public);
+  const started_ms = performance.now();
+  const clients = Array.from({ length: 8 }, () => connect(running));
+  let allowed = 0;
+  let refused = 0;
+  const sendMany = async (connection: Connection): Promise<void> => {
+    for (let n = 0; n < 25; n++) {
+      const { status } = await connection.send('/api/store', { token });
+      if (status === 200) allowed++;
+      else refused++;
+    }
+  };
+  // Tokens that a process has taken in advance come back after 200 ms.
+  await waitFor(async () => {
+    await Promise.all(clients.map(sendMany));
+    return allowed >= BURST;
+  });
+  await Promise.all(clients.map(sendMany));
+  const minutes = (performance.now() - started_ms) / 60_000;
+  expect(allowed).toBeLessThanOrEqual(BURST + Math.ceil(minutes));
+  expect(refused).toBeGreaterThanOrEqual(200 - Math.ceil(minutes));
+});
+
+test('a write that is repeated through several connections happens once', async () => {
+  const running = await start();
+  const both = await connectToBoth(running);
+  const token = await fetchToken(running.url, keys.secret);
+  for (let n = 0; n < 10; n++) {
+    const headers = { 'idempotency-key': `order-${n}` };
+    const sent = { method: 'POST', token, headers, body: { ...TEA, title: `Tea ${n}` } };
+    const replies = await Promise.all(
+      [...both, ...both, ...both].map(async (connection) => {
+        // 409: the first one still runs.
+        const once = () => connection.send('/api/publication', sent);
+        return waitFor(async () => {
+          const reply = await once();
+          return reply.status !== 409 && reply;
+        });
+      }),
+    );
+    expect(new Set(replies.map(({ status, body }) => `${status} ${body.data.id}`)).size).toBe(1);
+  }
+  const list = await both[0].send('/api/publications?limit=1', { token });
+  expect(list.body.meta.item_count).toBe(10);
+});
+
+test('a key that the command line revokes is refused by both processes within 5 s', async () => {
+  const running = await start();
+  const both = await connectToBoth(running);
+  const token = await fetchToken(running.url, keys.secret);
+  const cli = new Cli(folder.path);
+  const found = await cli.runWithFile(keys.secret, 'key', 'find', '--json');
+  const { id } = JSON.parse(found.stdout);
+  for (const connection of both) expect((await connection.send('/api/store', { token })).status).toBe(200);
+  expect(await cli.run('key', 'revoke', id)).toMatchObject({ code: 0, stderr: '' });
+  for (const connection of both) {
+    const isRefused = async () =>
+      (await connection.send('/api/store', { token })).body.error?.code === 'REVOKED_API_KEY';
+    await waitFor(isRefused, { what: 'a refusal', timeout_ms: 5_000 });
+  }
+});
