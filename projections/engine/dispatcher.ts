@@ -50,7 +50,8 @@ const DISPATCHER_TIMES: DispatcherTimes = {
   pause_max_ms: 5_000,
 };
 
-const LEASE = 'dispatcher';
+/** The lease of the process that dispatches the events of a realm. */
+export const DISPATCHER_LEASE = 'dispatcher';
 const BATCH_SIZE = 1_000;
 const AFTER_FAILURE_MS = 1_000;
 
@@ -97,7 +98,7 @@ export class Dispatcher {
   private async dispatchWhileLeased(): Promise<void> {
     const { views, owner, log } = this.parts;
     const { signal } = this.stopping;
-    const lease = await takeLease(views, LEASE, owner, this.times.lease_ttl_ms, log);
+    const lease = await takeLease(views, DISPATCHER_LEASE, owner, this.times.lease_ttl_ms, log);
     if (!lease) return pause(this.times.lease_ttl_ms / 4, signal);
     try {
       await this.dispatch(AbortSignal.any([signal, lease.lost]));

@@ -1,12 +1,6 @@
 import { TtlCache } from '../kernel/cache';
-import type { ActiveView, DocumentReader } from '../ports/document-reader';
+import { ACTIVE_TTL_MS, type ActiveView, type DocumentReader } from '../ports/document-reader';
 import type { ViewStore } from '../ports/view-store';
-
-/**
- * How long readers may use the previous version after another one is activated. Its documents do not become outdated
- * in this time, because a retired version still receives events.
- */
-const ACTIVE_TTL_MS = 500;
 
 /** Caches the active version for half a second, so that a read does not look it up each time. */
 export class CachedActiveView implements ActiveView {

@@ -22,6 +22,12 @@ export interface DocumentReader extends Omit<ViewVersion, 'upToDate' | 'get' | '
   ): Promise<Found<Name>[]>;
 }
 
+/**
+ * How long readers may use the previous version after another one is activated. Its documents do not become outdated
+ * in this time, because a retired version still receives events.
+ */
+export const ACTIVE_TTL_MS = 500;
+
 /** The active version of a view store, for readers. */
 export interface ActiveView {
   readonly partition_count: number;

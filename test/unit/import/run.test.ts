@@ -303,6 +303,31 @@ test('documents show an import whose projection takes longer than a command wait
     expect(await view!.count('publications', { store_id: store.id })).toBe(1_500);
   }));
 
+test('the documents of an import that is most of the log are made anew, unless a server projects it', () =>
+  withShop(async (shop) => {
+    const { runtime, store } = shop;
+    const views = runtime.viewStores.live;
+    const options = { signal: new AbortController().signal, rebuild_events_min: 50 };
+    const versions = async (): Promise<number[]> => (await views.versions()).map(({ version }) => version);
+    const count = async (): Promise<number> =>
+      (await runtime.views.live.current())!.count('publications', { store_id: store.id });
+    expect(await catchUp(runtime, ['live'], 60_000)).toBe(true);
+    await shop.run(many(100));
+    await waitForManyWrites(runtime, 'live', options);
+    expect(await versions()).toEqual([2]);
+    expect(await count()).toBe(100);
+
+    await shop.run(many(30));
+    await waitForManyWrites(runtime, 'live', options);
+    expect(await versions()).toEqual([2]);
+
+    await shop.run(many(400));
+    await views.lease('dispatcher', 'another process', 1_000);
+    await waitForManyWrites(runtime, 'live', options);
+    expect(await versions()).toEqual([2]);
+    expect(await count()).toBe(400);
+  }));
+
 test('a stop ends the wait for the documents, and the next command projects the rest', () =>
   withShop(async (shop) => {
     const { runtime, store } = shop;
