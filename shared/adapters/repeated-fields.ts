@@ -37,7 +37,7 @@ export function withoutRepeated(repeats: Repeats | undefined, document: ViewDocu
 export function withRepeated(repeats: Repeats | undefined, state: JsonObject, shown: Shown): JsonObject {
   const wrapped = repeats && state[repeats.aggregate];
   if (!Array.isArray(wrapped)) return state;
-  const aggregate = { ...aggregateDefaults(repeats!, shown), ...(wrapped[0] as JsonObject) };
+  const aggregate = Object.assign(aggregateDefaults(repeats!, shown), wrapped[0] as JsonObject);
   return { ...repeats!.state_defaults, ...state, [repeats!.aggregate]: aggregate };
 }
 
