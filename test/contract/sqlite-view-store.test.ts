@@ -152,6 +152,25 @@ describe('the view store on SQLite', () => {
     expect(await within(waiting, 'the wait to end with the store')).toBe(false);
   });
 
+  test('bodies are stored without the frames that the file has', async () => {
+    const store = await open();
+    const { version } = await store.createVersion(1);
+    await store.open(version);
+    await store.close();
+    const file = new Database(fileOf(version));
+    const storedBody = () => (file.prepare('SELECT body FROM publications').get() as { body: string }).body;
+    // As if a release with other frames had created the file.
+    file.exec(
+      `DELETE FROM frames; INSERT INTO frames VALUES ('publications', 1, '{"in":"{store_id}",', ',"of":"{id}"}')`,
+    );
+    const body = { in: 'store-1', title: 'Mug', of: 'p' };
+    const view = await (await open()).open(version);
+    await put(view, aWrite('publications', 'p', 1n, { ...aPublication(), body }));
+    expect(storedBody()).toBe('\x01"title":"Mug"');
+    expect((await view.get('publications', 'p'))?.document?.body).toEqual(body);
+    file.close();
+  });
+
   test.each(['list', 'search'] as const)(
     'a %s does not show what another process writes while it is read',
     async (kind) => {

@@ -69,19 +69,20 @@ function readDocument(
 ): StoredDocument {
   const first = 2 + table.keys.length;
   const exact_keys = row[first]!;
-  const body = row[first + 1]!;
+  const stored_body = row[first + 1]!;
   const document = { id: String(row[0]), position: BigInt(row[1]!) };
-  if (body === null) return { ...document, document: null };
+  if (stored_body === null) return { ...document, document: null };
   const part = (name: StoredPart): SqlValue =>
     column_indexes[name] === 0 ? null : row[column_indexes[name]]!;
   const words = part('words');
   const keys = exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>);
+  const body = table.frames?.restore(String(stored_body), document.id, keys) ?? String(stored_body);
   for (const key of table.missing) keys[key] = null;
   const expansions = expansionsOf(table, part('expansions'));
   const state_json = part('state');
   if (as_text && state_json === null && words === null) {
     const common = { keys, state: {}, expansions };
-    return { ...document, document: new TextDocument(common, new JsonText(String(body))) };
+    return { ...document, document: new TextDocument(common, new JsonText(body)) };
   }
   const shown = { keys, body: parse(body) };
   const state = withRepeated(table.spec.repeats, parsePart(state_json), shown);
@@ -118,7 +119,7 @@ export function inOrder(documents: StoredDocument[], order: SortOrder): StoredDo
 /** The values of a document by column, without its id. */
 type ColumnValues = Readonly<Record<string, SqlValue>>;
 
-function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
+function toColumns(table: Table, id: string, document: ViewDocument | null): ColumnValues {
   if (document === null) {
     const list_columns = table.lists ? ['facet'] : [];
     const columns = [...table.columns, ...list_columns, 'exact_keys', 'body', 'state', 'expansions'];
@@ -143,7 +144,8 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
     values.facet = is_listed ? table.lists.facets.of(keys) : null;
   }
   values.exact_keys = exact ? null : JSON.stringify(keys);
-  values.body = JSON.stringify(document.body);
+  const body = JSON.stringify(document.body);
+  values.body = table.frames?.remove(body, id, keys) ?? body;
   values.state = JSON.stringify(withoutRepeated(table.spec.repeats, { ...document, keys }));
   const { shared, spec } = table;
   const is_shared = shared !== undefined && spec.shares !== undefined;
@@ -270,7 +272,7 @@ function changedValues(
 /** Throws `UnstorableDocumentError` if the document has an unknown key, or one of another kind. */
 function toColumnsOrRefuse(table: Table, { id, document }: DocumentWrite): ColumnValues {
   try {
-    return toColumns(table, document);
+    return toColumns(table, id, document);
   } catch (cause) {
     throw new UnstorableDocumentError(`${table.name} ${id}: ${(cause as Error).message}`, { cause });
   }

@@ -4,6 +4,7 @@ import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import { Facets } from './facets';
+import type { Frames } from './frames';
 import type { NumberedTexts } from './numbered-texts';
 import type { SharedValues } from './shared-values';
 
@@ -23,6 +24,8 @@ export interface Table extends StoredCollection {
   /** The keys whose columns contain the numbers of their texts. */
   readonly numbered: ReadonlySet<string>;
   readonly texts: NumberedTexts | undefined;
+  /** Undefined if the bodies are stored whole. */
+  readonly frames: Frames | undefined;
   /** Cached selections, by the requested parts. */
   readonly selections: Map<string, Selection>;
   /**
@@ -87,6 +90,8 @@ interface TablesOptions {
   readonly layout?: StoredLayout;
   readonly shared?: SharedValues | undefined;
   readonly texts?: NumberedTexts | undefined;
+  /** The frames of bodies by collection. */
+  readonly frames?: ReadonlyMap<string, Frames> | undefined;
 }
 
 /** Returns the tables of a version. Without `texts`, conditions on numbered keys are on their numbers. */
@@ -96,7 +101,7 @@ export function tablesOf(options: TablesOptions = {}): Tables {
   return Object.fromEntries(names.map((name) => [name, toTable(storedCollection(name, stored), options)]));
 }
 
-function toTable(collection: StoredCollection, { layout, shared, texts }: TablesOptions): Table {
+function toTable(collection: StoredCollection, { layout, shared, texts, frames }: TablesOptions): Table {
   const { name, spec } = collection;
   const keys = Object.keys(spec.keys);
   const lists = layout && !layout.listed.has(name) ? undefined : listsOf(collection);
@@ -110,6 +115,7 @@ function toTable(collection: StoredCollection, { layout, shared, texts }: Tables
     shared,
     numbered: new Set((spec.numbered ?? []).filter(isNumbered)),
     texts,
+    frames: frames?.get(name),
     selections: new Map(),
     page_sql: new LRUCache({ max: 250 }),
   };

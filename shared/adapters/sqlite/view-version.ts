@@ -41,6 +41,7 @@ import {
   toDocuments,
   writeDocument,
 } from './documents';
+import { FRAMES_TABLE, framesSchema, readFrames } from './frames';
 import { Generations } from './generations';
 import { addIndexes, earlySchema, hasBuckets, hasTable, isIndexed, isLarge } from './indexes';
 import { BucketWriter } from './list-buckets';
@@ -68,6 +69,7 @@ const SCHEMA = `
   ) STRICT;
   ${SHARED_VALUES_SCHEMA};
   ${NUMBERED_TEXTS_SCHEMA};
+  ${framesSchema(declared)};
   ${earlySchema(declared)}`;
 
 /**
@@ -159,7 +161,8 @@ export class SqliteViewVersion implements ViewVersion {
     this.shared = hasTable(connection, 'shared_values') ? new SharedValues(connection) : undefined;
     this.texts = hasTable(connection, 'numbered_texts') ? new NumberedTexts(connection) : undefined;
     const { shared, texts } = this;
-    this.tables = tablesOf({ stored, layout: readLayout(connection), shared, texts });
+    const frames = hasTable(connection, FRAMES_TABLE) ? readFrames(connection) : undefined;
+    this.tables = tablesOf({ stored, layout: readLayout(connection), shared, texts, frames });
     this.lists = new ListReader(connection);
     this.indexed = isIndexed(connection, this.tables);
     this.changes = new ChangeSignal(connection);
