@@ -221,6 +221,8 @@ export class BucketWriter {
   private readonly name: string;
   /** Undefined if the file was made without values of buckets. */
   private readonly values: BucketValuesWriter | undefined;
+  /** Find the bucket of a place, by whether it has a key. Made once, because each write runs one of them for each list. */
+  private readonly find_sql: { readonly with_key: string; readonly no_key: string };
   /** The scopes with changed counts, by the number of their list. */
   private readonly changed = new Map<number, Set<SqlValue>>();
 
@@ -231,6 +233,15 @@ export class BucketWriter {
     this.name = bucketsTable(table.name);
     if (hasBucketValues(connection, table))
       this.values = new BucketValuesWriter(connection, table, this.name);
+    const size = countsOf(this.lists.facets.count).join(' + ');
+    const findSql = (condition: string): string =>
+      `SELECT first_key, first_id, ${size}${this.values ? ', values_id' : ''} FROM ${this.name}
+        WHERE list = ? AND scope = ? AND (first_key, first_id) ${condition}
+        ORDER BY first_key DESC, first_id DESC LIMIT 1`;
+    this.find_sql = {
+      with_key: findSql(`<= (?, ?) AND first_key <> ${NO_KEY}`),
+      no_key: findSql('= (?, ?)'),
+    };
   }
 
   /** Reads what places the row in its lists. Undefined if there is no such row. */
@@ -294,17 +305,10 @@ export class BucketWriter {
 
   /** Returns the bucket that the place is in. */
   private find(list: List, scope: SqlValue, { key, id }: Place): Bucket | undefined {
-    const size = countsOf(this.lists.facets.count).join(' + ');
-    const [is_before, parameters] =
-      key === null
-        ? ['= (?, ?)', [BigInt(NO_KEY), '']]
-        : [`<= (?, ?) AND first_key <> ${NO_KEY}`, [exact(key), id]];
-    const row = this.connection.first(
-      `SELECT first_key, first_id, ${size}${this.values ? ', values_id' : ''} FROM ${this.name}
-        WHERE list = ? AND scope = ? AND (first_key, first_id) ${is_before}
-        ORDER BY first_key DESC, first_id DESC LIMIT 1`,
-      [list.number, scope, ...parameters],
-    );
+    const { with_key, no_key } = this.find_sql;
+    const [sql, place]: [string, SqlInput[]] =
+      key === null ? [no_key, [BigInt(NO_KEY), '']] : [with_key, [exact(key), id]];
+    const row = this.connection.first(sql, [list.number, scope, ...place]);
     return row && { key: row[0]!, id: row[1]!, size: Number(row[2]), values_id: Number(row[3] ?? 0) };
   }
 
