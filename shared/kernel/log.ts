@@ -91,17 +91,32 @@ interface Flushing {
 /** How long to wait before writing again to a pipe that is full. */
 const FULL_PIPE_MS = 5;
 
-/** Writes the text. Gives up if the file fails: the service must not end because its log cannot be written. */
+/** A write of so many bytes to a pipe is never mixed with one of another process. POSIX calls it `PIPE_BUF`. */
+const ATOMIC_BYTES = 4_096;
+const LINE_END = 10;
+
+/**
+ * Writes whole lines at once, because several processes of the service share a log. Gives up if the file fails: the
+ * service must not end because its log cannot be written.
+ */
 function writeAll(fd: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; ) {
     try {
-      start += writeSync(fd, bytes, start);
+      start += writeSync(fd, bytes, start, endOfLines(bytes, start) - start);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_MS);
     }
   }
+}
+
+/** Returns the end of the lines from `start` on that can be written at once. A longer line alone may be mixed. */
+function endOfLines(bytes: Buffer, start: number): number {
+  const last = start + ATOMIC_BYTES - 1;
+  if (bytes.length <= last + 1) return bytes.length;
+  const end = bytes.lastIndexOf(LINE_END, last);
+  return (end >= start ? end : bytes.indexOf(LINE_END, start)) + 1 || bytes.length;
 }
 
 /**

@@ -35,4 +35,13 @@ describe('buffered log lines', () => {
     );
     expect(numbers(lines)).toEqual([1]);
   });
+
+  test('are not mixed with those of other processes that share a full pipe', () => {
+    const script = `const log = require(${LOG}).createLogger({ level: 'info', destination: 2 }); ${MANY}`;
+    // A slow reader, so that the pipe is full most of the time.
+    const pipeline = '(for n in 1 2 3; do "$0" -e "$1" & done; wait) 2>&1 | dd bs=100 2>/dev/null';
+    const { stdout } = spawnSync('sh', ['-c', pipeline, process.execPath, script], { encoding: 'utf8' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(numbers(lines).sort((a, b) => a - b)).toEqual(ALL.flatMap((n) => [n, n, n]));
+  });
 });
