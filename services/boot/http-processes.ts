@@ -60,7 +60,6 @@ export class HttpProcesses {
     });
     // Without a listener, Node would end this process if `start` is not awaited yet when a process fails.
     this.url.catch(() => {});
-    cluster.schedulingPolicy = cluster.SCHED_RR;
     cluster.setupPrimary({
       exec: join(__dirname, 'main-http.js'),
       serialization: 'advanced',
@@ -179,7 +178,8 @@ export class HttpProcesses {
   ): Promise<Map<HttpProcess, Answers[Name]>> {
     const answers = new Map<HttpProcess, Answers[Name]>();
     const ask = async (child: HttpProcess): Promise<void> => {
-      const answer = await child.questions.ask(name, REPORT_TIMEOUT_MS);
+      const no_answer = child.ended.then(() => undefined);
+      const answer = await Promise.race([child.questions.ask(name, REPORT_TIMEOUT_MS), no_answer]);
       if (answer !== undefined) answers.set(child, answer);
     };
     await Promise.all([...this.listening.keys()].map(ask));

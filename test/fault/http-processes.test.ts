@@ -224,6 +224,8 @@ test('a stop finishes running requests, and keeps every view and every token of 
   slow.flushHeaders();
   await within(once(slow, 'continue'), 'the request to be read');
   slow.write(JSON.stringify(TEA).slice(0, 5));
+  // As from a terminal or systemd, which signal all processes.
+  for (const pid of httpProcessesOf(running)) process.kill(pid, 'SIGTERM');
   const ended = running.end('SIGTERM');
   await waitFor(() => running.output().includes('"msg":"stopping"'));
   slow.end(JSON.stringify(TEA).slice(5));
