@@ -91,6 +91,16 @@ describe('the entries that a search on SQLite reads', () => {
     expect(await search(tiers)).toMatchObject({ documents: [], total: 0, is_complete: false });
   });
 
+  test('are sampled once for the words that several tiers have in common', async () => {
+    const first = jest.spyOn(SqliteConnection.prototype, 'first');
+    await search([allOf([...FREQUENT, 'rare']), allOf(FREQUENT)]);
+    const samples = first.mock.calls
+      .filter(([sql]) => sql.startsWith('SELECT max(rank)'))
+      .map(([, parameters]) => String(parameters));
+    expect(samples.length).toBeGreaterThan(FREQUENT.length);
+    expect(samples).toEqual([...new Set(samples)]);
+  });
+
   test('are enough for a rare word beside frequent ones', async () => {
     const found = await search([allOf(['rare', FREQUENT[1]!, FREQUENT[2]!])]);
     expect(found).toMatchObject({ total: 80, is_complete: true });

@@ -64,6 +64,7 @@ export class EntryReader {
   private readonly connection: SqliteConnection;
   private readonly tags: readonly number[];
   private readonly without_rank: number;
+  private readonly samples = new Map<string, Promise<Sample | undefined>>();
   private newest_rank: Promise<number> | undefined;
 
   /** `without_rank`: the rank of a document that is left out; 0 if there is none. */
@@ -112,12 +113,23 @@ export class EntryReader {
     return [text, BigInt(highest), this.without_rank, limit];
   }
 
-  /** Reads the first `SAMPLE_ENTRIES` entries of a group from `highest` on downwards. Undefined if there are none. */
-  async sample(group: Group, highest: number): Promise<Sample | undefined> {
+  /**
+   * Returns the first `SAMPLE_ENTRIES` entries of a group from `highest` on downwards. Undefined if there are none. Reads
+   * them once per search, because the tiers of a search have groups in common.
+   */
+  sample(group: Group, highest: number): Promise<Sample | undefined> {
+    const text = anyOf(group);
+    const name = `${highest} ${text}`;
+    const sample = this.samples.get(name) ?? this.readSample(text, highest);
+    this.samples.set(name, sample);
+    return sample;
+  }
+
+  private async readSample(text: string, highest: number): Promise<Sample | undefined> {
     const { terms } = this.names;
     const sql = `SELECT max(rank), min(rank), count(*) FROM (SELECT rowid AS rank FROM ${terms}
       WHERE ${terms} MATCH ? AND rowid <= ? ORDER BY rowid DESC LIMIT ${SAMPLE_ENTRIES})`;
-    const row = await this.run(() => this.connection.first(sql, [anyOf(group), BigInt(highest)]));
+    const row = await this.run(() => this.connection.first(sql, [text, BigInt(highest)]));
     const [newest, oldest, count] = row!.map(Number);
     return count === 0 ? undefined : { newest: newest!, oldest: oldest!, count: count! };
   }
