@@ -82,8 +82,20 @@ function foldInto(unit: UnitOfWork, view: View, id: string, recorded: RecordedEv
   const document = unit.read(collection, id);
   if (document === undefined || plans[collection].incomingEmbedsMany.length === 0 || unit.isCrowded(id))
     return;
-  for (const embedding of unit.embeddingDocumentsOf(id))
+  for (const embedding of unit.embeddingDocumentsOf(id)) {
     updateEmbedIn(unit, embedding, collection, id, document);
+    if (folded === before) placeAgain(unit, embedding);
+  }
+}
+
+/**
+ * Places the entries of a document in its parents again. For a redelivered event of a document that it embeds: an earlier
+ * event of the same batch may have embedded the document as it is after this event, and a parent that an interrupted
+ * attempt wrote at that earlier event still lists a body without this event.
+ */
+export function placeAgain(unit: UnitOfWork, { collection, id }: EmbeddingAddress): void {
+  const document = existingOrNull(collection, unit.read(collection, id));
+  if (document) changeParents(unit, collection, id, { before: document, after: document });
 }
 
 /**
@@ -143,7 +155,15 @@ function propagateToParents(
   after: MaybeDocument<AnyDocument>,
 ): void {
   const transition = { before: existingOrNull(collection, before), after: existingOrNull(collection, after) };
-  if (hasSameKeysAndBody(transition)) return;
+  if (!hasSameKeysAndBody(transition)) changeParents(unit, collection, id, transition);
+}
+
+function changeParents(
+  unit: UnitOfWork,
+  collection: CollectionName,
+  id: string,
+  transition: Transition,
+): void {
   for (const relation of plans[collection].parents)
     for (const parent_id of changedParentIds(relation, transition)) {
       const parent = unit.updateParent(relation.collection, parent_id, (document) =>

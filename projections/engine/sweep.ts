@@ -6,7 +6,7 @@ import type { EmbedsOne, ReverseIndex } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { decodedOrUndefined } from './decoded';
 import { inView, LostRaceError } from './errors';
-import { applyOwnEvent, updateEmbedIn } from './fold';
+import { applyOwnEvent, placeAgain, updateEmbedIn } from './fold';
 import { loadWithParents } from './load';
 import { plans, viewsOf } from './plan';
 import { existingOrNull, updateEmbedsOne } from './related';
@@ -29,6 +29,8 @@ export interface Sweep {
   readonly last: Position;
   /** Number of events that the sweep covers. A PATCH request may append several events at once. */
   readonly length: number;
+  /** Whether the target already includes the first event. */
+  readonly is_redelivered: boolean;
   /** The `embedsOne` relations through which at least one document embeds the target. */
   readonly embedsOne: readonly EmbedsOne[];
   /** If the target is crowded: the reverse indexes that contain references to it. */
@@ -70,11 +72,13 @@ export function sweepFor(
 
   let document = before;
   let length = 0;
+  let is_redelivered = false;
   for (const recorded of events.slice(index, index + LENGTH_MAX)) {
     const next = decodedOrUndefined(recorded);
     if (next?.category !== category || next.id !== id) break;
     try {
       document = applyOwnEvent(view, document, recorded, next);
+      if (length === 0) is_redelivered = document === before;
     } catch {
       // The sweep ends before an event that fails. Folding the event by itself reports the failure.
       break;
@@ -86,7 +90,7 @@ export function sweepFor(
   // wrote the documents that embed it, which were not too many for it then.
   if (document === undefined || (document === before && indexes.length === 0)) return undefined;
   return {
-    ...{ collection, id, document, length, embedsOne, indexes },
+    ...{ collection, id, document, length, is_redelivered, embedsOne, indexes },
     first: events[index]!.position,
     last: events[index + length - 1]!.position,
     store_id: events[index]!.metadata.partition_key,
@@ -161,7 +165,7 @@ async function sweepEmbedsOne(
 async function sweepEmbedsMany(
   unit: UnitOfWork,
   index: ReverseIndex,
-  { collection, id, document, first, store_id }: Sweep,
+  { collection, id, document, is_redelivered, first, store_id }: Sweep,
   page: Page,
 ): Promise<StoredDocument[]> {
   const references = await unit.version.scan(index.collection, {
@@ -177,6 +181,9 @@ async function sweepEmbedsMany(
   // included the event, and the event itself would no longer change it.
   unit.setCurrentEvent({ position: first - 1n });
   for (const embedding_document of embedding)
-    inView(() => updateEmbedIn(unit, embedding_document, collection, id, document));
+    inView(() => {
+      updateEmbedIn(unit, embedding_document, collection, id, document);
+      if (is_redelivered) placeAgain(unit, embedding_document);
+    });
   return references;
 }
