@@ -1,5 +1,4 @@
 import { DISPATCHER_LEASE } from '../../projections/engine/dispatcher';
-import { AlreadyRunningError } from '../../projections/engine/errors';
 import { leaseOwner, takeLease } from '../../projections/engine/lease';
 import { rebuild } from '../../projections/maintenance/rebuild';
 import { startPipeline } from '../../projections/pipeline';
@@ -10,7 +9,7 @@ import type { Realm } from '../../shared/catalog/realm';
 import { pause, withSilenceLimit, withTimeout } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
 import { ACTIVE_TTL_MS } from '../../shared/ports/document-reader';
-import type { ViewQuery } from '../../shared/ports/view-store';
+import type { ViewQuery, ViewStore } from '../../shared/ports/view-store';
 import { openJobQueue } from '../boot/open-adapters';
 import type { Runtime } from '../boot/runtime';
 import { progressBar, projectionProgress } from './progress';
@@ -143,8 +142,9 @@ async function project(runtime: Runtime, realm: Realm, limit: WaitLimit): Promis
 }
 
 /**
- * Rebuilds the documents of the embedded default if most of the log is not projected and no other process projects it.
- * That takes a fraction of the time, because the indexes are created once. Does nothing if another rebuild runs.
+ * Rebuilds the documents on SQLite if the import is most of the log and no other process projects it. That takes a
+ * fraction of the time, because the indexes are created once. If it fails, leaves nothing behind: the caller then
+ * projects.
  */
 async function rebuildIfFaster(
   runtime: Runtime,
@@ -153,7 +153,7 @@ async function rebuildIfFaster(
   events_min: number,
 ): Promise<void> {
   const { config, events, viewStores, system, log } = runtime;
-  if (config.MONGODB_URL !== undefined) return;
+  if (config.MONGODB_URL !== undefined || config.EVENTSTORE_URL !== undefined) return;
   const { checkpoint, head } = await progressOf(runtime, realm);
   const projected = checkpoint ?? START;
   if (head - projected < Math.max(events_min, Number(projected))) return;
@@ -162,24 +162,39 @@ async function rebuildIfFaster(
   const lease = await takeLease(views, DISPATCHER_LEASE, leaseOwner(), LEASE_TTL_MS, log);
   if (!lease) return;
   const progress = projectionProgress(realm);
+  const outage = new AbortController();
+  const existing = new Set((await views.versions()).map(({ version }) => version));
   try {
     const { outcome, previous } = await rebuild({
       ...{ realm, events: events[realm], views, system, log, on_progress: progress.show },
-      signal: AbortSignal.any([signal, lease.lost]),
+      signal: AbortSignal.any([signal, lease.lost, outage.signal]),
       verify: false,
       on_poison: 'dead_letter',
+      // A rebuild would wait for minutes until the store can be used again, for example for space on the disk.
+      on_outage: () => outage.abort(),
     });
-    if (outcome !== 'activated' || previous === null) return;
-    // Each write would update these documents, too, and they have too little of the log for a rollback. Until every
-    // process has noticed the new ones, it still reads these.
-    await pause(2 * ACTIVE_TTL_MS);
-    await views.drop(previous);
+    if (outcome === 'activated') {
+      // Until every process has noticed the new documents, it still reads the old ones. Then each write would update
+      // them, too, and they have too little of the log for a rollback.
+      await pause(2 * ACTIVE_TTL_MS);
+      if (previous !== null) await views.drop(previous);
+    } else await dropExcept(views, existing);
   } catch (error) {
-    if (!(error instanceof AlreadyRunningError)) throw error;
+    log.warn(
+      { realm, err: error },
+      'the documents of the import could not be rebuilt; projecting it instead',
+    );
+    await dropExcept(views, existing).catch(() => undefined);
   } finally {
     progress.clear();
     await lease.release();
   }
+}
+
+/** Drops what a rebuild that did not end has left. */
+async function dropExcept(views: ViewStore, kept: ReadonlySet<number>): Promise<void> {
+  for (const { version, status } of await views.versions())
+    if (!kept.has(version) && status !== 'active') await views.drop(version);
 }
 
 interface ProgressFollower {

@@ -12,24 +12,29 @@ export async function pause(
 
 /** When `endTurnAfter` was first called in the current turn of the event loop, by `performance.now()`. */
 let turn_started_ms: number | undefined;
+/** Those who wait for a turn, the one that has waited longest first. */
+const waiting_for_turn: (() => void)[] = [];
 
 /**
- * Lets other work of the process run if the current turn of the event loop has lasted for `ms`. All callers share the
- * turn: otherwise several requests, or several steps of one, would each hold it for as long.
+ * Lets other work of the process run if the current turn of the event loop has lasted for `ms` since the first call in
+ * it. All callers share the turn: otherwise several requests, or several steps of one, would each hold it for as long.
+ * Whoever waits longest continues first, so that a long search does not hold up the short ones.
  */
 export async function endTurnAfter(ms: number): Promise<void> {
-  while (turnMs() > ms) await nextTurn();
+  if (turn_started_ms === undefined) startTurn();
+  if (performance.now() - turn_started_ms! <= ms) return;
+  await new Promise<void>((resolve) => waiting_for_turn.push(resolve));
 }
 
-function turnMs(): number {
-  const now_ms = performance.now();
-  if (turn_started_ms === undefined) {
-    turn_started_ms = now_ms;
-    setImmediate(() => {
-      turn_started_ms = undefined;
-    });
-  }
-  return now_ms - turn_started_ms;
+function startTurn(): void {
+  turn_started_ms = performance.now();
+  setImmediate(() => {
+    turn_started_ms = undefined;
+    const resume = waiting_for_turn.shift();
+    if (!resume) return;
+    startTurn();
+    resume();
+  });
 }
 
 /**

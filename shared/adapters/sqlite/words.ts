@@ -269,7 +269,9 @@ class WordReader {
       const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(some)]));
       for (const [rank, words] of rows) tier_of.set(Number(rank), tierOf(String(words)));
     }
-    return [...matches].sort((a, b) => tier_of.get(a)! - tier_of.get(b)!);
+    // A match that has just been deleted has no tier.
+    const order = (rank: number): number => tier_of.get(rank) ?? tiers.length;
+    return [...matches].sort((a, b) => order(a) - order(b));
   }
 
   /**

@@ -138,20 +138,40 @@ describe('the size of a page', () => {
   });
 });
 
-test('a step that begins in a turn of the event loop that others have held for too long waits for the next', async () => {
+describe('turns of the event loop that several callers share', () => {
   let now_ms = 0;
-  jest.spyOn(performance, 'now').mockImplementation(() => now_ms);
   const order: string[] = [];
   const step = async (name: string, ms: number): Promise<void> => {
     await endTurnAfter(4);
     order.push(name);
     now_ms += ms;
   };
-  const others = nextTurn().then(() => order.push('others'));
-  await step('a', 3);
-  await step('b', 2);
-  await step('c', 5);
-  await others;
-  jest.restoreAllMocks();
-  expect(order).toEqual(['a', 'b', 'others', 'c']);
+
+  beforeEach(() => {
+    order.length = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => now_ms);
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  test('a step waits for the next turn if others have held this one for too long', async () => {
+    const others = nextTurn().then(() => order.push('others'));
+    await step('a', 3);
+    await step('b', 2);
+    await step('c', 5);
+    await others;
+    expect(order).toEqual(['a', 'b', 'others', 'c']);
+    await nextTurn();
+  });
+
+  test('a caller with many steps lets the others go first', async () => {
+    const long = async (): Promise<void> => {
+      for (let n = 0; n < 6; n++) await step('long', 5);
+    };
+    const short = async (): Promise<void> => {
+      for (let n = 0; n < 2; n++) await step('short', 5);
+    };
+    await Promise.all([long(), short()]);
+    expect(order.lastIndexOf('short')).toBeLessThanOrEqual(4);
+    expect(order).toHaveLength(8);
+  });
 });
