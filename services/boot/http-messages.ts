@@ -8,7 +8,7 @@ import type { Committed } from './commit-relay';
 
 /* The messages between the main process of the service and its HTTP processes (`http-processes.ts`, `main-http.ts`). */
 
-/** What the main process sends. `start` comes first and once. */
+/** What the main process sends. `start` comes once, before all others; only `stop` may come without it. */
 export type ToHttp =
   | {
       readonly type: 'start';
@@ -61,11 +61,13 @@ export interface Answer {
 export class Questions {
   private readonly waiting = new Map<number, (value: Answer['value']) => void>();
   private next_call = 1;
+  private closed = false;
 
   constructor(private readonly send: (question: Question) => void) {}
 
-  /** Resolves to undefined if there is no answer within `timeout_ms`. */
-  ask<Name extends keyof Answers>(name: Name, timeout_ms: number): Promise<Answers[Name] | undefined> {
+  /** Resolves to undefined if there is no answer within `timeout_ms`, or before `close`. */
+  async ask<Name extends keyof Answers>(name: Name, timeout_ms: number): Promise<Answers[Name] | undefined> {
+    if (this.closed) return undefined;
     const call = this.next_call++;
     const answer = new Promise<Answer['value']>((resolve) => this.waiting.set(call, resolve));
     this.send({ type: 'question', call, name });
@@ -77,6 +79,12 @@ export class Questions {
 
   receive({ call, value }: Answer): void {
     this.waiting.get(call)?.(value);
+  }
+
+  /** The other process has ended. */
+  close(): void {
+    this.closed = true;
+    for (const resolve of this.waiting.values()) resolve(undefined);
   }
 }
 

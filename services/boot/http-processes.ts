@@ -12,8 +12,11 @@ import type { Committed } from './commit-relay';
 import { type Answers, answerTo, type FromHttp, Questions, type ToHttp } from './http-messages';
 import { worstOf } from './readiness';
 
-/** An HTTP process that takes longer to report its state is left out of that of the service. */
-const REPORT_TIMEOUT_MS = 3_000;
+/**
+ * An HTTP process that takes longer to report its state is left out of that of the service. Its checks end after 4 s: two
+ * in a row, of 2 s each.
+ */
+const REPORT_TIMEOUT_MS = 5_000;
 
 interface Options {
   readonly config: Config;
@@ -38,11 +41,12 @@ export class HttpProcesses {
   private readonly stopping = new AbortController();
   private readonly stopped = once(this.stopping.signal, 'abort').then(() => undefined);
   private readonly ended: Promise<unknown>;
-  /** Never settles if the background cannot start. Then this is stopped. */
+  /** Never settles if the background cannot start: its error ends the service, which stops this. */
   private readonly background: Promise<Background>;
   /** The processes that listen, with their address. */
   private readonly listening = new Map<HttpProcess, string>();
   private readonly metrics = new ProcessMetrics<HttpProcess>();
+  private summing: Promise<MetricsText> | undefined;
   /** The port to open. `node:cluster` gives all processes the same one, also for 0. */
   private port: number;
   private has_started = false;
@@ -84,7 +88,10 @@ export class HttpProcesses {
     );
   }
 
-  /** Runs a process until it ends. Returns how it ended. */
+  /**
+   * Runs a process until it ends. Returns how it ended. It may end, or the service may stop, while the background still
+   * starts. If it ends before all processes have listened, the service cannot start, so all others stop, too.
+   */
   private async runOnce(number: number): Promise<string> {
     const { signal } = this.stopping;
     const child = new HttpProcess(cluster.fork());
@@ -139,7 +146,7 @@ export class HttpProcesses {
         background.runtime.mediaTasks.add(message.task).catch(() => {});
         break;
       case 'question': {
-        const answer = message.name === 'ready' ? this.ready() : this.sumOfMetrics(background);
+        const answer = message.name === 'ready' ? this.ready() : this.metricsText(background);
         void answerTo(message, answer).then((reply) => child.send(reply));
         break;
       }
@@ -153,7 +160,8 @@ export class HttpProcesses {
     const url = this.listening.get(child);
     this.listening.delete(child);
     this.metrics.end(child);
-    // The port was closed with its last process. Until then, they share what was opened as PORT.
+    // With PORT=0, a process that starts beside others shares the port that they have. After the last one the port is
+    // closed, and must be opened again by its number.
     if (url !== undefined && this.listening.size === 0) this.port = Number(new URL(url).port);
   }
 
@@ -165,6 +173,14 @@ export class HttpProcesses {
     const http_processes = { expected: this.options.count, answering: answers.size };
     return { ok, details: { ...details, http_processes } };
   };
+
+  /** Scrapes at the same time share one sum: an older one that arrives later would let counters fall. */
+  private metricsText(background: Background): Promise<MetricsText> {
+    this.summing ??= this.sumOfMetrics(background).finally(() => {
+      this.summing = undefined;
+    });
+    return this.summing;
+  }
 
   private async sumOfMetrics({ runtime }: Background): Promise<MetricsText> {
     const [own, answers] = await Promise.all([runtime.metrics.snapshot(), this.askAll('own_metrics')]);
@@ -178,8 +194,7 @@ export class HttpProcesses {
   ): Promise<Map<HttpProcess, Answers[Name]>> {
     const answers = new Map<HttpProcess, Answers[Name]>();
     const ask = async (child: HttpProcess): Promise<void> => {
-      const no_answer = child.ended.then(() => undefined);
-      const answer = await Promise.race([child.questions.ask(name, REPORT_TIMEOUT_MS), no_answer]);
+      const answer = await child.questions.ask(name, REPORT_TIMEOUT_MS);
       if (answer !== undefined) answers.set(child, answer);
     };
     await Promise.all([...this.listening.keys()].map(ask));
@@ -199,6 +214,8 @@ class HttpProcess {
     // Without a listener, an error would end the service.
     worker.on('error', () => {});
     this.ended = endOf(worker.process);
+    // Not a race with `ended` for each question, which would keep every answer in memory until the process ends.
+    void this.ended.then(() => this.questions.close());
   }
 
   onMessage(receive: (message: FromHttp) => void): void {

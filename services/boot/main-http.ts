@@ -24,7 +24,7 @@ import { describeStartError } from './start-error';
  */
 
 /** How long a request waits for the main process, which asks all HTTP processes. */
-const SERVICE_TIMEOUT_MS = 5_000;
+const SERVICE_TIMEOUT_MS = 6_000;
 
 /** Ignores a closed channel: the service has ended, and `disconnect` follows. */
 const send = (message: FromHttp): void => void process.send?.(message, undefined, undefined, () => {});
@@ -43,7 +43,11 @@ const forwarded_tasks: MediaTaskQueue = {
 
 /** Answers for the whole service. */
 const operations: Operations = {
-  ready: async () => (await questions.ask('ready', SERVICE_TIMEOUT_MS)) ?? { ok: false, details: {} },
+  ready: async () =>
+    (await questions.ask('ready', SERVICE_TIMEOUT_MS)) ?? {
+      ok: false,
+      details: { waiting_for: ['main_process'], outages: {} },
+    },
   metrics_text: async () => {
     const text = await questions.ask('metrics', SERVICE_TIMEOUT_MS);
     if (!text) throw new CatalogError('unavailable', { message: 'the main process does not answer' });

@@ -97,9 +97,12 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
   };
 }
 
-/** From good to bad. A value that is not listed is worse. */
-const STATES: readonly unknown[] = ['yes', 'ok', 'unknown'];
-const badness = (state: unknown): number => (STATES.includes(state) ? STATES.indexOf(state) : STATES.length);
+/** From good to bad. */
+const STATES: readonly unknown[] = [
+  ...['yes', 'ok', 'unknown', 'may_evict'],
+  ...['not_writable', 'damaged', 'unavailable', 'no'],
+];
+const badness = (state: unknown): number => STATES.indexOf(state);
 
 /**
  * Returns the readiness of a service of several processes: it is ready if all are, and each state is the worst that one

@@ -31,7 +31,7 @@ const COUNTED: ReadonlySet<string> = new Set(['counter', 'histogram']);
 
 const addUp = (snapshots: MetricsSnapshot[]) => AggregatorRegistry.aggregate(snapshots);
 
-/** A metric such as the start time has no sum. The service shows that of its main process. */
+/** `omit`: a metric such as the start time has no sum, and is left out of it. The service shows that of its main process. */
 function keepIfSingle(metric: MetricsSnapshot[number]): MetricsSnapshot[number] {
   return metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric;
 }

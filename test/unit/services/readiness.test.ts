@@ -30,6 +30,14 @@ test('a service of several processes is as ready as the worst of them', () => {
     },
   });
 
+  const evicting = { ok: true, details: { idempotency_store: 'may_evict', live: realm('not_writable') } };
+  const broken = { ok: false, details: { idempotency_store: 'unavailable', live: realm('damaged') } };
+  for (const [one, other] of [
+    [evicting, broken],
+    [broken, evicting],
+  ] as const)
+    expect(worstOf(one, [other])).toEqual(broken);
+
   const mismatch = { ok: false, details: { live: { matching_log: 'no', mismatch: 'another log' } } };
   expect(worstOf(main, [mismatch]).details.live).toMatchObject(mismatch.details.live);
 });
