@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { type SqlInput, SqliteConnection, type SqlRow } from '../../shared/adapters/sqlite/connection';
@@ -12,6 +12,7 @@ import { RANK_STEP } from '../../shared/adapters/sqlite/word-index';
 import type { CollectionName } from '../../shared/catalog/documents';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
+import { DamagedFileError } from '../../shared/kernel/errors';
 import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor, within } from '../support/wait-for';
@@ -437,6 +438,28 @@ describe('the view store on SQLite', () => {
       expect(file.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'publications_terms'").all()).toEqual([]);
       file.close();
     });
+  });
+
+  test('a damaged page of the texts that documents share is reported as damage of the file', async () => {
+    const store = await open();
+    const { version } = await store.createVersion(1);
+    await put(await store.open(version), aWrite('publications', 'p', 1n, aPublication()));
+    await store.setStatus(version, 'following');
+    await store.close();
+    const database = new Database(fileOf(version));
+    const [page_bytes, page] = database
+      .prepare(
+        "SELECT page_size, rootpage FROM pragma_page_size, sqlite_schema WHERE name = 'numbered_texts'",
+      )
+      .raw()
+      .get() as [number, number];
+    database.close();
+    const file = openSync(fileOf(version), 'r+');
+    writeSync(file, Buffer.alloc(page_bytes, 0xff), 0, page_bytes, (page - 1) * page_bytes);
+    closeSync(file);
+    const damaged = await (await open()).open(version);
+    await expect(damaged.get('publications', 'p')).rejects.toThrow(DamagedFileError);
+    await expect(damaged.scan('publications', { limit: 10 })).rejects.toThrow(DamagedFileError);
   });
 
   describe('a page is read from an index', () => {

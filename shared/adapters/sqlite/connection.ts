@@ -58,9 +58,9 @@ export interface SqliteOptions {
   readonly schema: string;
   /** Version of the schema, at least 1. `open` rejects a file of another format, unless there is an upgrade from it. */
   readonly format: number;
-  /** An earlier format that can be used without an upgrade, so that an earlier release can still use the file, too. */
-  readonly usable_format?: number;
-  /** Statements that upgrade a file to this format, or to `usable_format` if there is one, by the format of the file. */
+  /** Earlier formats that can be used without an upgrade, so that an earlier release can still use the file, too. */
+  readonly usable_formats?: readonly number[];
+  /** Statements that upgrade a file to this format, or to the first of `usable_formats`, by the format of the file. */
   readonly upgrades?: Readonly<Record<number, string>>;
   /** How long `attempt` waits for locks of other connections; 5 s by default. */
   readonly timeout_ms?: number;
@@ -136,12 +136,12 @@ export class SqliteConnection {
   }
 
   private prepareFile(): void {
-    const { synchronous, format, usable_format = format, upgrades = {} } = this.options;
+    const { synchronous, format, usable_formats = [], upgrades = {} } = this.options;
     this.database.exec(
       `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${this.options.wal_pages_max ?? WAL_PAGES_MAX}`,
     );
     const is_usable = (file_format: number): boolean =>
-      file_format === format || file_format === usable_format;
+      file_format === format || usable_formats.includes(file_format);
     if (is_usable(this.format())) return;
     this.transaction(() => {
       const file_format = this.format();
@@ -149,7 +149,7 @@ export class SqliteConnection {
       const statements = file_format === 0 ? this.options.schema : upgrades[file_format];
       if (statements === undefined)
         throw new Error(`${this.file} has format ${file_format}, but this release reads format ${format}`);
-      const new_format = file_format === 0 ? format : usable_format;
+      const new_format = file_format === 0 ? format : (usable_formats[0] ?? format);
       this.database.exec(`${statements}; PRAGMA user_version = ${new_format}`);
     });
   }

@@ -15,7 +15,7 @@ import {
   type ViewQuery,
 } from '../../ports/view-store';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
-import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
+import { type SqlInput, type SqliteConnection, type SqlRow, type SqlValue, sqliteCode } from './connection';
 import { column, type Selection, storedKey, type Table } from './tables';
 import { readEntry, updateEntry } from './word-index';
 
@@ -44,7 +44,10 @@ export function selectionOf(table: Table, parts: readonly DocumentPart[] = []): 
   return selection;
 }
 
-/** Converts rows of a selection of `parts` to documents. Throws an error with the document's id if one is damaged. */
+/**
+ * Converts rows of a selection of `parts` to documents. Throws an error with the document's id if one is damaged. Call it
+ * in the attempt that reads the rows: it may read texts and values that the documents share.
+ */
 export function toDocuments(
   table: Table,
   parts: readonly DocumentPart[],
@@ -56,6 +59,7 @@ export function toDocuments(
     try {
       return readDocument(table, column_indexes, as_text, row);
     } catch (cause) {
+      if (sqliteCode(cause) !== '') throw cause;
       throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
     }
   });

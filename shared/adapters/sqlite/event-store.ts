@@ -341,7 +341,7 @@ class AppendQueue {
     for (let turn = 0; turn < COLLECT_TURNS_MAX; turn++) {
       const { length } = this.waiting;
       await nextTurn();
-      if (this.waiting.length === length) return;
+      if (this.waiting.length === length || this.waiting.length >= GROUP_EVENTS_MAX) return;
     }
   }
 

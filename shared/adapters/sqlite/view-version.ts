@@ -83,15 +83,15 @@ const HAS_MARKS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '
 
 /** Format of the tables. The content of the documents has its own version: `schema` of `VersionInfo`. */
 const FORMAT = 5;
-/** A file of this format has neither lists nor shared values. It is read until the views are rebuilt. */
-const USABLE_FORMAT = 3;
 /**
- * Format 1 had no search words, format 2 had no media, and format 4, which was never released, had other indexes. Their
- * documents stay readable until the views are rebuilt.
+ * A file of one of these formats is read as it is until the views are rebuilt (`is_current` is false): format 3 has neither
+ * lists nor shared values, format 4 has other indexes of words.
  */
+const USABLE_FORMATS = [3, 4];
+/** Format 1 had no search words, and format 2 had no media. Files of both become files of format 3. */
 const SEARCHED = declared.filter(({ spec }) => spec.words).map(({ name }) => name);
 const MEDIA = earlySchema(declared.filter(({ name }) => name === 'media' || name === 'media_uses'));
-const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA, 4: 'SELECT 1' };
+const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
 const DEAD_LETTER_COLUMNS = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
 /** What an operator does about a damaged version, whether it is active, retired or being built. */
 export const VERSION_REMEDY = 'Run "catalog projections rebuild", then "catalog projections drop".';
@@ -180,7 +180,7 @@ export class SqliteViewVersion implements ViewVersion {
   ): Promise<SqliteViewVersion> {
     const partitions = Array.from({ length: partition_count }, (_, partition) => `(${partition}, 0)`);
     const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${partitions.join(', ')}`;
-    const options = { ...VERSION_FILE, schema, usable_format: USABLE_FORMAT, upgrades: UPGRADES };
+    const options = { ...VERSION_FILE, schema, usable_formats: USABLE_FORMATS, upgrades: UPGRADES };
     const connection = await SqliteConnection.open(file, { ...options, ...(onDamage && { onDamage }) });
     try {
       return await connection.attempt(
@@ -201,7 +201,7 @@ export class SqliteViewVersion implements ViewVersion {
     try {
       const all = (sql: string): SqlRow[] => database.prepare(sql).raw().all() as SqlRow[];
       const format = Number(all('PRAGMA user_version')[0]![0]);
-      return format >= USABLE_FORMAT ? keysDiffer(readStoredKeys({ all })) : undefined;
+      return format >= USABLE_FORMATS[0]! ? keysDiffer(readStoredKeys({ all })) : undefined;
     } finally {
       database.close();
     }
@@ -298,8 +298,10 @@ export class SqliteViewVersion implements ViewVersion {
   ): Promise<StoredDocument | undefined> {
     const table = this.table(collection);
     const { by_id } = selectionOf(table, parts);
-    const row = await this.connection.attempt(() => this.connection.first(by_id, [id]));
-    return row && toDocuments(table, parts, [row])[0];
+    return this.connection.attempt(() => {
+      const row = this.connection.first(by_id, [id]);
+      return row && toDocuments(table, parts, [row])[0];
+    });
   }
 
   async getMany(
@@ -314,7 +316,7 @@ export class SqliteViewVersion implements ViewVersion {
     const documents: StoredDocument[] = [];
     for (let start = 0; start < distinct.length; start += IDS_PER_STATEMENT) {
       const chunk = JSON.stringify(distinct.slice(start, start + IDS_PER_STATEMENT));
-      documents.push(...(await this.read(table, parts, { sql, parameters: [chunk] })));
+      documents.push(...(await this.read(table, parts, () => ({ sql, parameters: [chunk] }))));
     }
     return documents;
   }
@@ -322,13 +324,14 @@ export class SqliteViewVersion implements ViewVersion {
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
     if (query.limit <= 0 || matchesNothing(query.where)) return [];
     const table = this.table(collection);
-    const rows = await this.snapshot((): SqlRow[] => {
+    const rowsOf = (): SqlRow[] => {
       const page = this.hasBuckets(table) ? this.lists.page(table, query) : undefined;
       if (page) return page;
       const { sql, parameters } = pageQuery(table, query);
       return this.connection.all(sql, parameters);
-    });
-    return inOrder(toDocuments(table, query.parts ?? [], rows), query.order);
+    };
+    const documents = await this.snapshot(() => toDocuments(table, query.parts ?? [], rowsOf()));
+    return inOrder(documents, query.order);
   }
 
   /** Returns whether the table has buckets, which a process adds at the end of a build. */
@@ -380,7 +383,7 @@ export class SqliteViewVersion implements ViewVersion {
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },
   ): Promise<StoredDocument[]> {
     const table = this.table(collection);
-    return inOrder(await this.read(table, ALL_PARTS, scanQuery(table, options, ALL_PARTS)), BY_ID);
+    return inOrder(await this.read(table, ALL_PARTS, () => scanQuery(table, options, ALL_PARTS)), BY_ID);
   }
 
   /** Throws `CatalogError('unavailable')` if the version was created without the collection. */
@@ -390,13 +393,16 @@ export class SqliteViewVersion implements ViewVersion {
     return table;
   }
 
-  private async read(
+  /** Within one attempt, because a query and a document may contain numbers of texts that must be looked up. */
+  private read(
     table: Table,
     parts: readonly DocumentPart[],
-    { sql, parameters }: Query,
+    queryOf: () => Query,
   ): Promise<StoredDocument[]> {
-    const rows = await this.connection.attempt(() => this.connection.all(sql, parameters));
-    return toDocuments(table, parts, rows);
+    return this.connection.attempt(() => {
+      const { sql, parameters } = queryOf();
+      return toDocuments(table, parts, this.connection.all(sql, parameters));
+    });
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
@@ -610,6 +616,7 @@ class CheckpointWaiters {
 
   close(): void {
     clearImmediate(this.checking);
+    this.checking = undefined;
     for (const waiter of [...this.waiters]) waiter.settle(false);
   }
 }

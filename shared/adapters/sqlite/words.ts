@@ -11,7 +11,7 @@ import type {
   WordTerms,
 } from '../../ports/view-store';
 import { wordScope } from '../stored-collections';
-import type { SqliteConnection } from './connection';
+import type { SqliteConnection, SqlRow } from './connection';
 import { checkWord, conditionSql, matchesNothing, scopeHash, selectionOf, toDocuments } from './documents';
 import { column, storedKey, type Table } from './tables';
 import {
@@ -288,10 +288,16 @@ class WordReader {
       CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
       CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row WHERE ${condition.sql}`;
     const parameters = [JSON.stringify(ranks), ...condition.parameters];
-    const rows = await this.entries.run(() => this.connection.all(sql, parameters));
     const places = new Map(ranks.map((rank, place) => [rank, place]));
-    const ordered = [...rows].sort((a, b) => places.get(Number(a.at(-1)))! - places.get(Number(b.at(-1)))!);
-    return toDocuments(this.table, parts, ordered);
+    const placeOf = (row: SqlRow): number => places.get(Number(row.at(-1)))!;
+    return this.entries.run(() => {
+      const rows = this.connection.all(sql, parameters);
+      return toDocuments(
+        this.table,
+        parts,
+        rows.sort((a, b) => placeOf(a) - placeOf(b)),
+      );
+    });
   }
 
   /**
