@@ -10,6 +10,7 @@ import type { Background } from './background';
 import { endOf, keepRunning } from './child-process';
 import type { Committed } from './commit-relay';
 import { type Answers, answerTo, type FromHttp, Questions, type ToHttp } from './http-messages';
+import { passOnConnections } from './pass-on-connections';
 import { worstOf } from './readiness';
 
 /**
@@ -216,6 +217,7 @@ class HttpProcess {
     this.ended = endOf(worker.process);
     // Not a race with `ended` for each question, which would keep every answer in memory until the process ends.
     void this.ended.then(() => this.questions.close());
+    passOnConnections(worker);
   }
 
   onMessage(receive: (message: FromHttp) => void): void {

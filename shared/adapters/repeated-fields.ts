@@ -9,7 +9,10 @@ import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 type Repeats = NonNullable<CollectionSpec['repeats']>;
 type Shown = Pick<ViewDocument, 'keys' | 'body'>;
 
-/** Returns the values that the fields of the aggregate have if they are left out. */
+/**
+ * Returns the values that the fields of the aggregate have if they are left out: that of the body, else the default, else
+ * the key of that name, else null.
+ */
 function aggregateDefaults({ fields, aggregate_defaults }: Repeats, { keys, body }: Shown): JsonObject {
   const values: Record<string, JsonValue> = { ...aggregate_defaults };
   for (const field of fields)

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import Database from 'libsql';
+import { pause } from '../../shared/kernel/async';
 import { Cli } from '../api/cli-run';
 import { childrenOf, isRunning } from '../support/children';
 import { Connection } from '../support/connection';
@@ -123,6 +124,19 @@ test('what is written through one process can be read through the other at once,
     (await first.send(`/api/media/${data.id}`, { token })).body.data.status === 'ready';
   await waitFor(isReady, { what: 'a rendered picture' });
   expect(running.faults).toEqual([]);
+});
+
+test('a connection that a process was handed before it was killed is answered by another', async () => {
+  const running = await start();
+  await connectToBoth(running);
+  const [stopped] = httpProcessesOf(running) as [number];
+  process.kill(stopped, 'SIGSTOP');
+  const answers = Array.from({ length: 6 }, () => connect(running).send('/health/live'));
+  const [first] = await Promise.all([Promise.race(answers), pause(200)]);
+  expect(first.status).toBe(200);
+  process.kill(stopped, 'SIGKILL');
+  const all = await within(Promise.all(answers), 'all connections to be answered');
+  expect(all.map(({ status }) => status)).toEqual(answers.map(() => 200));
 });
 
 test('both processes show the metrics and the readiness of the whole service', async () => {
