@@ -230,7 +230,11 @@ describe('uploads', () => {
     const timeouts = { requestTimeout: 300, headersTimeout: 300, connectionsCheckingInterval: 50 };
     const { runtime } = media.harness.service;
     const control_log = startControlLog(runtime);
-    const server = createServer(timeouts, await buildCommandApp(runtime, control_log));
+    const operations = {
+      ready: async () => ({ ok: true, details: {} }),
+      metrics_text: runtime.metrics.text,
+    };
+    const server = createServer(timeouts, await buildCommandApp(runtime, control_log, operations));
     server.on('clientError', respondToMalformedRequest);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
