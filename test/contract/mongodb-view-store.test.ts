@@ -30,7 +30,14 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
       await client.db(`${database}_live`).dropDatabase();
       await client.close();
     };
-    return { store: await openAnother(), openAnother, advance, dispose, text_order: await text_order };
+    return {
+      store: await openAnother(),
+      openAnother,
+      advance,
+      dispose,
+      text_order: await text_order,
+      list_length: 600,
+    };
   });
 
   const reopened: MongoViewStore[] = [];

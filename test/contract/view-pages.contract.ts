@@ -163,12 +163,13 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         }
       };
 
-      const ids = Array.from({ length: 4_000 }, (_, n) => `p${String(n).padStart(5, '0')}`);
-      await change(ids.slice(0, 1_500), randomKeys);
+      const { list_length: length = 4_000 } = under_test;
+      const ids = Array.from({ length }, (_, n) => `p${String(n).padStart(5, '0')}`);
+      await change(ids.slice(0, length * 0.375), randomKeys);
       // The version is complete from here on, so every later write changes the lists.
       await view.createIndexes?.(() => {});
       await expectExact();
-      await change(ids.slice(1_000), randomKeys);
+      await change(ids.slice(length / 4), randomKeys);
       await expectExact();
       await change(
         ids.filter((_, n) => n % 3 === 0),

@@ -15,6 +15,11 @@ export interface ViewStoreUnderTest {
    * BMP; the tests then leave out such texts. All other stores sort by code point, as the port requires.
    */
   readonly text_order?: 'code_point' | 'code_unit';
+  /**
+   * How many documents the longest list of the tests has, 4,000 by default: more than the rows between two anchors of a
+   * list. A store without anchors needs fewer, and a stand-in that reads every document for each page is slow with many.
+   */
+  readonly list_length?: number;
   /** Advances the clock of the leases. */
   advance(ms: number): void;
   /** Closes every handle and removes what was stored. */
