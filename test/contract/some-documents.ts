@@ -38,11 +38,19 @@ export function aWrite(
 }
 
 /** Writes documents in partition 0, and moves its checkpoint to the newest of their positions. */
-export async function put(version: ViewVersion, ...writes: DocumentWrite[]): Promise<void> {
-  const from = await version.checkpoint(0);
+export const put = (version: ViewVersion, ...writes: DocumentWrite[]): Promise<void> =>
+  putIn(version, 0, writes);
+
+/** The same for documents of another partition. */
+export async function putIn(
+  version: ViewVersion,
+  partition: number,
+  writes: readonly DocumentWrite[],
+): Promise<void> {
+  const from = await version.checkpoint(partition);
   let to = from;
   for (const { position } of writes) if (position > to) to = position;
-  const outcome = await version.apply({ partition: 0, from, to, phases: [writes] });
+  const outcome = await version.apply({ partition, from, to, phases: [writes] });
   if (outcome !== 'applied') throw new Error(`the documents were not written: ${outcome}`);
 }
 

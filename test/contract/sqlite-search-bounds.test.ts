@@ -14,6 +14,8 @@ const BLOCK_DOCUMENTS = BLOCK_RANKS[0] / RANK_STEP;
 const FREQUENT = Array.from({ length: 10 }, (_, n) => `frequent${n}`);
 const SCOPE = { store_id: 'store-1', visibility: 'public' };
 
+const idOf = (n: number): string => String(n).padStart(6, '0');
+const isInList = (n: number): boolean => n % 3 !== 0;
 const allOf = (words: readonly string[]): WordTerms => words.map((word) => [{ word }]);
 
 describe('the entries that a search on SQLite reads', () => {
@@ -35,23 +37,24 @@ describe('the entries that a search on SQLite reads', () => {
 
   /**
    * Writes documents with SQL, because there are many. Every thousandth one is `rare`. The oldest one has all words, and
-   * another price.
+   * another price. Two of three are in the listing `long`.
    */
   function writeDocuments(file: string): void {
     const database = new Database(file);
-    database.exec("INSERT INTO numbered_texts (number, text) VALUES (1, 'store-1')");
-    const insert = database.prepare(`INSERT INTO publications (id, position, key_store_id, key_visibility,
+    database.exec("INSERT INTO numbered_texts (number, text) VALUES (1, 'store-1'), (2, 'long')");
+    const insert =
+      database.prepare(`INSERT INTO publications (id, position, key_store_id, key_listing_id, key_visibility,
       key_created_at, key_price_up, key_price_down, facet, body, state, expansions, words_scope, words)
-      VALUES (?, 1, 1, 'public', ?, ?, ?, 0, '{}', '{}', '{}', ?, ?)`);
+      VALUES (?, 1, 1, ?, 'public', ?, ?, ?, 0, '{}', '{}', '{}', ?, ?)`);
     const hash = scopeHash(Object.values(SCOPE));
     database.transaction(() => {
       for (let n = 0; n < DOCUMENTS; n++) {
-        const id = String(n).padStart(6, '0');
+        const id = idOf(n);
         const frequent = n === 0 ? FREQUENT : FREQUENT.filter((_, m) => m !== n % FREQUENT.length);
         const title = n === 0 ? ['=oldest='] : [];
         const words = [...title, ...frequent, ...(n % 1_000 === 0 ? ['rare'] : [])];
         const price = n === 0 ? 9 : 5;
-        insert.run([id, id, price, price, hash, words.join(' ')]);
+        insert.run([id, isInList(n) ? 2 : null, id, price, price, hash, words.join(' ')]);
       }
     })();
     database.close();
@@ -159,5 +162,48 @@ describe('the entries that a search on SQLite reads', () => {
       expect(page.total).toBe(whole.total);
       expect(page.documents.map(({ id }) => id)).toEqual(ids.slice(skip, skip + 20));
     }
+  });
+
+  describe('to compare words', () => {
+    const numbers = Array.from({ length: DOCUMENTS }, (_, n) => DOCUMENTS - 1 - n);
+    const frequent = FREQUENT[1]!;
+    const hasFrequent = (n: number): boolean => n === 0 || n % FREQUENT.length !== 1;
+    const tiers: WordTerms[] = [allOf(['rare', frequent]), [[{ word: 'rare' }, { word: frequent }]], []];
+    /** The oldest document whose frequent word is compared. */
+    const compared_from = numbers.filter(hasFrequent)[10_000 - 1]!;
+    const sharedBy = (n: number): number =>
+      Number(n % 1_000 === 0) + Number(hasFrequent(n) && n >= compared_from);
+
+    const pagesOf = async (where: WordSearch['where'], limit: number): Promise<string[]> => {
+      const found: string[] = [];
+      for (let skip = 0; skip < 200; skip += limit) {
+        const query = { scope: SCOPE, where, order: orderOf('created_at_desc'), tiers, skip, limit };
+        found.push(...(await view.search('publications', query)).documents.map(({ id }) => id));
+      }
+      return found;
+    };
+    const expected = (isListed: (n: number) => boolean): string[] =>
+      numbers
+        .filter((n) => isListed(n) && n !== 77_000)
+        .sort((a, b) => sharedBy(b) - sharedBy(a) || b - a)
+        .slice(0, 200)
+        .map(idOf);
+
+    test('are the newest 10,000 of each word, in a store', async () => {
+      const where = { ...SCOPE, id: { not: idOf(77_000) } };
+      expect(await pagesOf(where, 20)).toEqual(expected(() => true));
+      expect(await pagesOf(where, 200)).toEqual(expected(() => true));
+    });
+
+    test('are the same in a list that is too long to read', async () => {
+      const where = { listing_id: 'long', visibility: 'public', id: { not: idOf(77_000) } };
+      expect(await pagesOf(where, 20)).toEqual(expected(isInList));
+      expect(await pagesOf(where, 200)).toEqual(expected(isInList));
+    });
+
+    test('are the same outside of such a list', async () => {
+      const where = { ...SCOPE, listing_id: { not: 'long' }, id: { not: idOf(77_000) } };
+      expect(await pagesOf(where, 40)).toEqual(expected((n) => !isInList(n)));
+    });
   });
 });

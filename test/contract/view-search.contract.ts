@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import type { Key } from '../../shared/catalog/documents';
+import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
 import { compareByOrder, orderOf } from '../../shared/catalog/sorting';
 import type { ViewVersion, WordMatch, WordScope, WordSearch, WordTerms } from '../../shared/ports/view-store';
 import { within } from '../support/wait-for';
-import { aPublication, aWrite, idsOf, put } from './some-documents';
+import { aPublication, aWrite, idsOf, put, putIn } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
 
 interface Item {
@@ -220,6 +221,97 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count(tiers[2]!, STOREFRONT, { ...STOREFRONT, price_up: { lte: 900 } })).toBe(901);
     });
 
+    test('the documents that share the most words are exact after every write, of the same store or another', async () => {
+      const ids = Array.from({ length: 14 }, (_, n) => `d${String(n).padStart(2, '0')}`);
+      const stores = ['near', 'far'];
+      const storeOf = (id: string): string => stores[ids.indexOf(id) % stores.length]!;
+      const document = fc.record({
+        words: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 4 }),
+        listing_id: fc.constantFrom('one', 'two', null),
+        visibility: fc.constantFrom('public', 'public', 'private'),
+        // Most documents are of the same moment, so that many arrive between two neighbours.
+        created_at: fc.constantFrom('2026-01-01', '2026-01-01', '2026-01-01', '2026-01-02'),
+      });
+      const write = fc.record({ id: fc.constantFrom(...ids), document: fc.option(document, { freq: 6 }) });
+      const batch = fc.uniqueArray(write, { selector: ({ id }) => id, minLength: 1, maxLength: 8 });
+      const newest_first = orderOf('created_at_desc');
+      let run = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(batch, { minLength: 4, maxLength: 10 }),
+          fc.constantFrom(...ids),
+          async (batches, own_id) => {
+            const suffix = ++run;
+            const nameOf = (name: string): string => `${name}-${suffix}`;
+            const stored = new Map<
+              string,
+              { position: bigint; document: (typeof batches)[0][0]['document'] }
+            >();
+            const writeOf = (id: string, after: (typeof batches)[0][0]['document']) => {
+              const before = stored.get(id)?.position ?? null;
+              const position = (before ?? 0n) + 1n;
+              stored.set(id, { position, document: after });
+              if (!after) return aWrite('publications', nameOf(id), position, null, before);
+              const { words, listing_id, ...others } = after;
+              const keys = {
+                ...others,
+                store_id: nameOf(storeOf(id)),
+                listing_id: listing_id && nameOf(listing_id),
+              };
+              return aWrite('publications', nameOf(id), position, { ...aPublication(keys), words }, before);
+            };
+            for (const writes of batches) {
+              for (const store of stores) {
+                const of_store = writes.filter(({ id }) => storeOf(id) === store);
+                const partition = partitionOf(nameOf(store), PARTITION_COUNT);
+                await putIn(
+                  view,
+                  partition,
+                  of_store.map(({ id, document: after }) => writeOf(id, after)),
+                );
+              }
+              for (const store of stores)
+                for (const is_inside of [true, false]) {
+                  const scope = { store_id: nameOf(store), visibility: 'public' };
+                  const listing_id = is_inside ? nameOf('one') : { not: nameOf('one') };
+                  const where = { ...scope, id: { not: nameOf(own_id) }, listing_id };
+                  const expected = [...stored]
+                    .flatMap(([id, { document: one }]) =>
+                      one ? [{ ...one, id, keys: { created_at: one.created_at } }] : [],
+                    )
+                    .filter(
+                      ({ id, visibility }) =>
+                        storeOf(id) === store && visibility === 'public' && id !== own_id,
+                    )
+                    .filter((one) => (one.listing_id === 'one') === is_inside)
+                    .sort(
+                      (a, b) =>
+                        sharedTier(a.words) - sharedTier(b.words) || compareByOrder(newest_first, a, b),
+                    )
+                    .map(({ id }) => nameOf(id));
+                  expect(await search(SHARED, { scope, where, limit: 4 })).toEqual(expected.slice(0, 4));
+                  expect(await search(SHARED, { scope, where, skip: 2 })).toEqual(expected.slice(2));
+                }
+            }
+          },
+        ),
+        { numRuns: under_test.list_length === undefined ? 60 : 8 },
+      );
+    }, 60_000);
+
+    test('the documents that share the most words are exact while documents of another store arrive between them', async () => {
+      const created_at = '2026-01-01';
+      const near = { store_id: 'near', visibility: 'public', created_at };
+      await publications({ id: 'a', words: ['a'], keys: near }, { id: 'z', words: ['a'], keys: near });
+      const scope = { store_id: 'near', visibility: 'public' };
+      const where = { ...scope, id: { not: 'other' } };
+      for (const id of 'bcdefghijklm') {
+        expect(await search(SHARED, { scope, where })).toEqual(['z', 'a']);
+        await publications({ id, words: ['a'], keys: { ...near, store_id: 'far' } });
+      }
+      expect(await search(SHARED, { scope, where })).toEqual(['z', 'a']);
+    });
+
     test('returns the same as a check of every document', async () => {
       let run = 0;
       const text = fc.constantFrom('a', 'ab', 'abc', 'b', 'ba', 'é', ':a', ':ab');
@@ -279,6 +371,24 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       );
     });
   });
+}
+
+/** The tiers of documents that share most of `a` and `b`, or else of `c` and `d`. */
+const SHARED: readonly WordTerms[] = [
+  [[word('a')], [word('b')]],
+  [[word('a'), word('b')]],
+  [
+    [word('c'), word('a'), word('b')],
+    [word('d'), word('a'), word('b')],
+  ],
+  [[word('c'), word('d'), word('a'), word('b')]],
+  [],
+];
+
+function sharedTier(words: readonly string[]): number {
+  const count = (...some: string[]): number => some.filter((one) => words.includes(one)).length;
+  if (count('a', 'b') > 0) return 2 - count('a', 'b');
+  return 4 - count('c', 'd');
 }
 
 const queryFor = (matches: readonly WordMatch[]) => ({ scope: STOREFRONT, matches, limit: 10 });

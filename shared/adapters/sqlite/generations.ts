@@ -12,7 +12,18 @@ const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS store_generations (
     store_id TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 ];
+/** Counts the moves of ranks in the index of words, in the row of no partition. */
+const MOVES_LANE = -1;
 const EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'store_generations'";
+
+const RAISE_LANE = `INSERT INTO generations (lane, generation) VALUES (?, 1)
+  ON CONFLICT (lane) DO UPDATE SET generation = generation + 1`;
+
+/** Counts that a batch has moved ranks of documents, also of other stores than its own. Call it within its transaction. */
+export function countMovedRanks(connection: SqliteConnection): void {
+  for (const statement of SCHEMA) connection.run(statement);
+  connection.run(RAISE_LANE, [MOVES_LANE]);
+}
 
 /** Counts the batches that have changed documents of each store, for all processes that have the file open. */
 export class Generations {
@@ -40,12 +51,7 @@ export class Generations {
     for (const statement of SCHEMA) this.connection.run(statement);
     const stores = new Set(writes.map(storeOf));
     for (const store_id of stores)
-      if (store_id === undefined)
-        this.connection.run(
-          `INSERT INTO generations (lane, generation) VALUES (?, 1)
-           ON CONFLICT (lane) DO UPDATE SET generation = generation + 1`,
-          [partition],
-        );
+      if (store_id === undefined) this.connection.run(RAISE_LANE, [partition]);
       else
         this.connection.run(
           `INSERT INTO store_generations (store_id, generation) VALUES (?, 1)
@@ -65,6 +71,13 @@ export class Generations {
       sum += this.count(this.of_partitions, partition, 'generations WHERE lane = ?');
     }
     return sum;
+  }
+
+  /** Returns a text that changes with each batch that has changed the entries of the store in the index of words. */
+  ofWords(store_id: string): string {
+    const sum = this.sum([store_id]);
+    const moves = this.exist ? this.count(this.of_partitions, MOVES_LANE, 'generations WHERE lane = ?') : 0;
+    return `${sum} ${moves}`;
   }
 
   private count<Key extends string | number>(known: Map<Key, number>, key: Key, row: string): number {

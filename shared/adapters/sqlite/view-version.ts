@@ -49,6 +49,7 @@ import { ListReader } from './list-pages';
 import { NUMBERED_TEXTS_SCHEMA, NumberedTexts } from './numbered-texts';
 import { SHARED_VALUES_SCHEMA, SharedValues } from './shared-values';
 import { readLayout, readStoredKeys, searchableSchema, type Table, type Tables, tablesOf } from './tables';
+import { KeptEntries } from './word-entries';
 import { matchingWords, searchPage } from './words';
 
 const declared = Object.values(tablesOf());
@@ -137,6 +138,7 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly onCommit: () => void;
   private readonly waiters: CheckpointWaiters;
   private readonly generations: Generations;
+  private readonly kept_entries: KeptEntries;
   /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
   private indexing: Promise<void> | undefined;
@@ -168,6 +170,7 @@ export class SqliteViewVersion implements ViewVersion {
     this.changes = new ChangeSignal(connection);
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
     this.generations = new Generations(connection, partition_count);
+    this.kept_entries = new KeptEntries(this.generations);
     this.is_current = connection.value('PRAGMA user_version') === FORMAT;
     if (this.is_current) this.generation = (stores) => this.generations.sum(stores);
   }
@@ -356,7 +359,7 @@ export class SqliteViewVersion implements ViewVersion {
   /** Reads in several statements, between which other requests run. The last one checks the conditions again. */
   async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
     await this.prepareSearch();
-    return searchPage(this.connection, this.table(collection), query);
+    return searchPage(this.connection, this.table(collection), query, this.kept_entries);
   }
 
   async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {

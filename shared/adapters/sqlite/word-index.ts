@@ -1,4 +1,5 @@
 import type { SqliteConnection, SqlValue } from './connection';
+import { countMovedRanks } from './generations';
 import { column, type Table } from './tables';
 
 /*
@@ -350,6 +351,7 @@ class WordIndex {
    * that then follows. `above` is the rank of the next document.
    */
   private makeRoom(below: number, above: number): number {
+    countMovedRanks(this.connection);
     const { entries } = this.names;
     const nextAfter = (rank: number): number | null =>
       this.connection.value(`SELECT min(rank) FROM ${entries} WHERE rank > ?`, [rank]) as number | null;

@@ -90,16 +90,28 @@ export class EntryReader {
     return this.tags.map((tag) => `"${tagText(tag)}${term}"`);
   }
 
+  /** Returns the newest ranks of a term, also that of the document that is left out otherwise. */
+  ranksOf(term: string, limit: number): Promise<number[]> {
+    return this.ranks(term, Number.MAX_SAFE_INTEGER, limit, 0);
+  }
+
   /** Returns the newest matching ranks, the newest first. Reads them as one text, because rows are slow to convert. */
-  async ranks(text: string, highest: number, limit: number): Promise<number[]> {
+  async ranks(
+    text: string,
+    highest: number,
+    limit: number,
+    without_rank = this.without_rank,
+  ): Promise<number[]> {
     const sql = `SELECT json_group_array(rowid) FROM (${this.newestSql()})`;
-    const found = await this.run(() => this.connection.value(sql, this.parameters(text, highest, limit)));
+    const parameters = this.parameters(text, highest, limit, without_rank);
+    const found = await this.run(() => this.connection.value(sql, parameters));
     return (JSON.parse(String(found)) as number[]).sort((a, b) => b - a);
   }
 
   async count(text: string, highest: number, limit: number): Promise<number> {
     const sql = `SELECT count(*) FROM (${this.newestSql()})`;
-    return Number(await this.run(() => this.connection.value(sql, this.parameters(text, highest, limit))));
+    const parameters = this.parameters(text, highest, limit, this.without_rank);
+    return Number(await this.run(() => this.connection.value(sql, parameters)));
   }
 
   private newestSql(): string {
@@ -109,8 +121,8 @@ export class EntryReader {
   }
 
   /** FTS5 ignores a bound that is a floating-point number, as which the driver binds all numbers. */
-  private parameters(text: string, highest: number, limit: number) {
-    return [text, BigInt(highest), this.without_rank, limit];
+  private parameters(text: string, highest: number, limit: number, without_rank: number) {
+    return [text, BigInt(highest), without_rank, limit];
   }
 
   /**

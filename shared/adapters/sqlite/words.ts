@@ -11,9 +11,11 @@ import type {
   WordTerms,
 } from '../../ports/view-store';
 import { wordScope } from '../stored-collections';
+import { COMPARED_WORDS_MAX, firstByTier, type Ranks, stagesOf, union } from './compared-words';
 import type { SqliteConnection, SqlRow } from './connection';
 import { checkWord, conditionSql, matchesNothing, scopeHash, selectionOf, toDocuments } from './documents';
 import { column, storedKey, type Table } from './tables';
+import type { KeptEntries } from './word-entries';
 import {
   everyTerm,
   filterTerm,
@@ -49,16 +51,25 @@ const MATCH_ENTRIES = 400_000;
 /** The most entries that it reads to find the better tiers among them. */
 const TIER_ENTRIES = 150_000;
 
+/** So many entries of each compared word are read for related documents (docs/interface.md#limits-of-a-search). */
+const COMPARED_ENTRIES = 10_000;
+/**
+ * A list with fewer documents is read as a whole, to compare only those in it or outside. For a longer one, the keys of
+ * the best `CHECKED_MAX` documents are checked.
+ */
+const LIST_ENTRIES = 20_000;
+
 /** Reads a page of the sequence of all tiers, and counts the sequence. */
 export async function searchPage(
   connection: SqliteConnection,
   table: Table,
   query: WordSearch,
+  kept: KeptEntries,
 ): Promise<WordSearchResult> {
   const is_empty = query.tiers.length === 0 || matchesNothing(query.where);
   const index = is_empty ? undefined : await WordReader.open(connection, table, query);
   if (!index) return { documents: [], total: 0, is_complete: true };
-  if (isByAge(table, query.order, 'desc')) return index.bestFirst(query);
+  if (isByAge(table, query.order, 'desc')) return index.bestFirst(query, kept);
   if (query.tiers.length === 1) return index.sorted(query);
   throw new Error('a search with several tiers returns the newest documents first');
 }
@@ -85,6 +96,8 @@ interface Conditions {
   readonly none: readonly string[];
   /** The rank of a document that the search leaves out; 0 if there is none. */
   readonly without_rank: number;
+  /** The conditions of `all` and `none`. */
+  readonly filters: ViewQuery['where'];
   readonly rest: ViewQuery['where'];
 }
 
@@ -140,8 +153,13 @@ class WordReader {
   }
 
   /** Returns a page of the sequence of all tiers, each with its newest documents first. */
-  async bestFirst(query: WordSearch): Promise<WordSearchResult> {
+  async bestFirst(query: WordSearch, kept: KeptEntries): Promise<WordSearchResult> {
     const { tiers, skip = 0, limit, total_max } = query;
+    const compared = total_max === undefined && (await this.mostShared(query, kept));
+    if (compared) {
+      const documents = await this.documents(compared.slice(skip), query);
+      return { documents, total: Number.POSITIVE_INFINITY, is_complete: true };
+    }
     const matches = await this.matchesOf(tiers.at(-1)!, total_max);
     const { is_complete } = matches;
     // If the search did not look at all documents, better tiers may have older matches, which count as well.
@@ -200,6 +218,62 @@ class WordReader {
     return [...sequence].slice(0, count);
   }
 
+  /**
+   * Returns the ranks up to the end of the page, found by the newest entries of each word. Reads the words of worse tiers
+   * only if the better ones do not fill the page. Undefined if there are conditions that the index has no terms for.
+   */
+  private async mostShared(query: WordSearch, kept: KeptEntries): Promise<readonly number[] | undefined> {
+    const { tiers, scope, skip = 0, limit } = query;
+    const { rest, filters, without_rank } = this.conditions;
+    if (typeof scope.store_id !== 'string' || Object.keys(rest).length > 0) return undefined;
+    // A tier without terms has all documents.
+    const last = tiers.findIndex((terms) => terms.length === 0);
+    const stages = stagesOf(last === -1 ? tiers : tiers.slice(0, last));
+    if (stages.some(({ matches }) => matches.length > COMPARED_WORDS_MAX)) return undefined;
+    const readOrKept = kept.ofStore(scope.store_id);
+    const ranksOf = async (group: Group, most: number): Promise<Ranks> => {
+      const ofTerm = (term: string) =>
+        readOrKept(`${this.names.terms} ${term}`, () => this.entries.ranksOf(term, most));
+      return union(await Promise.all(group.map(ofTerm)));
+    };
+    const ofFilters = (terms: readonly string[]): Promise<Ranks[]> =>
+      Promise.all(terms.map((term) => ranksOf(this.entries.inAnyTag(term), LIST_ENTRIES)));
+    const all = await ofFilters(this.conditions.all);
+    const none = await ofFilters(this.conditions.none);
+    const is_long = [...all, ...none].some(({ length }) => length >= LIST_ENTRIES);
+    const lists = is_long ? { all: [], none: [] } : { all, none };
+    const count = skip + limit;
+    const words: Ranks[] = [];
+    let found: readonly number[] = [];
+    for (const stage of stages) {
+      for (const match of stage.matches.slice(words.length))
+        words.push(await ranksOf(this.anyOf([match]), COMPARED_ENTRIES));
+      const compared = { words, ...lists, without_rank };
+      found = is_long
+        ? await this.firstWith(filters, firstByTier(compared, stage, CHECKED_MAX), count)
+        : firstByTier(compared, stage, count);
+      if (found.length === count) return found;
+    }
+    if (last === -1) return found;
+    const others = new Scan(this.entries, this.expressionOf([]), new Budget(MATCH_ENTRIES));
+    return [...new Set([...found, ...(await others.newest(count))])].slice(0, count);
+  }
+
+  /** Returns the first `count` of the ranks whose documents fulfil the conditions. */
+  private async firstWith(
+    conditions: ViewQuery['where'],
+    ranks: readonly number[],
+    count: number,
+  ): Promise<readonly number[]> {
+    const found: number[] = [];
+    for (const some of inChunks(ranks, CHECKED_AT_ONCE)) {
+      const checked = new Set(await this.check(some, conditions));
+      found.push(...some.filter((rank) => checked.has(rank)));
+      if (found.length >= count) break;
+    }
+    return found.slice(0, count);
+  }
+
   /** Returns those of a tier's ranks that belong to the matches. */
   private async amongMatches(
     { checked, is_complete }: Matches,
@@ -218,17 +292,19 @@ class WordReader {
     return ranks.length <= SCORED_MAX ? ranks : undefined;
   }
 
-  /** Returns those of the ranks whose documents fulfil the conditions that the index has no terms for. */
-  private async check(ranks: readonly number[]): Promise<readonly number[]> {
+  /** Returns those of the ranks whose documents fulfil the conditions: by default those that the index has no terms for. */
+  private async check(
+    ranks: readonly number[],
+    conditions = this.conditions.rest,
+  ): Promise<readonly number[]> {
     const { entries } = this.names;
-    const { rest } = this.conditions;
     const { ranges } = this.table.spec.words!;
-    const in_entries = Object.keys(rest).every((key) => ranges.includes(key));
+    const in_entries = Object.keys(conditions).every((key) => ranges.includes(key));
     const rows = in_entries
       ? `${entries} AS e ON e.rank = m.value`
       : `(SELECT rank, row FROM ${entries}) AS e ON e.rank = m.value
          CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row`;
-    const { sql, parameters } = conditionSql(this.table, rest);
+    const { sql, parameters } = conditionSql(this.table, conditions);
     const statement = `SELECT json_group_array(m.value) FROM json_each(?) AS m CROSS JOIN ${rows} WHERE ${sql}`;
     const checked: number[] = [];
     for (const some of inChunks(ranks, CHECKED_AT_ONCE)) {
@@ -406,19 +482,21 @@ function conditionsOf(
   const all: string[] = [];
   const none: string[] = [];
   let without_rank = 0;
+  const by_terms: Record<string, KeyCondition> = {};
   const rest: Record<string, KeyCondition> = {};
   for (const [key, condition] of Object.entries(where)) {
     const n = filters.indexOf(key);
     const excluded = excludedValue(condition);
     if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
-    if (n >= 0 && condition !== null && typeof condition !== 'object')
-      all.push(filterTerm(n, storedKey(table, key, condition)));
+    const is_one = condition !== null && typeof condition !== 'object';
+    if (n >= 0 && (is_one || excluded !== null)) by_terms[key] = condition;
+    if (n >= 0 && is_one) all.push(filterTerm(n, storedKey(table, key, condition)));
     else if (n >= 0 && excluded !== null) none.push(filterTerm(n, storedKey(table, key, excluded)));
     else if (key === 'id' && excluded !== null)
       without_rank = readEntry(connection, table, String(excluded))?.rank ?? 0;
     else rest[key] = condition;
   }
-  return { all, none, without_rank, rest };
+  return { all, none, without_rank, filters: by_terms, rest };
 }
 
 function excludedValue(condition: KeyCondition): Key {
