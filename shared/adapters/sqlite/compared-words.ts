@@ -80,8 +80,10 @@ export function firstByTier(
     for (let n = 0; n < heads.length; n++)
       if (heads[n] === rank) {
         bits |= 1 << n;
+        const ranks = lists[n]!;
         const place = ++places[n]!;
-        heads[n] = lists[n]![place] ?? 0;
+        // To read beyond the end of an array is slow.
+        heads[n] = place < ranks.length ? ranks[place]! : 0;
       }
     if (rank === without_rank) continue;
     tiers[bits] ??= tierOf(bits);
