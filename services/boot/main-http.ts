@@ -1,4 +1,5 @@
 import './node-version';
+import './compile-cache';
 import '../../shared/kernel/stack-traces';
 import cluster from 'node:cluster';
 import { ConfigError } from '../../shared/kernel/config';

@@ -1,4 +1,5 @@
 import './node-version';
+import './compile-cache';
 import '../../shared/kernel/stack-traces';
 import { startWalCheckpoints } from '../../shared/adapters/sqlite/wal-checkpoints';
 import { createLogger } from '../../shared/kernel/log';

@@ -1,4 +1,5 @@
 import './node-version';
+import './compile-cache';
 import '../../shared/kernel/stack-traces';
 import './loading';
 import { realSystem } from '../../shared/kernel/system';

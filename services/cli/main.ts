@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import '../boot/node-version';
+import '../boot/compile-cache';
 import '../../shared/kernel/stack-traces';
 import { join } from 'node:path';
 import { markRunning } from '../boot/running-processes';
