@@ -170,7 +170,7 @@ describe('the entries that a search on SQLite reads', () => {
     const hasFrequent = (n: number): boolean => n === 0 || n % FREQUENT.length !== 1;
     const tiers: WordTerms[] = [allOf(['rare', frequent]), [[{ word: 'rare' }, { word: frequent }]], []];
     /** The oldest document whose frequent word is compared. */
-    const compared_from = numbers.filter(hasFrequent)[10_000 - 1]!;
+    const compared_from = numbers.filter(hasFrequent)[5_000 - 1]!;
     const sharedBy = (n: number): number =>
       Number(n % 1_000 === 0) + Number(hasFrequent(n) && n >= compared_from);
 
@@ -189,7 +189,7 @@ describe('the entries that a search on SQLite reads', () => {
         .slice(0, 200)
         .map(idOf);
 
-    test('are the newest 10,000 of each word, in a store', async () => {
+    test('are the newest 5,000 of each word, in a store', async () => {
       const where = { ...SCOPE, id: { not: idOf(77_000) } };
       expect(await pagesOf(where, 20)).toEqual(expected(() => true));
       expect(await pagesOf(where, 200)).toEqual(expected(() => true));

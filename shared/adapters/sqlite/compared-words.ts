@@ -42,7 +42,11 @@ function tierFinderOf({ tiers, matches }: Stage): (bits: number) => number {
 }
 
 /** Descending ranks. */
-export type Ranks = Float64Array;
+export type Ranks = Uint32Array | Float64Array;
+
+/** Returns descending ranks in half of the memory, unless a rank is too large for that. */
+export const ranksFrom = (ranks: readonly number[]): Ranks =>
+  (ranks[0] ?? 0) < 2 ** 32 ? Uint32Array.from(ranks) : Float64Array.from(ranks);
 
 /** What `firstByTier` sorts. */
 export interface ComparedWords {
@@ -96,9 +100,8 @@ export function firstByTier(
 /** Returns the distinct ranks of all lists. */
 export function union(lists: readonly Ranks[]): Ranks {
   if (lists.length === 1) return lists[0]!;
-  return Float64Array.from(new Set(lists.flatMap((ranks) => [...ranks])))
-    .sort()
-    .reverse();
+  const distinct = new Set(lists.flatMap((ranks) => [...ranks]));
+  return ranksFrom([...distinct].sort((a, b) => b - a));
 }
 
 const onlyThose = (ranks: Ranks, those: Ranks): Ranks => selected(ranks, those, true);
@@ -106,7 +109,7 @@ const withoutThose = (ranks: Ranks, those: Ranks): Ranks => selected(ranks, thos
 
 /** Returns the ranks that are in both lists, or only in the first one. */
 function selected(ranks: Ranks, those: Ranks, is_in_both: boolean): Ranks {
-  const kept = new Float64Array(ranks.length);
+  const kept = ranks.slice();
   let end = 0;
   let place = 0;
   for (let n = 0; n < ranks.length; n++) {

@@ -1,9 +1,9 @@
 import { LRUCache } from '../../kernel/cache';
-import type { Ranks } from './compared-words';
+import { type Ranks, ranksFrom } from './compared-words';
 import type { Generations } from './generations';
 
-/** The most entries of all terms that are kept: 8 bytes each. */
-const KEPT_ENTRIES = 2_000_000;
+/** The most entries of all terms that are kept: 4 bytes each. */
+const KEPT_ENTRIES = 4_000_000;
 
 interface Kept {
   readonly ranks: Ranks;
@@ -34,7 +34,7 @@ export class KeptEntries {
     return async (name, read) => {
       const kept = this.kept.get(name);
       if (kept?.generation === generation) return kept.ranks;
-      const ranks = Float64Array.from(await read());
+      const ranks = ranksFrom(await read());
       this.kept.set(name, { ranks, generation });
       return ranks;
     };

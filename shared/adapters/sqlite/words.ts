@@ -52,7 +52,7 @@ const MATCH_ENTRIES = 400_000;
 const TIER_ENTRIES = 150_000;
 
 /** So many entries of each compared word are read for related documents (docs/interface.md#limits-of-a-search). */
-const COMPARED_ENTRIES = 10_000;
+const COMPARED_ENTRIES = 5_000;
 /**
  * A list with fewer documents is read as a whole, to compare only those in it or outside. For a longer one, the keys of
  * the best `CHECKED_MAX` documents are checked.
