@@ -58,6 +58,12 @@ export class Budget {
   }
 }
 
+/** Does a part of a search. Lets other work of the process run before it, if searches have held the event loop for long. */
+export async function inTurn<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  await endTurnAfter(TURN_MS);
+  return work();
+}
+
 /** Reads the entries of an index for one search. Lets other work of the process run between two statements. */
 export class EntryReader {
   private readonly names: IndexTables;
@@ -80,9 +86,8 @@ export class EntryReader {
     this.without_rank = without_rank;
   }
 
-  async run<Result>(statement: () => Result): Promise<Result> {
-    await endTurnAfter(TURN_MS);
-    return this.connection.attempt(statement);
+  run<Result>(statement: () => Result): Promise<Result> {
+    return inTurn(() => this.connection.attempt(statement));
   }
 
   /** The terms with which a term of the index begins in one of the scope's tags. */

@@ -26,7 +26,7 @@ import {
   splitTerm,
   tagText,
 } from './word-index';
-import { Budget, EntryReader, type Expression, type Group, Scan } from './word-scan';
+import { Budget, EntryReader, type Expression, type Group, inTurn, Scan } from './word-scan';
 
 /** The most matches of the words whose keys a search checks or sorts by. The newest ones come first. */
 const CHECKED_MAX = 5_000;
@@ -145,11 +145,12 @@ class WordReader {
   ): Promise<WordReader | undefined> {
     const hashes = JSON.stringify(scopesOf(table, scope));
     const sql = `SELECT tag FROM ${indexTables(table).scopes} WHERE scope IN (SELECT value FROM json_each(?))`;
-    return connection.attempt(() => {
+    const read = () => {
       const tags = connection.all(sql, [hashes]).map(([tag]) => Number(tag));
       if (tags.length === 0) return undefined;
       return new WordReader(connection, table, tags, conditionsOf(connection, table, scope, where));
-    });
+    };
+    return inTurn(() => connection.attempt(read));
   }
 
   /** Returns a page of the sequence of all tiers, each with its newest documents first. */
@@ -249,9 +250,9 @@ class WordReader {
       for (const match of stage.matches.slice(words.length))
         words.push(await ranksOf(this.anyOf([match]), COMPARED_ENTRIES));
       const compared = { words, ...lists, without_rank };
-      found = is_long
-        ? await this.firstWith(filters, firstByTier(compared, stage, CHECKED_MAX), count)
-        : firstByTier(compared, stage, count);
+      const most = is_long ? CHECKED_MAX : count;
+      const first = await inTurn(() => firstByTier(compared, stage, most));
+      found = is_long ? await this.firstWith(filters, first, count) : first;
       if (found.length === count) return found;
     }
     if (last === -1) return found;
