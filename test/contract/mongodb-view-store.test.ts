@@ -1,4 +1,5 @@
 import { MongoClient } from 'mongodb';
+import { MongoConnection } from '../../shared/adapters/mongodb/connection';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { aName, describeOn } from '../support/real-servers';
 import { viewStoreContract } from './view-store.contract';
@@ -70,6 +71,20 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     await database.dropDatabase();
     await client.close();
     expect(names.filter((name) => name.includes('publications'))).toEqual([]);
+  });
+
+  test('a collection that another process has just dropped counts as dropped', async () => {
+    const url = new URL(server);
+    url.pathname = aName();
+    const connection = new MongoConnection({ url: url.href, realm: 'live' });
+    try {
+      await connection.collection('publications_v1').insertOne({});
+      await connection.dropCollection('publications_v1');
+      await connection.dropCollection('publications_v1');
+      expect(await connection.collectionNames()).toEqual([]);
+    } finally {
+      await connection.close();
+    }
   });
 });
 

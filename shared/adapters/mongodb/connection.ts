@@ -241,9 +241,10 @@ export function isDuplicateKey(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
-/** Returns true if the collection does not exist. */
+/** Returns true if the collection does not exist. Some servers say so in the message only, without a code. */
 export function isCollectionMissing(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND;
+  if (!(error instanceof MongoServerError)) return false;
+  return error.code === NAMESPACE_NOT_FOUND || error.message === 'ns not found';
 }
 
 /** A write that the server has refused because of its document. */

@@ -63,8 +63,8 @@ export function outageCauseOf(error: unknown): OutageCause {
   const code = error instanceof MongoError ? Number(error.code) : Number.NaN;
   const known = CODES[code];
   if (known) return known;
-  if (error instanceof MongoServerError && !Number.isNaN(code))
-    return { cause: `the server reports error ${code}` };
+  if (error instanceof MongoServerError)
+    return { cause: Number.isNaN(code) ? 'the server reports an error' : `the server reports error ${code}` };
   return { cause: networkCause(error) };
 }
 
