@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fetch } from '../support/fetch';
 import { createListing, fetchToken, findMissingWrites, waitUntilProjected } from '../support/merchant';
@@ -240,9 +241,21 @@ function printReport(): void {
   process.exitCode = passed === results.length ? 0 : 1;
 }
 
+/**
+ * Returns the beginning of the addresses of a network that this machine does not have. An engine that was killed leaves its
+ * networks, and containers in a second one with the same addresses could not reach each other.
+ */
+function unusedNetwork(): string {
+  const used = Object.values(networkInterfaces()).flatMap(
+    (list) => list?.map(({ address }) => address) ?? [],
+  );
+  const networks = Array.from({ length: 100 }, (_, index) => `172.30.${78 + index}`);
+  return networks.find((network) => !used.some((address) => address.startsWith(`${network}.`)))!;
+}
+
 async function main(): Promise<void> {
   process.env.CATALOG_PORT = String(await freeOwnPort());
-  process.env.CATALOG_NET ??= '172.30.78';
+  process.env.CATALOG_NET ??= unusedNetwork();
   // The builder that every engine has.
   process.env.COMPOSE_DOCKER_CLI_BUILD ??= '0';
   const overrides = process.env.EVENTSTORE_IMAGE ? [] : ['test/compose/stand-in.yml'];
