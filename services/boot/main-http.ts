@@ -1,5 +1,6 @@
 import './node-version';
 import './compile-cache';
+import './small-heap';
 import '../../shared/kernel/stack-traces';
 import cluster from 'node:cluster';
 import { ConfigError } from '../../shared/kernel/config';

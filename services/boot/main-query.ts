@@ -1,5 +1,6 @@
 import './node-version';
 import './compile-cache';
+import './small-heap';
 import '../../shared/kernel/stack-traces';
 import './loading';
 import { realSystem } from '../../shared/kernel/system';
