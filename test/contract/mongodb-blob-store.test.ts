@@ -3,7 +3,7 @@ import { GridFSBucket, MongoClient, type ObjectId } from 'mongodb';
 import { GridFsBlobStore } from '../../shared/adapters/mongodb/gridfs-blob-store';
 import { expectEqual } from '../support/expect-equal';
 import { dieWhilePutting } from '../support/putter';
-import { aName, describeOn } from '../support/real-servers';
+import { describeOn, ownDatabase } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { waitFor, within } from '../support/wait-for';
 import { blobStoreContract, chunksOf, listed, readAll, START_MS, sha256 } from './blob-store.contract';
@@ -12,9 +12,8 @@ const HOUR_MS = 3_600_000;
 const WHERE = { environment: 'live', area: 'originals' } as const;
 
 /** Returns the URL of a new database on the server. `pieces` counts its documents of files and chunks. */
-function ownDatabase(server: string) {
-  const url = new URL(server);
-  url.pathname = aName();
+function ownFiles(server: string) {
+  const url = ownDatabase(server);
   const client = new MongoClient(server);
   const database = client.db(`${url.pathname.slice(1)}_live`);
   const pieces = async (): Promise<number> => {
@@ -32,7 +31,7 @@ function ownDatabase(server: string) {
 
 describeOn('MONGODB_URL', 'on a real server', (server) => {
   blobStoreContract('GridFS', async () => {
-    const { url, pieces, drop } = ownDatabase(server);
+    const { url, pieces, drop } = ownFiles(server);
     const opened: GridFsBlobStore[] = [];
     let now_ms = START_MS;
     const openAnother = async (): Promise<GridFsBlobStore> => {
@@ -51,7 +50,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   });
 
   test('a process that dies during a put leaves no visible blob, and its left-overs are removed after an hour', async () => {
-    const { url, pieces, drop } = ownDatabase(server);
+    const { url, pieces, drop } = ownFiles(server);
     await dieWhilePutting(url);
     const soon = new GridFsBlobStore({ ...WHERE, url });
     await soon.left_overs_removed;
@@ -65,7 +64,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   });
 
   test('a put that stalls for an hour fails, because its file was removed', async () => {
-    const { url, pieces, drop } = ownDatabase(server);
+    const { url, pieces, drop } = ownFiles(server);
     const slow = new GridFsBlobStore({ ...WHERE, url });
     async function* halting(): AsyncGenerator<Uint8Array> {
       yield randomBytes(600_000);
@@ -82,7 +81,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   });
 
   test('a put whose file was marked as given up fails and publishes no blob', async () => {
-    const { url, database, pieces, drop } = ownDatabase(server);
+    const { url, database, pieces, drop } = ownFiles(server);
     const store = new GridFsBlobStore({ ...WHERE, url });
     async function* givenUp(): AsyncGenerator<Uint8Array> {
       yield randomBytes(600_000);
@@ -96,7 +95,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   });
 
   test('after an interrupted delete, a file without a blob is removed, and a file with a blob stays', async () => {
-    const { url, database, pieces, drop } = ownDatabase(server);
+    const { url, database, pieces, drop } = ownFiles(server);
     const store = new GridFsBlobStore({ ...WHERE, url });
     const [lost, kept] = [randomBytes(10), randomBytes(10)];
     for (const bytes of [lost, kept]) await store.put(chunksOf(bytes));
@@ -118,7 +117,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   });
 
   test('the GridFS reader of the driver returns the same bytes', async () => {
-    const { url, database, drop } = ownDatabase(server);
+    const { url, database, drop } = ownFiles(server);
     const store = new GridFsBlobStore({ ...WHERE, url });
     const bytes = randomBytes(700_000);
     const { hash } = await store.put(chunksOf(bytes));

@@ -2,7 +2,7 @@ import { MongoClient } from 'mongodb';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import type { ViewStore } from '../../shared/ports/view-store';
 import { nextRelease } from '../support/next-release';
-import { aName, describeOn } from '../support/real-servers';
+import { describeOn, ownDatabase } from '../support/real-servers';
 import { changedKeysContract } from './changed-keys.contract';
 
 type Mongo = typeof import('../../shared/adapters/mongodb/view-store');
@@ -25,9 +25,8 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
     ['keys read from the documents', true],
   ])('%s', (_, unlisted) => {
     changedKeysContract('MongoDB', async () => {
-      const database = aName();
-      const url = new URL(server);
-      url.pathname = database;
+      const url = ownDatabase(server);
+      const database = url.pathname.slice(1);
       const options = { url: url.href, realm: 'live' } as const;
       const opened: ViewStore[] = [];
       const keep = async (opening: Promise<ViewStore>): Promise<ViewStore> => {

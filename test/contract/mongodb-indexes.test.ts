@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient, MongoNetworkTimeoutError, MongoServerError } from 'mongodb';
 import { MongoViewStore, type MongoViewStoreOptions } from '../../shared/adapters/mongodb/view-store';
 import type { IndexProgress } from '../../shared/ports/view-store';
-import { aName, describeOn } from '../support/real-servers';
+import { describeOn, ownDatabase } from '../support/real-servers';
 import { waitFor } from '../support/wait-for';
 import { aPublication, aWrite, put } from './some-documents';
 
@@ -53,8 +53,7 @@ describeOn('MONGODB_URL', 'an index that a full collection lacks', (server) => {
   let all_names: string[];
 
   beforeEach(async () => {
-    url = new URL(server);
-    url.pathname = aName();
+    url = ownDatabase(server);
     client = new MongoClient(server);
     const store = await open();
     const view = await store.open((await store.createVersion(1)).version);

@@ -5,7 +5,7 @@ import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { UnstorableDocumentError } from '../../shared/kernel/errors';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { publicationCreated, publicationId, storeCreated } from '../support/history';
-import { aName, describeOn } from '../support/real-servers';
+import { describeOn, ownDatabase } from '../support/real-servers';
 import { openRealm, type TestRealm } from '../support/realm';
 import { waitFor } from '../support/wait-for';
 import { aBatch, aPublication, aWrite } from './some-documents';
@@ -46,8 +46,7 @@ describeOn('MONGODB_URL', 'a write that MongoDB refuses', (server) => {
   let realm: TestRealm;
 
   beforeEach(async () => {
-    const url = new URL(server);
-    url.pathname = aName();
+    const url = ownDatabase(server);
     store = await MongoViewStore.open({ url: url.href, realm: 'live' });
     realm = await openRealm();
   });

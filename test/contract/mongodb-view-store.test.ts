@@ -1,15 +1,14 @@
 import { MongoClient } from 'mongodb';
 import { MongoConnection } from '../../shared/adapters/mongodb/connection';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
-import { aName, describeOn } from '../support/real-servers';
+import { aName, describeOn, ownDatabase } from '../support/real-servers';
 import { viewStoreContract } from './view-store.contract';
 
 describeOn('MONGODB_URL', 'on a real server', (server) => {
   const text_order = textOrderOf(server);
   viewStoreContract('MongoDB', async () => {
-    const database = aName();
-    const url = new URL(server);
-    url.pathname = database;
+    const url = ownDatabase(server);
+    const database = url.pathname.slice(1);
     const opened: MongoViewStore[] = [];
     let now_ms = Date.parse('2026-01-31T12:00:00.000Z');
     const openAnother = async (partition_count = 8): Promise<MongoViewStore> => {
@@ -47,8 +46,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   });
 
   test('versions are dropped at once, while the store that was just opened still creates missing indexes', async () => {
-    const url = new URL(server);
-    url.pathname = aName();
+    const url = ownDatabase(server);
     const open = async (): Promise<MongoViewStore> => {
       const store = await MongoViewStore.open({ url: url.href, realm: 'live', partition_count: 8 });
       reopened.push(store);
@@ -74,8 +72,7 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
   });
 
   test('a collection that another process has just dropped counts as dropped', async () => {
-    const url = new URL(server);
-    url.pathname = aName();
+    const url = ownDatabase(server);
     const connection = new MongoConnection({ url: url.href, realm: 'live' });
     try {
       await connection.collection('publications_v1').insertOne({});

@@ -5,6 +5,13 @@ import { type SERVER_SETTINGS, serversForTests } from './own-servers';
 /** Returns a name that no other test uses, so that tests can share a server. */
 export const aName = (): string => `test-${randomBytes(6).toString('hex')}`;
 
+/** Returns the address of a database on the server that no other test uses. */
+export function ownDatabase(server: string): URL {
+  const url = new URL(server);
+  url.pathname = aName();
+  return url;
+}
+
 /**
  * Defines `stories` if there is a server for the variable: at the address in the environment, or in a container of
  * this run. If not, skips the block and prints which variable is missing.
