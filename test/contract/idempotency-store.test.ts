@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
 import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
@@ -83,8 +84,37 @@ test('the idempotency store on SQLite recovers from a failed commit of its first
 
 const A_CLAIM = {
   ...{ fingerprint: 'f', holder: 'h', now_ms: 1_000, locked_until_ms: 1_010 },
-  ...{ expires_at_ms: 200_000, records_max: 3 },
+  ...{ expires_at_ms: 200_000, records_max: 100 },
 };
+
+test('the idempotency store on SQLite keeps no lock and no old view of the file after it has waited for another process', () =>
+  withTempDir(async (folder) => {
+    const file = join(folder, 'idempotency.sqlite');
+    const store = await SqliteIdempotencyStore.open({ file });
+    const other = new Database(file, { timeout: 0 });
+    other.exec('CREATE TABLE written (round INTEGER)');
+    const answered = { status: 200, headers: {}, body: '{}' };
+    const keyOf = (round: number) => ({ api_key_id: 'a', idempotency_key: String(round) });
+    await store.claim(keyOf(0), A_CLAIM);
+    for (let round = 1; round <= 20; round++) {
+      // A claim and an answer of concurrent requests wait for the lock.
+      other.exec('BEGIN IMMEDIATE');
+      other.exec(`INSERT INTO written VALUES (${round})`);
+      const claim = store.claim(keyOf(round), A_CLAIM);
+      const answer = store.storeAnswer(keyOf(round - 1), 'h', answered, 200_000);
+      await nextTurn();
+      other.exec('COMMIT');
+      expect(await answer).toBe(true);
+      // What was acknowledged is stored, and a checkpoint can empty the write-ahead log.
+      const stored = other.prepare('SELECT count(*) FROM operations WHERE answer IS NOT NULL').raw();
+      expect(stored.all([])).toEqual([[round]]);
+      expect(await claim).toMatchObject({ outcome: 'claimed' });
+      const [[busy]] = other.prepare('PRAGMA wal_checkpoint(TRUNCATE)').raw().all([]) as [[number]];
+      expect(busy).toBe(0);
+    }
+    other.close();
+    await store.close();
+  }));
 
 test('the idempotency store on SQLite uses the pages of expired operations again', async () => {
   await withTempDir(async (folder) => {

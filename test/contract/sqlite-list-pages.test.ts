@@ -98,7 +98,7 @@ describe('long lists on SQLite', () => {
     await change(ids.slice(2_000, 2_300), anyKeys);
     expectExact();
     // A file that was made without values of buckets.
-    connection.run('DROP TABLE publications_bucket_values');
+    connection.write('DROP TABLE publications_bucket_values');
     await change(ids.slice(2_300, 2_400), anyKeys);
     expectExact();
   }, 120_000);

@@ -17,7 +17,7 @@ const openNotes = (file: string, wal_pages_max?: number): Promise<SqliteConnecti
   });
 
 const writeRows = (notes: SqliteConnection): void => {
-  for (let row = 0; row < ROWS; row++) notes.run('INSERT INTO notes VALUES (?)', ['x'.repeat(ROW_BYTES)]);
+  for (let row = 0; row < ROWS; row++) notes.write('INSERT INTO notes VALUES (?)', ['x'.repeat(ROW_BYTES)]);
 };
 const countRows = (notes: SqliteConnection): number => Number(notes.value('SELECT count(*) FROM notes'));
 const walBytes = (file: string): number => statSync(`${file}-wal`).size;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -316,6 +317,34 @@ test('a write that is repeated through several connections happens once', async 
   const list = await both[0].send('/api/publications?limit=1', { token });
   expect(list.body.meta.item_count).toBe(10);
 });
+
+test('writes with an Idempotency-Key through both processes at once all succeed, and the write-ahead logs stay small', async () => {
+  const running = await start({
+    RATE_LIMIT_SECRET: '100000/10000000/100000',
+    IDEMPOTENCY_RECORDS_MAX: '10000',
+  });
+  const both = await connectToBoth(running);
+  const writers = [...both, connect(running), connect(running), connect(running), connect(running)];
+  const token = await fetchToken(running.url, keys.secret);
+  const statuses = new Set<number>();
+  const largest = new Map<string, number>();
+  const writeMany = async (connection: Connection): Promise<void> => {
+    for (let n = 0; n < 400; n++) {
+      const headers = { 'idempotency-key': randomUUID() };
+      const { status } = await connection.send('/api/publication', {
+        ...{ method: 'POST', token, headers, body: TEA },
+      });
+      statuses.add(status);
+      if (status !== 201) return;
+      for (const file of ['idempotency.sqlite-wal', 'limits.sqlite-wal', 'live/events.sqlite-wal'])
+        largest.set(file, Math.max(largest.get(file) ?? 0, statSync(join(folder.path, file)).size));
+    }
+  };
+  await Promise.all(writers.map(writeMany));
+  expect([...statuses]).toEqual([201]);
+  // The main process empties a log of 16 MB within a second.
+  for (const size of largest.values()) expect(size).toBeLessThan(40_000_000);
+}, 120_000);
 
 test('a key that the command line revokes is refused by both processes within 5 s', async () => {
   const running = await start();

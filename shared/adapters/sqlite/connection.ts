@@ -82,16 +82,19 @@ export type OnDamage = (error: DamagedFileError) => void;
  */
 export class SqliteConnection {
   readonly file: string;
-  private readonly database: Database.Database;
+  private database: Database.Database;
   private readonly statements = new LRUCache<string, Statement>({ max: STATEMENTS_MAX });
+  /** The reads that were refused with SQLITE_BUSY, and have not succeeded since. libsql does not reset them. */
+  private readonly refused = new Set<string>();
+  private reopened = 0;
   private readonly options: SqliteOptions;
   private readonly closing = new AbortController();
   private was_damage_found = false;
   /** The complete check that is running. */
   private check: Promise<FileState> | undefined;
   private checked_at_ms = Number.NEGATIVE_INFINITY;
-  /** Whether a call has failed since the last successful probe, in a way that suggests a full or read-only disk. */
-  private disk_failed = false;
+  /** Whether a call has failed since the last successful probe, in a way that suggests that the file cannot be written. */
+  private has_failed = false;
   /** The last probe, or the one that is running. Resolves to whether the file can be written. */
   private probe: Promise<boolean> | undefined;
   private probed_at_ms = Number.NEGATIVE_INFINITY;
@@ -99,11 +102,7 @@ export class SqliteConnection {
   private constructor(file: string, options: SqliteOptions) {
     this.file = file;
     this.options = options;
-    try {
-      this.database = new Database(file, { timeout: BLOCKING_WAIT_MS });
-    } catch (cause) {
-      throw new CatalogError('unavailable', { message: `cannot open ${file}`, cause });
-    }
+    this.database = openDatabase(file);
   }
 
   /**
@@ -135,11 +134,16 @@ export class SqliteConnection {
     return this.was_damage_found;
   }
 
-  private prepareFile(): void {
-    const { synchronous, format, usable_formats = [], upgrades = {} } = this.options;
+  private configure(): void {
+    const { synchronous, wal_pages_max = WAL_PAGES_MAX } = this.options;
     this.database.exec(
-      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${this.options.wal_pages_max ?? WAL_PAGES_MAX}`,
+      `PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -${CACHE_KB}; PRAGMA wal_autocheckpoint = ${wal_pages_max}`,
     );
+  }
+
+  private prepareFile(): void {
+    const { format, usable_formats = [], upgrades = {} } = this.options;
+    this.configure();
     const is_usable = (file_format: number): boolean =>
       file_format === format || usable_formats.includes(file_format);
     if (is_usable(this.format())) return;
@@ -162,12 +166,14 @@ export class SqliteConnection {
    * Returns all rows. There are no cursors, because a cursor that is not read to its end blocks checkpoints of the WAL.
    */
   all(sql: string, parameters: readonly SqlInput[] = []): SqlRow[] {
-    return this.statement(sql).all(parameters) as SqlRow[];
+    return this.step(sql, (statement) => statement.all(parameters) as SqlRow[]);
   }
 
   /** Returns the row of a statement that yields at most one. */
   first(sql: string, parameters: readonly SqlInput[] = []): SqlRow | undefined {
-    return this.statement(sql).get(parameters) as SqlRow | undefined;
+    // `get` does not reset a refused statement, and so ignores new parameters. `all` resets it.
+    if (this.refused.has(sql)) return this.all(sql, parameters)[0];
+    return this.step(sql, (statement) => statement.get(parameters) as SqlRow | undefined);
   }
 
   /** Returns the first column of the first row; undefined if there is no row. */
@@ -175,12 +181,42 @@ export class SqliteConnection {
     return this.first(sql, parameters)?.[0];
   }
 
+  /**
+   * Runs a write of a transaction. Throws outside of one: there, SQLite can refuse the write with SQLITE_BUSY, and libsql
+   * does not reset a refused statement. It stays in progress, so that later writes of the connection are not committed.
+   */
   run(sql: string, parameters: readonly SqlInput[] = []): Database.RunResult {
+    if (!this.database.inTransaction) throw new Error(`a write outside of a transaction: ${sql}`);
     return this.statement(sql).run(parameters);
   }
 
-  private statement(sql: string): Statement {
+  /** Runs a single write in a transaction of its own. */
+  write(sql: string, parameters: readonly SqlInput[] = []): Database.RunResult {
+    return this.transaction(() => this.run(sql, parameters));
+  }
+
+  private step<Result>(sql: string, call: (statement: Statement) => Result): Result {
+    try {
+      const result = call(this.statement(sql));
+      if (this.refused.size > 0) this.refused.delete(sql);
+      return result;
+    } catch (error) {
+      if (isBusy(error)) this.refused.add(sql);
+      throw error;
+    }
+  }
+
+  private exec(sql: string): void {
+    this.assertOpen();
+    this.database.exec(sql);
+  }
+
+  private assertOpen(): void {
     if (this.closed) throw new CatalogError('unavailable', { message: `${this.file} is closed` });
+  }
+
+  private statement(sql: string): Statement {
+    this.assertOpen();
     const cached = this.statements.get(sql);
     if (cached) return cached;
     const prepared = this.database.prepare<[readonly SqlInput[]]>(sql);
@@ -189,12 +225,15 @@ export class SqliteConnection {
     return statement;
   }
 
-  /** Runs `work` in a write transaction. Rolls back if `work` throws. */
+  /**
+   * Runs `work` in a write transaction. Rolls back if `work` throws. `exec` begins it, because it leaves no statement in
+   * progress if SQLite refuses the lock.
+   */
   transaction<Result>(work: () => Result): Result {
-    this.run('BEGIN IMMEDIATE');
+    this.exec('BEGIN IMMEDIATE');
     try {
       const result = work();
-      this.run('COMMIT');
+      this.exec('COMMIT');
       return result;
     } catch (error) {
       this.rollBack();
@@ -204,7 +243,7 @@ export class SqliteConnection {
 
   /** Runs reads that all see the file as it is at the first one. */
   snapshot<Result>(work: () => Result): Result {
-    this.run('BEGIN');
+    this.exec('BEGIN');
     try {
       return work();
     } finally {
@@ -215,7 +254,7 @@ export class SqliteConnection {
   private rollBack(): void {
     try {
       // Some failures, such as a full disk, end the transaction themselves.
-      if (this.database.inTransaction) this.run('ROLLBACK');
+      if (this.database.inTransaction) this.exec('ROLLBACK');
     } catch {
       // Ignored, because the caller gets the original failure. The transaction ends at the latest when the connection
       // closes.
@@ -237,6 +276,7 @@ export class SqliteConnection {
     try {
       return await retryWhileBusy(work, limit_ms);
     } catch (error) {
+      if (this.isStuck(error)) this.reopen();
       if (!isDamage(error)) throw this.recordFailure(error);
       const state = await this.checkFile();
       if (state === 'damaged') throw this.toDamagedFileError(error);
@@ -247,6 +287,27 @@ export class SqliteConnection {
     } catch (error) {
       throw this.recordFailure(error);
     }
+  }
+
+  /**
+   * Returns whether the connection may keep an old view of the file. All of its writes would then be refused, and the
+   * write-ahead log would grow for as long as there are writes.
+   */
+  private isStuck(error: unknown): boolean {
+    if (this.closed) return false;
+    return (
+      this.refused.size > 0 || this.database.inTransaction || sqliteCode(error) === 'SQLITE_BUSY_SNAPSHOT'
+    );
+  }
+
+  private reopen(): void {
+    const previous = this.database;
+    this.database = openDatabase(this.file);
+    this.reopened++;
+    this.statements.clear();
+    this.refused.clear();
+    previous.close();
+    this.configure();
   }
 
   /** Checks the complete file. Returns the last result if it is recent and was `damaged`. */
@@ -276,7 +337,7 @@ export class SqliteConnection {
     // Starts a check without waiting for its result: the disk may only have failed for some time.
     if (this.was_damage_found) void this.checkFile();
     if (this.was_damage_found) return 'damaged';
-    if (!this.disk_failed && hasRoom(dirname(this.file))) return 'ok';
+    if (!this.has_failed && hasRoom(dirname(this.file))) return 'ok';
     if (!this.probe || performance.now() - this.probed_at_ms >= PROBE_EVERY_MS) {
       this.probed_at_ms = performance.now();
       this.probe = this.canWrite();
@@ -299,17 +360,17 @@ export class SqliteConnection {
           }),
         PROBE_EVERY_MS,
       );
-      this.disk_failed = false;
+      this.has_failed = false;
       return true;
-    } catch (error) {
-      // Another connection is writing, which shows that the file can be written.
-      return error instanceof CatalogError && error.condition === 'database_timeout';
+    } catch {
+      return false;
     }
   }
 
-  /** Notes whether the disk may have failed, for `health`. Returns the error to throw. */
+  /** Notes whether the file may not be writable, for `health`. Returns the error to throw. */
   private recordFailure(error: unknown): unknown {
-    if (DISK_FAILURE.test(sqliteCode(error)) || isDamage(error)) this.disk_failed = true;
+    const is_failure = DISK_FAILURE.test(sqliteCode(error)) || isBusy(error) || isDamage(error);
+    if (is_failure) this.has_failed = true;
     return toCatalogError(error);
   }
 
@@ -328,7 +389,7 @@ export class SqliteConnection {
 
   /** Returns a number that changes whenever another connection, of this or another process, has committed. */
   dataVersion(): number {
-    return Number(this.value('PRAGMA data_version'));
+    return this.reopened * 2 ** 32 + Number(this.value('PRAGMA data_version'));
   }
 
   close(): void {
@@ -343,6 +404,14 @@ export class SqliteConnection {
     this.closing.abort();
     this.statements.clear();
     this.database.close();
+  }
+}
+
+function openDatabase(file: string): Database.Database {
+  try {
+    return new Database(file, { timeout: BLOCKING_WAIT_MS });
+  } catch (cause) {
+    throw new CatalogError('unavailable', { message: `cannot open ${file}`, cause });
   }
 }
 

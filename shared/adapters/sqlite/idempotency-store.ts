@@ -135,7 +135,9 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
 
   /** Returns whether the statement changed a row. */
   private async change(statement: string, parameters: readonly (string | number)[]): Promise<boolean> {
-    const { changes } = await this.operations.attempt((connection) => connection.run(statement, parameters));
+    const { changes } = await this.operations.attempt((connection) =>
+      connection.write(statement, parameters),
+    );
     return changes > 0;
   }
 

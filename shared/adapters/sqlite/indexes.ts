@@ -199,11 +199,11 @@ function runStatements(connection: SqliteConnection, { statements, fill }: Omit<
 }
 
 async function copyWords(connection: SqliteConnection, step: IndexStep, file: string): Promise<void> {
-  await connection.attempt(() => connection.run(`ATTACH ? AS ${WORDS_FILE}`, [file]));
+  await connection.attempt(() => connection.all(`ATTACH ? AS ${WORDS_FILE}`, [file]));
   try {
     await connection.attempt(() => runStep(connection, step, copyOrIndexWords));
   } finally {
-    await connection.attempt(() => connection.run(`DETACH ${WORDS_FILE}`));
+    await connection.attempt(() => connection.all(`DETACH ${WORDS_FILE}`));
   }
 }
 

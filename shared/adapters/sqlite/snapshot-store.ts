@@ -37,12 +37,12 @@ export class SqliteSnapshotStore implements SnapshotStore {
   async write(stream: StreamName, snapshot: Snapshot): Promise<void> {
     const body = JSON.stringify(snapshot);
     const sql = 'INSERT OR REPLACE INTO snapshots (stream, body) VALUES (?, ?)';
-    await (await this.open()).attempt((connection) => connection.run(sql, [stream, body]));
+    await (await this.open()).attempt((connection) => connection.write(sql, [stream, body]));
   }
 
   async delete(stream: StreamName): Promise<void> {
     const sql = 'DELETE FROM snapshots WHERE stream = ?';
-    await (await this.open()).attempt((connection) => connection.run(sql, [stream]));
+    await (await this.open()).attempt((connection) => connection.write(sql, [stream]));
   }
 
   async close(): Promise<void> {

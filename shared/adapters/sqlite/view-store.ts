@@ -146,7 +146,7 @@ export class SqliteViewStore implements ViewStore {
     const info = { status: 'building', schema, created_at: timestamp(this.now()) } as const;
     const version = await this.list.attempt((connection) =>
       Number(
-        connection.run('INSERT INTO versions (status, schema, created_at) VALUES (?, ?, ?)', [
+        connection.write('INSERT INTO versions (status, schema, created_at) VALUES (?, ?, ?)', [
           info.status,
           info.schema,
           info.created_at,
@@ -267,7 +267,7 @@ export class SqliteViewStore implements ViewStore {
     // The last condition: if the clock was set back, an old lease may end very late. No lease that is taken now ends that
     // late, so the lease counts as expired.
     const taken = await this.list.attempt((connection) =>
-      connection.run(
+      connection.write(
         `INSERT INTO leases (name, owner, expires_at_ms) VALUES (?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at_ms = excluded.expires_at_ms
          WHERE owner = excluded.owner OR expires_at_ms <= ? OR expires_at_ms > ?`,
@@ -279,7 +279,7 @@ export class SqliteViewStore implements ViewStore {
 
   async release(name: string, owner: string): Promise<void> {
     await this.list.attempt((connection) =>
-      connection.run('DELETE FROM leases WHERE name = ? AND owner = ?', [name, owner]),
+      connection.write('DELETE FROM leases WHERE name = ? AND owner = ?', [name, owner]),
     );
   }
 
