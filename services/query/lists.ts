@@ -29,17 +29,11 @@ import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import { pageMeta } from '../../shared/http/validation';
+import { type PageCuts, pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
-import {
-  countListings,
-  EXPANSIONS,
-  type Presented,
-  partsFor,
-  presentListing,
-  presentPublication,
-} from './present';
+import { pageAnswer, pageItems, partsOfPage } from './page-items';
+import { countListings, EXPANSIONS, type Presented } from './present';
 import {
   assertActive,
   findById,
@@ -104,13 +98,12 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
     version.find('listings', {
       where: { store_id, visibility: visibilityKey(query.visibility) },
       order: orderWithin('listings', sortModeOf(query)),
-      parts: partsFor('listing', query),
+      parts: partsOfPage('listing', query),
       ...pageOf(query),
     }),
   ]);
   const total = countListings(assertActive(store), query.visibility);
-  const data = page.flatMap(({ document }) => (document ? [presentListing(document, query)] : []));
-  return { data, meta: pageMeta({ ...query, total }) };
+  return pageAnswer(version, 'listing', page, query, total);
 }
 
 /** Handles `GET /api/publications`. */
@@ -124,7 +117,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     version.find('publications', {
       where,
       order: orderOf(mode),
-      parts: partsFor('publication', query),
+      parts: partsOfPage('publication', query),
       ...pageOf(query),
     });
   const is_maintained = hasMaintainedTotal(query);
@@ -141,8 +134,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     counted_total ?? countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
   const is_empty = pageOf(query).skip >= total;
   const page = early_page ?? (is_empty ? [] : await findPage());
-  const data = page.flatMap(({ document }) => (document ? [presentPublication(document, query)] : []));
-  return { data, meta: pageMeta({ ...query, total }) };
+  return pageAnswer(version, 'publication', page, query, total);
 }
 
 /**
@@ -234,15 +226,15 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const total = countFacets(listing.state.facets, visibilitiesOf(query.visibility));
   const { limit } = query;
   const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
-  const page =
+  const { items, cuts } =
     is_precomputed && precomputed.length >= Math.min(limit, total)
-      ? precomputed
+      ? { items: precomputed, cuts: {} }
       : await findPage(version, request.params.id ?? '', query, effective_sort_mode);
   const resourcesWhere = (featured: boolean): Presented[] =>
-    page
+    items
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
       .map(({ resource }) => resource);
-  const pagination = { page: query.page, limit, total, total_pages: Math.ceil(total / limit) };
+  const pagination = { page: query.page, limit, total, total_pages: Math.ceil(total / limit), ...cuts };
   return {
     data: {
       featured: resourcesWhere(true),
@@ -279,17 +271,19 @@ async function findPage(
   listing_id: string,
   query: ListQuery,
   mode: SortMode,
-): Promise<ListedPublication[]> {
+): Promise<{ items: ListedPublication[]; cuts: PageCuts }> {
   const page = await version.find('publications', {
     where: { listing_id, visibility: visibilityKey(query.visibility) },
     order: featuredFirst(mode),
-    parts: partsFor('publication', query),
+    parts: partsOfPage('publication', query),
     ...pageOf(query),
   });
-  return page.flatMap(({ document }) => {
-    if (!document) return [];
-    return { featured_rank: document.keys.featured_rank, resource: presentPublication(document, query) };
-  });
+  const { items, cuts } = await pageItems(version, 'publication', page, query);
+  const listed = items.map(({ document, resource }) => ({
+    featured_rank: document.keys.featured_rank,
+    resource,
+  }));
+  return { items: listed, cuts };
 }
 
 // --- Media ---

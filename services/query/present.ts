@@ -28,9 +28,14 @@ export const EXPANSIONS = {
 type Resource = keyof typeof EXPANSIONS;
 export type Presented = JsonObject | JsonText;
 
+/** Returns whether the query adds something to the resource. */
+export function isExpanded(resource: Resource, { expand }: ReadQuery): boolean {
+  return EXPANSIONS[resource].some((value) => expand.includes(value));
+}
+
 /** Returns the document parts that the `present…` functions need for the query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
-  const expanded = EXPANSIONS[resource].some((value) => query.expand.includes(value));
+  const expanded = isExpanded(resource, query);
   if (query.visibility === 'public' && !expanded) return TEXT_ONLY;
   // A store's numbers of media are in its `state` only.
   const needs_media_counts = resource === 'store' && query.expand.includes('media');

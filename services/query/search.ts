@@ -16,7 +16,8 @@ import type {
   WordTerms,
 } from '../../shared/ports/view-store';
 import { pageOf, priceRange, sortModeOf } from './lists';
-import { EXPANSIONS, partsFor, presentPublication } from './present';
+import { pageAnswer, partsOfPage } from './page-items';
+import { EXPANSIONS } from './present';
 import {
   assertActive,
   findById,
@@ -58,10 +59,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   if (listing === null || tokens.length === 0) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
   const found = await firstMatching(version, query, store_id, tokens);
-  const data = found.documents.flatMap(({ document }) =>
-    document ? [presentPublication(document, query)] : [],
-  );
-  return { data, meta: pageMeta({ ...query, total: found.total }) };
+  return pageAnswer(version, 'publication', found.documents, query, found.total);
 }
 
 /**
@@ -97,7 +95,7 @@ async function firstMatching(
   const page = {
     ...{ ...filter, ...pageOf(query), total_max: MATCHES_MAX },
     order: orderOf(sortModeOfSearch(query)),
-    parts: partsFor('publication', query),
+    parts: partsOfPage('publication', query),
   };
   const find = (alternatives: readonly QueryToken[]) => {
     const tiers = searchTiers(tokens, alternatives);
@@ -161,10 +159,7 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
   const tiers = query.sort ? undefined : relatedTiers(publication.words ?? []);
   const page = await readPage(version, query, store_id, sections, tiers);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
-  return {
-    data: page.map((document) => presentPublication(document, query)),
-    meta: pageMeta({ ...query, total }),
-  };
+  return pageAnswer(version, 'publication', page, query, total);
 }
 
 /**
@@ -215,19 +210,19 @@ async function readPage(
   store_id: string,
   sections: readonly Section[],
   tiers: readonly WordTerms[] | undefined,
-): Promise<PublicationDocument[]> {
-  const found: PublicationDocument[] = [];
+): Promise<StoredDocument<PublicationDocument>[]> {
+  const found: StoredDocument<PublicationDocument>[] = [];
   let { skip } = pageOf(query);
   for (const { where, total } of sections) {
     const limit = Math.min(query.limit - found.length, total - skip);
     if (limit > 0) {
       const order = orderOf(query.sort ? sortModeOf(query) : 'created_at_desc');
-      const asked = { where, skip, limit, order, parts: partsFor('publication', query) };
+      const asked = { where, skip, limit, order, parts: partsOfPage('publication', query) };
       const scope = wordScope(store_id, query.visibility);
       const page = tiers
         ? (await version.search('publications', { ...asked, scope, tiers })).documents
         : await version.find('publications', asked);
-      found.push(...page.flatMap(({ document }) => (document ? [document] : [])));
+      found.push(...page);
     }
     skip = Math.max(0, skip - total);
   }

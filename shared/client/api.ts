@@ -411,6 +411,16 @@ export interface PageMeta {
     total_items: number;
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
+    /**
+     * Number of the last items of this page that are left out, because the answer would have more than 8 MB.
+     * Read them with a smaller `limit`. Missing if there are none.
+     */
+    omitted_items?: number;
+    /**
+     * Number of the last items in this answer whose expansions are shortened, because the answer would have
+     * more than 8 MB. Missing if there are none.
+     */
+    shortened_items?: number;
   };
 }
 
@@ -528,6 +538,16 @@ export interface ListingPublications {
       total: number;
       /** Number of pages. */
       total_pages: number;
+      /**
+       * Number of the last items of this page that are left out, because the answer would have more than 8
+       * MB. Read them with a smaller `limit`. Missing if there are none.
+       */
+      omitted_items?: number;
+      /**
+       * Number of the last items in this answer whose expansions are shortened, because the answer would have
+       * more than 8 MB. Missing if there are none.
+       */
+      shortened_items?: number;
     };
   };
 }
@@ -635,6 +655,16 @@ export interface ReviewsMeta {
     total_items: number;
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
+    /**
+     * Number of the last items of this page that are left out, because the answer would have more than 8 MB.
+     * Read them with a smaller `limit`. Missing if there are none.
+     */
+    omitted_items?: number;
+    /**
+     * Number of the last items in this answer whose expansions are shortened, because the answer would have
+     * more than 8 MB. Missing if there are none.
+     */
+    shortened_items?: number;
   };
   /** Summary of all reviews of the publication, not only those of this page. */
   summary: {

@@ -50,7 +50,7 @@ export class ListingCalls {
     return pagesOf(
       (page) => this.calls.read('listListingPublications', { id, query: page }, options),
       ({ featured, others }: ListingPublications) => [...featured, ...others],
-      ({ meta }) => meta.pagination.total_pages,
+      ({ meta }) => meta.pagination,
       query,
     );
   }

@@ -3,6 +3,9 @@ export interface FetchedPage<Item, Page> {
   readonly page: Page;
   readonly items: readonly Item[];
   readonly total_pages: number;
+  /** The limit of the page, and how many of its last items the answer leaves out because of its size. */
+  readonly limit: number;
+  readonly omitted_items: number;
 }
 
 /**
@@ -14,7 +17,7 @@ export interface FetchedPage<Item, Page> {
  */
 export class Pages<Item extends { readonly id: string }, Page> implements AsyncIterable<Item> {
   constructor(
-    private readonly fetchPage: (page: number) => Promise<FetchedPage<Item, Page>>,
+    private readonly fetchPage: (page: number, limit?: number) => Promise<FetchedPage<Item, Page>>,
     private readonly first_page = 1,
   ) {}
 
@@ -37,8 +40,16 @@ export class Pages<Item extends { readonly id: string }, Page> implements AsyncI
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     let previous_ids = new Set<string>();
     for (let page = this.first_page; ; page++) {
-      const { items, total_pages } = await this.fetchPage(page);
+      const fetched = await this.fetchPage(page);
+      const { total_pages } = fetched;
+      const items = [...fetched.items];
       yield* items.filter(({ id }) => !previous_ids.has(id));
+      for (let left = fetched.omitted_items; left > 0; left--) {
+        // With a limit of 1, the number of the page is the number of the item.
+        const { items: next } = await this.fetchPage((page - 1) * fetched.limit + items.length + 1, 1);
+        yield* next.filter(({ id }) => !previous_ids.has(id));
+        items.push(...next);
+      }
       if (page >= total_pages || items.length === 0) return;
       previous_ids = new Set(items.map(({ id }) => id));
     }
@@ -65,7 +76,12 @@ interface PageQuery {
 /** The paginated envelope. */
 interface ListPage {
   readonly data: readonly { readonly id: string }[];
-  readonly meta: { readonly pagination: { readonly total_pages: number } };
+  readonly meta: { readonly pagination: Pagination };
+}
+
+interface Pagination {
+  readonly total_pages: number;
+  readonly omitted_items?: number | undefined;
 }
 
 /** Default page size: the maximum, so that an iteration sends the fewest requests. */
@@ -79,7 +95,7 @@ export function listOf<Page extends ListPage>(
   return pagesOf(
     read,
     (page: Page) => page.data,
-    (page) => page.meta.pagination.total_pages,
+    (page) => page.meta.pagination,
     query,
   );
 }
@@ -88,12 +104,13 @@ export function listOf<Page extends ListPage>(
 export function pagesOf<Item extends { readonly id: string }, Page>(
   read: (query: PageQuery) => Promise<Page>,
   itemsOf: (page: Page) => readonly Item[],
-  totalPagesOf: (page: Page) => number,
+  paginationOf: (page: Page) => Pagination,
   query: PageQuery,
 ): Pages<Item, Page> {
-  const fetchPage = async (number: number) => {
-    const page = await read({ ...query, limit: query.limit ?? LIMIT_DEFAULT, page: number });
-    return { page, items: itemsOf(page), total_pages: totalPagesOf(page) };
+  const fetchPage = async (number: number, limit = query.limit ?? LIMIT_DEFAULT) => {
+    const page = await read({ ...query, limit, page: number });
+    const { total_pages, omitted_items = 0 } = paginationOf(page);
+    return { page, items: itemsOf(page), total_pages, limit, omitted_items };
   };
   return new Pages(fetchPage, query.page);
 }

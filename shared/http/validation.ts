@@ -151,10 +151,18 @@ function parseUncached<Output>(schema: z.ZodType<Output>, query: QueryParameters
   throw toError(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
 }
 
+/** What the maximum size of an answer left out of a page. A number is missing if it would be 0. */
+export interface PageCuts {
+  /** Number of the page's last items that are not in the answer. */
+  readonly omitted_items?: number;
+  /** Number of the answer's last items that have fewer expansions than exist. */
+  readonly shortened_items?: number;
+}
+
 /** Returns `meta` of the paginated envelope. An empty list has 0 pages. */
-export function pageMeta(options: Pagination & { total: number }): JsonObject {
+export function pageMeta(options: Pagination & { total: number }, cuts: PageCuts = {}): JsonObject {
   const { page, limit, total } = options;
-  const pagination = { page, total_pages: Math.ceil(total / limit), total_items: total, limit };
+  const pagination = { page, total_pages: Math.ceil(total / limit), total_items: total, limit, ...cuts };
   return { page, take: limit, item_count: total, pagination };
 }
 

@@ -19,6 +19,26 @@ const limit = z
   .describe('Maximum number of items on a page: the `limit` that was used.');
 const total_items = count.describe('Number of items on all pages.');
 
+/** What the maximum size of an answer left out (docs/interface.md#size-of-an-answer). */
+export const pageCutsShape = {
+  omitted_items: z
+    .int()
+    .min(1)
+    .optional()
+    .meta({ examples: [17] })
+    .describe(
+      'Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none.',
+    ),
+  shortened_items: z
+    .int()
+    .min(1)
+    .optional()
+    .meta({ examples: [17] })
+    .describe(
+      'Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none.',
+    ),
+};
+
 export const pageMetaSchema = z.strictObject({
   page,
   take: limit,
@@ -29,6 +49,7 @@ export const pageMetaSchema = z.strictObject({
       total_pages: count.describe('Number of pages; 0 if there are no items.'),
       total_items,
       limit,
+      ...pageCutsShape,
     })
     .describe('The same numbers, and the number of pages.'),
 });

@@ -11,6 +11,7 @@ import {
   storeStatusSchema,
   variantNameSchema,
 } from '../../catalog/vocabulary';
+import { pageCutsShape } from './envelopes';
 
 // Resources in responses (docs/interface.md#resources). Objects are strict: other fields are never sent. An optional
 // field without a value is absent, never null. Fields that `expand` adds are in a separate `extend`, because
@@ -209,6 +210,7 @@ export const listingPublicationsSchema = z.strictObject({
           limit: z.int().min(1).max(50).describe('Maximum number of publications on a page.'),
           total: count.describe('Number of publications on all pages, featured ones included.'),
           total_pages: count.describe('Number of pages.'),
+          ...pageCutsShape,
         })
         .describe('Position of this page in the whole sequence.'),
     })

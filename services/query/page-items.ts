@@ -1,0 +1,140 @@
+import type { ListQuery } from '../../shared/api/requests/reads';
+import type { DocumentOf, StoredDocument } from '../../shared/catalog/documents';
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { JsonText } from '../../shared/catalog/json-text';
+import type { Answer } from '../../shared/http/route';
+import { type PageCuts, pageMeta } from '../../shared/http/validation';
+import { endTurnAfter, Semaphore } from '../../shared/kernel/async';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { DocumentPart } from '../../shared/ports/view-store';
+import { isExpanded, type Presented, partsFor, presentListing, presentPublication } from './present';
+import type { ReadQuery } from './read';
+
+/** The most JSON in an answer, in bytes before compression (docs/interface.md#size-of-an-answer). */
+const ANSWER_BYTES_MAX = 8_000_000;
+/** For the envelope, `meta`, and the collections of 50 items without their `data`. */
+const RESERVED_BYTES = 50_000;
+/** An answer with more expansions waits for the one before it, so that the memory for one is enough. */
+const LARGE_BYTES = 250_000;
+/** How long expansions are read in one turn of the event loop, besides the last document. */
+const TURN_MS = 5;
+
+const ITEMS = {
+  listing: { collection: 'listings', present: presentListing },
+  publication: { collection: 'publications', present: presentPublication },
+} as const;
+
+type ItemName = keyof typeof ITEMS;
+type ItemDocument<Name extends ItemName> = DocumentOf<(typeof ITEMS)[Name]['collection']>;
+
+/** How an item is presented whose expansions were not read. */
+const NO_EXPANSIONS = { publications: { public: [], private: [] }, listing: null, media: [] };
+
+interface PageItem<Document> {
+  readonly document: Document;
+  readonly resource: JsonText;
+}
+
+/** Returns the document parts of a page for `pageItems`, which reads the expansions itself. */
+export function partsOfPage(name: ItemName, query: ReadQuery): readonly DocumentPart[] {
+  return partsFor(name, { ...query, expand: [] });
+}
+
+/** Returns the answer with a page of a list (docs/interface.md#pagination). */
+export async function pageAnswer<Name extends ItemName>(
+  version: DocumentReader,
+  name: Name,
+  page: readonly StoredDocument<ItemDocument<Name>>[],
+  query: ListQuery,
+  total: number,
+): Promise<Answer> {
+  const { items, cuts } = await pageItems(version, name, page, query);
+  return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...query, total }, cuts) };
+}
+
+/**
+ * Returns the items of a page with their expansions, together at most `ANSWER_BYTES_MAX` of JSON, and what was left out
+ * for it. The items come first: all of them fit unless most have the longest texts that are allowed. Expansions fill what
+ * is left, in the order of the items.
+ */
+export async function pageItems<Name extends ItemName>(
+  version: DocumentReader,
+  name: Name,
+  page: readonly StoredDocument<ItemDocument<Name>>[],
+  query: ReadQuery,
+): Promise<{ items: readonly PageItem<ItemDocument<Name>>[]; cuts: PageCuts }> {
+  const present = ITEMS[name].present as (document: ItemDocument<Name>, query: ReadQuery) => Presented;
+  const found = page.flatMap(({ id, document }) => (document ? [{ id, document }] : []));
+  let bytes_left = ANSWER_BYTES_MAX - RESERVED_BYTES;
+  const items: (PageItem<ItemDocument<Name>> & { readonly id: string })[] = [];
+  for (const { id, document } of found) {
+    const resource = textOf(present(document, { ...query, expand: [] }));
+    bytes_left -= bytesOf(resource);
+    if (bytes_left < 0) break;
+    items.push({ id, document, resource });
+  }
+  const omitted = found.length - items.length;
+  const omitted_items = omitted === 0 ? {} : { omitted_items: omitted };
+  if (!isExpanded(name, query)) return { items, cuts: omitted_items };
+
+  const expanded: PageItem<ItemDocument<Name>>[] = [];
+  let is_full = false;
+  let shortened = 0;
+  const expandNext = async (): Promise<void> => {
+    const { id, document, resource } = items[expanded.length]!;
+    const stored = is_full ? undefined : await version.get(ITEMS[name].collection, id, ['expansions']);
+    const { keys, body, state } = document;
+    const expansions = stored?.document?.expansions ?? NO_EXPANSIONS;
+    const complete = present({ keys, body, state, expansions } as ItemDocument<Name>, query) as JsonObject;
+    let text = textOf(complete);
+    const added = bytesOf(text) - bytesOf(resource);
+    is_full ||= added > bytes_left;
+    if (is_full) {
+      shortened++;
+      text = textOf(shorten(complete, bytes_left));
+      bytes_left = 0;
+    } else bytes_left -= added;
+    expanded.push({ document, resource: text });
+    await endTurnAfter(TURN_MS);
+  };
+  const large_at = bytes_left - LARGE_BYTES;
+  while (expanded.length < items.length && bytes_left > large_at) await expandNext();
+  if (expanded.length < items.length)
+    await large_answers.run(async () => {
+      while (expanded.length < items.length) await expandNext();
+    });
+  return {
+    items: expanded,
+    cuts: { ...omitted_items, ...(shortened > 0 && { shortened_items: shortened }) },
+  };
+}
+
+const large_answers = new Semaphore(1);
+
+/** Returns the resource with as many expanded items as fit into `bytes_max`. */
+function shorten(resource: JsonObject, bytes_max: number): JsonObject {
+  let bytes_left = bytes_max;
+  const fits = (value: JsonValue): boolean => {
+    bytes_left -= bytesOf(textOf(value)) + 1;
+    return bytes_left >= 0;
+  };
+  const { publications, media, listing, ...bare } = resource;
+  const shortened: Record<string, JsonValue> = bare;
+  if (publications !== undefined) shortened.publications = first(publications as JsonObject, fits);
+  if (listing !== undefined && fits(listing)) shortened.listing = listing;
+  if (media !== undefined) shortened.media = first(media as JsonObject, fits);
+  return shortened;
+}
+
+/** Returns the expanded collection with its first items that fit. */
+function first(collection: JsonObject, fits: (item: JsonValue) => boolean): JsonObject {
+  const items = collection.data as JsonValue[];
+  const end = items.findIndex((item) => !fits(item));
+  if (end === -1) return collection;
+  return { ...collection, data: items.slice(0, end), has_more: true };
+}
+
+const textOf = (value: Presented | JsonValue): JsonText =>
+  value instanceof JsonText ? value : new JsonText(JSON.stringify(value));
+
+const bytesOf = ({ text }: JsonText): number => Buffer.byteLength(text);
