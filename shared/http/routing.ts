@@ -95,7 +95,7 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
     if (ignored !== undefined) res.setHeader('X-Catalog-Ignored', ignored);
     for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
     const params = checkParams(req.params as ApiRequest['params']);
-    const body = await bodyOf(route, req, res, principal);
+    const body = await bodyOf(route, req, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
     const answer_by_ms = performance.now() + ANSWER_MS_MAX;
@@ -166,14 +166,9 @@ function checkParams(params: ApiRequest['params']): ApiRequest['params'] {
 }
 
 /** Reads the body of a write. Ignores the body of a GET, because reads have none. */
-async function bodyOf(
-  route: Route,
-  req: Request,
-  res: Response,
-  principal: Principal,
-): Promise<ApiRequest['body']> {
+async function bodyOf(route: Route, req: Request, principal: Principal): Promise<ApiRequest['body']> {
   if (route.method === 'GET') return {};
-  if (!route.upload) return readBody(req, res);
+  if (!route.upload) return readBody(req);
   const assertField = (field: string): void => assertFieldPermitted(principal, route, field);
   return receiveUpload(req, route.upload, principal, assertField);
 }
@@ -181,6 +176,8 @@ async function bodyOf(
 // --- /auth ---
 
 const AUTH_ALLOW = 'POST, OPTIONS';
+/** The longest valid body is `{"ttl_minutes":60}`. */
+const AUTH_BODY_BYTES_MAX = 1_024;
 
 /** Registers the stages of `/auth`: authentication → rate limit → body → response. */
 export function addAuth(app: Express, endpoints: AuthEndpoints, limits: Limits): void {
@@ -213,7 +210,7 @@ async function serveExchange(
   const [exchange, error] = await valueOrError(endpoint.authenticate((name) => req.get(name)));
   await limits.admitAuth(req, res, endpoint.name, exchange ?? keyOfError(error));
   if (exchange === undefined) throw error;
-  await sendAnswer(req, res, { data: exchange.respond(await readBody(req, res)) });
+  await sendAnswer(req, res, { data: exchange.respond(await readBody(req, AUTH_BODY_BYTES_MAX)) });
 }
 
 function admitWithoutKey(req: Request, res: Response, limits: Limits, endpoint: string): Promise<void> {

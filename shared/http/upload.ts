@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import { UNKNOWN_FIELD } from '../api/error-catalogue';
 import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError, type Fault } from '../kernel/errors';
-import { hasBody } from './body';
+import { bytesOf, hasBody, incomplete, isDisconnection } from './body';
 import type { Principal } from './request';
 
 /** How a route handles the file of a request. */
@@ -49,26 +49,6 @@ export async function receiveUpload(
   if (form) return readForm(req, keep, assertField);
   return { file: await keep(bytesOf(req)) };
 }
-
-/**
- * Yields the bytes of the request. Does not close the connection when the reader stops, because the response needs
- * it.
- */
-async function* bytesOf(req: Request): AsyncGenerator<Uint8Array> {
-  try {
-    yield* req.iterator({ destroyOnReturn: false });
-  } catch (cause) {
-    throw isDisconnection(cause) ? incomplete(cause) : cause;
-  }
-}
-
-function isDisconnection(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE';
-}
-
-const incomplete = (cause: unknown): CatalogError =>
-  malformed('The request is incomplete: the connection was closed', cause);
 
 /** Yields the chunks. Throws `too_large` above `bytes_max`, and `field_required` if there are no bytes. */
 async function* checkSize(bytes: AsyncIterable<Uint8Array>, upload: Upload): AsyncGenerator<Uint8Array> {

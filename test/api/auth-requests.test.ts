@@ -42,6 +42,11 @@ describe('requests to /auth/*', () => {
     },
   );
 
+  test('a body of more than 1 kB is refused', async () => {
+    expect((await ask(`{"ttl_minutes":5${' '.repeat(1_024)}}`)).status).toBe(413);
+    expect((await ask(`{"ttl_minutes":5${' '.repeat(1_000)}}`)).status).toBe(200);
+  });
+
   test('all answers have no-store, a request id and rate-limit headers', async () => {
     for (const reply of [
       await ask({}),

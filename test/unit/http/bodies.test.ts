@@ -1,12 +1,24 @@
 import { IncomingMessage } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import express, { type Request, type Response } from 'express';
+import express, { type Request } from 'express';
 import { readBody } from '../../../shared/http/body';
 import { waitFor, within } from '../../support/wait-for';
 import { KEY, startTinyApp, type TinyApp, write } from './tiny-app';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
+
+const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
+
+/** Text without repetitions, of three bytes per character. */
+const chinese = (length: number) => {
+  let state = 1;
+  const next = () => {
+    state = (state * 48_271) % 0x7fffffff;
+    return String.fromCharCode(0x4e00 + (state % 3_000));
+  };
+  return Array.from({ length }, next).join('');
+};
 
 describe('bodies', () => {
   let app: TinyApp;
@@ -51,6 +63,25 @@ describe('bodies', () => {
   });
 
   test.each([
+    ['of 32 levels', nested(32)],
+    [
+      'with brackets and commas in its texts',
+      JSON.stringify({ a: `[{\\"${'[,\\"'.repeat(20_000)}`, 'b"[': '\\' }),
+    ],
+  ])('a body %s is accepted', async (_name, body) => {
+    const reply = await post(body);
+    expect([reply.status, reply.body.data]).toEqual([200, JSON.parse(body)]);
+  });
+
+  test.each([
+    ['100,000 bytes that are all the same', `{"a":"${'x'.repeat(100_000)}"}`],
+    ['long texts of Chinese', JSON.stringify({ a: chinese(300_000) })],
+  ])('a compressed body of %s is accepted', async (_name, body) => {
+    const reply = await post(gzipSync(body), { ...JSON_TYPE, 'content-encoding': 'gzip' });
+    expect([reply.status, JSON.stringify(reply.body.data)]).toEqual([200, body]);
+  });
+
+  test.each([
     ['no body', undefined, {}],
     ['an empty body of another type', '', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['an empty body of JSON', '', JSON_TYPE],
@@ -68,7 +99,7 @@ describe('bodies', () => {
     ['an array', '[1]', 400, 'INVALID_REQUEST', JSON_TYPE],
     ['a string', '"a"', 400, 'INVALID_REQUEST', JSON_TYPE],
     ['null', 'null', 400, 'INVALID_REQUEST', JSON_TYPE],
-    ['a deeply nested object', `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`, 400, 'INVALID_REQUEST', JSON_TYPE],
+    ['an object of 33 levels', nested(33), 400, 'INVALID_REQUEST', JSON_TYPE],
     [
       'a deeply nested array',
       `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`,
@@ -105,6 +136,14 @@ describe('bodies', () => {
       'LIMIT_EXCEEDED',
       { ...JSON_TYPE, 'content-encoding': 'gzip' },
     ],
+    [
+      'a compressed body that expands to 200 times its size',
+      gzipSync(`{"a":"${'x'.repeat(200_000)}"}`),
+      413,
+      'LIMIT_EXCEEDED',
+      { ...JSON_TYPE, 'content-encoding': 'gzip' },
+    ],
+    ['a body of 10,001 values', `{"a":[${'{},'.repeat(9_999)}0]}`, 413, 'LIMIT_EXCEEDED', JSON_TYPE],
   ])('%s is refused', async (_name, body, status, code, headers) => {
     const reply = await post(body, headers as Record<string, string>);
     expect([reply.status, reply.body.error.code]).toEqual([status, code]);
@@ -196,5 +235,6 @@ test('the body of a client that has left cannot be read, which is no internal er
     Object.create(express.request),
   ) as Request;
   Object.assign(request, { method: 'POST', headers: { ...JSON_TYPE, 'content-length': '7' } });
-  await expect(readBody(request, {} as Response)).rejects.toMatchObject({ condition: 'malformed_request' });
+  request.destroy();
+  await expect(readBody(request)).rejects.toMatchObject({ condition: 'malformed_request' });
 });
