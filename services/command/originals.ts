@@ -46,7 +46,7 @@ export class Inspector {
   private readonly inspections = new Semaphore(CONCURRENT_INSPECTIONS);
 
   /**
-   * Returns type and size. Throws `unsupported_image`, `too_large` if the image has too many pixels, and `unavailable` if
+   * Returns type and size. Throws `unsupported_image`, `too_large` if the image has too many pixels or a side that is too long, and `unavailable` if
    * the image library cannot be loaded.
    */
   inspect(originals: BlobStore, hash: BlobHash): Promise<ImageHeader> {
@@ -67,7 +67,8 @@ export class Inspector {
 function toCatalogError(refused: ImageRejectedError): CatalogError {
   if (refused.reason === 'too_many_pixels')
     return new CatalogError('too_large', {
-      message: 'The picture has more than 50 megapixels, counting all frames',
+      message:
+        'The picture has more than 50 megapixels, counting all frames, or a side of more than 20,000 pixels',
       cause: refused,
     });
   return unsupportedError(refused);

@@ -971,8 +971,8 @@ export interface UploadQuery {
 /** Form with a picture to upload. */
 export interface Upload {
   /**
-   * JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes and 50 megapixels. The service detects the
-   * type from the content.
+   * JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes, 50 megapixels and 20,000 pixels per side.
+   * The service detects the type from the content.
    */
   file: Blob;
   /** Alternative text for people who cannot see the picture. */

@@ -132,8 +132,8 @@ test('a request that is not valid HTTP returns a structured error', async () => 
   expect(response).toMatch(/"code":"INVALID_REQUEST"/);
 });
 
-test('a body with 90,000 unknown fields is refused with 50 faults and a short response', async () => {
-  const body = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`f${index}`, 1]));
+test('a body with 9,000 unknown fields is refused with 50 faults and a short response', async () => {
+  const body = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`f${index}`, 1]));
   const reply = await write('POST', '/api/publication', body);
   expect([reply.status, reply.body.error.code]).toEqual([400, 'FIELD_REQUIRED']);
   expect(reply.body.error.details.errors).toHaveLength(50);

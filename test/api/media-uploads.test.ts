@@ -200,8 +200,13 @@ describe('uploads', () => {
     expect(await storedHashes()).toEqual(before);
   });
 
-  test('more than 50 megapixels are rejected by reading the header', async () => {
-    expectError(await media.send(pngDeclaringSize({ width: 10_000, height: 5_001 })), 413, 'LIMIT_EXCEEDED');
+  test.each([
+    ['more than 50 megapixels', { width: 10_000, height: 5_001 }],
+    ['a side of more than 20,000 pixels', { width: 500_000, height: 100 }],
+  ])('%s are rejected by reading the header', async (_name, size) => {
+    const reply = await media.send(pngDeclaringSize(size));
+    expectError(reply, 413, 'LIMIT_EXCEEDED');
+    expect(reply.body.error.message).toContain('or a side of more than 20,000 pixels');
   });
 
   test('an endless upload gets a response and is disconnected', async () => {

@@ -74,7 +74,7 @@ export const uploadForm = z.strictObject({
     format: 'binary',
     example: '(bytes of a JPEG file)',
     description:
-      'JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes and 50 megapixels. The service detects the type from the content.',
+      'JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes, 50 megapixels and 20,000 pixels per side. The service detects the type from the content.',
   }),
   ...uploadFields,
 });

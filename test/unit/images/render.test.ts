@@ -213,10 +213,10 @@ test('a header without data is refused as damaged', async () => {
 });
 
 test('scales the variants of a very high picture to the height that WebP supports', async () => {
-  const { picture, variants } = await renderImage(await flatPicture('png', { width: 400, height: 40_000 }));
-  expect(sizeOf(picture)).toBe('400×40000');
-  expect(variants.map(({ height }) => height)).toEqual([16_383, 16_383, 16_383, 16_383]);
-  expect(variants.map(({ width }) => width)).toEqual([164, 164, 164, 164]);
+  const { picture, variants } = await renderImage(await flatPicture('png', { width: 400, height: 20_000 }));
+  expect(sizeOf(picture)).toBe('400×20000');
+  expect(variants.map(({ height }) => height)).toEqual([10_000, 16_383, 16_383, 16_383]);
+  expect(variants.map(({ width }) => width)).toEqual([200, 328, 328, 328]);
 });
 
 test('renders 50,000,000 pixels with less than 1 GiB of memory', () => {

@@ -76,6 +76,16 @@ test('refuses a header that announces too many pixels without decoding', async (
   expect(await inspectImage(pngDeclaringSize({ width: 500, height: 500 }))).toMatchObject({ width: 500 });
 });
 
+test.each([
+  [20_001, 1],
+  [1, 20_001],
+])('refuses a side of more than 20,000 pixels: %d × %d', async (width, height) => {
+  const bytes = pngDeclaringSize({ width, height });
+  await expect(inspectImage(bytes)).rejects.toMatchObject({ reason: 'too_many_pixels' });
+  const largest = { width: Math.min(width, 20_000), height: Math.min(height, 20_000) };
+  expect(await inspectImage(pngDeclaringSize(largest))).toMatchObject(largest);
+});
+
 test('accepts 50,000,000 pixels and refuses one row more, counting all frames', async () => {
   expect(await inspectImage(pngDeclaringSize({ width: 10_000, height: 5_000 }))).toMatchObject({
     height: 5_000,
