@@ -22,8 +22,8 @@ export interface DemoHost {
 /**
  * Creates the demo in an empty data folder and prints four example requests. On later starts prints only the path of
  * `demo.json`. Calls `onReady` when the data of the demo can be read, or when there will be no demo. Uploads the pictures
- * afterwards, so that the requests appear without delay. Prints to standard output and not to the log, because the text
- * contains API keys.
+ * afterwards, so that the requests appear without delay. The requests contain API keys, so they are only printed to a
+ * terminal: other output, such as that of a container, is often collected.
  */
 export async function startDemo(host: DemoHost, signal: AbortSignal, onReady: () => void): Promise<void> {
   const { url, runtime, pipelines } = host;
@@ -43,10 +43,10 @@ export async function startDemo(host: DemoHost, signal: AbortSignal, onReady: ()
 function announcement(ready: ReadyDemo, config: Config, url: string): string {
   const file = `${config.DATA_DIR}/demo.json`;
   if (!ready.is_new) return `\nThe API keys of the demo store are in ${file}.\n\n`;
-  return (
-    `\nCreated a demo store. Its API keys are in ${file}. Set DEMO=off to start without one.\n` +
-    `Requests to try:\n\n${demoRequests(ready, localUrl(url))}\n`
-  );
+  const requests = process.stdout.isTTY
+    ? `Requests to try:\n\n${demoRequests(ready, localUrl(url))}`
+    : `"catalog demo create" prints requests to try.\n`;
+  return `\nCreated a demo store. Its API keys are in ${file}. Set DEMO=off to start without one.\n${requests}\n`;
 }
 
 /** Replaces the address of a service that listens on all addresses, as in a container. A client cannot use that one. */

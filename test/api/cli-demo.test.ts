@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -7,9 +9,11 @@ import { demoRequests, localUrl } from '../../services/demo/start';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { fetch } from '../support/fetch';
+import { environmentWithoutServers } from '../support/own-servers';
 import { endAll, startProcess } from '../support/processes';
+import { describeWithProgram } from '../support/programs';
 import { withTempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 import { Cli, expectFailure } from './cli-run';
 
 afterEach(endAll);
@@ -53,6 +57,35 @@ test('the requests that a new demo prints work', () =>
       await service.close();
     }
   }));
+
+describeWithProgram('script', 'the keys of a new demo', () => {
+  test.each([
+    ['are not printed', 'to a file', (command: string) => ['sh', '-c', `${command} | cat`]],
+    ['are printed', 'to a terminal', (command: string) => ['script', '-qefc', command, '/dev/null']],
+  ])('%s %s', (_verb, output, commandOf) =>
+    withTempDir(async (folder) => {
+      const [program, ...options] = commandOf(`exec ${process.execPath} dist/services/boot/main.js`);
+      const env = { ...environmentWithoutServers(), DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'silent' };
+      const child = spawn(program!, options, { env, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+      try {
+        let printed = '';
+        child.stdout.on('data', (text) => {
+          printed += text;
+        });
+        await waitFor(() => /prints requests to try|"quantity_available"/.test(printed), {
+          what: 'the demo to be announced',
+        });
+        expect(printed).toContain(`Its API keys are in ${folder}/demo.json.`);
+        const { secret_key } = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
+        expect(printed.includes(secret_key)).toBe(output === 'to a terminal');
+      } finally {
+        const closed = once(child, 'close');
+        process.kill(-child.pid!, 'SIGTERM');
+        await within(closed, 'the service to end');
+      }
+    }),
+  );
+});
 
 interface Keys {
   readonly public_key: string;
