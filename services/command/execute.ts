@@ -398,9 +398,9 @@ function hasLock({ system }: { readonly system: System }, { locked_until_ms }: O
 }
 
 /**
- * Returns the result as it is in the log. If this run lost its lock, another run may have appended the same events
- * before. Their ids are equal, so the event store accepts the append, and keeps the events of the other run with their
- * time.
+ * Returns the result as it is in the log. An earlier run of the same operation may have appended the same events late, or
+ * one that has taken over the lock. Their ids are equal, so the event store accepts the append, and keeps the events of
+ * the other run with their time.
  */
 async function resultInLog<State, Event extends DomainEvent, Id extends AnyId>(
   write: Write<State, Event, Id>,
@@ -408,7 +408,7 @@ async function resultInLog<State, Event extends DomainEvent, Id extends AnyId>(
 ): Promise<Written<State>> {
   const { operation } = write.context;
   if (operation === undefined || !written.changed || written.repeated) return written;
-  if (hasLock(write, operation)) return written;
+  if (!operation.resumed && hasLock(write, operation)) return written;
   const found = await findResult(write, operation, written.revision);
   return found && !isSameValue(found.value, written.value) ? found : written;
 }
@@ -599,9 +599,10 @@ function throwIfDeleted<State, Event extends DomainEvent, Id extends AnyId>(
 }
 
 /**
- * Encodes an event. Derives its id from the requester, the request, the revision in the stream and the content. A
- * repeated append therefore has the same event ids, and the event store ignores it. Two different requests with the
- * same request id have different ids, because they differ in requester, revision or content.
+ * Encodes an event. Derives its id from the requester, the operation and the start of its record, the revision in the
+ * stream and the content. An operation that is resumed therefore has the same event ids, and the event store ignores a
+ * second append. One whose record was lost has other ids: its append loses the race against a late one of the first run,
+ * and finds that one in the log. So does a write without an operation, by its time.
  */
 function encode(
   event: DomainEvent,
@@ -612,8 +613,11 @@ function encode(
 ): EncodedEvent {
   const { type, schema_version, data } = encodeEvent(event);
   const requester = context.api_key_id ?? context.source;
-  const request = context.operation?.id ?? context.idempotency_key ?? context.request_id;
-  const id = deriveId(0, requester, request, stream, String(revision), type, JSON.stringify(data));
+  const { operation } = context;
+  const run = operation
+    ? [operation.id, String(operation.started_at_ms)]
+    : [context.request_id, metadata.occurred_at];
+  const id = deriveId(0, requester, ...run, stream, String(revision), type, JSON.stringify(data));
   return { id, type, schema_version, data, metadata };
 }
 

@@ -2,8 +2,8 @@ import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
-import { breakNextAppend } from '../support/idempotent';
-import { readLogBatches } from '../support/read-log';
+import { breakNextAppend, delayNextAppend } from '../support/idempotent';
+import { readLog } from '../support/read-log';
 import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
@@ -226,7 +226,7 @@ describe('a write with an Idempotency-Key', () => {
       const key = newKey();
       breakNextAppend(log(), 'after', timeout);
       await post(key);
-      const [event] = (await lastEvents()).slice(-1);
+      const event = (await readLog(log())).at(-1);
       const id = event!.stream.replace('live.publication-', '');
       await send('PATCH', `/api/publication/${id}`, newKey(), { body: { title: 'Changed since' } });
       await send('DELETE', `/api/publication/${id}`, newKey());
@@ -257,6 +257,34 @@ describe('a write with an Idempotency-Key', () => {
       expect(await eventsOf(created.body.data.id)).toHaveLength(4);
     });
 
+    test('a repeated POST or PATCH returns what is in the log, although the first append was stored during it', async () => {
+      const [create, change] = [newKey(), newKey()];
+      const repeated = async (write: () => Promise<Reply>): Promise<Reply> => {
+        delayNextAppend(log(), timeout);
+        expectError(await write(), 500, 'DATABASE_TIMEOUT');
+        ahead_ms += 2_000;
+        return write();
+      };
+      const created = await repeated(() => post(create));
+      const path = `/api/publication/${created.body.data.id}`;
+      await expectAsRead(created, path);
+      await expectAsRead(
+        await repeated(() => send('PATCH', path, change, { body: { title: 'Late' } })),
+        path,
+      );
+      expect(await eventsOf(created.body.data.id)).toEqual(['PublicationCreated', 'PublicationDescribed']);
+    });
+
+    /** Expects that a read returns the resource as the response to the write shows it. */
+    const expectAsRead = async (written: Reply, path: string): Promise<void> => {
+      await harness.settled();
+      const read = await harness.request('GET', path, { token: shop.secret.token });
+      const { view_count: _, ...data } = read.body.data;
+      expect(written.body.data).toEqual(data);
+      expect(written.headers.get('etag')).toBe(read.headers.get('etag'));
+      expect(written.headers.get('idempotent-replayed')).toBe('true');
+    };
+
     test('a repeated DELETE returns its first response', async () => {
       const id = await newPublication();
       const key = newKey();
@@ -266,11 +294,6 @@ describe('a write with an Idempotency-Key', () => {
       expect([again.status, again.body.data]).toEqual([200, { id, object: 'publication', deleted: true }]);
       expect(await eventsOf(id)).toEqual(['PublicationCreated', 'PublicationDeleted']);
     });
-
-    const lastEvents = async () => {
-      const head = await log().head();
-      return (await readLogBatches(log(), head - 1n)).events;
-    };
   });
 
   test('is not carried out if the idempotency store is unavailable', async () => {

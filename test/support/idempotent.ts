@@ -15,3 +15,19 @@ export function breakNextAppend(events: EventStore, fault: AppendFault, error: E
     throw error;
   };
 }
+
+/**
+ * Makes the next append reject with `error`, and stores its events late: right before those of the append after it. The
+ * log is then that of a server that has acknowledged the first append too late.
+ */
+export function delayNextAppend(events: EventStore, error: Error): void {
+  const append = events.append.bind(events);
+  events.append = async (...late): Promise<AppendResult> => {
+    events.append = async (...args) => {
+      events.append = append;
+      await append(...late);
+      return append(...args);
+    };
+    throw error;
+  };
+}

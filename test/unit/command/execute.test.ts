@@ -1,6 +1,6 @@
 import type { WriteContext } from '../../../services/command/execute';
 import { execute, type Written } from '../../../services/command/execute';
-import { streamName } from '../../../shared/catalog/events/envelope';
+import { type StreamName, streamName } from '../../../shared/catalog/events/envelope';
 import type { ListingState } from '../../../shared/catalog/listing/listing';
 import {
   decideListing,
@@ -19,9 +19,12 @@ const rename = (name: string): ListingCommand => ({ type: 'UpdateListing', chang
 /** Writes to one listing, in a log of its own. */
 class ListingWriter {
   readonly world = new World();
-  readonly id = newId<ListingId>();
   readonly log = this.world.events.live;
-  readonly stream = streamName('live', 'listing', this.id);
+  readonly stream: StreamName;
+
+  constructor(readonly id = newId<ListingId>()) {
+    this.stream = streamName('live', 'listing', id);
+  }
 
   run(
     command: ListingCommand,
@@ -138,14 +141,20 @@ describe('event ids', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('are derived from the request, the revision and the content only', async () => {
-    const [one, two] = [new ListingWriter(), new ListingWriter()];
-    Object.assign(two, { id: one.id, stream: one.stream });
-    const context: WriteContext = { source: 'cli', request_id: 'r' };
-    await one.run(create, { context });
-    two.world.now_ms += 60_000;
-    await two.run(create, { context });
-    expect(two.log.log[0]?.id).toBe(one.log.log[0]?.id);
+  test('are the same in each run of an operation, unless its record was lost', async () => {
+    const operation = { id: newId(), started_at_ms: 0, resumed: false };
+    const id = newId<ListingId>();
+    const idIn = async (context: WriteContext, at_ms: number): Promise<string> => {
+      const writer = new ListingWriter(id);
+      writer.world.now_ms += at_ms;
+      await writer.run(create, { context });
+      return writer.log.log[0]!.id;
+    };
+    const request: WriteContext = { source: 'api', request_id: 'r' };
+    const first = await idIn({ ...request, operation }, 0);
+    expect(await idIn({ ...request, operation: { ...operation, resumed: true } }, 60_000)).toBe(first);
+    expect(await idIn({ ...request, operation: { ...operation, started_at_ms: 1 } }, 0)).not.toBe(first);
+    expect(await idIn(request, 60_000)).not.toBe(await idIn(request, 0));
   });
 });
 

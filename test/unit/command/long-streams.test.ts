@@ -73,7 +73,8 @@ test('a repeated write whose first run appended nothing does not read two days b
     operation: { ...operation(true), started_at_ms },
   };
   expect((await patch(2, context)).changed).toBe(true);
-  expect(reads).toHaveLength(2);
+  // The stream, then its newest events before and after the append.
+  expect(reads.filter(({ count }) => count !== 1)).toHaveLength(3);
 });
 
 test('a write sees the events that another process appended after the cached state', async () => {
