@@ -176,7 +176,11 @@ describe('reads', () => {
       outcome: 'appended',
       revision: 4,
     });
-    expect((await store.readStream(stream)).map(({ revision }) => revision)).toEqual([3, 4]);
+    const found = await waitFor(async () => {
+      const events = await store.readStream(stream);
+      return events.length > 0 && events;
+    });
+    expect(found.map(({ revision }) => revision)).toEqual([3, 4]);
   });
 
   test('a tombstoned stream reads as empty and cannot be appended to', async () => {

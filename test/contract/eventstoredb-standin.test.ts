@@ -210,6 +210,12 @@ describe(`${eventStoreUrl === undefined ? 'the stand-in' : 'EventStoreDB'}`, () 
     await subscription.unsubscribe();
   });
 
+  test('a stream that does not exist cannot be deleted', async () => {
+    const error = await client.deleteStream(aStream()).catch((refused: unknown) => refused);
+    expect(error).toBeInstanceOf(WrongExpectedVersionError);
+    expect(error).toMatchObject({ actualVersion: -1n });
+  });
+
   test('a deleted stream is not found and can be created again; a tombstoned stream cannot', async () => {
     const [deleted, tombstoned] = [aStream(), aStream()];
     for (const stream of [deleted, tombstoned]) await client.appendToStream(stream, events(2));
@@ -220,7 +226,9 @@ describe(`${eventStoreUrl === undefined ? 'the stand-in' : 'EventStoreDB'}`, () 
     await expect(read(aStream())).rejects.toBeInstanceOf(StreamNotFoundError);
     const again = await client.appendToStream(deleted, events(1), { expectedRevision: NO_STREAM });
     expect(again.nextExpectedRevision).toBe(2n);
-    expect((await read(deleted)).map(({ revision }) => revision)).toEqual([2n]);
+    // It may be not found for a moment.
+    const revived = await waitFor(() => read(deleted), { what: 'the stream to be found again' });
+    expect(revived.map(({ revision }) => revision)).toEqual([2n]);
     await expect(
       client.appendToStream(tombstoned, events(1), { expectedRevision: NO_STREAM }),
     ).rejects.toBeInstanceOf(StreamDeletedError);

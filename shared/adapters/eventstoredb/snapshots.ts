@@ -1,4 +1,4 @@
-import { ANY, jsonEvent, StreamDeletedError, StreamNotFoundError } from '@eventstore/db-client';
+import { ANY, jsonEvent, StreamDeletedError, WrongExpectedVersionError } from '@eventstore/db-client';
 import type { JsonObject, StreamName } from '../../catalog/events/envelope';
 import { LRUCache } from '../../kernel/cache';
 import { parseSnapshot, type Snapshot, type SnapshotStore } from '../../ports/snapshot-store';
@@ -50,7 +50,8 @@ export class EventStoreDbSnapshots implements SnapshotStore {
         client.deleteStream(name, { expectedRevision: ANY, deadline, requiresLeader: true }),
       );
     } catch (error) {
-      if (!(error instanceof StreamNotFoundError || error instanceof StreamDeletedError)) throw error;
+      // Where any version is expected, this error means that there is no such stream.
+      if (!(error instanceof WrongExpectedVersionError || error instanceof StreamDeletedError)) throw error;
     }
   }
 }

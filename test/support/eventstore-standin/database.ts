@@ -15,6 +15,8 @@ import { metadataEvent, tombstoneEvent, truncateBeforeOf } from './system-events
 /** The first position. A real log begins with internal records, so no event has position 0. */
 const FIRST_POSITION = 211n;
 const RECORD_OVERHEAD = 87;
+/** How long readers do not find a stream that was deleted and appended to. The server reads the end of its deletion later. */
+const REVIVED_AFTER_MS = 100;
 
 /** All streams in one log. Events are on disk before readers see them. For one process at a time. */
 export class Database {
@@ -55,6 +57,7 @@ export class Database {
     if (verdict === 'idempotent') return this.repeated(stream, proposals);
     const revive = stream.softDeleted ? [this.truncation(name, stream.last + 1n)] : [];
     const events = this.write(name, stream.last + 1n, proposals);
+    if (revive.length > 0) stream.hideFor(REVIVED_AFTER_MS);
     await this.commit([...events, ...revive]);
     const last = events.at(-1)!;
     return { result: 'written', revision: last.revision, position: last.position };
@@ -67,6 +70,8 @@ export class Database {
     if (verdict === 'deleted') return { result: 'deleted' };
     if (verdict !== 'ok')
       return { result: 'wrong_revision', current: stream.last < 0n ? undefined : stream.last };
+    const has_records = stream.last >= 0n || this.stream(`$$${name}`).last >= 0n;
+    if (!hard && !has_records) return { result: 'wrong_revision', current: undefined };
     const mark = hard ? this.write(name, DELETED, [tombstoneEvent()])[0]! : this.truncation(name, DELETED);
     await this.commit([mark]);
     return { result: 'written', revision: mark.revision, position: mark.position };

@@ -68,5 +68,5 @@ export const wrongRevision = (stream: string, actual: bigint | undefined): Servi
     exception: 'wrong-expected-version',
     'stream-name': stream,
     'expected-version': '0',
-    ...(actual === undefined ? {} : { 'actual-version': actual.toString() }),
+    'actual-version': (actual ?? -1n).toString(),
   });

@@ -10,6 +10,7 @@ export class StreamState {
   /** Events with a lower revision are hidden. `DELETED` for a soft-deleted stream. */
   truncate_before = 0n;
   tombstoned = false;
+  private hidden_until_ms = 0;
 
   get last(): bigint {
     return BigInt(this.events.length) - 1n;
@@ -20,7 +21,12 @@ export class StreamState {
   }
 
   get exists(): boolean {
-    return this.visible > 0 && !this.softDeleted;
+    return this.visible > 0 && !this.softDeleted && performance.now() >= this.hidden_until_ms;
+  }
+
+  /** Makes the stream absent for readers for a moment. */
+  hideFor(ms: number): void {
+    this.hidden_until_ms = performance.now() + ms;
   }
 
   /** Returns the visible events from `revision` on, in order. */
