@@ -31,14 +31,11 @@ export interface PageViewBatch {
 export interface PageViewCounterOptions {
   /** Stores a batch durably. Must be idempotent by `id`. Rejects if it cannot store it. */
   readonly append: (batch: PageViewBatch) => Promise<void>;
-  /** The shortest time between two batches of a store. */
+  /** A store's views are appended after this time. A crash loses the views of one interval. */
   readonly interval_ms: number;
   readonly system: System;
   readonly log: Logger;
-  /**
-   * Maximum number of publications with unsaved views. Views of further publications are dropped. From half of it on,
-   * every interval appends all views.
-   */
+  /** Maximum number of publications with unsaved views. Views of further publications are dropped. */
   readonly publications_max?: number;
   /** Called for every dropped view. */
   readonly onDropped?: () => void;
@@ -50,24 +47,12 @@ interface PendingViews {
   readonly store_id: StoreId;
   /** Views since the last batches were created. */
   counts: Map<PublicationId, number>;
-  /** Sum of `counts`. */
-  views: number;
-  /** Number of intervals that have ended since the last batches were created. */
-  intervals: number;
   /** The batches to store, in order. */
   batches: readonly PageViewBatch[];
 }
 
 /** An entry takes about 100 bytes: at most 20 MB. */
 const PUBLICATIONS_MAX = 200_000;
-/** Bytes of an event without its counts, with its stream, metadata and index entries, and of each count. */
-const EVENT_BYTES = 700;
-const COUNT_BYTES = 19;
-/** What a view, and what an interval, may add to the log. An event with a few publications costs one interval. */
-const BYTES_PER_VIEW = 0.6;
-const BYTES_PER_INTERVAL = 1_000;
-/** After so many intervals the views of a store are appended at any cost. */
-const INTERVALS_MAX = 120;
 /** Concurrent appends. Enough for appends to share a commit; more would slow down the reads of this process. */
 const CONCURRENCY = 16;
 /** The same at a stop, when there are no more reads: as many appends as share a commit in the embedded log. */
@@ -75,10 +60,8 @@ const STOPPING_CONCURRENCY = 250;
 const RETRY_PAUSE_MS = 250;
 
 /**
- * Counts views in memory and appends them as one batch per store (docs/interface.md#views), or as several if many
- * publications were viewed. A store's views are appended at the end of an interval if they are worth the bytes that they
- * add to the log: the more different publications are viewed, the longer they are counted (`isDue`). A batch that fails
- * is retried in the next interval. A crash loses the views that are not appended.
+ * Counts views in memory. After each interval, appends them as one batch per store (docs/interface.md#views), or as
+ * several if many publications were viewed. A batch that fails is retried in the next interval.
  */
 export class PageViewCounter {
   private readonly options: PageViewCounterOptions;
@@ -97,7 +80,7 @@ export class PageViewCounter {
   }
 
   start(): void {
-    this.timer = setInterval(() => void this.flushDue(), this.options.interval_ms);
+    this.timer = setInterval(() => void this.flush(), this.options.interval_ms);
     this.timer.unref();
   }
 
@@ -111,35 +94,17 @@ export class PageViewCounter {
       return;
     }
     if (count === 0) this.publications++;
-    if (pending_views) {
-      pending_views.counts.set(publication_id, count + 1);
-      pending_views.views++;
-    } else
-      this.pending.set(key, {
-        ...{ environment, store_id, batches: [] },
-        counts: new Map([[publication_id, 1]]),
-        ...{ views: 1, intervals: 0 },
-      });
+    if (pending_views) pending_views.counts.set(publication_id, count + 1);
+    else
+      this.pending.set(key, { environment, store_id, batches: [], counts: new Map([[publication_id, 1]]) });
   };
-
-  /** Ends an interval: appends the views of the stores that are due. */
-  private flushDue(): Promise<void> {
-    for (const pending_views of this.pending.values()) pending_views.intervals++;
-    const is_filling = this.publications >= this.publications_max / 2;
-    const due = [...this.pending].filter(([, pending_views]) => is_filling || isDue(pending_views));
-    return this.flushOnce(due);
-  }
 
   /**
    * Appends all counted views. Resolves when every store was tried once. Never rejects. Concurrent calls share one
    * flush.
    */
   flush(): Promise<void> {
-    return this.flushOnce([...this.pending]);
-  }
-
-  private flushOnce(stores: readonly [string, PendingViews][]): Promise<void> {
-    this.flushing ??= this.flushStores(stores).finally(() => {
+    this.flushing ??= this.flushStores([...this.pending]).finally(() => {
       this.flushing = undefined;
     });
     return this.flushing;
@@ -219,8 +184,6 @@ export class PageViewCounter {
     const { environment, store_id, counts } = pending_views;
     const { system } = this.options;
     pending_views.counts = new Map();
-    pending_views.views = 0;
-    pending_views.intervals = 0;
     const counted_at_ms = system.now();
     const entries = [...counts];
     const batches: PageViewBatch[] = [];
@@ -231,15 +194,4 @@ export class PageViewCounter {
       });
     return batches;
   }
-}
-
-/**
- * Whether a store's views are worth the bytes that they add to the log. Busy stores therefore add less than one byte
- * per view, and idle ones at most one small event per interval. Batches that failed are always due.
- */
-function isDue({ counts, views, intervals, batches }: PendingViews): boolean {
-  const events = Math.ceil(counts.size / COUNTED_PUBLICATIONS_MAX);
-  const cost_bytes = events * EVENT_BYTES + counts.size * COUNT_BYTES;
-  const paid_bytes = views * BYTES_PER_VIEW + intervals * BYTES_PER_INTERVAL;
-  return batches.length > 0 || intervals >= INTERVALS_MAX || cost_bytes <= paid_bytes;
 }

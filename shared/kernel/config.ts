@@ -123,7 +123,7 @@ const settingsSchema = z.object({
   /** How long documents that a rebuild has replaced stay for a rollback. Each write updates them, too. */
   RETIRED_VERSION_HOURS: wholeNumber('a whole number of hours from 1 to 8760', 1, 8_760).default(24),
   /** Interval at which counted views are appended as events. A crash loses the views counted since the last append. */
-  VIEW_FLUSH_INTERVAL_S: seconds.default(30),
+  VIEW_FLUSH_INTERVAL_S: seconds.default(60),
   /** Memory for answers to reads that are sent again while they are up to date (docs/http.md#edge-cache). 0: none. */
   EDGE_CACHE_MB: wholeNumber('a whole number of megabytes from 0 to 16384', 0, 16_384).default(64),
   /**
