@@ -56,13 +56,13 @@ export async function waitForManyWrites(
 ): Promise<void> {
   const warn = (reason: string): void => {
     process.stderr.write(
-      `catalog: Warning: everything was saved, but reads do not show all of it. ${reason}\n`,
+      `catalog: Warning: what was imported is saved, but reads do not show all of it yet. ${reason}\n`,
     );
   };
   try {
     await rebuildIfFaster(runtime, realm, signal, rebuild_events_min);
     if (!(await project(runtime, realm, { silence_ms: stalled_ms, signal })))
-      warn('The next server that starts projects the rest, and so does the next command.');
+      warn('A running server projects the rest. Without one, the next server or command does.');
   } catch (error) {
     if (!(error instanceof NeedsRepairError)) throw error;
     warn(error.message);
