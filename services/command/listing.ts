@@ -119,6 +119,13 @@ export async function deleteListing(
   return { ...written, value: written.value.store_id };
 }
 
+/** A listing to create or to patch. */
+export interface PutTarget extends NewTarget<ListingId> {
+  readonly id: ListingId;
+  /** Returns the changes to make in an existing listing. Called in every attempt. */
+  readonly revise?: (before: Listing, changes: NewListing) => Promise<NewListing>;
+}
+
 /**
  * Creates the listing, or patches it with the fields of `input`. An import calls this for every row, so importing the
  * same file again changes nothing. Does not restore a deleted listing. Throws `field_invalid` for invalid references.
@@ -126,7 +133,7 @@ export async function deleteListing(
 export async function putListing(
   deps: StoreDeps,
   context: WriteContext,
-  { environment, store_id, id }: NewTarget<ListingId> & { readonly id: ListingId },
+  { environment, store_id, id, revise }: PutTarget,
   input: NewListing,
 ): Promise<PutResult<Listing>> {
   let changes = input;
@@ -135,8 +142,9 @@ export async function putListing(
     context,
     check: async (state) => {
       if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
-      if (state.tag === 'present')
-        changes = await omitUnchangedReferences(deps, environment, state.listing, input);
+      if (state.tag !== 'present') return;
+      changes = await omitUnchangedReferences(deps, environment, state.listing, input);
+      changes = (await revise?.(state.listing, changes)) ?? changes;
     },
     decide: (state) =>
       state.tag === 'deleted'

@@ -141,6 +141,8 @@ export interface PutTarget extends NewTarget<PublicationId> {
   readonly is_probably_new?: boolean;
   /** Whether the caller has just checked that `listing_id` is a listing of the store. */
   readonly is_listing_checked?: boolean;
+  /** Returns the changes to make in an existing publication. Called in every attempt. */
+  readonly revise?: (before: Publication, changes: NewPublication) => Promise<NewPublication>;
 }
 
 /**
@@ -151,7 +153,7 @@ export interface PutTarget extends NewTarget<PublicationId> {
 export async function putPublication(
   deps: StoreDeps,
   context: WriteContext,
-  { environment, store_id, id, is_probably_new = false, is_listing_checked = false }: PutTarget,
+  { environment, store_id, id, revise, is_probably_new = false, is_listing_checked = false }: PutTarget,
   input: NewPublication,
 ): Promise<PutResult<Publication>> {
   let changes = input;
@@ -163,8 +165,9 @@ export async function putPublication(
     fresh: is_probably_new,
     check: async (state) => {
       if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, references);
-      if (state.tag === 'present')
-        changes = await omitUnchangedReferences(deps, environment, state.publication, input);
+      if (state.tag !== 'present') return;
+      changes = await omitUnchangedReferences(deps, environment, state.publication, input);
+      changes = (await revise?.(state.publication, changes)) ?? changes;
     },
     decide: (state) =>
       state.tag === 'deleted'

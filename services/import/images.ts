@@ -5,7 +5,7 @@ import { FetchError } from './fetch-image';
 import { mediaIdOf, type StoreIdentity } from './identity';
 import type { ImageAddress, PublicationItem } from './item';
 import { rejectionReason, type Tally } from './report';
-import type { CatalogWriter } from './writer';
+import type { CatalogWriter, Presence } from './writer';
 
 /** Fetches a URL and streams its bytes to `use`. Throws `FetchError` if that fails. */
 export type FetchImage = <Result>(
@@ -26,7 +26,7 @@ export class Images {
   constructor(
     private readonly store: StoreIdentity,
     private readonly writer: CatalogWriter,
-    /** If undefined, no image is fetched. */
+    /** If undefined, no image is fetched or attached. */
     private readonly fetch: FetchImage | undefined,
     private readonly tally: Tally,
     private readonly signal: AbortSignal | undefined,
@@ -42,13 +42,14 @@ export class Images {
     });
     const media_ids: (MediaId | null)[] = await Promise.all(
       images.map(async (image, index) => {
-        if (this.fetch === undefined || this.signal?.aborted) return null;
+        if (this.signal?.aborted) return null;
         if (index >= PUBLICATION_MEDIA_MAX) {
           this.tally.warn(
             noteOf(image, `skipped: a publication has at most ${PUBLICATION_MEDIA_MAX} images`),
           );
           return null;
         }
+        if (this.fetch === undefined) return (await this.find(image.url)).media_id;
         const result = await this.fetchOnce(image, this.fetch);
         // A fetch that was aborted is not reported as a failure. The next run repeats it.
         if (result.outcome === 'failed' && this.signal?.aborted) return null;
@@ -58,8 +59,13 @@ export class Images {
       }),
     );
     const uploaded = media_ids.filter((id) => id !== null);
-    if (uploaded.length > 0) await this.writer.attachMedia(publication_id, [...new Set(uploaded)]);
-    const reported = images.map((image, index) => ({ ...image, media_id: media_ids[index]! }));
+    if (this.fetch && uploaded.length > 0)
+      this.tally.addEffects(item, await this.writer.attachMedia(publication_id, [...new Set(uploaded)]));
+    const attached = uploaded.length > 0 ? await this.writer.attachedMedia(publication_id) : [];
+    const reported = images.map((image, index) => ({
+      ...image,
+      media_id: attached.find((id) => id === media_ids[index]) ?? null,
+    }));
     this.tally.addImages(line, { publication_id, external_id, images: reported });
   }
 
@@ -74,21 +80,26 @@ export class Images {
     return fetching;
   }
 
-  /** Uploads an image as the first generation that is not deleted (see `StoreIdentity`), unless it exists already. */
+  /** Uploads an image, unless it exists already. */
   private async upload({ url, alt }: ImageAddress, fetch: FetchImage): Promise<FetchResult> {
+    const { media_id, presence } = await this.find(url);
+    if (presence === 'present') return { outcome: 'unchanged', media_id };
+    try {
+      await fetch(url, (bytes) => this.writer.uploadMedia(media_id, bytes, alt));
+      return { outcome: 'created', media_id };
+    } catch (error) {
+      const reason = error instanceof FetchError ? error.message : rejectionReason(error);
+      if (reason === undefined) throw error;
+      return { outcome: 'failed', reason };
+    }
+  }
+
+  /** Finds the first generation of an image that is not deleted (see `StoreIdentity`). */
+  private async find(url: string): Promise<{ media_id: MediaId; presence: Presence }> {
     for (let generation = 1; ; generation++) {
       const media_id = mediaIdOf(this.store, url, generation);
       const presence = await this.writer.media(media_id);
-      if (presence === 'deleted') continue;
-      if (presence === 'present') return { outcome: 'unchanged', media_id };
-      try {
-        await fetch(url, (bytes) => this.writer.uploadMedia(media_id, bytes, alt));
-        return { outcome: 'created', media_id };
-      } catch (error) {
-        const reason = error instanceof FetchError ? error.message : rejectionReason(error);
-        if (reason === undefined) throw error;
-        return { outcome: 'failed', reason };
-      }
+      if (presence !== 'deleted') return { media_id, presence };
     }
   }
 }

@@ -78,6 +78,8 @@ export class ImportFileError extends Error {
 export interface ImportFile {
   /** How many steps `items` has. Null if unknown, for example for a pipe. */
   readonly total: number | null;
+  /** Number of rows with a value that is not imported, by the name of the column. */
+  readonly unused_columns?: Readonly<Record<string, number>>;
   /** Reads the items. Each array is one step of the progress bar: a product with its notes, or a line. */
   items(): AsyncIterable<readonly ImportItem[]>;
 }

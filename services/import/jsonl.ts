@@ -32,7 +32,7 @@ const REVIEW_FIELDS = importedFields(newReviewSchema, 'publication_id');
  * Parses one line of JSON Lines (docs/import.md). The line is a listing if `listing` is an object, a review if it has a
  * `rating`, and otherwise a publication. Does not validate the values of fields; the command services do that.
  */
-export function parseJsonLine(text: string, line: number, currency: string): ImportItem[] {
+export function parseJsonLine(text: string, line: number, currency?: string): ImportItem[] {
   const row = parseObject(text);
   if (!row) return [failedRow(line, null, 'publication', 'expected a JSON object')];
   const about = isObject(row.listing) ? 'listing' : 'rating' in row ? 'review' : 'publication';
@@ -75,7 +75,7 @@ function parseReview(row: JsonObject, line: number): ImportItem {
   };
 }
 
-function parsePublication(row: JsonObject, line: number, currency: string): ImportItem[] {
+function parsePublication(row: JsonObject, line: number, currency: string | undefined): ImportItem[] {
   const { external_id: id, listing, images, reviews, price, ...rest } = row;
   const external_id = parseExternalId(id, 'external_id');
   const faults: FailedRow[] = [];
@@ -84,7 +84,7 @@ function parsePublication(row: JsonObject, line: number, currency: string): Impo
     line,
     external_id,
     fields: {
-      price_currency: currency,
+      ...(currency !== undefined && { price_currency: currency }),
       ...checkFields(rest, PUBLICATION_FIELDS),
       ...parsePriceFields(price, rest),
     },
@@ -145,8 +145,10 @@ function parseListingName(value: JsonValue): string | null {
 
 function parseImage(value: JsonValue, index: number): ImageAddress {
   if (typeof value === 'string') return { url: value, alt: null };
-  if (isObject(value) && typeof value.url === 'string')
-    return { url: value.url, alt: typeof value.alt === 'string' ? value.alt : null };
+  if (isObject(value) && typeof value.url === 'string') {
+    const { url, alt = null } = checkFields(value, ['url', 'alt'], `images[${index}].`);
+    if (alt === null || typeof alt === 'string') return { url: url as string, alt };
+  }
   throw new RowError(`images[${index}]: must be a URL, or an object with url and alt`);
 }
 
@@ -189,7 +191,7 @@ function failedRow(
  * Opens a JSON Lines file or pipe. Reads a file once in advance to count its lines.
  * Throws `ImportFileError` if it cannot be read or is empty.
  */
-export async function openJsonlFile(path: string, currency: string): Promise<ImportFile> {
+export async function openJsonlFile(path: string, currency?: string): Promise<ImportFile> {
   const found = await statFile(path);
   if (!found.isFile()) return { total: null, items: () => readItems(path, currency) };
   const total = await countLines(path);
@@ -204,7 +206,7 @@ async function countLines(path: string): Promise<number> {
   return count;
 }
 
-async function* readItems(path: string, currency: string): AsyncGenerator<ImportItem[]> {
+async function* readItems(path: string, currency: string | undefined): AsyncGenerator<ImportItem[]> {
   for await (const { line, text } of readLines(path)) {
     yield text === undefined
       ? [{ kind: 'failed', line, external_id: null, about: 'publication', reason: 'expected UTF-8 text' }]

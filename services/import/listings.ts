@@ -4,9 +4,9 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId } from '../../shared/kernel/ids';
 import type { NewListing } from '../command/listing';
 import { listingIdOf, listingKey, type StoreIdentity } from './identity';
-import type { Fields } from './item';
+import type { Fields, ListingItem } from './item';
 import type { Tally } from './report';
-import type { CatalogWriter } from './writer';
+import type { CatalogWriter, Put } from './writer';
 
 /** Finds a listing with this name that the merchant created. Called before an import creates a listing. */
 export type FindListing = (name: string) => Promise<ListingId | undefined>;
@@ -33,15 +33,16 @@ export class Listings {
   }
 
   /** Writes the listing of a row. If an earlier row of the file has used the same name, updates that listing. */
-  async write(fields: Fields & { name: string }): Promise<void> {
-    const earlier = this.resolved.get(listingKey(fields.name));
+  async write(item: ListingItem, name: string): Promise<void> {
+    const { fields } = item;
+    const earlier = this.resolved.get(listingKey(name));
     if (earlier) {
-      await this.put(await earlier, fields, 'repeated');
+      this.tally.addEffects(item, await this.put(await earlier, fields, 'repeated'));
       return;
     }
-    await this.resolveOnce(fields.name, async () => {
-      const { id } = await this.find(fields.name);
-      await this.put(id, fields);
+    await this.resolveOnce(name, async () => {
+      const { id } = await this.find(name);
+      this.tally.addEffects(item, await this.put(id, fields));
       return id;
     });
   }
@@ -74,11 +75,12 @@ export class Listings {
   }
 
   /** Creates or updates a listing. Counts it once: a repeated mention only counts if it changes the listing. */
-  private async put(id: ListingId, fields: Fields, mention: 'first' | 'repeated' = 'first'): Promise<void> {
-    const outcome = await this.writer.putListing(id, newListing(fields));
+  private async put(id: ListingId, fields: Fields, mention: 'first' | 'repeated' = 'first'): Promise<Put> {
+    const { outcome, ...effects } = await this.writer.putListing(id, newListing(fields));
     if (outcome === 'deleted')
       throw new CatalogError('lost_race', { message: 'the listing was deleted during the import' });
     if (mention === 'first' || outcome !== 'unchanged') this.tally.count('listings', outcome);
+    return { outcome, ...effects };
   }
 }
 

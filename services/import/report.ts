@@ -1,15 +1,23 @@
 import { errorCatalogue } from '../../shared/api/error-catalogue';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId } from '../../shared/kernel/ids';
-import type { ImageAddress, RowNote } from './item';
+import type { ImageAddress, ListingItem, PublicationItem, RowNote } from './item';
+import type { FieldEffects } from './manual-changes';
 
 export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
 export type Kind = (typeof KINDS)[number];
 export type Count = 'created' | 'updated' | 'unchanged' | 'failed';
 
 export interface ReportedImage extends ImageAddress {
-  /** Null if the image was not fetched or the fetch failed. */
+  /** Null if the publication does not have the image. */
   readonly media_id: MediaId | null;
+}
+
+/** The fields of an existing item that an import did not change, because they were changed by hand. */
+export interface KeptFields {
+  readonly line: number;
+  readonly external_id: string | null;
+  readonly fields: readonly string[];
 }
 
 /** The images of a publication that was imported. */
@@ -33,13 +41,22 @@ export interface ImportReport {
   readonly failed: readonly RowNote[];
   /** Rows that were imported with changes, sorted by line. */
   readonly warnings: readonly RowNote[];
+  /** Number of existing items whose field differed from the file, by field. */
+  readonly fields: Readonly<Record<string, Readonly<Record<keyof FieldEffects, number>>>>;
+  /** Fields that were kept, sorted by line. */
+  readonly kept: readonly KeptFields[];
+  /** Number of rows with a value that was not imported, by the name of the column. */
+  readonly unused_columns: Readonly<Record<string, number>>;
   readonly images: readonly PublicationImages[];
-  /** Whether `failed`, `warnings` or `images` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
+  /** Whether `failed`, `warnings`, `kept` or `images` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
   readonly truncated: boolean;
 }
 
 /** The most entries of each list of a report, so that its memory does not grow with the file. */
 export const LISTED_MAX = 50_000;
+
+/** The names of fields in the report that differ from those of the interface. */
+const FILE_NAMES: Readonly<Record<string, string>> = { listing_id: 'listing', media_ids: 'images' };
 
 /** Collects the report while an import runs. */
 export class Tally {
@@ -48,6 +65,8 @@ export class Tally {
   ) as Record<Kind, Record<Count, number>>;
   private readonly failed: RowNote[] = [];
   private readonly warnings: RowNote[] = [];
+  private readonly fields: Record<string, Record<keyof FieldEffects, number>> = {};
+  private readonly kept: KeptFields[] = [];
   private readonly images: (PublicationImages & { readonly line: number })[] = [];
   private truncated = false;
 
@@ -65,6 +84,18 @@ export class Tally {
     this.list(this.warnings, { line, external_id, reason });
   }
 
+  /** Adds what a row did to an existing publication or listing. */
+  addEffects(item: PublicationItem | ListingItem, { overwritten, kept }: FieldEffects): void {
+    const nameOf = (field: string): string =>
+      item.kind === 'listing' ? `listing.${field}` : (FILE_NAMES[field] ?? field);
+    const countOf = (field: string) => (this.fields[nameOf(field)] ??= { overwritten: 0, kept: 0 });
+    for (const field of overwritten) countOf(field).overwritten++;
+    for (const field of kept) countOf(field).kept++;
+    if (kept.length === 0) return;
+    const external_id = item.kind === 'listing' ? String(item.fields.name) : item.external_id;
+    this.list(this.kept, { line: item.line, external_id, fields: kept.map(nameOf) });
+  }
+
   addImages(line: number, publication: PublicationImages): void {
     if (publication.images.length > 0) this.list(this.images, { line, ...publication });
   }
@@ -74,13 +105,15 @@ export class Tally {
     else this.truncated = true;
   }
 
-  report(options: { dry_run: boolean; complete: boolean }): ImportReport {
+  report(options: Pick<ImportReport, 'dry_run' | 'complete' | 'unused_columns'>): ImportReport {
     const byLine = (a: { line: number }, b: { line: number }): number => a.line - b.line;
     return {
       ...options,
       ...this.counts,
       failed: this.failed.toSorted(byLine),
       warnings: this.warnings.toSorted(byLine),
+      fields: Object.fromEntries(Object.entries(this.fields).sort(([a], [b]) => (a < b ? -1 : 1))),
+      kept: this.kept.toSorted(byLine),
       images: this.images.toSorted(byLine).map(({ line: _line, ...publication }) => publication),
       truncated: this.truncated,
     };

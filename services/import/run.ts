@@ -1,7 +1,6 @@
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
-import { newPublicationSchema } from '../command/publication';
 import { newReviewSchema } from '../command/review';
 import { contentHash, publicationIdOf, type StoreIdentity } from './identity';
 import { type FetchImage, Images } from './images';
@@ -18,7 +17,7 @@ import { type FindListing, Listings } from './listings';
 import { runPool } from './pool';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
 import { TextNumbers } from './text-numbers';
-import type { CatalogWriter, Outcome } from './writer';
+import { type CatalogWriter, importedPublication } from './writer';
 
 /** Steps that are written concurrently, so that many of them share one commit of the log. */
 const CONCURRENCY = 256;
@@ -70,7 +69,8 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
     },
     run.signal,
   );
-  return tally.report({ dry_run: run.dry_run, complete: run.signal?.aborted !== true });
+  const { unused_columns = {} } = file;
+  return tally.report({ dry_run: run.dry_run, complete: run.signal?.aborted !== true, unused_columns });
 }
 
 async function importItem(state: RunState, item: ImportItem): Promise<void> {
@@ -109,7 +109,7 @@ async function importPublication(state: RunState, item: PublicationItem): Promis
 
 /** Validates the fields before it creates the listing, so that a rejected row leaves no empty listing. */
 async function writePublication(state: RunState, item: PublicationItem): Promise<PublicationId> {
-  const fields = parseBody(newPublicationSchema, item.fields);
+  const fields = parseBody(importedPublication, item.fields);
   const listing =
     typeof item.listing === 'string'
       ? { listing_id: await state.listings.findOrCreate(item.listing) }
@@ -119,9 +119,10 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
   const input = { ...fields, ...listing };
   for (let generation = 1; ; generation++) {
     const id = publicationIdOf(state.store, item.external_id, generation);
-    const outcome: Outcome = await state.writer.putPublication(id, input);
+    const { outcome, ...effects } = await state.writer.putPublication(id, input);
     if (outcome === 'deleted') continue;
     state.tally.count('publications', outcome);
+    state.tally.addEffects(item, effects);
     return id;
   }
 }
@@ -133,7 +134,7 @@ async function importListing(state: RunState, item: ListingItem): Promise<void> 
       throw CatalogError.ofFaults([
         { condition: 'field_required', field: 'listing.name', constraint: 'required' },
       ]);
-    await state.listings.write({ ...item.fields, name });
+    await state.listings.write(item, name);
   });
 }
 

@@ -24,6 +24,8 @@ const COLUMNS = {
 
 type Column = keyof typeof COLUMNS;
 const REQUIRED: readonly Column[] = ['handle', 'title', 'price'];
+/** Columns that only identify something. Their values are not stored. */
+const NOT_STORED: readonly Column[] = ['handle', 'option', 'sku'];
 
 /** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
@@ -32,8 +34,14 @@ const LINE_END = /\r\n?/g;
 /** More than any row of a product needs. A longer row means that a quote was never closed. */
 const ROW_BYTES_MAX = 4_000_000;
 
-/** A row's trimmed values by column. `line` is the first line of the row. */
-export type ShopifyRow = Readonly<Record<Column, string>> & { readonly line: number };
+/**
+ * A row's trimmed values by column; empty if the file does not have the column. `line` is the first line of the row,
+ * `columns` are the columns of the file.
+ */
+export type ShopifyRow = Readonly<Record<Column, string>> & {
+  readonly line: number;
+  readonly columns: ReadonlySet<Column>;
+};
 
 /** The file cannot be split into rows from `line` on. */
 export interface BrokenRow {
@@ -44,9 +52,13 @@ export interface BrokenRow {
 
 /**
  * Reads the rows after the header, without blank lines. Ends with a `BrokenRow` if a quote is never closed. Throws
- * `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header.
+ * `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header. Adds to `unused` the number
+ * of rows that have a value which is not imported, by the name of its column.
  */
-export async function* readRows(path: string): AsyncGenerator<ShopifyRow | BrokenRow> {
+export async function* readRows(
+  path: string,
+  unused?: Map<string, number>,
+): AsyncGenerator<ShopifyRow | BrokenRow> {
   const parser = parse({
     info: true,
     relax_column_count: true,
@@ -68,7 +80,7 @@ export async function* readRows(path: string): AsyncGenerator<ShopifyRow | Broke
       const line = info.lines - newlinesIn(record);
       end_line = info.lines;
       if (toRow) yield toRow(record, line);
-      else toRow = rowReader(record);
+      else toRow = rowReader(record, unused);
     }
   } catch (error) {
     const { code } = error as { code?: unknown };
@@ -107,14 +119,15 @@ const newlinesIn = (record: readonly string[]): number =>
 
 /**
  * Returns a function that converts a record to a row, by the names in the header. Throws `ImportFileError` if a required
- * column is missing.
+ * column is missing. Counts in `unused` as `readRows` does.
  */
 export function rowReader(
   header: readonly string[],
+  unused?: Map<string, number>,
 ): (record: readonly string[], line: number) => ShopifyRow {
   const names = header.map((name) => name.trim().toLowerCase());
-  const columns = Object.entries(COLUMNS) as [Column, readonly string[]][];
-  const indexes = columns.map(([column, aliases]) => {
+  const known = Object.entries(COLUMNS) as [Column, readonly string[]][];
+  const indexes = known.map(([column, aliases]) => {
     const index = aliases.map((alias) => names.indexOf(alias.toLowerCase())).find((found) => found >= 0);
     return [column, index ?? -1] as const;
   });
@@ -123,9 +136,24 @@ export function rowReader(
     const titles = missing.map(([column]) => `"${COLUMNS[column][0]}"`).join(', ');
     throw new ImportFileError(`The header has no column ${titles}. Is the file a Shopify product export?`);
   }
+  const found = new Map(indexes.filter(([, index]) => index >= 0));
+  const columns = new Set(found.keys());
+  const stored = new Set([...found].flatMap(([column, index]) => (NOT_STORED.includes(column) ? [] : index)));
   return (record, line) => {
     const clean = (value = ''): string => value.replace(CONTROLS, '').trim();
     const values = Object.fromEntries(indexes.map(([column, index]) => [column, clean(record[index])]));
-    return { ...(values as Record<Column, string>), line };
+    const row: ShopifyRow = { ...(values as Record<Column, string>), line, columns };
+    if (unused)
+      for (const [index, value] of record.entries()) {
+        const is_stored = index === found.get('tags') ? areTagsStored(row) : stored.has(index);
+        if (is_stored || clean(value) === '') continue;
+        const name = header[index]?.trim() || `column ${index + 1}`;
+        unused.set(name, (unused.get(name) ?? 0) + 1);
+      }
+    return row;
   };
 }
+
+/** Whether the listing is all that the tags say. */
+const areTagsStored = ({ columns, type, tags }: ShopifyRow): boolean =>
+  columns.has('type') && type === '' && !tags.includes(',');

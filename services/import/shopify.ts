@@ -18,7 +18,7 @@ import { readRows, type ShopifyRow } from './shopify-rows';
  * last row of each handle, then to return each product at its last row. The rows of a product need not be adjacent.
  * Throws `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header.
  */
-export async function openShopifyFile(path: string, currency: string): Promise<ImportFile> {
+export async function openShopifyFile(path: string, currency?: string): Promise<ImportFile> {
   const stats = await statFile(path);
   if (!stats.isFile() && !stats.isDirectory())
     throw new ImportFileError(
@@ -26,14 +26,20 @@ export async function openShopifyFile(path: string, currency: string): Promise<I
     );
   const last_row = new Map<string, number>();
   let count = 0;
-  for await (const row of readRows(path)) if (!('broken' in row)) last_row.set(productKey(row), count++);
+  const unused = new Map<string, number>();
+  for await (const row of readRows(path, unused))
+    if (!('broken' in row)) last_row.set(productKey(row), count++);
   if (count === 0) throw new ImportFileError(`The file ${path} has no rows after the header.`);
-  return { total: last_row.size, items: () => foldFile(path, currency, last_row) };
+  return {
+    total: last_row.size,
+    unused_columns: Object.fromEntries(unused),
+    items: () => foldFile(path, currency, last_row),
+  };
 }
 
 async function* foldFile(
   path: string,
-  currency: string,
+  currency: string | undefined,
   last_row: ReadonlyMap<string, number>,
 ): AsyncGenerator<ImportItem[]> {
   const open = new Map<string, ShopifyRow[]>();
@@ -75,9 +81,10 @@ type Variant =
 /**
  * Combines the rows of one handle, in the order of the file, into a publication with the lowest price, the sum of the
  * quantities, and all images. The first row describes the product; the others are further variants and images. An
- * invalid variant is reported and left out. The product fails if it has no title or no variant with a price.
+ * invalid variant is reported and left out. The product fails if it has no title or no variant with a price. A column
+ * that the file does not have sets no field; an empty value clears its field.
  */
-export function foldProduct(rows: readonly ShopifyRow[], currency: string): ImportItem[] {
+export function foldProduct(rows: readonly ShopifyRow[], currency?: string): ImportItem[] {
   const first = rows[0]!;
   const noteOf = (row: ShopifyRow, reason: string) => ({
     line: row.line,
@@ -124,12 +131,16 @@ export function foldProduct(rows: readonly ShopifyRow[], currency: string): Impo
     external_id: first.handle,
     fields: {
       title: oneLine(first.title),
-      description: htmlToText(first.body),
-      description_html: first.body === '' ? null : first.body,
+      ...(first.columns.has('body') && {
+        description: htmlToText(first.body),
+        description_html: first.body === '' ? null : first.body,
+      }),
       ...(visibility.value === undefined ? {} : { visibility: visibility.value }),
       price_amount: Math.min(...variants.map((variant) => variant.amount)),
-      price_currency: currency,
-      quantity_available: sumTracked(variants.map((variant) => variant.quantity)),
+      ...(currency !== undefined && { price_currency: currency }),
+      ...(first.columns.has('quantity') && {
+        quantity_available: sumTracked(variants.map((variant) => variant.quantity)),
+      }),
     },
     ...parseListing(first),
     images: imagesOf(rows),
@@ -183,15 +194,16 @@ function parseVisibility(
   }
 }
 
-/** Uses the product type as the name of the listing, or else the first tag. Without both, the listing is not changed. */
+/**
+ * Uses the product type as the name of the listing, or else the first tag. If both are empty, the product is in no
+ * listing. Does not set the listing if the file does not have the columns that this takes.
+ */
 function parseListing(row: ShopifyRow): Pick<PublicationItem, 'listing'> {
-  const name =
-    row.type ||
-    row.tags
-      .split(',')
-      .map((tag) => tag.trim())
-      .find((tag) => tag !== '');
-  return name ? { listing: oneLine(name) } : {};
+  if (row.type !== '') return { listing: oneLine(row.type) };
+  if (!row.columns.has('type') || !row.columns.has('tags')) return {};
+  const tags = row.tags.split(',').map((tag) => tag.trim());
+  const first = tags.find((tag) => tag !== '');
+  return { listing: first === undefined ? null : oneLine(first) };
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ');

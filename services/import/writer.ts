@@ -1,8 +1,11 @@
+import type { z } from 'zod';
 import { ALT_MAX } from '../../shared/api/requests/writes';
-import { listingAggregate } from '../../shared/catalog/listing/listing';
+import { streamName } from '../../shared/catalog/events/envelope';
+import { listingFields } from '../../shared/catalog/listing/fields';
+import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
 import { mediaAggregate } from '../../shared/catalog/media/media';
-import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
-import { publicationAggregate } from '../../shared/catalog/publication/publication';
+import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
+import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
@@ -12,14 +15,22 @@ import { type NewListing, putListing } from '../command/listing';
 import { uploadMedia } from '../command/media';
 import { Inspector, storeOriginal } from '../command/originals';
 import type { NewPublication } from '../command/publication';
-import { findPublication, putPublication, updatePublication } from '../command/publication';
+import {
+  findPublication,
+  newPublicationSchema,
+  putPublication,
+  updatePublication,
+} from '../command/publication';
 import { existingMedia } from '../command/references';
 import type { MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
+import { type FieldEffects, FieldHistory, keepManualChanges, NO_EFFECTS } from './manual-changes';
 
 export interface ImportTarget {
   readonly environment: Environment;
   readonly store_id: StoreId;
+  /** Whether to overwrite fields that were changed by hand since the last import. Default: they are kept. */
+  readonly overwrite?: boolean;
 }
 
 /** `absent` if there is no resource with the id, or if it belongs to another store. */
@@ -31,18 +42,32 @@ export type ImportDeps = StoreDeps & MediaDeps;
 /** `deleted`: nothing was written, because this resource is deleted. Its id can never be used again. */
 export type Outcome = 'created' | 'updated' | 'unchanged' | 'deleted';
 
+export interface Put extends FieldEffects {
+  readonly outcome: Outcome;
+}
+
+/** Without a currency, a new publication gets `DEFAULT_CURRENCY`, and an existing one keeps its own. */
+export const importedPublication = newPublicationSchema.partial({ price_currency: true });
+
+const DEFAULT_CURRENCY = 'USD';
+
 /** The writes of an import into one store. They throw `CatalogError` if a command rejects the input. */
 export interface CatalogWriter {
-  putListing(id: ListingId, input: NewListing): Promise<Outcome>;
-  putPublication(id: PublicationId, input: NewPublication): Promise<Outcome>;
+  putListing(id: ListingId, input: NewListing): Promise<Put>;
+  putPublication(id: PublicationId, input: z.output<typeof importedPublication>): Promise<Put>;
   postReview(input: NewReview, external_id: string | undefined): Promise<'created' | 'unchanged'>;
   /**
    * Uploads a picture under an id that is absent. Throws `CatalogError` if it is not a picture or is too large. Throws
    * what `bytes` throws.
    */
   uploadMedia(id: MediaId, bytes: AsyncIterable<Uint8Array>, alt: string | null): Promise<void>;
-  /** Attaches media to a publication. Applies their order if the publication has no other media (`arrangeMedia`). */
-  attachMedia(id: PublicationId, media_ids: readonly MediaId[]): Promise<void>;
+  /**
+   * Attaches media to a publication. Applies their order if the publication has no other media (`arrangeMedia`). If its
+   * media were changed by hand, only adds those that it never had, at the end.
+   */
+  attachMedia(id: PublicationId, media_ids: readonly MediaId[]): Promise<FieldEffects>;
+  /** Returns the media of a publication, also those that were deleted since. */
+  attachedMedia(id: PublicationId): Promise<readonly MediaId[]>;
   listing(id: ListingId): Promise<Presence>;
   publication(id: PublicationId): Promise<Presence>;
   media(id: MediaId): Promise<Presence>;
@@ -54,23 +79,53 @@ const CHECKED_LISTINGS_MAX = 10_000;
 
 /** Returns a writer that calls the command services, so that an import follows the same rules as a request. */
 export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
-  const { environment, store_id } = target;
+  const { environment, store_id, overwrite = false } = target;
   const { originals } = deps.blobs[environment];
   const inspector = new Inspector();
   const source = { events: deps.events[environment], realm: environment };
   const checked = new LRUCache<string, true>({ max: CHECKED_LISTINGS_MAX, ttl: CHECKED_MS });
+  const historyOf = (category: 'listing' | 'publication', id: string): Promise<FieldHistory> =>
+    FieldHistory.read(source.events, streamName(environment, category, id), {
+      fields: category === 'listing' ? listingFields : publicationFields,
+      source: context.source,
+    });
+  const readHistory = overwrite ? undefined : historyOf;
   let is_probably_new = true;
   return {
-    putListing: async (id, input) => (await putListing(deps, context, { ...target, id }, input)).outcome,
+    putListing: async (id, input) => {
+      let effects = NO_EFFECTS;
+      const revise = async (before: Listing, wanted: NewListing): Promise<NewListing> => {
+        const kept = await keepManualChanges(
+          before,
+          wanted,
+          readHistory && (() => readHistory('listing', id)),
+        );
+        effects = kept.effects;
+        return kept.changes;
+      };
+      const { outcome } = await putListing(deps, context, { environment, store_id, id, revise }, input);
+      return { outcome, ...effects };
+    },
     putPublication: async (id, input) => {
-      const { listing_id = null } = input;
+      let effects = NO_EFFECTS;
+      const { price_currency = DEFAULT_CURRENCY, listing_id = null } = input;
+      const revise = async (before: Publication, wanted: NewPublication): Promise<NewPublication> => {
+        const given = { ...wanted, price_currency: input.price_currency ?? before.price_currency };
+        const kept = await keepManualChanges(
+          before,
+          given,
+          readHistory && (() => readHistory('publication', id)),
+        );
+        effects = kept.effects;
+        return kept.changes;
+      };
       const is_listing_checked = listing_id !== null && checked.has(listing_id);
-      const put = { environment, store_id, id, is_probably_new, is_listing_checked };
-      const { outcome } = await putPublication(deps, context, put, input);
+      const put = { environment, store_id, id, is_probably_new, is_listing_checked, revise };
+      const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
       is_probably_new = outcome === 'created';
       if (listing_id !== null && !is_listing_checked && outcome !== 'deleted') checked.set(listing_id, true);
-      return outcome;
+      return { outcome, ...effects };
     },
     postReview: async (input, external_id) => {
       const written = await postReview(deps, context, { ...target, external_id }, input);
@@ -86,12 +141,25 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     },
     attachMedia: async (id, media_ids) => {
       const publication = await findPublication(deps, environment, id);
-      if (!publication) return;
+      if (!publication) return NO_EFFECTS;
       const current = await existingMedia(deps, environment, publication.media_ids);
-      const next = arrangeMedia(current, media_ids);
+      const wanted = arrangeMedia(current, media_ids);
+      if (isSameValue(wanted, publication.media_ids)) return NO_EFFECTS;
+      const changes = (await readHistory?.('publication', id))?.changesOf('media_ids') ?? [];
+      const is_by_hand = changes.some(({ by_hand }) => by_hand);
+      const earlier = changes.flatMap(({ value }) => value as MediaId[]);
+      const added = media_ids.filter((media_id) => !earlier.includes(media_id));
+      const next = is_by_hand ? [...current, ...added].slice(0, PUBLICATION_MEDIA_MAX) : wanted;
       if (!isSameValue(next, publication.media_ids))
         await updatePublication(deps, context, { environment, id }, { media_ids: next });
+      const is_kept = !isSameValue(next, wanted);
+      const is_overwritten = !isSameValue(next.slice(0, current.length), current);
+      return {
+        overwritten: is_overwritten ? ['media_ids'] : [],
+        kept: is_kept ? ['media_ids'] : [],
+      };
     },
+    attachedMedia: async (id) => (await findPublication(deps, environment, id))?.media_ids ?? [],
     listing: async (id) => {
       const { state } = await load({ ...source, aggregate: listingAggregate, id });
       return state.tag === 'present' && state.listing.store_id !== store_id ? 'absent' : state.tag;

@@ -2,8 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { openEventStore } from '../../services/boot/open-adapters';
+import { openRuntime } from '../../services/boot/runtime';
+import { type PublicationPatch, updatePublication } from '../../services/command/publication';
+import { findStore } from '../../services/command/store';
+import { publicationIdOf } from '../../services/import/identity';
 import { parseConfig } from '../../shared/kernel/config';
+import type { StoreId } from '../../shared/kernel/ids';
+import { realSystem } from '../../shared/kernel/system';
 import { flatPicture } from '../support/pictures';
 import { withTempDir } from '../support/temp-dir';
 import { Cli, expectFailure } from './cli-run';
@@ -79,6 +86,115 @@ test('imports a Shopify export after a dry run; a repeated import changes nothin
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }));
 
+test('a column that the file does not have changes nothing, and an empty cell clears its field', () =>
+  withShop(async ({ cli, store, file }) => {
+    const run = async (content: string, ...options: string[]) =>
+      cli.json('import', file('x.csv', content), '--format', 'shopify', '--store', store, ...options);
+    const row = ['mug', 'Mug', '<p>Blue</p>', 'Cups', '', 'false', 'shopify', '3', '12'];
+    const header =
+      'Handle,Title,Body (HTML),Type,Tags,Published,Variant Inventory Tracker,Variant Inventory Qty,Variant Price';
+    await run(`${header}\n${row.join(',')}\n`, '--currency', 'EUR');
+    const head = await headOf(cli);
+    for (const partial of [
+      'Handle,Title,Variant Price\nmug,Mug,12',
+      'Handle,Title,Variant Price,Tags,Variant Inventory Tracker\nmug,Mug,12,"blue, new",shopify',
+      'Handle,Title,Variant Price,Type,Status\nmug,Mug,12,,',
+    ])
+      expect((await run(partial)).publications).toMatchObject({ updated: 0, unchanged: 1 });
+    const json = file('x.jsonl', JSON.stringify({ external_id: 'mug', title: 'Mug', price: 12 }));
+    const report = await cli.json('import', json, '--format', 'jsonl', '--store', store);
+    expect(report.publications).toMatchObject({ updated: 0, unchanged: 1 });
+    expect(await headOf(cli)).toBe(head);
+
+    const cleared = await run(`${header}\nmug,Mug,,,,,,,12`);
+    const fields = ['description', 'description_html', 'listing', 'quantity_available'];
+    expect(cleared.fields).toEqual(
+      Object.fromEntries(fields.map((field) => [field, { overwritten: 1, kept: 0 }])),
+    );
+  }));
+
+test('names every column that is not stored, with the number of rows that have it', () =>
+  withShop(async ({ cli, store, file }) => {
+    const header =
+      'Handle,Title,Vendor,Type,Tags,Option1 Value,Variant SKU,Variant Price,Variant Compare At Price,SEO Title';
+    const rows = [
+      'mug,Mug,Acme,Cups,"blue, new",S,M-1,12,15,',
+      'mug,,,,,L,M-2,14,16,',
+      'pot,Pot,Acme,,Pots,,,9,,,x',
+    ];
+    const run = [
+      'import',
+      file('x.csv', [header, ...rows].join('\n')),
+      '--format',
+      'shopify',
+      '--store',
+      store,
+    ];
+    const expected = {
+      Handle: 3,
+      Vendor: 2,
+      Tags: 1,
+      'Option1 Value': 2,
+      'Variant SKU': 2,
+      'Variant Compare At Price': 2,
+      'column 11': 1,
+    };
+    expect((await cli.json(...run, '--dry-run')).unused_columns).toEqual(expected);
+    const { stdout } = await cli.run(...run);
+    expect(stdout).toMatch(/Columns that are not stored\nCOLUMN +ROWS WITH A VALUE\nHandle +3\nVendor +2\n/);
+  }));
+
+test('keeps and lists what was changed by hand since the last import, unless --overwrite is given', () =>
+  withShop(async ({ cli, store, file }) => {
+    const rows = (price: string) =>
+      `Handle,Title,Published,Variant Price\nmug,Mug,true,${price}\npot,Pot,true,${price}\n`;
+    const run = (price: string, ...options: string[]) =>
+      cli.run(
+        ...['import', file('x.csv', rows(price)), '--format', 'shopify', '--store', store],
+        ...['--currency', 'PEN', ...options],
+      );
+    await run('12');
+    await writeByHand(cli, store, 'mug', { title: 'Blue mug', visibility: 'private' });
+
+    const dry = await run('13', '--dry-run');
+    expect(dry.stdout).toMatch(/FIELD +WOULD OVERWRITE +KEPT\n/);
+    const kept = await run('13');
+    expect(kept.stdout).toMatch(/price_amount +2 +0\n/);
+    expect(kept.stdout).toMatch(/title +0 +1\n/);
+    expect(kept.stdout).toMatch(
+      /--overwrite to take the file\)\nLINE +ITEM +FIELDS\n +2 +mug +title, visibility\n/,
+    );
+
+    const path = file('x.csv', rows('13'));
+    const json = ['import', path, '--format', 'shopify', '--store', store, '--currency', 'PEN'];
+    const again = await cli.json(...json);
+    expect(again.publications).toMatchObject({ updated: 0, unchanged: 2 });
+    expect(again.kept).toEqual([{ line: 2, external_id: 'mug', fields: ['title', 'visibility'] }]);
+    const overwritten = await cli.json(...json, '--overwrite');
+    expect(overwritten).toMatchObject({ publications: { updated: 1, unchanged: 1 }, kept: [] });
+    expect(overwritten.fields.title).toEqual({ overwritten: 1, kept: 0 });
+    expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  }));
+
+/** Updates an imported publication as the API does. */
+async function writeByHand(
+  cli: Cli,
+  store_id: string,
+  external_id: string,
+  changes: PublicationPatch,
+): Promise<void> {
+  const config = parseConfig({ DATA_DIR: cli.folder, DEMO: 'off' });
+  const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
+  try {
+    const store = await findStore(runtime, { environment: 'live', id: store_id as StoreId });
+    const id = publicationIdOf(store!, external_id, 1);
+    const context = { source: 'api', request_id: 'by hand' } as const;
+    await updatePublication(runtime, context, { environment: 'live', id }, changes);
+  } finally {
+    await runtime.close();
+  }
+}
+
 test('fetches images only from public addresses unless --allow-private-images is given', () =>
   withShop(async ({ cli, store, file }) => {
     const picture = await flatPicture('jpeg', { width: 64, height: 48 });
@@ -101,6 +217,8 @@ test('fetches images only from public addresses unless --allow-private-images is
       const again = await cli.run(...run, '--allow-private-images');
       expect(again.stdout).toMatch(/media +0 +0 +1 +0\n/);
       expect(again.stdout).toContain('Images: 1 in the file, 1 attached to publications.');
+      const skipped = await cli.run(...run, '--images', 'skip');
+      expect(skipped.stdout).toContain('Images: 1 in the file, 1 attached to publications.');
       expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
     } finally {
       server.close();
@@ -197,7 +315,8 @@ test('Ctrl-C finishes the running rows, prints the report and exits with 130', (
   withShop(async (shop) => {
     const { cli, store } = shop;
     const run = ['import', largeFile(shop), '--format', 'jsonl', '--store', store, '--json'];
-    const { code, stdout } = await dying(shop, 'SIGINT').run(...run);
+    const { code, stdout, stderr } = await dying(shop, 'SIGINT').run(...run);
+    expect(stderr).toContain('A running server projects the rest.');
     const report = JSON.parse(stdout);
     expect([code, report.complete]).toEqual([130, false]);
     expect(await headOf(cli)).toBe(1 + report.listings.created + report.publications.created);

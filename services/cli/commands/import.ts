@@ -27,8 +27,9 @@ const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 interface ImportOptions {
   readonly format: 'shopify' | 'jsonl';
   readonly store: string;
-  readonly currency: string;
+  readonly currency?: string;
   readonly dryRun?: true;
+  readonly overwrite?: true;
   readonly images?: 'fetch' | 'skip';
   readonly allowPrivateImages?: true;
 }
@@ -38,7 +39,12 @@ export function importCommands(program: Command): void {
     .argument('<file>', 'Shopify product export (CSV) or JSON Lines file; - reads standard input')
     .addOption(choiceOption('--format <format>', 'Format of the file', ['shopify', 'jsonl']))
     .addOption(storeOption('ID of the store to import into'))
-    .option('--currency <code>', 'Currency of prices without one, as ISO 4217 code', currencyArgument, 'USD')
+    .option(
+      '--currency <code>',
+      'Currency of prices without one, as ISO 4217 code; default: USD, or that of the existing publication',
+      currencyArgument,
+    )
+    .option('--overwrite', 'Also overwrite fields that were changed by hand since the last import')
     .addOption(
       new Option('--images <mode>', 'Fetch and upload images, or skip them and only list them in the report')
         .choices(['fetch', 'skip'])
@@ -63,7 +69,7 @@ export function importCommands(program: Command): void {
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) =>
         withInputFile(path!, async (file) =>
-          importInto(invocation, options, await openJsonlFile(file, 'USD'), ['review']),
+          importInto(invocation, options, await openJsonlFile(file), ['review']),
         ),
       ),
     );
@@ -90,6 +96,7 @@ async function importInto(
         {
           environment: store.environment,
           store_id: store.id,
+          overwrite: options.overwrite === true,
         },
       ),
       findListing: (name) => findListing(runtime, store, name),
@@ -152,12 +159,35 @@ function reportText(report: ImportReport): string {
   );
   return [
     counts,
+    fieldsText(report),
+    notesText('Rows imported with changes', report.warnings),
+    unusedText(report),
     imagesText(report),
     notesText('Failed rows', report.failed),
-    notesText('Rows imported with changes', report.warnings),
     report.truncated ? `\nOnly the first ${LISTED_MAX} rows of a kind are listed.\n` : '',
     report.complete ? '' : '\nThe import was stopped. Run the same command again to complete it.\n',
   ].join('');
+}
+
+function fieldsText({ fields, kept, dry_run }: ImportReport): string {
+  const counts = Object.entries(fields).map(([field, { overwritten, kept }]) => [field, overwritten, kept]);
+  if (counts.length === 0) return '';
+  const rows = kept.map(({ line, external_id, fields }) => [line, external_id, fields.join(', ')]);
+  return [
+    `\nExisting items that differ from the file, by field\n`,
+    table(['field', right(dry_run ? 'would overwrite' : 'overwritten'), right('kept')], counts),
+    rows.length === 0
+      ? ''
+      : '\nKept, because they were changed by hand since the last import (use --overwrite to take the file)\n' +
+        table([right('line'), 'item', 'fields'], rows),
+  ].join('');
+}
+
+function unusedText({ unused_columns }: ImportReport): string {
+  const rows = Object.entries(unused_columns);
+  return rows.length === 0
+    ? ''
+    : `\nColumns that are not stored\n${table(['column', right('rows with a value')], rows)}`;
 }
 
 function imagesText({ images }: ImportReport): string {

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deleteMedia } from '../../../services/command/media';
+import { updatePublication } from '../../../services/command/publication';
 import { findMedia } from '../../../services/command/references';
 import { fetchImage } from '../../../services/import/fetch-image';
 import { mediaIdOf, publicationIdOf } from '../../../services/import/identity';
@@ -9,7 +10,7 @@ import { arrangeMedia } from '../../../services/import/writer';
 import type { MediaId } from '../../../shared/kernel/ids';
 import { uploadWithoutTask } from '../../support/media';
 import { flatPicture } from '../../support/pictures';
-import { newContext, type Shop, withShop } from './some-catalog';
+import { byHand, newContext, type Shop, withShop } from './some-catalog';
 
 const OPTIONS = { allow_private: true, size_bytes_max: 100_000, timeout_ms: 60_000 };
 const fetch: FetchImage = (url, use) => fetchImage(url, OPTIONS, use);
@@ -135,6 +136,28 @@ test('keeps the order of a publication with other media and appends the missing 
     expect(await shownOn(shop, 'shirt')).toEqual([first, own]);
     await run([{ ...shirt, images: [`${url}/2.png`, `${url}/1.png`] }], { fetch });
     expect(await shownOn(shop, 'shirt')).toEqual([first, own, mediaIdOf(store, `${url}/2.png`, 1)]);
+  }));
+
+test('keeps images that were arranged or removed by hand, and adds new ones, unless it overwrites', () =>
+  withShop(async (shop) => {
+    const { run, runtime, store } = shop;
+    const rowWith = (...names: string[]) => [{ ...shirt, images: names.map((name) => `${url}/${name}.png`) }];
+    const ids = (...names: string[]) => names.map((name) => mediaIdOf(store, `${url}/${name}.png`, 1));
+    await run(rowWith('1', '2', '3'), { fetch });
+    const target = { environment: 'live', id: publicationIdOf(store, 'shirt', 1) } as const;
+    await updatePublication(runtime, byHand, target, { media_ids: ids('3', '1') });
+
+    const kept = await run(rowWith('1', '2', '3'), { fetch });
+    expect(kept.kept).toEqual([{ line: 1, external_id: 'shirt', fields: ['images'] }]);
+    expect(kept.images[0]!.images.map(({ media_id }) => media_id !== null)).toEqual([true, false, true]);
+    expect(await shownOn(shop, 'shirt')).toEqual(ids('3', '1'));
+    for (let n = 0; n < 2; n++) {
+      expect((await run(rowWith('1', '2', '3', '4'), { fetch })).kept).toHaveLength(1);
+      expect(await shownOn(shop, 'shirt')).toEqual(ids('3', '1', '4'));
+    }
+    const { fields } = await run(rowWith('1', '2', '3', '4'), { fetch, overwrite: true });
+    expect(fields).toEqual({ images: { overwritten: 1, kept: 0 } });
+    expect(await shownOn(shop, 'shirt')).toEqual(ids('1', '2', '3', '4'));
   }));
 
 test('uploads a deleted image again, once and under another id', () =>

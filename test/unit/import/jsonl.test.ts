@@ -82,6 +82,11 @@ test.each([
     'publication_id: must be a UUID',
   ],
   ['an invalid image', { ...shirt, images: [7] }, 'images[0]: must be a URL, or an object with url and alt'],
+  [
+    'an unknown field of an image',
+    { ...shirt, images: [{ url: 'https://x', width: 3 }] },
+    'images[0].width: unknown field',
+  ],
   ['images that are not an array', { ...shirt, images: 'x' }, 'images: must be an array'],
 ])('reports %s', (_what, row, reason) => {
   expect(reasons(parse(row))).toEqual([reason]);

@@ -1,13 +1,19 @@
 import { catchUp, waitForManyWrites } from '../../../services/cli/catch-up';
-import { createListing, deleteListing } from '../../../services/command/listing';
-import { deletePublication } from '../../../services/command/publication';
+import { createListing, deleteListing, findListing } from '../../../services/command/listing';
+import {
+  deletePublication,
+  findPublication,
+  type PublicationPatch,
+  updatePublication,
+} from '../../../services/command/publication';
+import type { SafeHtml } from '../../../services/command/sanitise';
 import { DryRunLog } from '../../../services/import/dry-run';
 import { listingIdOf, publicationIdOf } from '../../../services/import/identity';
 import { importedCount, LISTED_MAX, Tally } from '../../../services/import/report';
 import type { CatalogWriter } from '../../../services/import/writer';
 import { pause } from '../../../shared/kernel/async';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { newContext, type Shop, withShop } from './some-catalog';
+import { byHand, newContext, type Shop, withShop } from './some-catalog';
 
 const shirt = { external_id: 'shirt', title: 'Shirt', price: '9.99', listing: 'Clothes' };
 const review = { rating: 5, author_name: 'Ana', body: 'Good' };
@@ -56,6 +62,77 @@ test('a changed row updates its fields and keeps the others', () =>
     const report = await run([{ ...shirt, price: '8.00' }]);
     expect(report.publications).toMatchObject({ updated: 1, created: 0 });
     expect((await history()).slice(-1)).toEqual(['PublicationPriced']);
+  }));
+
+/** Changes a publication as a client of the API does. */
+const change = ({ runtime, store }: Shop, external_id: string, changes: PublicationPatch) =>
+  updatePublication(
+    runtime,
+    byHand,
+    { environment: 'live', id: publicationIdOf(store, external_id, 1) },
+    changes,
+  );
+
+test('a field that was changed by hand is kept in every later import, also of other values', () =>
+  withShop(async (shop) => {
+    const { run, runtime, store } = shop;
+    const row = { ...shirt, description: 'Old', free_shipping: true };
+    await run([row]);
+    await change(shop, 'shirt', { title: 'Blouse' });
+    // The event of the new description has the title that was set by hand, too.
+    const next = { ...row, description: 'New' };
+    for (const [title, overwritten] of [
+      ['Shirt', 1],
+      ['Shirt', 0],
+      ['T-shirt', 0],
+    ] as const) {
+      const report = await run([{ ...next, title }]);
+      expect(report.kept).toEqual([{ line: 1, external_id: 'shirt', fields: ['title'] }]);
+      expect(report.fields.description?.overwritten ?? 0).toBe(overwritten);
+    }
+    const id = publicationIdOf(store, 'shirt', 1);
+    expect(await findPublication(runtime, 'live', id)).toMatchObject({ title: 'Blouse', description: 'New' });
+
+    expect((await run([next], { overwrite: true })).fields).toEqual({ title: { overwritten: 1, kept: 0 } });
+    const later = await run([{ ...next, title: 'T-shirt' }]);
+    expect(later).toMatchObject({ kept: [], fields: { title: { overwritten: 1, kept: 0 } } });
+  }));
+
+test('a field that was changed by hand and back is imported', () =>
+  withShop(async (shop) => {
+    await shop.run([shirt]);
+    await change(shop, 'shirt', { title: 'Blouse' });
+    await change(shop, 'shirt', { title: 'Shirt' });
+    expect(await shop.run([{ ...shirt, title: 'T-shirt' }])).toMatchObject({ kept: [] });
+  }));
+
+test.each<[string, PublicationPatch, object, object]>([
+  ['currency', { price_amount: 500 }, { price: '9.99', price_currency: 'EUR' }, { price_currency: 'USD' }],
+  ['amount', { price_currency: 'EUR' }, { price: '8.00' }, { price_amount: 999 }],
+  ['text', { description_html: '<p>Fine</p>' as SafeHtml }, { description: 'New' }, { description: '' }],
+])('the %s is kept if what belongs to it was changed by hand', (_field, by_hand, row, expected) =>
+  withShop(async (shop) => {
+    const { run, runtime, store } = shop;
+    await run([shirt]);
+    await change(shop, 'shirt', by_hand);
+    await run([{ ...shirt, ...row }]);
+    const id = publicationIdOf(store, 'shirt', 1);
+    expect(await findPublication(runtime, 'live', id)).toMatchObject({ ...by_hand, ...expected });
+  }),
+);
+
+test('a listing line keeps what was changed by hand, and sets what nobody has set', () =>
+  withShop(async ({ run, runtime, store }) => {
+    const target = { environment: 'live', store_id: store.id } as const;
+    const input = { name: 'clothes', visibility: 'private' } as const;
+    const { value } = await createListing(runtime, byHand, target, input);
+    const line = { listing: { name: 'Clothes', description: 'To wear', visibility: 'public' } };
+    const report = await run([line], { findListing: async () => value.id });
+    expect(report.kept).toEqual([
+      { line: 1, external_id: 'Clothes', fields: ['listing.name', 'listing.visibility'] },
+    ]);
+    expect(report.fields['listing.description']).toEqual({ overwritten: 1, kept: 0 });
+    expect(await findListing(runtime, 'live', value.id)).toMatchObject({ ...input, description: 'To wear' });
   }));
 
 test('a repeated import completes one that crashed', () =>
@@ -279,7 +356,7 @@ test('reports the first rows of a kind, and counts all of them', () => {
   const tally = new Tally();
   for (let line = 1; line <= LISTED_MAX + 1; line++)
     tally.fail('publications', { line, external_id: null, reason: 'missing title' });
-  const report = tally.report({ dry_run: false, complete: true });
+  const report = tally.report({ dry_run: false, complete: true, unused_columns: {} });
   expect(report.publications.failed).toBe(LISTED_MAX + 1);
   expect(report.failed).toHaveLength(LISTED_MAX);
   expect(report).toMatchObject({ truncated: true, warnings: [], images: [] });

@@ -42,8 +42,9 @@ test('combines the variants of a handle into a publication with the lowest price
 });
 
 test('the quantity is null if no variant is tracked, and 0 if one is tracked without a number', () => {
-  expect(publicationIn(fold(mug)).fields.quantity_available).toBeNull();
-  const tracked = fold({ ...mug, 'Variant Inventory Tracker': 'shopify' });
+  const untracked = { ...mug, 'Variant Inventory Qty': '' };
+  expect(publicationIn(fold(untracked)).fields.quantity_available).toBeNull();
+  const tracked = fold({ ...untracked, 'Variant Inventory Tracker': 'shopify' });
   expect(publicationIn(tracked).fields.quantity_available).toBe(0);
 });
 
@@ -61,7 +62,9 @@ test('imports a negative quantity as 0 with a warning', () => {
 test.each([
   [{ Type: 'Cups', Tags: 'a, b' }, 'Cups'],
   [{ Type: '', Tags: ' , first tag , b' }, 'first tag'],
-  [{ Type: '', Tags: '' }, undefined],
+  [{ Type: '', Tags: '' }, null],
+  [{ Type: '' }, undefined],
+  [{ Tags: 'a' }, undefined],
   [{ Type: 'Cups\n and   bowls' }, 'Cups and bowls'],
 ])('derives the listing of %j', (fields, listing) => {
   expect(publicationIn(fold({ ...mug, ...fields } as Record<string, string>)).listing).toBe(listing);
@@ -83,7 +86,8 @@ test.each([
 test('imports the body as HTML and as text; an empty body clears both', () => {
   const body = publicationIn(fold({ ...mug, 'Body (HTML)': '<p>Fine &amp; blue</p>' })).fields;
   expect(body).toMatchObject({ description: 'Fine & blue', description_html: '<p>Fine &amp; blue</p>' });
-  expect(publicationIn(fold(mug)).fields).toMatchObject({ description: '', description_html: null });
+  const empty = publicationIn(fold({ ...mug, 'Body (HTML)': '' })).fields;
+  expect(empty).toMatchObject({ description: '', description_html: null });
 });
 
 test('collects the images of all rows in order, without duplicates', () => {

@@ -24,7 +24,7 @@ export interface Shop {
   readonly store: Store;
   run(rows: readonly unknown[], options?: RunOptions): Promise<ImportReport>;
   /** Returns the real writer. */
-  writer(deps?: Partial<Runtime>): CatalogWriter;
+  writer(deps?: Partial<Runtime>, overwrite?: boolean): CatalogWriter;
   /** Returns the events of the live log after the creation of the store, each as its type and title or name. */
   history(): Promise<string[]>;
 }
@@ -32,11 +32,15 @@ export interface Shop {
 export interface RunOptions {
   readonly writer?: CatalogWriter;
   readonly dry_run?: boolean;
+  readonly overwrite?: boolean;
   readonly kinds?: readonly ImportItem['kind'][];
   readonly findListing?: (name: string) => Promise<ListingId | undefined>;
   readonly signal?: AbortSignal;
   readonly fetch?: FetchImage;
 }
+
+/** Who writes by hand: a client of the API. */
+export const byHand: WriteContext = { source: 'api', request_id: 'by hand' };
 
 let requests = 0;
 export const newContext = (): WriteContext => ({ source: 'import', request_id: `import-${++requests}` });
@@ -57,15 +61,18 @@ export async function withShop<Result>(story: (shop: Shop) => Promise<Result>): 
 }
 
 function shopOf(runtime: Runtime, store: Store): Shop {
-  const writer: Shop['writer'] = (deps = {}) =>
-    writerTo({ ...runtime, ...deps }, newContext(), { environment: 'live', store_id: store.id });
+  const writer: Shop['writer'] = (deps = {}, overwrite = false) =>
+    writerTo({ ...runtime, ...deps }, newContext(), { environment: 'live', store_id: store.id, overwrite });
   return {
     runtime,
     store,
     writer,
     history: () => historyOf(runtime),
-    run: (rows, { writer: other, dry_run = false, findListing = async () => undefined, ...rest } = {}) =>
-      runImport(fileOf(rows), { store, writer: other ?? writer(), dry_run, findListing, ...rest }),
+    run: (rows, options = {}) => {
+      const { overwrite, dry_run = false, findListing = async () => undefined, ...rest } = options;
+      const run = { store, writer: writer({}, overwrite), dry_run, findListing, ...rest };
+      return runImport(fileOf(rows), run);
+    },
   };
 }
 
