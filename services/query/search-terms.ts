@@ -56,8 +56,8 @@ const COUNTED_TOKENS_MAX = 4;
  *
  * 1. the title is the query,
  * 2. the title begins with the query (with its first `TITLE_START_MAX` tokens, and it has the others as full words),
- * 3. the title has all tokens as full words,
- * 4. the title has all tokens, and the last one is a full word or the title begins with the query's text,
+ * 3. the same, the last token possibly as a prefix,
+ * 4. the title has all tokens, and the last one is a full word or the title begins with the query,
  * 5. the title has all tokens, the last one possibly as a prefix,
  * 6. all tokens are somewhere, and the title has at least n − 1 of them, then n − 2, and so on down to 1 (for long
  *    queries only 1, see `COUNTED_TOKENS_MAX`),
@@ -72,13 +72,13 @@ export function searchTiers(tokens: readonly string[], alternatives: readonly Qu
   const anywhere = alternatives.map((token) => matchesOf(token));
   const starts = { word: titleStart(query.slice(0, TITLE_START_MAX)) };
   const is_long = query.length > TITLE_START_MAX;
-  const starts_with_text = is_long ? [] : [{ word: titleStart(query), prefix: true as const }];
+  const starts_with_text = is_long ? starts : { ...starts, prefix: true as const };
   const last = <Item>(items: readonly Item[]): Item => items[items.length - 1]!;
   return [
     [[{ word: fullTitle(query) }]],
     [[starts], ...(is_long ? full_words_in_title : [])],
-    full_words_in_title,
-    [...in_title, [...last(full_words_in_title), ...starts_with_text]],
+    [[starts_with_text], ...in_title],
+    [...in_title, [...last(full_words_in_title), starts_with_text]],
     in_title,
     ...titleCounts(alternatives.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
     [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words))]],

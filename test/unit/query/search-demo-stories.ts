@@ -25,6 +25,7 @@ const EXPECTED: readonly (readonly [query: string, ...first: string[]])[] = [
   ['ayacuho', 'Manta de Ayacucho'],
   ['ñata', 'Sello de la llama Ñata'],
   ['regalo', 'Envoltura para regalo'],
+  ['por', 'Portavela Adobe', 'Tapiz por encargo'],
   ['sal de maras', 'Sal de Maras, 250 g', 'Chocolate con sal de Maras'],
   ['filtros', 'Filtros de papel, 100 unidades'],
   ['infusion de muna', 'Infusión de muña y cedrón'],

@@ -156,6 +156,9 @@ describe('a search', () => {
     publication('Plate', { created_at: minute(6), description: 'Goes with the blue mug' }),
     publication('Hidden mug', { visibility: 'private', created_at: minute(7) }),
     publication('Kettle', { created_at: minute(8), description: 'Not for mugs' }),
+    publication('Lamp of oak', { created_at: minute(9) }),
+    publication('Lampada rossa', { created_at: minute(10) }),
+    publication('Red lamp', { created_at: minute(11) }),
   ];
   let world: ReadWorld;
 
@@ -170,9 +173,11 @@ describe('a search', () => {
 
   test('ranks a title that is the query first, then titles that begin with it, then titles that contain it', async () => {
     expect(await titles('q=mug')).toEqual([
-      ...['Mug', 'Mug, blue', 'Blue mug', 'Mugs for two'],
+      ...['Mug', 'Mug, blue', 'Mugs for two', 'Blue mug'],
       ...['Plate', 'Blue plate', 'Kettle'],
     ]);
+    expect(await titles('q=mug mug')).toEqual(['Mug', 'Mug, blue', 'Blue mug', 'Plate', 'Blue plate']);
+    expect(await titles('q=lamp')).toEqual(['Lamp of oak', 'Lampada rossa', 'Red lamp']);
   });
 
   test('ranks by the number of tokens in the title', async () => {
