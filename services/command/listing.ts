@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
-import { listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
+import { deleteListingSchema, listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
 import {
   decideListing,
@@ -9,10 +9,13 @@ import {
   listingAggregate,
   listingResource,
 } from '../../shared/catalog/listing/listing';
+import { countFacets } from '../../shared/catalog/publication/facets';
 import type { Environment } from '../../shared/catalog/realm';
+import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
-import { parseBody } from '../../shared/http/validation';
+import { parseBody, parseQuery } from '../../shared/http/validation';
 import { accept } from '../../shared/kernel/decision';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { AnswerSource } from '../../shared/ports/idempotency-store';
 import {
@@ -38,10 +41,10 @@ import {
 } from './references';
 import {
   awaitProjection,
-  countInDocument,
   guardFor,
   locationOf,
   type RouteDeps,
+  readCount,
   storeForNew,
   writeContextOf,
 } from './request';
@@ -265,7 +268,11 @@ async function sourceOf(
   try {
     const [media, publication_count] = await Promise.all([
       existingMedia(deps, environment, media_ids),
-      countInDocument(deps, environment, 'listings', id, 'publication_count'),
+      readCount(deps, environment, async (version) => {
+        // There may be no document yet, and the body of a placeholder is empty.
+        const stored = await version.get('listings', id);
+        return stored?.document?.body.stats?.publication_count ?? 0;
+      }),
     ]);
     const left_out = media_ids.filter((media_id) => !media.includes(media_id));
     const counts = publication_count === undefined ? undefined : { publication_count };
@@ -278,9 +285,35 @@ async function sourceOf(
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const target = targetOf(deps, request);
-  const { value: store_id, position, repeated } = await deleteListing(deps, writeContextOf(request), target);
+  const { if_empty = false } = parseQuery(deleteListingSchema, request.query);
+  let publication_count: number | undefined;
+  const guard = async (listing: Listing): Promise<void> => {
+    await target.guard?.(listing);
+    publication_count = await countPublications(deps, target);
+    if (if_empty) assertEmpty(publication_count);
+  };
+  const context = writeContextOf(request);
+  const { value: store_id, position, repeated } = await deleteListing(deps, context, { ...target, guard });
   const headers = await awaitProjection(deps, request, store_id, position, repeated);
-  return { data: { id: target.id, object: 'listing', deleted: true }, headers };
+  const counted = publication_count === undefined ? {} : { publication_count };
+  return { data: { id: target.id, object: 'listing', deleted: true, ...counted }, headers };
+}
+
+/** Returns the number of publications in the listing, private ones included, as far as they are projected. */
+function countPublications(deps: RouteDeps, { environment, id }: ListingTarget): Promise<number | undefined> {
+  return readCount(deps, environment, async (version) => {
+    const stored = await version.get('listings', id, ['state']);
+    return countFacets(stored?.document?.state.facets ?? {}, visibilitySchema.options);
+  });
+}
+
+/** Throws `listing_not_empty`, or `unavailable` if the number is not known. */
+function assertEmpty(publication_count: number | undefined): void {
+  if (publication_count === undefined) throw new CatalogError('unavailable');
+  if (publication_count === 0) return;
+  const publications = publication_count === 1 ? '1 publication' : `${publication_count} publications`;
+  const message = `The listing has ${publications}. Move or delete them first, or leave out if_empty.`;
+  throw new CatalogError('listing_not_empty', { message });
 }
 
 function targetOf(deps: RouteDeps, request: ApiRequest): ListingTarget {

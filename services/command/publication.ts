@@ -38,10 +38,10 @@ import {
 } from './references';
 import {
   awaitProjection,
-  countInDocument,
   guardFor,
   locationOf,
   type RouteDeps,
+  readCount,
   storeForNew,
   writeContextOf,
 } from './request';
@@ -256,7 +256,11 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const written = await updatePublication(deps, context, target, changes);
   const { value, position, repeated } = written;
   const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
-  const view_count = await countInDocument(deps, target.environment, 'publications', value.id, 'view_count');
+  const view_count = await readCount(deps, target.environment, async (version) => {
+    // There may be no document yet, and the body of a placeholder is empty.
+    const stored = await version.get('publications', value.id);
+    return stored?.document?.body.stats?.view_count ?? 0;
+  });
   return { ...(await answerOf(deps, target.environment, written, view_count)), headers };
 }
 

@@ -15,7 +15,7 @@ import { CatalogError, type Condition, isOutage } from '../../shared/kernel/erro
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
-import type { ActiveView } from '../../shared/ports/document-reader';
+import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
 import { load, type StoreDeps, streamIn, type WriteContext } from './execute';
 
@@ -204,27 +204,22 @@ async function waitUntilProjected(view: ActiveView, store_id: StoreId, position:
 }
 
 /**
- * Returns a count that only the projection makes, from `stats` of the document; 0 if there is no document yet. Returns
- * undefined if the view store does not answer within `WAIT_MS`: the write is done, and its response must not fail.
+ * Returns a count that only the projection makes. `countIn` reads it from a document. Returns undefined if the view store
+ * has no active version or does not answer within `WAIT_MS`: the response to a write that is done must not fail.
  */
-export async function countInDocument(
+export async function readCount(
   { views, log }: ProjectionDeps,
   environment: Environment,
-  collection: 'listings' | 'publications',
-  id: string,
-  name: string,
+  countIn: (version: DocumentReader) => Promise<number>,
 ): Promise<number | undefined> {
-  const read = async (): Promise<number> => {
+  const read = async (): Promise<number | undefined> => {
     const version = await views[environment].current();
-    const stored = await version?.get(collection, id);
-    // The body of a placeholder is empty.
-    const body = stored?.document?.body as { stats?: Readonly<Record<string, number>> } | undefined;
-    return body?.stats?.[name] ?? 0;
+    return version && countIn(version.upToDate ?? version);
   };
   try {
     return await withTimeout(read(), WAIT_MS, () => undefined);
   } catch (error) {
-    log.warn({ err: error, collection, id, name }, 'could not read a count after a write');
+    log.warn({ err: error }, 'could not read a count for the response to a write');
     return undefined;
   }
 }

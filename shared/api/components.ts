@@ -3,6 +3,7 @@ import type { SchemaDoc } from './documentation';
 import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import {
+  deleteListingSchema,
   listingPatchBody,
   newListingBody,
   newPublicationBody,
@@ -147,7 +148,10 @@ export const schemaDocs: Readonly<Record<SchemaName, SchemaDoc>> = {
   Review: doc("A customer's review of a publication.", exampleReview),
   PageMeta: doc('Number and size of the page, and number of all items.', exampleMeta),
   ReviewsMeta: doc('The page of reviews, and a summary of all reviews.', exampleReviewsMeta),
-  DeletedListing: doc('A listing that was deleted.', deleted(exampleIds.listing, 'listing')),
+  DeletedListing: doc('A listing that was deleted.', {
+    ...deleted(exampleIds.listing, 'listing'),
+    publication_count: 24,
+  }),
   DeletedPublication: doc('A publication that was deleted.', deleted(exampleIds.publication, 'publication')),
   DeletedMedia: doc('A media that was deleted.', deleted(exampleIds.media, 'media')),
   Token: doc('A bearer token.', { token: exampleToken, token_type: 'Bearer', expires_in: 900 }),
@@ -201,5 +205,6 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   SearchQuery: searchSchema,
   MediaListQuery: mediaListSchema,
   WriteQuery: writeQuerySchema,
+  DeleteListingQuery: deleteListingSchema,
   UploadQuery: uploadQuerySchema,
 };

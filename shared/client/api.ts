@@ -808,6 +808,16 @@ export interface ListingPatch {
   store_id?: string | undefined;
 }
 
+export interface DeleteListingQuery {
+  /**
+   * Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the
+   * resource may be in any of them.
+   */
+  store_id?: string | undefined;
+  /** `true`: the listing is only deleted if it has no publications, also no private ones. */
+  if_empty?: boolean | undefined;
+}
+
 /** Response to the deletion of a listing. */
 export interface DeletedListingAnswer {
   /** The HTTP status. */
@@ -826,6 +836,11 @@ export interface DeletedListing {
   object: 'listing';
   /** The resource does not exist any more. */
   deleted: true;
+  /**
+   * Number of publications, public and private, that were in the listing and have none now. Absent if it
+   * could not be read.
+   */
+  publication_count?: number;
 }
 
 /** Fields of a new publication. */
@@ -1057,6 +1072,7 @@ export interface ErrorInfo {
     | 'LIMIT_EXCEEDED'
     | 'INVALID_FORMAT'
     | 'CONFLICT'
+    | 'DEPENDENCY_EXISTS'
     | 'DUPLICATE_OPERATION'
     | 'RESOURCE_LOCKED'
     | 'RATE_LIMIT_EXCEEDED'
@@ -1112,6 +1128,7 @@ export interface Fault {
     | 'LIMIT_EXCEEDED'
     | 'INVALID_FORMAT'
     | 'CONFLICT'
+    | 'DEPENDENCY_EXISTS'
     | 'DUPLICATE_OPERATION'
     | 'RESOURCE_LOCKED'
     | 'RATE_LIMIT_EXCEEDED'
@@ -1140,7 +1157,7 @@ export interface Operations {
   getMedia: { query: ReadQuery; answer: MediaAnswer };
   createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };
   updateListing: { query: WriteQuery; body: ListingPatch; answer: ListingAnswer };
-  deleteListing: { query: WriteQuery; answer: DeletedListingAnswer };
+  deleteListing: { query: DeleteListingQuery; answer: DeletedListingAnswer };
   createPublication: { query: WriteQuery; body: NewPublication; answer: NewPublicationAnswer };
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
   deletePublication: { query: WriteQuery; answer: DeletedPublicationAnswer };

@@ -1,4 +1,4 @@
-import type { DeletedListing, Listing, ListingPublications, Publication } from './api';
+import type { DeletedListing, DeleteListingQuery, Listing, ListingPublications, Publication } from './api';
 import type { Calls } from './calls';
 import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations';
 import type { ListOptions, ReadOptions, WriteOptions } from './options';
@@ -76,8 +76,14 @@ export class ListingCalls {
     return this.calls.write('updateListing', { id, body }, options);
   }
 
-  /** Deletes a listing. Its publications remain, without a listing. */
-  delete(id: string, options: WriteOptions = {}): Promise<DeletedListing> {
+  /**
+   * Deletes a listing. Its publications remain, without a listing; the result has their number. With `if_empty`, rejects
+   * with 409 `DEPENDENCY_EXISTS` if there are any.
+   *
+   * @example
+   * await client.listings.delete(id, { if_empty: true });
+   */
+  delete(id: string, options: WriteOptions & Readonly<DeleteListingQuery> = {}): Promise<DeletedListing> {
     return this.calls.write('deleteListing', { id }, options);
   }
 }

@@ -32,6 +32,7 @@ export type Condition =
   | 'range_unsatisfiable'
   | 'precondition_failed'
   | 'lost_race'
+  | 'listing_not_empty'
   | 'idempotency_key_reused'
   | 'idempotency_key_locked'
   | 'idempotency_quota_reached'

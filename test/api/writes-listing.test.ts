@@ -120,7 +120,7 @@ describe('writing listings', () => {
   });
 
   describe('DELETE', () => {
-    test('keeps the publications of the listing, without a listing', async () => {
+    test('keeps the publications of the listing, without a listing, and says how many they are', async () => {
       const { listings, publications } = harness.client(shop.secret);
       const { id } = await listings.create({ name: 'Teas' });
       const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1, listing_id: id };
@@ -128,12 +128,34 @@ describe('writing listings', () => {
       const read = () => publications.get(publication.id, { expand: ['listing'] });
       expect((await read()).listing?.id).toBe(id);
 
-      expect(await listings.delete(id)).toEqual({ id, object: 'listing', deleted: true });
+      await publications.create({ ...tea, visibility: 'private' });
+      await harness.settled();
+      expect(await listings.delete(id)).toEqual({
+        ...{ id, object: 'listing', deleted: true },
+        publication_count: 2,
+      });
       await harness.settled();
       expect(await read()).not.toHaveProperty('listing');
       await expect(listings.publications(id).page()).rejects.toMatchObject({ code: 'LISTING_NOT_FOUND' });
       const error = { code: 'FIELD_INVALID', details: { field: 'listing_id' } };
       await expect(publications.create(tea)).rejects.toMatchObject(error);
+    });
+
+    test('with if_empty=true refuses while the listing has publications', async () => {
+      const { listings, publications } = harness.client(shop.secret);
+      const { id } = await listings.create({ name: 'Teas' });
+      const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1, visibility: 'private' } as const;
+      const publication = await publications.create({ ...tea, listing_id: id });
+      await harness.settled();
+      const path = `/api/listing/${id}`;
+      const refused = await send('DELETE', `${path}?if_empty=true`);
+      expectError(refused, 409, 'DEPENDENCY_EXISTS');
+      expect(refused.body.error.message).toContain('The listing has 1 publication');
+      expectError(await send('DELETE', `${path}?if_empty=yes`), 400, 'VALIDATION_ERROR', 'if_empty');
+      await publications.delete(publication.id);
+      await harness.settled();
+      expect(await listings.delete(id, { if_empty: true })).toMatchObject({ publication_count: 0 });
+      expectError(await send('DELETE', `${path}?if_empty=true`), 404, 'LISTING_NOT_FOUND');
     });
 
     test('returns 404 the second time', async () => {

@@ -3,6 +3,7 @@ import type { Permission } from '../../catalog/vocabulary';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import {
+  deleteListingSchema,
   listingPatchBody,
   newListingBody,
   newPublicationBody,
@@ -89,11 +90,15 @@ function update<const Path extends string, Answer extends z.ZodType, Body extend
 }
 
 function remove<const Path extends string, Answer extends z.ZodType>(
-  options: Write<Path, Answer> & { readonly not_found: Condition },
+  options: Write<Path, Answer> & {
+    readonly query?: z.ZodType;
+    readonly not_found: Condition;
+    readonly refusals?: readonly Condition[];
+  },
 ) {
-  const { answer, example, not_found, ...rest } = options;
+  const { answer, example, not_found, refusals = [], ...rest } = options;
   return {
-    ...{ ...rest, ...common, answer },
+    ...{ ...common, ...rest, answer },
     method: 'DELETE',
     successes: {
       200: {
@@ -102,7 +107,7 @@ function remove<const Path extends string, Answer extends z.ZodType>(
         content: json(answer, example),
       },
     },
-    conditions: [...COMMON_CONDITIONS, not_found, 'precondition_failed'],
+    conditions: [...COMMON_CONDITIONS, not_found, 'precondition_failed', ...refusals],
   } as const satisfies ApiOperation & { answer: Answer };
 }
 
@@ -141,10 +146,16 @@ export const writes = {
     id: 'deleteListing',
     path: '/api/listing/:id',
     summary: 'Delete a listing',
-    description: 'Publications of the listing are not deleted; they no longer belong to a listing.',
+    description:
+      'Publications of the listing are not deleted; they no longer belong to a listing. With `if_empty=true`, a listing with publications is not deleted.',
+    query: deleteListingSchema,
     answer: answers.DeletedListingAnswer,
-    example: { code: 200, status: 'OK', data: { id: exampleIds.listing, object: 'listing', deleted: true } },
+    example: {
+      ...{ code: 200, status: 'OK' },
+      data: { id: exampleIds.listing, object: 'listing', deleted: true, publication_count: 24 },
+    },
     not_found: 'listing_not_found',
+    refusals: ['listing_not_empty'],
   }),
   createPublication: create({
     ...publication,

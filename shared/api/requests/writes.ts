@@ -4,7 +4,7 @@ import { idField, lineField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { exampleIds } from '../responses/examples';
-import { queryId } from './parameters';
+import { flag, queryId } from './parameters';
 
 // Bodies of the writes (docs/interface.md#writes). Null clears an optional field and is rejected for a required one.
 // A POST treats `store_id: null` as unset. A PATCH may repeat the `store_id` of the resource but not change it.
@@ -19,6 +19,14 @@ export const writeQuerySchema = z.object({
     description:
       "Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them.",
     example: exampleIds.store,
+  }),
+});
+
+/** `DELETE /api/listing/:id`. */
+export const deleteListingSchema = writeQuerySchema.extend({
+  if_empty: flag.meta({
+    description: '`true`: the listing is only deleted if it has no publications, also no private ones.',
+    example: true,
   }),
 });
 

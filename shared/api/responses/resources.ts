@@ -192,7 +192,15 @@ function deletedOf<const Name extends string>(name: Name) {
 
 export const deletedPublicationSchema = deletedOf('publication');
 
-export const deletedListingSchema = deletedOf('listing');
+export const deletedListingSchema = deletedOf('listing').extend({
+  publication_count: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'Number of publications, public and private, that were in the listing and have none now. Absent if it could not be read.',
+    ),
+});
 
 export const deletedMediaSchema = deletedOf('media');
 

@@ -19,6 +19,7 @@ interface Sent {
   readonly id?: string;
   readonly body?: JsonObject;
   readonly store_id?: string | readonly string[];
+  readonly query?: Readonly<Record<string, readonly string[]>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly stores?: readonly StoreId[];
   readonly operation?: ApiRequest['operation'];
@@ -85,7 +86,7 @@ class WriteApi {
         permissions: permissionsOf('secret'),
       },
       params: sent.id === undefined ? {} : { id: sent.id },
-      query: store_ids.length === 0 ? {} : { store_id: store_ids },
+      query: store_ids.length === 0 ? { ...sent.query } : { ...sent.query, store_id: store_ids },
       body: sent.body ?? {},
       request_id: newId(),
       answer_by_ms: performance.now() + 60_000,
@@ -251,6 +252,18 @@ describe('the response to a write', () => {
     const answer = await api.send('POST', '/api/publication', { body: tea });
     expect(answer).toMatchObject({ status: 201, headers: { 'X-Catalog-Position': '3' } });
     expect(answer.headers).not.toHaveProperty('Preference-Applied');
+  });
+
+  test.each([
+    ['the view store fails', new Error('connection lost')],
+    ['there are no documents', undefined],
+  ])('to a DELETE of a listing has no count if %s, and if_empty is then refused', async (_case, view) => {
+    const api = await WriteApi.open();
+    const id = await api.listing();
+    api.view = view;
+    const remove = (query = {}) => api.send('DELETE', '/api/listing/:id', { id, query });
+    expect(await condition(remove({ if_empty: ['true'] }))).toBe('unavailable');
+    expect((await remove()).data).toEqual({ id, object: 'listing', deleted: true });
   });
 
   test('follows an event with the idempotency key and the operation in its metadata', async () => {

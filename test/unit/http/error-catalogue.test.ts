@@ -41,6 +41,7 @@ const EXPECTED: Readonly<Partial<Record<Condition, string>>> = {
   range_unsatisfiable: '416 INVALID_REQUEST',
   precondition_failed: '412 CONFLICT',
   lost_race: '409 CONFLICT',
+  listing_not_empty: '409 DEPENDENCY_EXISTS',
   idempotency_key_reused: '409 DUPLICATE_OPERATION',
   idempotency_key_locked: '409 RESOURCE_LOCKED',
   idempotency_quota_reached: '429 LIMIT_EXCEEDED',
