@@ -19,7 +19,11 @@ const row = (status: number, code: ErrorCode, message: string, retry_after_s?: n
 
 /** One row per condition; `docs/errors.md` lists the same rows. */
 export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
-  unauthenticated: row(401, 'UNAUTHORIZED', 'A bearer token is required in the Authorization header'),
+  unauthenticated: row(
+    401,
+    'UNAUTHORIZED',
+    'A bearer token is required in the Authorization header; POST /auth/token exchanges an API key for a token',
+  ),
   token_invalid: row(401, 'TOKEN_INVALID', 'The token is malformed or invalid'),
   token_expired: row(401, 'TOKEN_EXPIRED', 'The token has expired'),
   key_revoked: row(401, 'REVOKED_API_KEY', 'The API key of this token has been revoked'),

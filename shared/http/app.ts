@@ -1,5 +1,4 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { CatalogError } from '../kernel/errors';
 import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { BearerAuthenticator } from './auth';
 import { errorStage } from './errors';
@@ -9,7 +8,7 @@ import { healthRoutes, metricsRoute, type ReadyCheck } from './operational';
 import { Limits, type LimitsOptions } from './rate-limit';
 import { openRequest, setCommonHeaders } from './request';
 import type { AuthEndpoints, PublicRoute, Route } from './route';
-import { addApi, addAuth, addPublicRoute } from './routing';
+import { addApi, addAuth, addPublicRoute, rejectPath } from './routing';
 
 export interface AppOptions extends LimitsOptions {
   readonly authenticator: BearerAuthenticator;
@@ -70,9 +69,7 @@ function newApp(): Express {
 }
 
 function finish(app: Express, { log }: Pick<AppOptions, 'log'>): Express {
-  app.use(() => {
-    throw new CatalogError('path_not_found');
-  });
+  app.use(rejectPath);
   app.use(errorStage(log));
   return app;
 }

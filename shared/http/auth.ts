@@ -293,6 +293,10 @@ function withChanges<State, Event, Id extends AnyId>(
   return state;
 }
 
+/** Also matches a key that was copied incompletely. No token begins like this. */
+const API_KEY_START = /^[ps]k_(live|test)_/;
+const KEY_AS_TOKEN = 'This is an API key and not a token; POST /auth/token exchanges an API key for a token';
+
 type Verified = (error: unknown, principal?: Principal) => void;
 
 /**
@@ -328,6 +332,8 @@ export function bearerIdentity(
     });
   return async (header) => {
     const bearer = bearerOf(header);
+    if (bearer !== undefined && API_KEY_START.test(bearer))
+      throw new CatalogError('token_invalid', { message: KEY_AS_TOKEN });
     const known = bearer === undefined ? undefined : authenticator.authenticateNow?.(bearer);
     return known ?? identify(header, bearer);
   };

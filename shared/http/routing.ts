@@ -1,4 +1,5 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { errorCatalogue } from '../api/error-catalogue';
 import { methodsOfPaths } from '../api/operations';
 import type { Method } from '../api/operations/operation';
 import { CatalogError } from '../kernel/errors';
@@ -245,8 +246,29 @@ function respondToOtherMethods(path: string, methods: readonly Method[]): Reques
 
 function answerMethod(req: Request, res: Response, allow: string): void {
   res.setHeader('Allow', allow);
-  if (req.method !== 'OPTIONS') throw new CatalogError('method_not_allowed');
+  if (req.method !== 'OPTIONS') throw refusalOf(req, 'method_not_allowed');
   res.status(204).end();
+}
+
+/** Last route: rejects a path that is not part of the interface. */
+export function rejectPath(req: Request): void {
+  throw refusalOf(req, 'path_not_found');
+}
+
+/** Returns the refusal of a path or method. Names the right path if the request confuses a resource with its list. */
+function refusalOf(
+  { method, path }: Request,
+  condition: 'path_not_found' | 'method_not_allowed',
+): CatalogError {
+  const other = path
+    .replace(/^(\/api\/[^/]+)\/[^/]+/, '$1/:id')
+    .replace(/^\/api\/[^/]+/, (resource) =>
+      resource.endsWith('s') ? resource.slice(0, -1) : `${resource}s`,
+    );
+  if (!methodsOfPaths[other]?.some((known) => known === method)) return new CatalogError(condition);
+  return new CatalogError(condition, {
+    message: `${errorCatalogue[condition].message}; use ${method} ${other}`,
+  });
 }
 
 /** Returns the value of `Allow`. HEAD is allowed if GET is, and OPTIONS always (docs/interface.md#cors-and-head). */

@@ -63,6 +63,36 @@ describe('errors of the running service', () => {
   });
 
   test.each([
+    ['GET', '/api/publication', 405, '; use GET /api/publications'],
+    ['GET', '/api/listing?limit=5', 405, '; use GET /api/listings'],
+    ['POST', '/api/publications', 405, '; use POST /api/publication'],
+    ['GET', `/api/publications/${UNKNOWN_ID}`, 404, '; use GET /api/publication/:id'],
+    ['DELETE', `/api/listings/${UNKNOWN_ID}`, 404, '; use DELETE /api/listing/:id'],
+    ['GET', `/api/listings/${UNKNOWN_ID}/publications`, 404, '; use GET /api/listing/:id/publications'],
+    ['GET', '/api/stores', 404, '; use GET /api/store'],
+    ['PUT', '/api/publication', 405, ''],
+    ['GET', '/api/products', 404, ''],
+    ['GET', '/publications', 404, ''],
+  ])('%s %s is %i and names a similar path', async (method, path, status, hint) => {
+    const text = status === 405 ? 'This path does not support this method' : 'This path does not exist';
+    expect((await request(method, path)).body.error).toMatchObject({ message: `${text}${hint}` });
+  });
+
+  test('an API key in place of a token is refused with a message that names /auth/token', async () => {
+    const { key } = shop.public;
+    for (const [headers, code] of [
+      [{ 'x-api-key': key }, 'UNAUTHORIZED'],
+      [{ authorization: key }, 'UNAUTHORIZED'],
+      [{ authorization: `Bearer ${key}` }, 'TOKEN_INVALID'],
+      [{ authorization: `Bearer ${key.slice(0, -1)}` }, 'TOKEN_INVALID'],
+    ] as const) {
+      const reply = await harness.request('GET', '/api/store', { headers });
+      expectErrorShape(reply, 401, code);
+      expect(reply.body.error.message).toContain('POST /auth/token exchanges');
+    }
+  });
+
+  test.each([
     ['no fields', {}, 'FIELD_REQUIRED', 'title'],
     ['null for a required field', { ...LAMP, title: null }, 'FIELD_REQUIRED', 'title'],
     ['a string as amount', { ...LAMP, price_amount: '5' }, 'FIELD_INVALID', 'price_amount'],
