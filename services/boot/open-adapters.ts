@@ -61,10 +61,7 @@ export async function openEventStore(
 ): Promise<EventStore> {
   const { EVENTSTORE_URL: url, EVENTSTORE_NAMESPACE: namespace } = config;
   if (url === undefined)
-    return SqliteEventStore.open({
-      file: join(realmFolder(config, realm), EVENTS),
-      ...reports,
-    });
+    return SqliteEventStore.open({ file: join(realmFolder(config, realm), EVENTS), ...reports });
   const { EventStoreDbEventStore } =
     require('../../shared/adapters/eventstoredb/event-store') as typeof import('../../shared/adapters/eventstoredb/event-store');
   return EventStoreDbEventStore.open({
@@ -208,15 +205,23 @@ export async function openBlobStore(
       require('../../shared/adapters/mongodb/gridfs-blob-store') as typeof import('../../shared/adapters/mongodb/gridfs-blob-store');
     return new GridFsBlobStore({ url, environment, area, ...reportTo(outages, 'view_store') });
   }
-  const folder = join(realmFolder(config, environment), 'media', area);
+  realmFolder(config, environment);
+  const folder = mediaFolder(config.DATA_DIR, environment, area);
   return FileBlobStore.open({ folder, ...(onRecreated && { onRecreated }) });
 }
 
 /** Returns the embedded files that a service with HTTP writes. It writes no documents. */
 export function filesWrittenByRequests({ DATA_DIR }: Config): string[] {
-  const logs = REALMS.map((realm) => join(DATA_DIR, realm, EVENTS));
+  const logs = REALMS.map((realm) => eventsFile(DATA_DIR, realm));
   return [join(DATA_DIR, LIMITS), join(DATA_DIR, OPERATIONS), ...logs];
 }
+
+/** Returns the file of an embedded log. */
+export const eventsFile = (data_dir: string, realm: Realm): string => join(data_dir, realm, EVENTS);
+
+/** Returns the folder of embedded files of an environment and area. */
+export const mediaFolder = (data_dir: string, environment: Environment, area: BlobArea): string =>
+  join(data_dir, environment, 'media', area);
 
 function realmFolder(config: Config, realm: Realm): string {
   makeFolder(config.DATA_DIR);

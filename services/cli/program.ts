@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, Help } from 'commander';
 import { accountCommands } from './commands/account';
+import { backupCommands } from './commands/backup';
 import { completionCommand } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
@@ -33,6 +34,7 @@ export function buildProgram(): Command {
   importCommands(program);
   mediaCommands(program);
   projectionCommands(program);
+  backupCommands(program);
   testDataCommands(program);
   demoCommands(program);
   configCommand(program);

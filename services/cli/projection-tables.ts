@@ -2,6 +2,7 @@ import type { RebuildResult } from '../../projections/maintenance/rebuild';
 import type { PipelineStatus } from '../../projections/maintenance/status';
 import type { VerifyResult } from '../../projections/maintenance/verify';
 import type { Realm } from '../../shared/catalog/realm';
+import type { MissingFile } from '../media/missing-files';
 import { right, table } from './table';
 
 type WithRealm<Result> = Result & { readonly realm: Realm };
@@ -42,8 +43,11 @@ export function rebuildTable(realms: readonly WithRealm<RebuildResult>[]): strin
   );
 }
 
-/** Renders one row per realm, followed by the differences of each realm that has drifted. */
-export function verifyText(realms: readonly WithRealm<VerifyResult>[]): string {
+/** Renders one row per realm, followed by the differences of each realm that has drifted, and the missing files. */
+export function verifyText(
+  realms: readonly WithRealm<VerifyResult>[],
+  missing_files: readonly MissingFile[],
+): string {
   const summary = table(
     ['realm', 'result', 'version', right('events'), right('documents')],
     realms.map(({ realm, clean, version, events, documents }) => [
@@ -51,7 +55,11 @@ export function verifyText(realms: readonly WithRealm<VerifyResult>[]): string {
       Object.values(documents).reduce((sum, count) => sum + count, 0),
     ]),
   );
-  return [summary, ...realms.filter((realm) => !realm.clean).map(differencesText)].join('\n');
+  const rows = missing_files.map(({ environment, area, hash, media_id }) => [
+    ...[environment, area, hash, media_id],
+  ]);
+  const missing = rows.length === 0 ? [] : [table(['environment', 'missing in', 'hash', 'media'], rows)];
+  return [summary, ...realms.filter((realm) => !realm.clean).map(differencesText), ...missing].join('\n');
 }
 
 function differencesText({ realm, differences, truncated, undecided }: WithRealm<VerifyResult>): string {

@@ -12,6 +12,7 @@ import { verify } from '../../../projections/maintenance/verify';
 import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
 import type { Realm } from '../../../shared/catalog/realm';
 import type { Runtime } from '../../boot/runtime';
+import { findMissingFiles, type MissingFile } from '../../media/missing-files';
 import { catchUpBeforeRead } from '../catch-up';
 import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
 import { realmOption, realmsOf, verb } from '../options';
@@ -102,32 +103,47 @@ function rebuildCommand(projections: Command): void {
     .action(
       withRuntime<RealmOptions & { verify: boolean; deadLetter?: true }>(
         async ({ runtime, print }, options): Promise<ExitCode> => {
-          const signal = stopSignal();
-          const realms = await perRealm(options, async (realm) => {
-            const progress = projectionProgress(realm);
-            let outage: string | undefined;
-            const on_outage = (reason: string): void => {
-              progress.clear();
-              if (reason !== outage) process.stderr.write(`${realm}: waiting for a store: ${reason}\n`);
-              outage = reason;
-            };
-            const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show, on_outage };
-            const on_poison = options.deadLetter ? 'dead_letter' : 'fail';
-            const result = await rebuild({ ...parts, verify: options.verify, on_poison }).finally(
-              progress.clear,
-            );
-            return { realm, ...result };
-          });
+          const on_poison = options.deadLetter ? 'dead_letter' : 'fail';
+          const { realms, exit_code } = await rebuildRealms(runtime, options, on_poison);
           await print({ realms }, () => rebuildTable(realms));
-          if (realms.some(({ outcome }) => outcome === 'drifted')) return EXIT.failure;
-          return signal.aborted ? EXIT.interrupted : EXIT.ok;
+          return exit_code;
         },
       ),
     );
 }
 
+/** Rebuilds the realms of `options`, one after another. Shows the progress and outages on standard error. */
+export async function rebuildRealms(
+  runtime: Runtime,
+  options: RealmOptions & { readonly verify?: boolean },
+  on_poison: 'fail' | 'dead_letter',
+) {
+  const signal = stopSignal();
+  const realms = await perRealm(options, async (realm) => {
+    const progress = projectionProgress(realm);
+    let outage: string | undefined;
+    const on_outage = (reason: string): void => {
+      progress.clear();
+      if (reason !== outage) process.stderr.write(`${realm}: waiting for a store: ${reason}\n`);
+      outage = reason;
+    };
+    const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show, on_outage };
+    const result = await rebuild({ ...parts, verify: options.verify ?? true, on_poison }).finally(
+      progress.clear,
+    );
+    return { realm, ...result };
+  });
+  const has_drifted = realms.some(({ outcome }) => outcome === 'drifted');
+  const ended = signal.aborted ? EXIT.interrupted : EXIT.ok;
+  return { realms, exit_code: has_drifted ? EXIT.failure : ended };
+}
+
 function verifyCommand(projections: Command): void {
-  verb(projections, 'verify', 'Compare every stored document with a new fold of the log')
+  verb(
+    projections,
+    'verify',
+    'Compare every stored document with a new fold of the log, and look for missing picture files',
+  )
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options): Promise<ExitCode> => {
@@ -143,8 +159,11 @@ function verifyCommand(projections: Command): void {
             'The verification was stopped. Not every document was compared.',
             EXIT.interrupted,
           );
-        const clean = realms.every((realm) => realm.clean);
-        await print({ clean, realms }, () => verifyText(realms));
+        const missing_files: MissingFile[] = [];
+        for (const realm of realmsOf(options))
+          if (realm !== 'control') missing_files.push(...(await findMissingFiles(runtime, realm)));
+        const clean = realms.every((realm) => realm.clean) && missing_files.length === 0;
+        await print({ clean, realms, missing_files }, () => verifyText(realms, missing_files));
         return clean ? EXIT.ok : EXIT.failure;
       }),
     );

@@ -105,8 +105,8 @@ export class FileBlobStore implements BlobStore {
         utimesSync(incoming, stored_at, stored_at);
         renameSync(incoming, path);
       });
-      await syncFolder(folder);
-      if (created !== undefined) await syncFolder(this.folder);
+      await syncPath(folder);
+      if (created !== undefined) await syncPath(this.folder);
     });
   }
 
@@ -198,10 +198,10 @@ async function receive(bytes: AsyncIterable<Uint8Array>, file: FileHandle): Prom
   return { hash: hash.digest('hex'), size_bytes };
 }
 
-/** Syncs the entries of a folder to disk. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  await folder.sync().finally(() => folder.close());
+/** Syncs a file, or the entries of a folder, to disk. */
+export async function syncPath(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  await file.sync().finally(() => file.close());
 }
 
 /**

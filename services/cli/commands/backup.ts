@@ -1,0 +1,61 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { type Config, parseConfig } from '../../../shared/kernel/config';
+import { type CopiedData, copyData, hasCatalog } from '../../boot/copy-data';
+import { CliError, EXIT, type ExitCode, printAnswer, withRuntime } from '../invocation';
+import { verb } from '../options';
+import { rebuildTable } from '../projection-tables';
+import { fieldsTable } from '../table';
+import { rebuildRealms } from './projections';
+
+export function backupCommands(program: Command): void {
+  verb(program, 'backup', 'Copy what cannot be made again from DATA_DIR to a folder; a server may run')
+    .argument('<folder>', 'New or empty folder')
+    .action(async function back(this: Command, folder: string) {
+      const { json = false } = this.optsWithGlobals<{ json?: boolean }>();
+      const config = parseConfig(process.env);
+      const copied = await copyBetween(config, config.DATA_DIR, folder, 'catalog');
+      for (const name of ['JWT_KEYS_FILE', 'JWT_SECRET'] as const)
+        if (config[name]) process.stderr.write(`catalog: Warning: the back-up does not contain ${name}.\n`);
+      const document = { folder, ...copied };
+      await printAnswer(json, document, () => copyText(document));
+      process.exitCode = exitCodeOf(copied);
+    });
+
+  verb(program, 'restore', 'Fill an empty DATA_DIR from the folder of a back-up, and build the documents')
+    .argument('<folder>', 'Folder that "catalog backup" filled')
+    .action(async function restore(this: Command, folder: string) {
+      const config = parseConfig(process.env);
+      const copied = await copyBetween(config, folder, config.DATA_DIR, 'complete back-up');
+      await withRuntime(async ({ runtime, print }) => {
+        const { realms, exit_code } = await rebuildRealms(runtime, {}, 'dead_letter');
+        const document = { folder: config.DATA_DIR, ...copied };
+        await print({ ...document, realms }, () => `${copyText(document)}\n${rebuildTable(realms)}`);
+        return exit_code || exitCodeOf(copied);
+      }).call(this);
+    });
+}
+
+async function copyBetween(config: Config, from: string, to: string, what: string): Promise<CopiedData> {
+  if (config.EVENTSTORE_URL !== undefined || config.MONGODB_URL !== undefined)
+    throw new CliError(
+      'This command copies only DATA_DIR, and EVENTSTORE_URL or MONGODB_URL is set. For servers, see docs/operations/backup.md.',
+    );
+  if (!hasCatalog(from)) throw new CliError(`The folder ${from} contains no ${what}.`);
+  // Only the owner may read the copy: it contains the token keys and data of customers.
+  process.umask(0o077);
+  await mkdir(to, { recursive: true });
+  // The file system of a volume may have a folder of its own.
+  if ((await readdir(to)).some((name) => name !== 'lost+found'))
+    throw new CliError(
+      `The folder ${to} is not empty, and nothing in it is overwritten. Use another folder.`,
+    );
+  return copyData(from, to);
+}
+
+const exitCodeOf = ({ damaged }: CopiedData): ExitCode => (damaged.length > 0 ? EXIT.failure : EXIT.ok);
+
+function copyText({ folder, files, bytes, damaged }: CopiedData & { readonly folder: string }): string {
+  const names = damaged.map((path) => `damaged: ${path}\n`);
+  return fieldsTable({ folder, 'media files': files, bytes }) + names.join('');
+}
