@@ -45,6 +45,22 @@ test('manages accounts, stores and payment methods while no server runs', () =>
     await cli.store(account, '--test');
     const { stores } = await cli.json('store', 'list', '--account', account);
     expect(stores.map(({ environment }: { environment: string }) => environment)).toEqual(['live', 'test']);
+    const update = (...options: string[]) => cli.json('store', 'update', store.id, ...options);
+    const changed = await update('--name', 'Bazar', '--phone', '+51 1', '--ruc', '', '--hours', 'Daily=9-21');
+    expect(changed).toEqual({
+      ...store,
+      ...{ name: 'Bazar', contact: { email: 'hola@shop.example', phone: '+51 1' }, ruc: undefined },
+      ...{ businessHours: [{ day: 'Daily', hours: '9-21' }], updated_at: changed.updated_at },
+    });
+    expect(await update('--phone', '', '--email', '', '--returns', 'Never')).not.toHaveProperty('contact');
+    expect(await update('--shipping', 'By bike')).toMatchObject({
+      ...{ name: 'Bazar', policies: { returns: 'Never', shipping: 'By bike' } },
+    });
+    const named = (await cli.json('store', 'list')).stores.map(({ name }: { name: string }) => name);
+    expect(named).toEqual(['Bazar', 'Shop']);
+    expectFailure(await cli.run('store', 'update', store.id), 2, 'Nothing to change');
+    expectFailure(await cli.run('store', 'update', store.id, '--name', ''), 1, 'name');
+    expectFailure(await cli.run('store', 'update', UNKNOWN, '--name', 'No'), 1, 'does not exist');
     expect(await cli.json('store', 'status', store.id, 'inactive')).toMatchObject({ status: 'inactive' });
 
     const add = ['payment-method', 'add', '--store', store.id, '--type', 'cash', '--name', 'Cash'];

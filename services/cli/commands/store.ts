@@ -6,18 +6,16 @@ import { storeResource } from '../../../shared/catalog/store/store';
 import { storeStatusSchema } from '../../../shared/catalog/vocabulary';
 import type { AccountId, StoreId } from '../../../shared/kernel/ids';
 import type { Runtime } from '../../boot/runtime';
-import type { NewStore } from '../../command/store';
-import { changeStoreStatus, createStore, locateStore } from '../../command/store';
+import type { NewStore, StorePatch } from '../../command/store';
+import { changeStoreStatus, createStore, describeStore, locateStore } from '../../command/store';
 import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
 import { confirm, runSaved } from '../confirm';
-import { CliError, EXIT, withRuntime } from '../invocation';
+import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
 import { accountOption, idArgument, verb } from '../options';
 import { fieldsTable, recordsTable } from '../table';
 
-interface CreateOptions {
-  readonly account: string;
-  readonly name: string;
-  readonly test?: true;
+interface FieldOptions {
+  readonly name?: string;
   readonly description?: string;
   readonly ruc?: string;
   readonly address?: string;
@@ -30,42 +28,59 @@ interface CreateOptions {
   readonly profile?: string;
 }
 
+interface CreateOptions extends FieldOptions {
+  readonly account: string;
+  readonly name: string;
+  readonly test?: true;
+}
+
 export function storeCommands(program: Command): void {
   const store = program.command('store').description('Manage stores');
 
-  verb(store, 'create', 'Create a store in the live environment, or with --test in the test environment')
+  const create = verb(
+    store,
+    'create',
+    'Create a store in the live environment, or with --test in the test environment',
+  )
     .addOption(accountOption('ID of the account that owns the store'))
     .requiredOption('--name <name>', 'Name of the store')
-    .option('--test', 'Create the store in the test environment; it cannot be moved later')
-    .option('--description <text>', 'Description of the store')
-    .option('--ruc <number>', 'Tax number (RUC)')
-    .option('--address <text>', 'Postal address')
-    .option('--phone <text>', 'Phone number')
-    .option('--email <address>', 'E-mail address')
-    .option('--shipping <text>', 'Shipping policy')
-    .option('--returns <text>', 'Returns policy')
-    .option('--satisfaction <text>', 'Satisfaction policy')
-    .option('--hours <day=hours...>', 'Business hours, such as Monday=9-18 Sunday=closed')
-    .option(
-      '--profile <file>',
-      'JSON file with the fields of a store (docs/interface.md#store); options override its fields',
-    )
-    .action(
-      withRuntime<CreateOptions>(async ({ runtime, context, print }, options) => {
-        const input = await buildNewStore(options);
-        const { value } = await createStore(
-          runtime,
-          context,
-          { account_id: options.account as AccountId },
-          input,
+    .option('--test', 'Create the store in the test environment; it cannot be moved later');
+  fieldOptions(create).action(
+    withRuntime<CreateOptions>(async ({ runtime, context, print }, options) => {
+      const input = await buildNewStore(options);
+      const { value } = await createStore(
+        runtime,
+        context,
+        { account_id: options.account as AccountId },
+        input,
+      );
+      await waitForWrites(runtime, value.environment);
+      await printStore(print, value);
+    }),
+  );
+
+  const update = verb(
+    store,
+    'update',
+    'Change the fields of a store that are given; an empty text removes one',
+  )
+    .argument('<id>', 'ID of the store', idArgument('store'))
+    .option('--name <name>', 'Name of the store');
+  fieldOptions(update).action(
+    withRuntime<FieldOptions>(async ({ runtime, context, print }, options, [id]) => {
+      const stored = await requireStore(runtime, id!);
+      const { environment } = stored;
+      const changes = await buildChanges(options, stored);
+      if (Object.keys(changes).length === 0)
+        throw new CliError(
+          'Nothing to change. Name a field, for example --phone "+51 1 555 0100".',
+          EXIT.usage,
         );
-        await waitForWrites(runtime, value.environment);
-        const { environment, account_id } = value;
-        const document = { ...storeResource(value), environment, account_id };
-        const { id, name, status } = value;
-        await print(document, () => fieldsTable({ id, name, environment, status, account_id }));
-      }),
-    );
+      const { value } = await describeStore(runtime, context, { environment, id: id as StoreId }, changes);
+      await waitForWrites(runtime, environment);
+      await printStore(print, value);
+    }),
+  );
 
   verb(store, 'list', 'List the stores of all accounts or of one')
     .option('--account <id>', 'List only the stores of this account', idArgument('account'))
@@ -107,19 +122,70 @@ export async function requireStore(runtime: Runtime, id: string): Promise<Store>
   return store;
 }
 
+/** Adds the options of the fields of a store, except its name. */
+function fieldOptions(command: Command): Command {
+  return command
+    .option('--description <text>', 'Description of the store')
+    .option('--ruc <number>', 'Tax number (RUC)')
+    .option('--address <text>', 'Postal address')
+    .option('--phone <text>', 'Phone number')
+    .option('--email <address>', 'E-mail address')
+    .option('--shipping <text>', 'Shipping policy')
+    .option('--returns <text>', 'Returns policy')
+    .option('--satisfaction <text>', 'Satisfaction policy')
+    .option('--hours <day=hours...>', 'Business hours, such as Monday=9-18 Sunday=closed')
+    .option(
+      '--profile <file>',
+      'JSON file with the fields of a store (docs/interface.md#store); options override its fields',
+    );
+}
+
+async function printStore(print: Invocation['print'], store: Store): Promise<void> {
+  const { id, name, environment, status, account_id } = store;
+  await print({ ...storeResource(store), environment, account_id }, () =>
+    fieldsTable({ id, name, environment, status, account_id }),
+  );
+}
+
 /** Combines the profile file with the options, which override it. The command services validate the result. */
 async function buildNewStore(options: CreateOptions): Promise<NewStore> {
-  const { address, phone, email, shipping, returns, satisfaction } = options;
-  const contact = definedFields({ address, phone, email });
-  const policies = definedFields({ shipping, returns, satisfaction });
-  const businessHours = options.hours?.map(parseDay);
-  const { description, ruc, name } = options;
+  const changes = await buildChanges(options, {});
+  return { ...changes, name: options.name, environment: options.test ? 'test' : 'live' };
+}
+
+/**
+ * Combines the profile file with the options, which override it. Options of `contact` and `policies` leave the other
+ * values of `stored` as they are. An empty text removes a value.
+ */
+async function buildChanges(
+  options: FieldOptions,
+  stored: Partial<Pick<Store, 'contact' | 'policies'>>,
+): Promise<StorePatch> {
+  const { name, description, ruc, address, phone, email, shipping, returns, satisfaction } = options;
+  const profile: StorePatch = options.profile === undefined ? {} : await readProfile(options.profile);
+  const before = { ...stored, ...profile };
   return {
-    ...(options.profile === undefined ? {} : await readProfile(options.profile)),
-    ...definedFields({ description, ruc, contact, policies, businessHours }),
-    name,
-    environment: options.test ? 'test' : 'live',
+    ...profile,
+    ...definedFields({
+      name,
+      description: description === '' ? null : description,
+      ruc: ruc === '' ? null : ruc,
+      contact: merged(before.contact, { address, phone, email }),
+      policies: merged(before.policies, { shipping, returns, satisfaction }),
+      businessHours: options.hours?.map(parseDay),
+    }),
   };
+}
+
+/** Returns undefined if no text is given, and null if no value is left. */
+function merged<Name extends string>(
+  before: { readonly [_ in Name]?: string | undefined } | null | undefined,
+  texts: { readonly [_ in Name]: string | undefined },
+): Partial<Record<Name, string>> | null | undefined {
+  const given = definedFields(texts);
+  if (Object.keys(given).length === 0) return undefined;
+  const left = Object.entries<unknown>({ ...before, ...given }).filter(([, text]) => text !== '');
+  return left.length === 0 ? null : (Object.fromEntries(left) as Partial<Record<Name, string>>);
 }
 
 function parseDay(text: string): { day: string; hours: string } {
@@ -129,14 +195,10 @@ function parseDay(text: string): { day: string; hours: string } {
   return { day: text.slice(0, equals), hours: text.slice(equals + 1) };
 }
 
-/** Returns the fields that are not undefined, or undefined if there are none. */
-function definedFields<T extends object>(
-  fields: T,
-): { [K in keyof T]: Exclude<T[K], undefined> } | undefined {
+/** Returns the fields that are not undefined. */
+function definedFields<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return entries.length === 0
-    ? undefined
-    : (Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> });
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 async function readProfile(path: string): Promise<object> {
