@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
@@ -132,6 +133,23 @@ test('lists dead letters under both names, retries and skips them', () =>
     expect((await cli.run('projections', 'parked')).stdout).toBe('The dead-letter list is empty.\n');
     expectFailure(await cli.run('projections', 'skip', stream), 1, 'is not on the dead-letter list');
     expectFailure(await cli.run('projections', 'skip', 'nonsense'), 2, 'Invalid stream "nonsense"');
+  }));
+
+test('a rebuild that meets an event that it cannot project says how to go on; retry says that it fails again', () =>
+  withCatalog(async (cli, { store }) => {
+    const stream = streamName('live', 'store', store);
+    const log = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'live');
+    const [created] = await readLog(log);
+    await log.append(stream, 0, [{ ...created!, id: randomUUID(), type: 'FromTheFuture' }]);
+    await log.close();
+    const rebuild = ['projections', 'rebuild', '--realm', 'live'];
+    expectFailure(await cli.run(...rebuild), 1, `${stream}: unknown event type FromTheFuture`);
+    expectFailure(await cli.run(...rebuild), 1, 'run "catalog projections rebuild --dead-letter"');
+    expect(await cli.run(...rebuild, '--dead-letter')).toMatchObject({ code: 0 });
+    const retried = await cli.run('projections', 'retry', stream);
+    expect(retried).toMatchObject({ code: 1, stderr: '' });
+    expect(retried.stdout).toMatch(/^VERSION +PROJECTED +FAILS AGAIN\nv\d+ +0 +at event 1: .*FromTheFuture/);
+    expect((await cli.run('projections', 'skip', stream)).stdout).toMatch(/\nv\d+ +0 +no\n/);
   }));
 
 test('test-data reset deletes the test data of an account and nothing else', () =>

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { PoisonError } from '../../../projections/engine/errors';
 import {
   type DeadLetterInVersion,
   deadLetters,
@@ -128,9 +129,14 @@ export async function rebuildRealms(
       outage = reason;
     };
     const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show, on_outage };
-    const result = await rebuild({ ...parts, verify: options.verify ?? true, on_poison }).finally(
-      progress.clear,
-    );
+    const rebuilding = rebuild({ ...parts, verify: options.verify ?? true, on_poison });
+    const result = await rebuilding.finally(progress.clear).catch((error: unknown): never => {
+      if (!(error instanceof PoisonError)) throw error;
+      throw new CliError(
+        `${realm}: ${error.message}. The documents stay as they are. To leave out what follows in this stream, run ` +
+          '"catalog projections rebuild --dead-letter".',
+      );
+    });
     return { realm, ...result };
   });
   const has_drifted = realms.some(({ outcome }) => outcome === 'drifted');
@@ -243,7 +249,7 @@ function deadLetterCommands(projections: Command): void {
   verb(
     projections,
     'skip',
-    'Skip the event of a stream that cannot be projected; a later rebuild encounters it next_dead_letter',
+    'Leave the event that cannot be projected out of the documents; the next rebuild meets it again',
   )
     .argument('<stream>', 'Stream name as "projections dead-letters" prints it')
     .action(releaseAction(skip));
@@ -274,13 +280,10 @@ function realmOf(stream: string): Realm {
 
 function resultTable(versions: readonly RetryResult[]): string {
   return table(
-    ['version', right('projected'), 'fails next_dead_letter'],
-    versions.map(({ version, projected, dead_letter: next_dead_letter }) => [
-      ...[
-        `v${version}`,
-        projected,
-        next_dead_letter ? `at event ${next_dead_letter.revision}: ${next_dead_letter.reason}` : 'no',
-      ],
+    ['version', right('projected'), 'fails again'],
+    versions.map(({ version, projected, dead_letter }) => [
+      ...[`v${version}`, projected],
+      dead_letter ? `at event ${dead_letter.revision}: ${dead_letter.reason}` : 'no',
     ]),
   );
 }
