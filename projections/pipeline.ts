@@ -201,9 +201,11 @@ async function rebuildOldSchema(
 ): Promise<void> {
   const { views, log, realm } = parts;
   for (; !signal.aborted; await pause(REBUILD_RETRY_MS, signal)) {
+    let is_needed = false;
     try {
       const active = (await views.versions()).find(({ status }) => status === 'active');
       if (!active || isProjectable(active)) return;
+      is_needed = true;
       const { schema, keys_differ } = active;
       log.warn(
         { realm, schema, wanted: VIEW_SCHEMA, keys_differ },
@@ -212,7 +214,7 @@ async function rebuildOldSchema(
       const options = { verify: false, on_poison: 'dead_letter', on_progress: onProgress } as const;
       await rebuild({ ...parts, signal, ...options });
     } catch (error) {
-      if (!(error instanceof AlreadyRunningError))
+      if (is_needed && !signal.aborted && !(error instanceof AlreadyRunningError))
         log.error({ realm, reason: reasonOf(error) }, 'rebuild failed; retrying');
     } finally {
       onProgress(undefined);

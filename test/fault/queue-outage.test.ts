@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
+import { VIEW_SCHEMA } from '../../projections/engine/versions';
 import { startPipeline } from '../../projections/pipeline';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -57,4 +58,24 @@ test('events that are appended while the job queue is unavailable are projected 
   expect((await pipeline.status()).lag).toBe(0n);
   await pipeline.stop();
   await queue.close();
+});
+
+test('an outage of the view store at the start is not reported as a rebuild that failed', async () => {
+  const views = new MemoryViewStore();
+  const versions = views.versions.bind(views);
+  let reads = 0;
+  views.versions = async () => {
+    if (reads++ > 0) throw new CatalogError('unavailable');
+    return versions();
+  };
+  await views.activate((await views.createVersion(VIEW_SCHEMA)).version);
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
+  const queue = new InProcessJobQueue();
+  const parts = { realm: 'live', owner: 'test', events: new MemoryEventStore(), views, queue } as const;
+  const pipeline = await startPipeline({ ...parts, system: realSystem, log });
+  await waitFor(() => reads > 2);
+  await pipeline.stop();
+  await queue.close();
+  expect(lines.join('')).not.toContain('rebuild');
 });
