@@ -7,7 +7,7 @@ import {
   type IdempotencyOutcome,
   type MetricsText,
 } from '../../shared/http/metrics';
-import type { PipelineReading } from './pipeline-reading';
+import type { PartitionLag, PipelineReading } from './pipeline-reading';
 
 /** Histogram buckets in seconds, from a cached read to a write that waits for its projection. */
 const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -46,6 +46,7 @@ export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 export class ServiceMetrics implements HttpMetrics {
   private readonly registers = [new Registry()];
   private sources: MetricsSources | undefined;
+  private readonly last_lags = new Map<string, { readonly seconds: number; readonly read_at_s: number }>();
   private countWaitingPageViews: () => number = () => 0;
 
   private readonly tally = new Tally();
@@ -256,8 +257,8 @@ export class ServiceMetrics implements HttpMetrics {
     ]);
     for (const reading of pipelines) this.setPipelineGauges(reading);
     this.ready.set(Number(ready));
-    setOrRemove(this.diskFree, {}, disk?.free_bytes);
-    setOrRemove(this.diskSize, {}, disk?.size_bytes);
+    setIfRead(this.diskFree, {}, disk?.free_bytes);
+    setIfRead(this.diskSize, {}, disk?.size_bytes);
   }
 
   private setPipelineGauges({
@@ -271,16 +272,26 @@ export class ServiceMetrics implements HttpMetrics {
     this.up.set({ dependency: 'event_store', realm }, Number(event_store));
     this.up.set({ dependency: 'view_store', realm }, Number(view_store));
     for (const gauge of [this.deadLetters, this.renamed.deadLetters])
-      setOrRemove(gauge, { realm }, dead_letters);
-    setOrRemove(this.processing, { realm }, processing);
+      setIfRead(gauge, { realm }, dead_letters);
+    setIfRead(this.processing, { realm }, processing);
     partitions.forEach((lag, index) => {
       const partition = { realm, partition: String(index) };
       const lane = { realm, lane: String(index) };
-      setOrRemove(this.lagEvents, partition, lag?.events);
-      setOrRemove(this.lagSeconds, partition, lag?.seconds);
-      setOrRemove(this.renamed.lagEvents, lane, lag?.events);
-      setOrRemove(this.renamed.lagSeconds, lane, lag?.seconds);
+      const seconds = this.secondsBehind(`${realm} ${index}`, lag);
+      setIfRead(this.lagEvents, partition, lag?.events);
+      this.lagSeconds.set(partition, seconds);
+      setIfRead(this.renamed.lagEvents, lane, lag?.events);
+      this.renamed.lagSeconds.set(lane, seconds);
     });
+  }
+
+  /** While the lag cannot be read, adds the time since it was read: an alert must see that it may be that long. */
+  private secondsBehind(partition: string, lag: PartitionLag | undefined): number {
+    const now_s = performance.now() / 1_000;
+    const last = lag ? { seconds: lag.seconds, read_at_s: now_s } : this.last_lags.get(partition);
+    const known = last ?? { seconds: 0, read_at_s: now_s };
+    this.last_lags.set(partition, known);
+    return known.seconds + now_s - known.read_at_s;
   }
 }
 
@@ -309,8 +320,7 @@ class Tally {
   }
 }
 
-/** Sets the gauge. Removes its sample if the value could not be read, because an old value would hide the problem. */
-function setOrRemove(gauge: Gauge, labels: Record<string, string>, value: number | undefined): void {
-  if (value === undefined) gauge.remove(labels);
-  else gauge.set(labels, value);
+/** Sets the gauge. Keeps its last value if the value could not be read, so that an alert still has data. */
+function setIfRead(gauge: Gauge, labels: Record<string, string>, value: number | undefined): void {
+  if (value !== undefined) gauge.set(labels, value);
 }

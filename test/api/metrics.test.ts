@@ -26,7 +26,7 @@ async function scrape(url: string): Promise<{ text: string; value: (sample: stri
   return { text, value: (sample) => samples.get(sample) };
 }
 
-/** Reads the metrics until they contain the lag of every realm. A scrape leaves out what a busy store answers too late. */
+/** Reads the metrics until they contain the lag of every realm. A busy store may answer the first scrape too late. */
 function scrapeAll(url: string): ReturnType<typeof scrape> {
   return waitFor(async () => {
     const scraped = await scrape(url);
@@ -89,7 +89,12 @@ describe('/metrics', () => {
 
   test('shows the lag and the dead letters of every partition and realm, under the old names too', async () => {
     await harness.settled();
-    const { value } = await scrapeAll(harness.url);
+    // While a busy store answers too late, the lag grows.
+    const { value } = await waitFor(async () => {
+      const scraped = await scrapeAll(harness.url);
+      const lags = REALMS.map((realm) => `catalog_partition_lag_seconds{realm="${realm}",partition="7"}`);
+      return lags.every((lag) => scraped.value(lag) === 0) && scraped;
+    });
     for (const realm of REALMS) {
       for (let partition = 0; partition < 8; partition++) {
         expect(value(`catalog_partition_lag_events{realm="${realm}",partition="${partition}"}`)).toBe(0);
@@ -236,6 +241,24 @@ test('a partition that is not projected shows its lag in events and seconds', as
       parked: [],
     },
   });
+  await harness.close();
+});
+
+test('a lag that cannot be read keeps its number of events and grows in seconds, so that an alert sees it', async () => {
+  const harness = await startHarness();
+  const { events } = harness.service.runtime;
+  const { head } = events.test;
+  const seconds = 'catalog_partition_lag_seconds{realm="test",partition="3"}';
+  const readLag = async () => (await scrapeAll(harness.url)).value(seconds);
+  await waitFor(async () => (await readLag()) === 0);
+  Object.assign(events.test, { head: () => Promise.reject(new CatalogError('unavailable')) });
+  await waitFor(async () => (await readLag())! > 0.2);
+  const { value } = await scrape(harness.url);
+  expect(value('catalog_partition_lag_events{realm="test",partition="3"}')).toBe(0);
+  expect(value('catalog_lane_lag_seconds{realm="test",lane="3"}')).toBeGreaterThan(0.2);
+  expect(value('catalog_dead_letter_streams{realm="test"}')).toBe(0);
+  Object.assign(events.test, { head });
+  await waitFor(async () => (await readLag()) === 0);
   await harness.close();
 });
 
