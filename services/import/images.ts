@@ -1,3 +1,4 @@
+import { ALT_MAX } from '../../shared/api/requests/writes';
 import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import { Semaphore } from '../../shared/kernel/async';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
@@ -35,6 +36,8 @@ export class Images {
   /** Uploads the images of a publication and attaches them to it. Reports an image that fails, and continues. */
   async attach(publication_id: PublicationId, item: PublicationItem): Promise<void> {
     const { line, external_id, images } = item;
+    if (images.length === 0) return;
+    let attached = this.fetch ? [] : await this.writer.attachedMedia(publication_id);
     const noteOf = (image: ImageAddress, reason: string) => ({
       line,
       external_id,
@@ -49,7 +52,10 @@ export class Images {
           );
           return null;
         }
-        if (this.fetch === undefined) return (await this.find(image.url)).media_id;
+        if (this.fetch === undefined)
+          return attached.length === 0 ? null : (await this.find(image.url)).media_id;
+        if ([...(image.alt ?? '')].length > ALT_MAX)
+          this.tally.warn(noteOf(image, `the alternative text was cut to ${ALT_MAX} characters`));
         const result = await this.fetchOnce(image, this.fetch);
         // A fetch that was aborted is not reported as a failure. The next run repeats it.
         if (result.outcome === 'failed' && this.signal?.aborted) return null;
@@ -59,9 +65,10 @@ export class Images {
       }),
     );
     const uploaded = media_ids.filter((id) => id !== null);
-    if (this.fetch && uploaded.length > 0)
+    if (this.fetch && uploaded.length > 0) {
       this.tally.addEffects(item, await this.writer.attachMedia(publication_id, [...new Set(uploaded)]));
-    const attached = uploaded.length > 0 ? await this.writer.attachedMedia(publication_id) : [];
+      attached = await this.writer.attachedMedia(publication_id);
+    }
     const reported = images.map((image, index) => ({
       ...image,
       media_id: attached.find((id) => id === media_ids[index]) ?? null,

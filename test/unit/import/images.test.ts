@@ -225,12 +225,17 @@ test('reports a run that was stopped during a fetch as incomplete; the next run 
     expect(await run(rows, { fetch })).toMatchObject({ complete: true, media: { created: 1 } });
   }));
 
-test('attaches the first fifty images and warns about the others', () =>
+test('attaches the first fifty images, and warns about the others and about alternative texts that are cut', () =>
   withShop(async (shop) => {
-    const images = Array.from({ length: 52 }, (_, n) => `${url}/${n}.png`);
+    const images = Array.from({ length: 52 }, (_, n) => ({
+      url: `${url}/${n}.png`,
+      alt: 'x'.repeat(500 + n),
+    }));
     const report = await shop.run([{ ...shirt, images }], { fetch });
     expect(report.media.created).toBe(50);
-    expect(report.warnings).toHaveLength(2);
+    expect(report.warnings.filter(({ reason }) => reason.includes('was cut to 500'))).toHaveLength(49);
+    expect(report.warnings).toHaveLength(51);
+    expect((await shop.run([{ ...shirt, images }])).warnings).toHaveLength(2);
     expect(await shownOn(shop, 'shirt')).toHaveLength(50);
   }));
 
