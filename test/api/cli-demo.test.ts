@@ -137,9 +137,12 @@ test('readiness names the demo that it waits for', () =>
 
 test('demo create makes the demo of an installation whose processes create none, once', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder, { DEMO: 'off' });
+    const cli = new Cli(folder, { DEMO: 'off', PORT: '8123' });
     const created = await cli.json('demo', 'create');
     expect(created).toMatchObject(demoIn(folder));
+    expect((await cli.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8123/auth/token');
+    const behind_gateway = new Cli(folder, { CATALOG_URL: 'http://127.0.0.1:8090', PORT: '8123' });
+    expect((await behind_gateway.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8090/auth/token');
     const again = await cli.run('demo', 'create', '--url', 'http://shop.example/');
     expect(again).toMatchObject({ code: 0, stderr: '' });
     expect(again.stdout).toContain(

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { ensureDemo } from '../../demo/ensure';
 import { demoRequests } from '../../demo/start';
 import { uploadDemoPictures } from '../../demo/upload-pictures';
@@ -6,15 +6,18 @@ import { waitForWrites } from '../catch-up';
 import { CliError, stopSignal, withRuntime } from '../invocation';
 import { verb } from '../options';
 
-const DEFAULT_URL = 'http://127.0.0.1:8080';
-
 export function demoCommands(program: Command): void {
   const demo = program.command('demo').description('Create the demo store');
 
   verb(demo, 'create', 'Create the demo store in an empty catalog; print its keys and requests to try')
-    .option('--url <url>', `Address of the service in the requests; default: ${DEFAULT_URL}`)
+    .addOption(
+      new Option('--url <url>', 'Address of the service in the requests; default: PORT on this machine').env(
+        'CATALOG_URL',
+      ),
+    )
     .action(
-      withRuntime<{ url?: string }>(async ({ runtime, print }, { url = DEFAULT_URL }) => {
+      withRuntime<{ url?: string }>(async ({ runtime, print }, options) => {
+        const { url = `http://127.0.0.1:${runtime.config.PORT}` } = options;
         const signal = stopSignal();
         // The command asks for a demo, whatever the processes of the service are set to.
         const ready = await ensureDemo(runtime, { ...runtime.config, DEMO: 'on' });

@@ -428,13 +428,20 @@ describe('the compose file', () => {
   });
 
   test('gives no process more rights than it needs', () => {
+    for (const [name, { cap_drop, cap_add, security_opt, pids_limit }] of services) {
+      expect([name, cap_drop, security_opt]).toEqual([name, ['ALL'], ['no-new-privileges:true']]);
+      expect([name, pids_limit]).toEqual([name, expect.any(Number)]);
+      // The images of these servers start as root and become a user of their own.
+      const expected = ['redis', 'mongodb'].includes(name)
+        ? ['CHOWN', 'DAC_OVERRIDE', 'SETGID', 'SETUID']
+        : [];
+      expect([name, cap_add ?? []]).toEqual([name, expected]);
+    }
     for (const [name, service] of [...ownServices, ['gateway', compose.services.gateway] as const])
       expect([name, service]).toEqual([
         name,
         expect.objectContaining({
           read_only: true,
-          cap_drop: ['ALL'],
-          security_opt: ['no-new-privileges:true'],
           tmpfs: [expect.stringMatching(/^\/tmp:/)],
         }),
       ]);
