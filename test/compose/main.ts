@@ -12,9 +12,15 @@ import { Compose, TimeLimitError } from './compose';
  * Builds the image and starts docker-compose.yml with the Docker engine of DOCKER_HOST. Sends requests through the
  * gateway, and kills and restarts each process and each server once while clients read and write. Prints how many
  * requests each fault made fail, how many acknowledged writes it lost, and how long clients saw it. EVENTSTORE_IMAGE
- * names an image of EventStoreDB; without it, `stand-in.yml` replaces the servers that have none. Exits with 3 if there
- * is no compose program.
+ * names an image of EventStoreDB; without it, the stand-in runs. Exits with 3 if there is no compose program.
  */
+
+/** The MongoDB-protocol server of `.ci/docker` is no replica set, and loses what it wrote last if it is killed. */
+const HAS_REAL_MONGODB = process.env.MONGODB_IMAGE !== 'catalog-test/mongo';
+const OVERRIDES = [
+  ...(process.env.EVENTSTORE_IMAGE ? [] : ['test/compose/stand-in.yml']),
+  ...(HAS_REAL_MONGODB ? [] : ['test/compose/mongo-server.yml']),
+];
 
 const NO_COMPOSE = 3;
 /** For the whole run, except stopping the containers. */
@@ -193,8 +199,7 @@ async function injectFaults(compose: Compose, shop: Shop): Promise<void> {
   await checkFault('rolling restart of all processes', shop, rolling, noneFailed);
   for (const service of [...PROCESSES, 'gateway', 'eventstore', 'redis'])
     await checkFault(`kill ${service}`, shop, () => restart(compose, service, 'kill'));
-  // The MongoDB-protocol server of the tests loses what it wrote last if it is killed.
-  const how = process.env.EVENTSTORE_IMAGE ? 'kill' : 'stop';
+  const how = HAS_REAL_MONGODB ? 'kill' : 'stop';
   await checkFault(`${how} mongodb`, shop, () => restart(compose, 'mongodb', how));
 
   await check('the gateway starts while a query process is stopped', async () => {
@@ -258,9 +263,8 @@ async function main(): Promise<void> {
   process.env.CATALOG_NET ??= unusedNetwork();
   // The builder that every engine has.
   process.env.COMPOSE_DOCKER_CLI_BUILD ??= '0';
-  const overrides = process.env.EVENTSTORE_IMAGE ? [] : ['test/compose/stand-in.yml'];
   await withTempDir(async (folder) => {
-    const compose = Compose.find(folder, `catalog-test-${process.pid}`, overrides);
+    const compose = Compose.find(folder, `catalog-test-${process.pid}`, OVERRIDES);
     if (!compose) {
       console.error('SKIPPED: docker-compose.yml, because there is no Docker engine with a compose program');
       process.exitCode = NO_COMPOSE;
