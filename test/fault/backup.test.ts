@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cli, expectFailure } from '../api/cli-run';
 import { fetch } from '../support/fetch';
@@ -148,7 +148,7 @@ test('verify names a picture file that is missing', () =>
     expect(text).toMatchObject({ code: 1, stdout: expect.stringContaining(hash) });
   }));
 
-test('a back-up names a damaged picture file, and a command with servers refuses', () =>
+test('a back-up names a damaged picture file, fails on a damaged log, and refuses with servers', () =>
   withTempDir(async (parent) => {
     const folder = join(parent, 'data');
     const cli = new Cli(folder);
@@ -159,6 +159,12 @@ test('a back-up names a damaged picture file, and a command with servers refuses
     const { code, stdout } = await cli.run('backup', join(parent, 'backup'), '--json');
     expect(code).toBe(1);
     expect(JSON.parse(stdout).damaged).toEqual([`test/media/originals/ab/${hash}`]);
+
+    // The end of the log is lost.
+    const log = join(folder, 'live/events.sqlite');
+    truncateSync(log, 8_192);
+    expectFailure(await cli.run('backup', join(parent, 'of-damaged')), 1, `${log} cannot be copied`);
+    expect(readdirSync(join(parent, 'of-damaged'))).toEqual([]);
 
     const with_server = new Cli(folder, { MONGODB_URL: 'mongodb://127.0.0.1:1/catalog' });
     for (const command of ['backup', 'restore'])

@@ -11,6 +11,8 @@ export function copySqliteFile(from: string, to: string): void {
   const database = new Database(from, { timeout: TIMEOUT_MS });
   try {
     database.prepare('VACUUM INTO ?').run([to]);
+  } catch (cause) {
+    throw new Error(`${from} cannot be copied to ${to}: ${(cause as Error).message}`, { cause });
   } finally {
     database.close();
   }
