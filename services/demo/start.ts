@@ -42,11 +42,13 @@ export async function startDemo(host: DemoHost, signal: AbortSignal, onReady: ()
 /** Returns the text to print at a start: the example requests if the demo is new, and where its keys are. */
 function announcement(ready: ReadyDemo, config: Config, url: string): string {
   const file = `${config.DATA_DIR}/demo.json`;
-  if (!ready.is_new) return `\nThe API keys of the demo store are in ${file}.\n\n`;
+  const address = localUrl(url);
+  const docs = `The interface is described at ${address}/docs, where you can send requests.`;
+  if (!ready.is_new) return `\nThe API keys of the demo store are in ${file}.\n${docs}\n\n`;
   const requests = process.stdout.isTTY
-    ? `Requests to try:\n\n${demoRequests(ready, localUrl(url))}`
+    ? `Requests to try:\n\n${demoRequests(ready, address)}`
     : `"catalog demo create" prints requests to try.\n`;
-  return `\nCreated a demo store. Its API keys are in ${file}. Set DEMO=off to start without one.\n${requests}\n`;
+  return `\nCreated a demo store. Its API keys are in ${file}. Set DEMO=off to start without one.\n${docs}\n${requests}\n`;
 }
 
 /** Replaces the address of a service that listens on all addresses, as in a container. A client cannot use that one. */

@@ -48,7 +48,15 @@ import {
   reviewSchema,
   storeSchema,
 } from './responses/resources';
-import { liveSchema, notReadySchema, readySchema, tokenSchema, validationSchema } from './responses/service';
+import {
+  liveSchema,
+  notReadySchema,
+  readySchema,
+  START,
+  startSchema,
+  tokenSchema,
+  validationSchema,
+} from './responses/service';
 
 /** Bodies of successful responses, under their names in the OpenAPI document and in generated clients. */
 export const answers = {
@@ -70,6 +78,7 @@ export const answers = {
   ReviewPage: pageOf(reviewSchema, reviewsMetaSchema),
   TokenAnswer: envelopeOf(200, tokenSchema),
   ValidationAnswer: envelopeOf(200, validationSchema),
+  StartAnswer: envelopeOf(200, startSchema),
   LiveAnswer: envelopeOf(200, liveSchema),
   ReadyAnswer: envelopeOf(200, readySchema),
 };
@@ -186,6 +195,7 @@ export const schemaDocs: Readonly<Record<SchemaName, SchemaDoc>> = {
   MediaPage: doc('Response with a page of media.'),
   TokenAnswer: doc('Response with a token.'),
   ValidationAnswer: doc('Response with the description of a token.'),
+  StartAnswer: doc('Where to begin.', { ...{ code: 200, status: 'OK' }, data: START }),
   LiveAnswer: doc('Response of a process that runs.'),
   ReadyAnswer: doc('Response of a service that can serve requests.'),
   NewListing: doc('Fields of a new listing.'),

@@ -265,7 +265,8 @@ function refusalOf(
     .replace(/^\/api\/[^/]+/, (resource) =>
       resource.endsWith('s') ? resource.slice(0, -1) : `${resource}s`,
     );
-  if (!methodsOfPaths[other]?.some((known) => known === method)) return new CatalogError(condition);
+  const is_known = other !== path && methodsOfPaths[other]?.some((known) => known === method);
+  if (!is_known) return new CatalogError(condition);
   return new CatalogError(condition, {
     message: `${errorCatalogue[condition].message}; use ${method} ${other}`,
   });

@@ -102,8 +102,12 @@ async function readStore(url: string, key: string): Promise<Response> {
 
 test('a service that creates a demo is ready when the demo can be read', () =>
   withTempDir(async (folder) => {
-    const { url, end } = await startProcess('services/boot/main.js', { DATA_DIR: folder, DEMO: 'on' });
+    const settings = { DATA_DIR: folder, DEMO: 'on' };
+    const { url, end, output } = await startProcess('services/boot/main.js', settings, { keep_output: true });
     await waitFor(() => isReady(url), { what: 'readiness' });
+    await waitFor(() => output().includes(`The interface is described at ${url}/docs`), {
+      what: 'the address',
+    });
     const { public_key } = demoIn(folder);
     expect((await readStore(url, public_key)).status).toBe(200);
     expect(await end('SIGTERM')).toBe(0);

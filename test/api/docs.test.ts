@@ -16,6 +16,29 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
+describe('/', () => {
+  const get = (accept: string) => harness.request('GET', '/', { headers: { accept } });
+
+  test('is a page for browsers whose links work, also below a path of a gateway', async () => {
+    const page = await get('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers.get('vary')).toMatch(/\bAccept\b(?!-)/);
+    const links = [...page.text.matchAll(/<a href="([^"]+)"/g)].map(([, link]) => link!);
+    expect(links).toEqual(['docs', 'openapi.json']);
+    for (const link of links) expect((await harness.request('GET', `/${link}`)).status).toBe(200);
+    expect(page.text).not.toMatch(/<script|<style|\son\w+=/i);
+  });
+
+  test.each(['*/*', 'application/json', 'image/png'])('is JSON for Accept: %s', async (accept) => {
+    const reply = await get(accept);
+    expect(reply.body).toMatchObject({ status: 'OK', data: { docs: '/docs', openapi: '/openapi.json' } });
+    const [, path, header] = /-X POST \$CATALOG(\S+) -H '([^:]+): /.exec(reply.body.data.first_request)!;
+    const token = await harness.request('POST', path!, { headers: { [header!]: 'pk_x' } });
+    expect(token.body).toMatchObject({ code: 401, message: 'Invalid API key' });
+    expect((await harness.request('POST', '/')).status).toBe(405);
+  });
+});
+
 describe('/docs', () => {
   test('is a page that loads nothing from other sites and runs no inline script', () => {
     const page = files.get('/docs')!;

@@ -142,7 +142,7 @@ describeWithProgram('nginx', 'the gateway', () => {
       expect([path, await answering(method, path)]).toEqual([path, 'query']);
     for (const { path, method } of [...Object.values(writes), ...Object.values(tokens)])
       expect([path, await answering(method, path)]).toEqual([path, 'command']);
-    for (const path of ['/openapi.json', '/docs', '/media/live/x', '/authors'])
+    for (const path of ['/', '/openapi.json', '/docs', '/media/live/x', '/authors'])
       expect([path, await answering('GET', path)]).toEqual([path, 'query']);
     expect(await answering('OPTIONS', '/auth/token')).toBe('command');
     expect(await answering('OPTIONS', '/api/publication')).toBe('query');

@@ -1,6 +1,6 @@
 import { answers } from '../components';
 import { exampleNotReady } from '../responses/examples';
-import { notReadySchema } from '../responses/service';
+import { notReadySchema, START } from '../responses/service';
 import type { Operation } from './operation';
 
 const common = {
@@ -94,6 +94,22 @@ export const service = {
     description: 'For monitoring. A gateway should not expose it.',
     successes: {
       200: { description: 'Metrics in the Prometheus text format.', content: { 'text/plain': {} } },
+    },
+  },
+  getStart: {
+    ...common,
+    id: 'getStart',
+    path: '/',
+    summary: 'Find the documentation',
+    description: 'Links to the documentation, and the first request: HTML if `Accept` prefers it, else JSON.',
+    successes: {
+      200: {
+        description: 'Where the documentation is.',
+        content: {
+          'application/json': { schema: answers.StartAnswer, example: { ...ok, data: START } },
+          'text/html': {},
+        },
+      },
     },
   },
   getDocument: {

@@ -24,6 +24,20 @@ export const validationSchema = z.strictObject({
 /** State of each dependency. Its fields depend on the configured servers, so the schema is open. */
 const details = z.record(z.string(), z.unknown()).describe('State of each dependency.');
 
+export const startSchema = z
+  .strictObject({
+    docs: z.string().describe('Path of the documentation, a web page.'),
+    openapi: z.string().describe('Path of this document.'),
+    first_request: z.string().describe('How to get a token, as a command for a shell.'),
+  })
+  .describe('Where to begin.');
+
+/** `data` of `GET /`. */
+export const START = {
+  ...{ docs: '/docs', openapi: '/openapi.json' },
+  first_request: "curl -X POST $CATALOG/auth/token -H 'X-API-Key: pk_…'",
+};
+
 export const liveSchema = z
   .strictObject({ live: z.literal(true).describe('The process responds.') })
   .describe('State of the process.');

@@ -1,0 +1,39 @@
+import { service } from '../../shared/api/operations/service';
+import { START } from '../../shared/api/responses/service';
+import { sendJson, sendText } from '../../shared/http/respond';
+import type { PublicRoute } from '../../shared/http/route';
+
+/**
+ * Returns `/`, for people who open the printed address: links to the documentation, and the first request. HTML if
+ * `Accept` prefers it, else JSON.
+ */
+export function startRoute(): PublicRoute {
+  return {
+    path: service.getStart.path,
+    serve: (req, res) => {
+      res.vary('Accept');
+      res.setHeader('Cache-Control', 'no-cache');
+      if (req.accepts(['json', 'html']) !== 'html')
+        return sendJson(res, 200, { code: 200, status: 'OK', data: START });
+      res.setHeader('Content-Security-Policy', "default-src 'none'; img-src data:; frame-ancestors 'none'");
+      sendText(res, PAGE, 'text/html; charset=utf-8');
+    },
+  };
+}
+
+/** The links are relative, so that a gateway can serve the page below another path. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Catalog service</title>
+<link rel="icon" href="data:,">
+<h1>Catalog service</h1>
+<ul>
+<li><a href="docs">docs</a>: the interface, and a form to send requests
+<li><a href="openapi.json">openapi.json</a>: the same for programs
+</ul>
+<p>The first request exchanges an API key for a token. <code>$CATALOG</code> is the address of this page.</p>
+<pre>${START.first_request}
+curl $CATALOG/api/store -H 'Authorization: Bearer …'</pre>
+`;
