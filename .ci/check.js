@@ -8,11 +8,13 @@ const { record } = require('./durations');
  * Checks format, lint, types and unused exports, side by side. With --build the compiler that checks the types writes dist,
  * too. Prints what each check that fails has to say, and ends with 1 if one does.
  */
-const emit = process.argv.includes('--build') ? '' : ' --noEmit';
+const emits = process.argv.includes('--build');
 const CHECKS = {
   'format and lint': 'biome check .',
-  types: `tsc -p tsconfig.json${emit}`,
-  'types of the client': `tsc -p tsconfig.client.json${emit}`,
+  types: `tsc -p tsconfig.json${emits ? '' : ' --noEmit'}`,
+  'types of the client': emits
+    ? 'npm run -s build -w catalog-client'
+    : 'tsc -p tsconfig.client.json --noEmit',
   'unused exports': 'knip --no-progress',
 };
 

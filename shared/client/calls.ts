@@ -1,7 +1,7 @@
-import { AnswerInfos } from './answer-info';
-import type { AnswerOf, DataOf, OperationId, ReadId } from './operations';
-import type { ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options';
-import { Transport } from './transport';
+import { AnswerInfos } from './answer-info.js';
+import type { AnswerOf, DataOf, OperationId, ReadId } from './operations.js';
+import type { ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
+import { Transport } from './transport.js';
 
 export type WriteId = Exclude<OperationId, ReadId | 'issueToken' | 'refreshToken' | 'validateToken'>;
 

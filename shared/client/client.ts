@@ -1,11 +1,11 @@
-import type { AnswerInfo } from './answer-info';
-import { Calls } from './calls';
-import { ListingCalls } from './listings';
-import { MediaCalls } from './media';
-import type { ClientOptions } from './options';
-import { PublicationCalls } from './publications';
-import { StoreCalls } from './stores';
-import { TokenCalls } from './tokens';
+import type { AnswerInfo } from './answer-info.js';
+import { Calls } from './calls.js';
+import { ListingCalls } from './listings.js';
+import { MediaCalls } from './media.js';
+import type { ClientOptions } from './options.js';
+import { PublicationCalls } from './publications.js';
+import { StoreCalls } from './stores.js';
+import { TokenCalls } from './tokens.js';
 
 /**
  * Client of the catalog service for Node.js and browsers. It obtains and renews tokens, waits when it is rate

@@ -1,4 +1,4 @@
-import type { ErrorBody } from './api';
+import type { ErrorBody } from './api.js';
 
 /** All values of `error.code`. */
 export type ErrorCode = ErrorBody['error']['code'];
@@ -17,6 +17,10 @@ export type ErrorDetails = NonNullable<ErrorBody['error']['details']>;
  */
 export class CatalogApiError extends Error {
   override readonly name = 'CatalogApiError';
+  /** A program may load the package by `import` and by `require`, and then has this class twice. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'CatalogApiError';
+  }
   /** The HTTP status. */
   readonly status: number;
   /** `error.code` of the response body. Undefined for `/auth/*` and for responses of a gateway, which have no code. */
@@ -42,6 +46,10 @@ export class CatalogApiError extends Error {
  */
 export class CatalogConnectionError extends Error {
   override readonly name = 'CatalogConnectionError';
+  /** As in `CatalogApiError`. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'CatalogConnectionError';
+  }
 }
 
 function isErrorBody(body: unknown): body is Partial<ErrorBody> {

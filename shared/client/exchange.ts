@@ -1,6 +1,6 @@
-import { corsMessage, isProbablyCors } from './browser';
-import { CatalogConnectionError } from './errors';
-import type { FetchOptions } from './options';
+import { corsMessage, isProbablyCors } from './browser.js';
+import { CatalogConnectionError } from './errors.js';
+import type { FetchOptions } from './options.js';
 
 /** An HTTP request. */
 export interface HttpRequest {

@@ -1,4 +1,4 @@
-import type { FetchOptions } from './options';
+import type { FetchOptions } from './options.js';
 
 /**
  * Returns the options of `fetch` for a request: those of the call, and those of the client that the call does not set.

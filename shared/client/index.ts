@@ -1,14 +1,14 @@
-export type { AnswerInfo } from './answer-info';
-export type * from './api';
-export { CatalogClient } from './client';
-export type { Clock } from './clock';
+export type { AnswerInfo } from './answer-info.js';
+export type * from './api.js';
+export { CatalogClient } from './client.js';
+export type { Clock } from './clock.js';
 export {
   CatalogApiError,
   CatalogConnectionError,
   type ErrorCode,
   type ErrorDetails,
-} from './errors';
-export type { UploadFields } from './media';
+} from './errors.js';
+export type { UploadFields } from './media.js';
 export type {
   AnswerOf,
   BodyOf,
@@ -18,7 +18,7 @@ export type {
   OperationId,
   QueryOf,
   ReadId,
-} from './operations';
+} from './operations.js';
 export type {
   CallOptions,
   ClientOptions,
@@ -26,5 +26,5 @@ export type {
   ListOptions,
   ReadOptions,
   WriteOptions,
-} from './options';
-export type { Pages } from './pages';
+} from './options.js';
+export type { Pages } from './pages.js';

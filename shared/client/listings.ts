@@ -1,9 +1,9 @@
-import type { DeletedListing, DeleteListingQuery, Listing, ListingPublications, Publication } from './api';
-import type { Calls } from './calls';
-import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations';
-import type { ListOptions, ReadOptions, WriteOptions } from './options';
-import type { Pages } from './pages';
-import { listOf, pagesOf } from './pages';
+import type { DeletedListing, DeleteListingQuery, Listing, ListingPublications, Publication } from './api.js';
+import type { Calls } from './calls.js';
+import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations.js';
+import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
+import type { Pages } from './pages.js';
+import { listOf, pagesOf } from './pages.js';
 
 /** Listings: the categories of a store. */
 export class ListingCalls {

@@ -1,9 +1,9 @@
-import type { Media, Upload } from './api';
-import type { Calls } from './calls';
-import type { AnswerOf, DataOf, QueryOf } from './operations';
-import type { CallOptions, ListOptions, ReadOptions, WriteOptions } from './options';
-import type { Pages } from './pages';
-import { listOf } from './pages';
+import type { Media, Upload } from './api.js';
+import type { Calls } from './calls.js';
+import type { AnswerOf, DataOf, QueryOf } from './operations.js';
+import type { CallOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
+import type { Pages } from './pages.js';
+import { listOf } from './pages.js';
 
 /** The fields of an upload besides the file. */
 export type UploadFields = Omit<Upload, 'file'>;

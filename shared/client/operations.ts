@@ -1,4 +1,4 @@
-import type { endpoints, Operations, ReadQuery } from './api';
+import type { endpoints, Operations, ReadQuery } from './api.js';
 
 export type OperationId = keyof Operations;
 /** The operations that only read. */

@@ -1,5 +1,5 @@
-import type { WriteQuery } from './api';
-import type { Clock } from './clock';
+import type { WriteQuery } from './api.js';
+import type { Clock } from './clock.js';
 
 /**
  * Options that are passed to `fetch`, such as `credentials`, `redirect`, `headers`, or `next: { revalidate: 60 }` of

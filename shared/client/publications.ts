@@ -1,9 +1,9 @@
-import type { DeletedPublication, Publication, Review } from './api';
-import type { Calls } from './calls';
-import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations';
-import type { ListOptions, ReadOptions, WriteOptions } from './options';
-import type { Pages } from './pages';
-import { listOf } from './pages';
+import type { DeletedPublication, Publication, Review } from './api.js';
+import type { Calls } from './calls.js';
+import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations.js';
+import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
+import type { Pages } from './pages.js';
+import { listOf } from './pages.js';
 
 /** Publications: the products of a store. */
 export class PublicationCalls {

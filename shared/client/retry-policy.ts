@@ -1,5 +1,5 @@
-import type { Clock } from './clock';
-import type { Outcome } from './exchange';
+import type { Clock } from './clock.js';
+import type { Outcome } from './exchange.js';
 
 /** How often and for how long the client repeats a request. */
 export interface RetryPolicy {

@@ -1,9 +1,9 @@
-import type { Listing, PaymentMethod, Publication, Store } from './api';
-import type { Calls } from './calls';
-import type { AnswerOf, Expandable, Expanded, Expanding, QueryOf } from './operations';
-import type { ListOptions, ReadOptions } from './options';
-import type { Pages } from './pages';
-import { listOf } from './pages';
+import type { Listing, PaymentMethod, Publication, Store } from './api.js';
+import type { Calls } from './calls.js';
+import type { AnswerOf, Expandable, Expanded, Expanding, QueryOf } from './operations.js';
+import type { ListOptions, ReadOptions } from './options.js';
+import type { Pages } from './pages.js';
+import { listOf } from './pages.js';
 
 /** One store: `store_id` of the query, or `storeId` of the client's options, or the first of the key's stores. */
 export class StoreCalls {

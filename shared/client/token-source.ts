@@ -1,5 +1,5 @@
-import type { Token } from './api';
-import { type Clock, unlessAborted } from './clock';
+import type { Token } from './api.js';
+import { type Clock, unlessAborted } from './clock.js';
 
 interface CachedToken {
   readonly token: string;

@@ -1,7 +1,7 @@
-import type { Token, TokenDescription } from './api';
-import type { Calls } from './calls';
-import type { BodyOf } from './operations';
-import type { CallOptions } from './options';
+import type { Token, TokenDescription } from './api.js';
+import type { Calls } from './calls.js';
+import type { BodyOf } from './operations.js';
+import type { CallOptions } from './options.js';
 
 /** Tokens for your own requests. The client obtains and renews its own token without these methods. */
 export class TokenCalls {

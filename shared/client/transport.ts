@@ -1,14 +1,14 @@
-import { endpoints, type Token } from './api';
-import { assertKeyStaysSecret } from './browser';
-import { type Clock, realClock } from './clock';
-import { CatalogApiError } from './errors';
-import { createSender, type HttpResponse, type Outcome, type Send } from './exchange';
-import { mergeFetchOptions } from './fetch-options';
-import { makeMediaAbsolute } from './media-addresses';
-import type { AnswerOf, OperationId } from './operations';
-import type { CallOptions, ClientOptions, FetchOptions } from './options';
-import { type RetryPolicy, withRetries } from './retry-policy';
-import { TokenSource } from './token-source';
+import { endpoints, type Token } from './api.js';
+import { assertKeyStaysSecret } from './browser.js';
+import { type Clock, realClock } from './clock.js';
+import { CatalogApiError } from './errors.js';
+import { createSender, type HttpResponse, type Outcome, type Send } from './exchange.js';
+import { mergeFetchOptions } from './fetch-options.js';
+import { makeMediaAbsolute } from './media-addresses.js';
+import type { AnswerOf, OperationId } from './operations.js';
+import type { CallOptions, ClientOptions, FetchOptions } from './options.js';
+import { type RetryPolicy, withRetries } from './retry-policy.js';
+import { TokenSource } from './token-source.js';
 
 /** A call of an operation, before it is encoded as an HTTP request. */
 export interface Call {

@@ -32,8 +32,10 @@ describe('the package', () => {
   test('is small, and contains only the compiled client, its readme, its licence and an example', async () => {
     const { archive, files } = await packClient();
     expect(archive.byteLength).toBeLessThan(PACKAGE_BYTES_MAX);
-    const others = files.filter((path) => !/^dist\/[\w-]+\.(js|d\.ts)$/.test(path));
-    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'examples/storefront.mjs', 'package.json']);
+    const others = files.filter((path) => !/^dist\/(esm\/)?[\w-]+\.(js|d\.ts)$/.test(path));
+    expect(others.sort()).toEqual([
+      ...['LICENSE', 'README.md', 'dist/esm/package.json', 'examples/storefront.mjs', 'package.json'],
+    ]);
     for (const path of files.filter((path) => path.startsWith('dist/')))
       expect(readFileSync(join(folder.path, 'node_modules/catalog-client', path), 'utf8')).not.toMatch(
         /(require\(|from |import\()['"](?!\.\/)/,
@@ -45,17 +47,36 @@ describe('the package', () => {
     expect(Object.keys(JSON.parse(text)).filter((key) => /dependencies/i.test(key))).toEqual([]);
   });
 
+  const run = (file: string, program: string): string => {
+    writeFileSync(join(folder.path, file), program);
+    return execFileSync(process.execPath, [join(folder.path, file)], { encoding: 'utf8' });
+  };
+  const IMPORT = "import { CatalogClient, CatalogApiError } from 'catalog-client';";
+  const REQUIRE = "const { CatalogClient, CatalogApiError } = require('catalog-client');";
+
   test.each([
-    ['import', 'main.mjs', "import { CatalogClient, CatalogApiError } from 'catalog-client';"],
-    ['require', 'main.cjs', "const { CatalogClient, CatalogApiError } = require('catalog-client');"],
-  ])('is loaded by %s, without any other package', (_how, file, first_line) => {
+    [
+      'import',
+      'main.mjs',
+      `${IMPORT} const at = import.meta.resolve('catalog-client');`,
+      '/dist/esm/index.js',
+    ],
+    ['require', 'main.cjs', `${REQUIRE} const at = require.resolve('catalog-client');`, '/dist/index.js'],
+  ])('is loaded by %s in its own format, without any other package', (_how, file, first_line, entry) => {
     const program = `${first_line}
       const { name } = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' }).constructor;
-      process.stdout.write([name, CatalogApiError.name].join());`;
-    writeFileSync(join(folder.path, file), program);
-    expect(execFileSync(process.execPath, [join(folder.path, file)], { encoding: 'utf8' })).toBe(
-      'CatalogClient,CatalogApiError',
-    );
+      process.stdout.write([name, CatalogApiError.name, at.split('catalog-client')[1]].join());`;
+    expect(run(file, program)).toBe(`CatalogClient,CatalogApiError,${entry}`);
+  });
+
+  test('an error of one format is an instance of the class of the other', () => {
+    const program = `${IMPORT}
+      import { createRequire } from 'node:module';
+      const other = createRequire(import.meta.url)('catalog-client');
+      const error = new other.CatalogApiError(404, new Headers(), undefined);
+      const are_same = CatalogApiError === other.CatalogApiError;
+      process.stdout.write([are_same, error instanceof CatalogApiError, new Error() instanceof CatalogApiError].join());`;
+    expect(run('both.mjs', program)).toBe('false,true,false');
   });
 });
 
