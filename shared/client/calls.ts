@@ -1,6 +1,15 @@
 import { AnswerInfos } from './answer-info.js';
-import type { AnswerOf, DataOf, OperationId, ReadId } from './operations.js';
+import type {
+  AnswerOf,
+  DataOf,
+  Expandable,
+  ExpandedList,
+  ListId,
+  OperationId,
+  ReadId,
+} from './operations.js';
 import type { ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
+import { listOf } from './pages.js';
 import { Transport } from './transport.js';
 
 export type WriteId = Exclude<OperationId, ReadId | 'issueToken' | 'refreshToken' | 'validateToken'>;
@@ -41,6 +50,17 @@ export class Calls {
     const headers = this.consistencyHeader(options);
     const response = await this.transport.call(operation, { ...target, headers, options });
     return this.infos.record(response.body, response.status, response.headers);
+  }
+
+  /** Returns the pages of a list whose items can be expanded. */
+  list<Id extends ListId, Values extends Expandable>(
+    operation: Id,
+    { query, ...target }: { readonly id?: string; readonly query: object },
+    options: ListOptions,
+  ): ExpandedList<Id, Values> {
+    const read = (page: object) => this.page(operation, { ...target, query: { ...query, ...page } }, options);
+    // Only the service knows that the answer has what `expand` asks for.
+    return listOf(read, query) as unknown as ExpandedList<Id, Values>;
   }
 
   /** Sends a write with an `Idempotency-Key`, so that retries write once. Returns the `data` of the response. */

@@ -60,9 +60,21 @@ export function createSender(fetch_: typeof fetch, timeout_ms: number): Send {
       signal?.throwIfAborted();
       if (is_write && isProbablyCors(cause))
         return { lost: new CatalogConnectionError(corsMessage(method, url), { cause }), is_final: true };
-      return { lost: new CatalogConnectionError(`No valid response to ${method} ${url}`, { cause }) };
+      const message = `No valid response to ${method} ${url}: ${reasonOf(cause)}`;
+      return { lost: new CatalogConnectionError(message, { cause }) };
     }
   };
+}
+
+/**
+ * Returns why a request failed. `fetch` of Node.js has the reason in `cause`: an error, or one for each address of the
+ * host. Browsers do not tell it.
+ */
+function reasonOf(error: unknown): string {
+  const { message, cause, errors } = Object(error) as Partial<AggregateError>;
+  if (cause !== undefined) return reasonOf(cause);
+  if (Array.isArray(errors)) return errors.map(reasonOf).join(', ');
+  return message || String(error);
 }
 
 /**

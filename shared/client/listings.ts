@@ -1,9 +1,13 @@
 import type { DeletedListing, DeleteListingQuery, Listing, ListingPublications, Publication } from './api.js';
 import type { Calls } from './calls.js';
-import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations.js';
+import type { BodyOf, Expandable, Expanded, ExpandedList, Expanding } from './operations.js';
 import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
-import { listOf, pagesOf } from './pages.js';
+import { pagesOf } from './pages.js';
+
+/** A page of a listing's publications, which are `Expanded`. */
+type ExpandedPublications<Values extends Expandable> = Omit<ListingPublications, 'featured' | 'others'> &
+  Record<'featured' | 'others', Expanded<Publication, Values>[]>;
 
 /** Listings: the categories of a store. */
 export class ListingCalls {
@@ -15,11 +19,11 @@ export class ListingCalls {
    * @example
    * for await (const { name } of client.listings.list({ sort: 'name' })) console.log(name);
    */
-  list(
-    query: QueryOf<'listListings'> = {},
+  list<const Values extends Expandable = never>(
+    query: Expanding<'listListings', Values> = {},
     options: ListOptions = {},
-  ): Pages<Listing, AnswerOf<'listListings'>> {
-    return listOf((page) => this.calls.page('listListings', { query: page }, options), query);
+  ): ExpandedList<'listListings', Values> {
+    return this.calls.list('listListings', { query }, options);
   }
 
   /**
@@ -42,14 +46,19 @@ export class ListingCalls {
    * @example
    * const { featured, others, meta } = await client.listings.publications(id, { limit: 12 }).page(2);
    */
-  publications(
+  publications<const Values extends Expandable = never>(
     id: string,
-    query: QueryOf<'listListingPublications'> = {},
+    query: Expanding<'listListingPublications', Values> = {},
     options: ListOptions = {},
-  ): Pages<Publication, ListingPublications> {
+  ): Pages<Expanded<Publication, Values>, ExpandedPublications<Values>> {
     return pagesOf(
-      (page) => this.calls.read('listListingPublications', { id, query: page }, options),
-      ({ featured, others }: ListingPublications) => [...featured, ...others],
+      (page) =>
+        this.calls.read<'listListingPublications', ExpandedPublications<Values>>(
+          'listListingPublications',
+          { id, query: page },
+          options,
+        ),
+      ({ featured, others }) => [...featured, ...others],
       ({ meta }) => meta.pagination,
       query,
     );

@@ -1,4 +1,5 @@
 import type { endpoints, Operations, ReadQuery } from './api.js';
+import type { Pages } from './pages.js';
 
 export type OperationId = keyof Operations;
 /** The operations that only read. */
@@ -22,7 +23,7 @@ export type Expandable = NonNullable<ReadQuery['expand']>[number];
 
 /** `QueryOf` with the values of `expand` as a type parameter, from which `Expanded` derives the result's type. */
 export type Expanding<Id extends ReadId, Values extends Expandable> = Omit<QueryOf<Id>, 'expand'> & {
-  readonly expand?: readonly Values[];
+  readonly expand?: readonly Values[] | undefined;
 };
 
 /**
@@ -47,3 +48,19 @@ export type Expanded<
     Resource[Field]
   >;
 };
+
+/** The operations whose `data` is a list of resources that can be expanded. */
+export type ListId = {
+  [Id in ReadId]: DataOf<Id> extends readonly { readonly object: keyof ExpandedFields }[] ? Id : never;
+}[ReadId];
+
+/** A page of a list whose items are `Expanded`. */
+export type ExpandedPage<Id extends ListId, Values extends Expandable> = Omit<AnswerOf<Id>, 'data'> & {
+  readonly data: Expanded<DataOf<Id>[number], Values>[];
+};
+
+/** A list whose items are `Expanded`. */
+export type ExpandedList<Id extends ListId, Values extends Expandable> = Pages<
+  Expanded<DataOf<Id>[number], Values>,
+  ExpandedPage<Id, Values>
+>;

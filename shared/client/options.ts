@@ -12,7 +12,7 @@ export type FetchOptions = Readonly<Omit<RequestInit, 'method' | 'body' | 'signa
 };
 
 export interface ClientOptions {
-  /** Base URL of the service, such as `https://catalog.example.com`. May contain a path. */
+  /** Base URL of the service with its scheme, such as `https://catalog.example.com`. May contain a path. */
   readonly baseUrl: string;
   /**
    * Use a public key (`pk_`) in browsers. Use a secret key (`sk_`) only on servers: in a browser, the constructor throws
@@ -56,6 +56,18 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** Returns a number from 0 to below 1. Randomises the waits before retries. Default: `Math.random`. */
   readonly random?: () => number;
+}
+
+/** Throws `TypeError` for programs that are not compiled with these types, or whose settings are empty. */
+export function assertOptions({ apiKey, baseUrl }: Partial<ClientOptions> = {}): void {
+  if (!apiKey) throw new TypeError('apiKey is missing: pass a public (pk_…) or secret key (sk_…).');
+  if (!baseUrl)
+    throw new TypeError(
+      'baseUrl is missing: pass the address of the service, such as http://localhost:8080.',
+    );
+  if (/^https?:\/\/[^/?#]/i.test(baseUrl)) return;
+  const example = /^[\w.-]+(:\d+)?(\/|$)/.test(baseUrl) ? `, such as http://${baseUrl}` : '';
+  throw new TypeError(`baseUrl must begin with http:// or https://${example}.`);
 }
 
 /** Options of every call. */

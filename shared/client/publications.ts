@@ -1,6 +1,14 @@
 import type { DeletedPublication, Publication, Review } from './api.js';
 import type { Calls } from './calls.js';
-import type { AnswerOf, BodyOf, Expandable, Expanded, Expanding, QueryOf } from './operations.js';
+import type {
+  AnswerOf,
+  BodyOf,
+  Expandable,
+  Expanded,
+  ExpandedList,
+  Expanding,
+  QueryOf,
+} from './operations.js';
 import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
 import { listOf } from './pages.js';
@@ -15,11 +23,11 @@ export class PublicationCalls {
    * @example
    * for await (const { title } of client.publications.list({ in_stock: true, max_price: 5_000 })) console.log(title);
    */
-  list(
-    query: QueryOf<'listPublications'> = {},
+  list<const Values extends Expandable = never>(
+    query: Expanding<'listPublications', Values> = {},
     options: ListOptions = {},
-  ): Pages<Publication, AnswerOf<'listPublications'>> {
-    return listOf((page) => this.calls.page('listPublications', { query: page }, options), query);
+  ): ExpandedList<'listPublications', Values> {
+    return this.calls.list('listPublications', { query }, options);
   }
 
   /**
@@ -42,12 +50,12 @@ export class PublicationCalls {
    * @example
    * const { data } = await client.publications.related(id, { limit: 4 }).page();
    */
-  related(
+  related<const Values extends Expandable = never>(
     id: string,
-    query: QueryOf<'listRelatedPublications'> = {},
+    query: Expanding<'listRelatedPublications', Values> = {},
     options: ListOptions = {},
-  ): Pages<Publication, AnswerOf<'listRelatedPublications'>> {
-    return listOf((page) => this.calls.page('listRelatedPublications', { id, query: page }, options), query);
+  ): ExpandedList<'listRelatedPublications', Values> {
+    return this.calls.list('listRelatedPublications', { id, query }, options);
   }
 
   /**

@@ -1,6 +1,6 @@
-import type { Listing, PaymentMethod, Publication, Store } from './api.js';
+import type { PaymentMethod, Store } from './api.js';
 import type { Calls } from './calls.js';
-import type { AnswerOf, Expandable, Expanded, Expanding, QueryOf } from './operations.js';
+import type { AnswerOf, Expandable, Expanded, ExpandedList, Expanding, QueryOf } from './operations.js';
 import type { ListOptions, ReadOptions } from './options.js';
 import type { Pages } from './pages.js';
 import { listOf } from './pages.js';
@@ -28,12 +28,12 @@ export class StoreCalls {
    * @example
    * const { data } = await client.store.search('green te', { limit: 5 }).page();
    */
-  search(
+  search<const Values extends Expandable = never>(
     q: string,
-    query: Omit<QueryOf<'searchStore'>, 'q'> = {},
+    query: Omit<Expanding<'searchStore', Values>, 'q'> = {},
     options: ListOptions = {},
-  ): Pages<Publication, AnswerOf<'searchStore'>> {
-    return listOf((page) => this.calls.page('searchStore', { query: { ...page, q } }, options), query);
+  ): ExpandedList<'searchStore', Values> {
+    return this.calls.list('searchStore', { query: { ...query, q } }, options);
   }
 
   /**
@@ -42,11 +42,11 @@ export class StoreCalls {
    * @example
    * const { data } = await client.store.listings({ sort: 'name' }).page();
    */
-  listings(
-    query: QueryOf<'listStoreListings'> = {},
+  listings<const Values extends Expandable = never>(
+    query: Expanding<'listStoreListings', Values> = {},
     options: ListOptions = {},
-  ): Pages<Listing, AnswerOf<'listStoreListings'>> {
-    return listOf((page) => this.calls.page('listStoreListings', { query: page }, options), query);
+  ): ExpandedList<'listStoreListings', Values> {
+    return this.calls.list('listStoreListings', { query }, options);
   }
 
   /**

@@ -6,7 +6,7 @@ import { createSender, type HttpResponse, type Outcome, type Send } from './exch
 import { mergeFetchOptions } from './fetch-options.js';
 import { makeMediaAbsolute } from './media-addresses.js';
 import type { AnswerOf, OperationId } from './operations.js';
-import type { CallOptions, ClientOptions, FetchOptions } from './options.js';
+import { assertOptions, type CallOptions, type ClientOptions, type FetchOptions } from './options.js';
 import { type RetryPolicy, withRetries } from './retry-policy.js';
 import { TokenSource } from './token-source.js';
 
@@ -44,6 +44,7 @@ export class Transport {
   private readonly tokens: TokenSource;
 
   constructor(options: ClientOptions) {
+    assertOptions(options);
     const { baseUrl, clock = realClock, timeoutMs = 30_000 } = options;
     assertKeyStaysSecret(options.apiKey, options.dangerouslyAllowBrowser ?? false);
     this.base_url = withoutSlash(baseUrl);

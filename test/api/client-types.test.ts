@@ -15,10 +15,11 @@ const USES: Readonly<Record<string, string>> = {
     console.log(plain.businessHours?.[0]?.day, plain.contact?.email, plain.stats?.listing_count, names, sizes);`,
   'store.search': `
     const found: Publication[] = (await client.store.search('tea', { limit: 5, min_price: 1 }).page()).data;
-    const all: Publication[] = await client.store.search('tea').all();
-    console.log(found, all);`,
+    const [expanded] = await client.store.search('tea', { expand: ['media'] }).all();
+    console.log(found, expanded?.media.has_more);`,
   'store.listings': `
     const found: Listing[] = (await client.store.listings({ sort: 'name' }, { fetchOptions: { cache: 'no-store' } }).page()).data;
+    for await (const { media } of client.store.listings({ expand: ['media'] })) console.log(media.data);
     console.log(found);`,
   'store.paymentMethods': `
     const methods: PaymentMethod[] = await client.store.paymentMethods().all();
@@ -29,6 +30,8 @@ const USES: Readonly<Record<string, string>> = {
     const listings: Listing[] = data;
     const page_meta: PageMeta = meta;
     for await (const listing of client.listings.list()) console.log(listing.default_sort_mode === 'price_asc');
+    const expanded = await client.listings.list({ expand: ['publication', 'media'] }).page();
+    console.log(expanded.data.map((one) => one.publications.total_count + one.media.total_count), expanded.meta.take);
     console.log(listings, page_meta.pagination.total_pages);`,
   'listings.get': `
     const listing: Listing = await client.listings.get('id');
@@ -40,7 +43,9 @@ const USES: Readonly<Record<string, string>> = {
     const page: ListingPublications = await client.listings.publications('id', { limit: 12 }).page(2);
     const featured: Publication[] = page.featured;
     const all: Publication[] = await client.listings.publications('id').all();
-    console.log(featured, page.others[0]?.title, page.meta.effective_sort_mode, all);`,
+    const expanded = await client.listings.publications('id', { expand: ['media'] }).page();
+    const urls = [...expanded.featured, ...expanded.others].map(({ media }) => media.data[0]?.url);
+    console.log(featured, page.others[0]?.title, page.meta.effective_sort_mode, all, urls);`,
   'listings.create': `
     const body: NewListing = { name: 'Tea', description: null, media_ids: ['id'] as const };
     const listing: Listing = await client.listings.create(body, { store_id: 'id', idempotencyKey: 'key' });
@@ -50,7 +55,7 @@ const USES: Readonly<Record<string, string>> = {
     const listing: Listing = await client.listings.update('id', patch, { ifMatch: await client.listings.get('id') });
     console.log(listing.stats?.publication_count);`,
   'listings.delete': `
-    const deleted: DeletedListing = await client.listings.delete('id');
+    const deleted: DeletedListing = await client.listings.delete('id', { if_empty: true });
     const yes: true = deleted.deleted;
     console.log(yes);`,
   'publications.list': `
@@ -58,6 +63,7 @@ const USES: Readonly<Record<string, string>> = {
     const query: QueryOf<'listPublications'> = { sort: 'price', in_stock: true, expand: ['listing', 'media'] };
     const answer: AnswerOf<'listPublications'> = await client.publications.list(query).page();
     for await (const publication of client.publications.list()) first.push(publication);
+    for await (const { media } of client.publications.list({ expand: ['media'] })) console.log(media.data[0]?.url);
     console.log(first, answer.meta.item_count);`,
   'publications.get': `
     const publication: Publication = await client.publications.get('id');
@@ -68,7 +74,8 @@ const USES: Readonly<Record<string, string>> = {
     console.log(again, expanded.listing?.publications?.data[0]?.media?.data[0]?.url, variant?.url);`,
   'publications.related': `
     const related: Publication[] = (await client.publications.related('id', { limit: 4 }).page()).data;
-    console.log(related);`,
+    const [nearest] = (await client.publications.related('id', { expand: ['media'] }).page()).data;
+    console.log(related, nearest?.media.data);`,
   'publications.reviews': `
     const { data, meta } = await client.publications.reviews('id').page();
     const reviews: Review[] = data;
@@ -209,7 +216,14 @@ test.each(['5.6', '7'] as const)(
   },
 );
 
-test('a wrong use of a result does not compile', async () => {
-  const wrong = PROGRAM.replace('const first: Publication[]', 'const first: Listing[]');
-  await expect(compileOutside({ 'main.ts': wrong }, '5.6')).rejects.toThrow(/main\.ts.*TS2322/);
+test.each([
+  ['const first: Publication[]', 'const first: Listing[]', /main\.ts.*TS2322/],
+  [
+    "publications.list({ expand: ['media'] })",
+    "publications.list({ expand: ['listing'] })",
+    /main\.ts.*TS18048/,
+  ],
+])('a wrong use of a result does not compile: not %s but %s', async (right, wrong, error) => {
+  expect(PROGRAM).toContain(right);
+  await expect(compileOutside({ 'main.ts': PROGRAM.replace(right, wrong) }, '5.6')).rejects.toThrow(error);
 });
