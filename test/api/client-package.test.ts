@@ -132,6 +132,72 @@ test('in a browser, a public key reads, a write fails at once and names CORS, a 
   });
 });
 
+/** As much of React as the example of the page needs: renders to HTML, and keeps one state between two renderings. */
+const REACT = `
+type Props = Record<string, unknown>;
+declare global { namespace JSX { interface IntrinsicElements { [tag: string]: object } } }
+export function h(type: string | ((props: never) => unknown), props: Props | null, ...children: unknown[]): unknown {
+  if (typeof type !== 'string') return type({ ...props, children } as never);
+  const attributes = Object.entries(props ?? {}).map(([name, value]) => \` \${name}="\${value}"\`);
+  return \`<\${type}\${attributes.join('')}>\${children.flat().join('')}</\${type}>\`;
+}
+let state: unknown;
+let onState = () => {};
+export const rendered = new Promise<void>((resolve) => { onState = resolve; });
+export function useState<State>(initial: State): [State, (next: State) => void] {
+  const set = (next: State) => { state = next; onState(); };
+  return [(state ?? initial) as State, set];
+}
+export function useEffect(effect: () => unknown, _dependencies: unknown[]): void { if (state === undefined) effect(); }
+`;
+
+const REACT_PROGRAM = `
+import { CatalogClient } from 'catalog-client';
+import { Price, Products } from './example.js';
+import { rendered } from './react.js';
+declare const process: { argv: string[] };
+const [, , baseUrl = '', apiKey = ''] = process.argv;
+const client = new CatalogClient({ baseUrl, apiKey, consistent: true });
+Products({ client });
+await rendered;
+const [product] = await client.publications.list().all();
+const priced = (price_currency: string, price_amount: number) => Price({ ...product!, price_currency, price_amount });
+const prices = [priced('JPY', 50_050), priced('KWD', 1_250), Price({ ...product!, price_active: false })];
+console.log(JSON.stringify({ html: Products({ client }), prices }));
+`;
+
+test('the React example of the documentation shows pictures by width, and prices with two decimals', async () => {
+  const own_shop = await harness.newShop();
+  const merchant = harness.client(own_shop.secret);
+  const { id } = await merchant.publications.create({
+    title: 'Cup',
+    price_currency: 'PEN',
+    price_amount: 3_450,
+  });
+  const png = new Blob([new Uint8Array(await flatPicture('png', { width: 640, height: 480 }))]);
+  await merchant.media.processed((await merchant.media.upload(png, { publication_id: id })).id);
+  await harness.settled();
+  const [, example] = /```tsx\n([\s\S]+?)```/.exec(readFileSync('docs/client.md', 'utf8'))!;
+  const files = {
+    'react.ts': REACT,
+    'example.tsx': example!.replace(
+      "import { useEffect, useState } from 'react'",
+      "import { h, useEffect, useState } from './react.js'",
+    ),
+    'main.ts': REACT_PROGRAM,
+  };
+  const options = { jsx: 'react', jsxFactory: 'h', lib: ['es2023', 'dom', 'dom.iterable'] };
+  const { html, prices } = (await runOutside(files, [harness.url, own_shop.public.key], options)) as {
+    html: string;
+    prices: string[];
+  };
+  expect(html).toMatch(
+    /srcSet="http:\S+\.webp 200w, http:\S+\.webp 480w, [^"]+" sizes="[^"]+" width="640" height="480" alt="Cup"/,
+  );
+  expect(html).toMatch(/Cup <span>PEN.34\.50<\/span>/);
+  expect(prices).toEqual(['<span>¥500.50</span>', expect.stringMatching(/^<span>KWD.12\.50<\/span>$/), null]);
+});
+
 describe('the storefront of the examples', () => {
   let storefront: ChildProcess;
   let url: string;

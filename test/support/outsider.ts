@@ -44,9 +44,9 @@ export async function compileOutside(
  * Compiles the files as `compileOutside` does, and runs their `main.ts` with the arguments. Returns what it printed,
  * parsed. Rejects with the output of the compiler or the program if either fails.
  */
-export function runOutside(files: Files, args: readonly string[]): Promise<unknown> {
+export function runOutside(files: Files, args: readonly string[], options: object = {}): Promise<unknown> {
   return withTempDir(async (folder) => {
-    await compile(folder, files, '7', {});
+    await compile(folder, files, '7', options);
     return JSON.parse(await outputOf([join(folder, 'out/main.js'), ...args]));
   });
 }
