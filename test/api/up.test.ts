@@ -37,8 +37,7 @@ class Project {
     writeFileSync(join(folder, 'dist/services/boot/main.js'), STAND_IN);
     const dependencies = { part: 'file:part' };
     const own = { name: 'small', version: '1.0.0' };
-    const { up } = scripts;
-    const start = 'node dist/services/boot/main.js';
+    const { up, start } = scripts;
     const engines = { node: '>=20.19' };
     write('package.json', { ...own, engines, dependencies, scripts: { up, start, build: BUILD } });
     this.lock('1.0.0');
@@ -78,11 +77,9 @@ class Project {
     return readFileSync(join(this.folder, 'builds')).length;
   }
 
-  /** Runs `npm run up`. Resolves when it has ended, or when the stand-in listens. */
-  async up(
-    port: number,
-  ): Promise<{ listening: boolean; code: number | null; output: string; end(): Promise<void> }> {
-    const child = spawn('npm', ['run', 'up'], {
+  /** Runs `npm run up`, or another script. Resolves when it has ended, or when the stand-in listens. */
+  async up(port: number, script = 'up') {
+    const child = spawn('npm', ['run', script], {
       cwd: this.folder,
       env: { ...process.env, PORT: String(port), HOST: '127.0.0.1' },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -95,19 +92,31 @@ class Project {
         output += text;
       });
     const closed = once(child, 'close');
-    await waitFor(() => child.exitCode !== null || output.includes('listening\n'), { what: 'npm run up' });
+    await waitFor(() => child.exitCode !== null || output.includes('listening\n'), {
+      what: `npm run ${script}`,
+    });
     const listening = child.exitCode === null;
     if (!listening) await closed;
-    const end = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
-      process.kill(-child.pid!, signal);
+    const end = async (): Promise<void> => {
+      process.kill(-child.pid!, 'SIGKILL');
       await closed;
     };
-    return { listening, code: child.exitCode, output, end };
+    /** Stops only npm. Resolves when all processes that npm has started have ended, too. */
+    const stop = async (): Promise<void> => {
+      child.kill('SIGTERM');
+      await within(closed, 'the processes of npm to end');
+    };
+    return { listening, code: child.exitCode, output, end, stop };
   }
 
   endAll(): void {
-    for (const { pid, exitCode, signalCode } of this.running)
-      if (exitCode === null && signalCode === null) process.kill(-pid!, 'SIGKILL');
+    // A group also exists if npm has ended and a process that it started has not.
+    for (const { pid } of this.running)
+      try {
+        process.kill(-pid!, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
   }
 
   private get trace(): string {
@@ -143,6 +152,14 @@ test('npm run up installs on a fresh clone, and again only if the lock file has 
     expect(third).toMatchObject({ listening: true });
     expect(project.installedSince).toBe(true);
   }));
+
+test.each(['start', 'up'])('npm run %s ends Node when npm is stopped', (script) =>
+  inProject(async (project) => {
+    const running = await project.up(await freeOwnPort(), script);
+    expect(running).toMatchObject({ listening: true });
+    await running.stop();
+  }),
+);
 
 test('npm run up installs nothing while its port is in use', () =>
   inProject(async (project) => {

@@ -20,7 +20,7 @@ function nodeArguments(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(__dirname, '..', '..', '..', 'package.json'), 'utf8')) as {
     scripts: { start: string };
   };
-  return scripts.start.split(' ').slice(1, -1);
+  return scripts.start.split(' ').slice(2, -1);
 }
 
 /** Starts a process of the service with rate limits that are never reached. Discards its log. */

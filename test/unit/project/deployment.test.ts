@@ -107,9 +107,9 @@ describe('the systemd units', () => {
   const command = (options: typeof single): string => options.ExecStart![0]!.replace(/^\/usr\/bin\//, '');
 
   test('start what `npm start` and `npm run start:command`, `start:query` and `start:worker` start', () => {
-    expect(command(single)).toBe(scripts.start);
+    expect(`exec ${command(single)}`).toBe(scripts.start);
     for (const part of ['command', 'query', 'worker'])
-      expect(command(template).replace('%i', part)).toBe(scripts[`start:${part}`]);
+      expect(`exec ${command(template).replace('%i', part)}`).toBe(scripts[`start:${part}`]);
   });
 
   test('wait longer for a stop than a stop may take', () => {

@@ -28,7 +28,7 @@ test.each(['Dockerfile', 'docker-compose.yml', 'package.json'])(
 );
 
 test('a container starts Node with the options of `npm start`', () => {
-  const [, options] = /^node (\S+) dist/.exec(packages.scripts.start!)!;
+  const [, options] = /^exec node (\S+) dist/.exec(packages.scripts.start!)!;
   expect(read('Dockerfile')).toContain(`NODE_OPTIONS=${options}`);
 });
 
