@@ -95,7 +95,7 @@ export class HttpProcesses {
    */
   private async runOnce(number: number): Promise<string> {
     const { signal } = this.stopping;
-    const child = new HttpProcess(cluster.fork());
+    const child = new HttpProcess(cluster.fork(), () => this.listening.size > 0);
     const background = await Promise.race([this.background, child.ended, this.stopped]);
     if (typeof background === 'object' && !signal.aborted) this.connect(child, number, background);
     await Promise.race([child.ended, this.stopped]);
@@ -211,13 +211,16 @@ class HttpProcess {
   /** Why it could not start, if it says so. */
   failure: Error | undefined;
 
-  constructor(private readonly worker: Worker) {
+  constructor(
+    private readonly worker: Worker,
+    doesAnotherListen: () => boolean,
+  ) {
     // Without a listener, an error would end the service.
     worker.on('error', () => {});
     this.ended = endOf(worker.process);
     // Not a race with `ended` for each question, which would keep every answer in memory until the process ends.
     void this.ended.then(() => this.questions.close());
-    passOnConnections(worker);
+    passOnConnections(worker, doesAnotherListen);
   }
 
   onMessage(receive: (message: FromHttp) => void): void {

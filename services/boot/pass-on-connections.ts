@@ -10,9 +10,10 @@ interface Internal {
 /**
  * Passes the connections on that a process was handed, but did not accept before it died. `node:cluster` waits for its
  * reply for ever, so such a client would get no answer and no end of its connection. The reply `accepted: false` makes it
- * choose another process, as it does if a process refuses while it stops.
+ * choose another process, as it does if a process refuses while it stops. If no other process listens, it would keep the
+ * connection for ever. Then the reply is `accepted: true`, and it closes the connection.
  */
-export function passOnConnections({ process }: Worker): void {
+export function passOnConnections({ process }: Worker, doesAnotherListen: () => boolean): void {
   const waiting = new Set<number>();
   const send = process.send.bind(process) as (message: Internal, ...rest: unknown[]) => boolean;
   const sendAndNote = (message: Internal, ...rest: unknown[]): boolean => {
@@ -24,8 +25,9 @@ export function passOnConnections({ process }: Worker): void {
     if (ack !== undefined) waiting.delete(ack);
   });
   const passOn = (): void => {
+    const accepted = !doesAnotherListen();
     for (const ack of waiting)
-      process.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false }, undefined);
+      process.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted }, undefined);
   };
   // From the later of both on, `node:cluster` no longer chooses the process.
   process.once('exit', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -8,6 +8,7 @@ import { pause } from '../../shared/kernel/async';
 import { Cli } from '../api/cli-run';
 import { childrenOf, isRunning } from '../support/children';
 import { Connection } from '../support/connection';
+import { freezeProcess } from '../support/freeze-process';
 import { createKeys, fetchToken } from '../support/merchant';
 import { noisePicture } from '../support/pictures';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
@@ -138,6 +139,21 @@ test('a connection that a process was handed before it was killed is answered by
   process.kill(stopped, 'SIGKILL');
   const all = await within(Promise.all(answers), 'all connections to be answered');
   expect(all.map(({ status }) => status)).toEqual(answers.map(() => 200));
+});
+
+test('if all processes are killed, connections that they were handed end', async () => {
+  const running = await start();
+  await connectToBoth(running);
+  const both = httpProcessesOf(running);
+  for (const pid of both) await freezeProcess(pid);
+  const descriptors = (): number => readdirSync(`/proc/${running.child.pid}/fd`).length;
+  const before = descriptors();
+  const answers = Array.from({ length: 6 }, () => connect(running).send('/health/live'));
+  const settled = Promise.allSettled(answers);
+  await waitFor(() => descriptors() >= before + answers.length, { what: 'the connections to be accepted' });
+  for (const pid of both) process.kill(pid, 'SIGKILL');
+  for (const { status, reason } of (await settled) as PromiseRejectedResult[])
+    if (status === 'rejected') expect(reason).toMatchObject({ code: 'ECONNRESET' });
 });
 
 test('both processes show the metrics and the readiness of the whole service', async () => {
