@@ -136,7 +136,7 @@ export async function startHealthServer(
 ): Promise<Listening | undefined> {
   const { config, log, system, metrics } = runtime;
   const operations = startOperations(runtime, readiness(runtime, { ...PROJECTIONS, pipelines }));
-  const app = buildHealthApp({ log, system, metrics, ...operations });
+  const app = buildHealthApp({ config, log, system, metrics, ...operations });
   try {
     return await listen(app, config.HOST, config.WORKER_PORT);
   } catch (error) {

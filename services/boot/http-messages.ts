@@ -40,6 +40,8 @@ export type FromHttp =
 export interface Answers {
   readonly ready: ReadyState;
   readonly metrics: MetricsText;
+  /** Whether the process answers at all. */
+  readonly own_life: true;
   readonly own_ready: ReadyState;
   readonly own_metrics: MetricsSnapshot;
 }

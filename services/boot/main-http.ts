@@ -83,8 +83,13 @@ async function start({
   });
   runtime.metrics.collectProcessMetrics();
   const ready = readiness(runtime, WRITES);
+  const answers = {
+    own_life: async () => true as const,
+    own_ready: ready,
+    own_metrics: () => runtime.metrics.snapshot(),
+  };
   answerQuestion = async (question) =>
-    send(await answerTo(question, question.name === 'own_ready' ? ready() : runtime.metrics.snapshot()));
+    send(await answerTo(question, answers[question.name as keyof typeof answers]()));
   const http = await startHttpService(runtime, operations);
   stop = async () => {
     await http.close();

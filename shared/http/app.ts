@@ -42,11 +42,11 @@ export function buildApp(options: AppOptions): Express {
   addAuth(app, options.auth ?? {}, limits);
   for (const route of options.public_routes ?? []) addPublicRoute(app, route);
   for (const route of healthRoutes(options.ready)) addPublicRoute(app, route);
-  if (options.metrics_text) addPublicRoute(app, metricsRoute(options.metrics_text));
+  if (options.metrics_text) addPublicRoute(app, metricsRoute(options.metrics_text, options.config));
   return finish(app, options);
 }
 
-export interface HealthAppOptions extends Pick<AppOptions, 'log' | 'system'> {
+export interface HealthAppOptions extends Pick<AppOptions, 'config' | 'log' | 'system'> {
   readonly ready: ReadyCheck;
   readonly metrics: HttpMetrics;
   readonly metrics_text: () => Promise<MetricsText>;
@@ -57,7 +57,7 @@ export function buildHealthApp(options: HealthAppOptions): Express {
   const app = newApp();
   app.use(openRequest(options));
   for (const route of healthRoutes(options.ready)) addPublicRoute(app, route);
-  addPublicRoute(app, metricsRoute(options.metrics_text));
+  addPublicRoute(app, metricsRoute(options.metrics_text, options.config));
   return finish(app, options);
 }
 

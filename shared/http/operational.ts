@@ -1,6 +1,9 @@
 import { errorCatalogue, notReadyBody } from '../api/error-catalogue';
 import type { JsonObject } from '../catalog/events/envelope';
+import type { Config } from '../kernel/config';
+import { CatalogError } from '../kernel/errors';
 import type { MetricsText } from './metrics';
+import { parseAddresses } from './rate-limit';
 import { sendAnswer, sendJson, sendText } from './respond';
 import type { PublicRoute } from './route';
 
@@ -43,11 +46,26 @@ export function healthRoutes(checkReady: ReadyCheck = alwaysReady): PublicRoute[
 
 const alwaysReady: ReadyCheck = async () => ({ ok: true, details: {} });
 
-/** Returns `/metrics` for Prometheus. It needs no token, so a gateway must not expose it (docs/http.md). */
-export function metricsRoute(getMetrics: () => Promise<MetricsText>): PublicRoute {
+/** Headers that gateways add: such a request comes from another address than its connection. */
+const GATEWAY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'];
+
+/**
+ * Returns `/metrics` for Prometheus. It needs no token, so only the addresses in `METRICS_FROM` may read it, and never
+ * through a gateway (docs/metrics.md). For all others the path does not exist. Throws `ConfigError`.
+ */
+export function metricsRoute(
+  getMetrics: () => Promise<MetricsText>,
+  { METRICS_FROM }: Pick<Config, 'METRICS_FROM'>,
+): PublicRoute {
+  const mayRead = parseAddresses('METRICS_FROM', METRICS_FROM, 'a list of addresses');
   return {
     path: '/metrics',
-    serve: async (_req, res) => {
+    serve: async (req, res) => {
+      const is_forwarded = GATEWAY_HEADERS.some((name) => req.headers[name] !== undefined);
+      if (is_forwarded || !mayRead(req.socket.remoteAddress ?? ''))
+        throw new CatalogError('path_not_found', {
+          message: 'METRICS_FROM does not allow this address to read /metrics',
+        });
       const { content_type, body } = await getMetrics();
       res.setHeader('Cache-Control', 'no-store');
       sendText(res, body, content_type);

@@ -179,13 +179,21 @@ export function clientAddress(trust_proxy: string): (req: IncomingMessage) => st
 function parseTrust(setting: string): (address: string, hop: number) => boolean {
   if (setting === '') return () => false;
   if (/^\d+$/.test(setting)) return (_address, hop) => hop < Number(setting);
+  return parseAddresses('TRUST_PROXY', setting, 'a number of hops or a list of addresses');
+}
+
+/** Returns a function that tells whether an address is in a list, separated by commas. Throws `ConfigError`. */
+export function parseAddresses(
+  name: string,
+  setting: string,
+  expected: string,
+): (address: string) => boolean {
   try {
-    return proxyAddr.compile(setting.split(',').map((address) => address.trim()));
+    const isListed = proxyAddr.compile(setting.split(',').map((address) => address.trim()));
+    return (address) => isListed(address, 0);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(
-      `Invalid TRUST_PROXY: expected a number of hops or a list of addresses (${reason}).`,
-    );
+    throw new ConfigError(`Invalid ${name}: expected ${expected} (${reason}).`);
   }
 }
 

@@ -40,7 +40,7 @@ export function addApi(app: Express, { routes, authenticator, limits, idempotenc
     const own_routes = routes.filter((route) => route.path === path);
     for (const route of own_routes) registration[verbOf(route.method)](serveRoute(route, idempotency));
     const methods = new Set([...(methodsOfPaths[path] ?? []), ...own_routes.map((route) => route.method)]);
-    registration.all(respondToOtherMethods(path, [...methods]));
+    registration.all(respondToOtherMethods([...methods]));
   }
 }
 
@@ -185,11 +185,10 @@ export function addAuth(app: Express, endpoints: AuthEndpoints, limits: Limits):
   for (const [path, endpoint] of Object.entries(endpoints))
     app
       .route(path)
-      .all((_req, res, next) => {
+      .post((req, res) => {
         requestContext(res).route = path;
-        next();
+        return serveExchange(req, res, endpoint, limits);
       })
-      .post((req, res) => serveExchange(req, res, endpoint, limits))
       .all(async (req, res) => {
         await admitWithoutKey(req, res, limits, endpoint.name);
         answerMethod(req, res, AUTH_ALLOW);
@@ -229,14 +228,13 @@ export function addPublicRoute(app: Express, { path, serve }: PublicRoute): void
       requestContext(res).route = path;
       await serve(req, res);
     })
-    .all(respondToOtherMethods(path, ['GET']));
+    .all(respondToOtherMethods(['GET']));
 }
 
 /** Responds to OPTIONS and to methods that this process does not serve. `methods` are those of the whole interface. */
-function respondToOtherMethods(path: string, methods: readonly Method[]): RequestHandler {
+function respondToOtherMethods(methods: readonly Method[]): RequestHandler {
   const allow = allowOf(methods);
   return (req, res) => {
-    requestContext(res).route = path;
     const method = req.method === 'HEAD' ? 'GET' : req.method;
     // Another process serves this method. The gateway should have sent the request to that process.
     if (methods.some((allowed) => allowed === method)) throw new CatalogError('path_not_found');

@@ -113,6 +113,8 @@ const settingsSchema = z.object({
   JWT_SECRET: z.string().min(32, 'at least 32 characters').optional(),
   /** JSON file with several keys: the first one signs, all of them verify. Has priority over JWT_SECRET. */
   JWT_KEYS_FILE: z.string().optional(),
+  /** Addresses that may read `/metrics`, such as `loopback,10.0.0.0/8`. `uniquelocal`: all private networks. */
+  METRICS_FROM: z.string().default('loopback'),
   /** Port of `/health/*` and `/metrics` of a separate worker process. */
   WORKER_PORT: port.default(9464),
   /**

@@ -191,6 +191,60 @@ describe('/metrics', () => {
   });
 });
 
+describe('who may read /metrics', () => {
+  const settings = { METRICS_FROM: '10.0.0.0/8, 192.0.2.1' };
+
+  test('the same machine, but not through a gateway', async () => {
+    const harness = await startHarness();
+    expect((await harness.request('GET', '/metrics')).status).toBe(200);
+    for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'Via']) {
+      const reply = await harness.request('GET', '/metrics', { headers: { [name]: '127.0.0.1' } });
+      expect([name, reply.status, reply.body.error.code]).toEqual([name, 404, 'NOT_FOUND']);
+    }
+    await harness.close();
+  });
+
+  test('no address that METRICS_FROM does not name, on the port of the API and on that of a worker', async () => {
+    const harness = await startHarness({ environment: settings });
+    const reply = await harness.request('GET', '/metrics');
+    expect([reply.status, reply.body.error]).toEqual([
+      404,
+      { code: 'NOT_FOUND', message: 'METRICS_FROM does not allow this address to read /metrics' },
+    ]);
+    expect((await harness.request('GET', '/health/ready')).status).toBe(200);
+    const DATA_DIR = harness.data_dir;
+    const worker = await startProcess('services/boot/main-worker.js', { DATA_DIR, ...settings });
+    expect((await fetch(`${worker.url}/metrics`)).status).toBe(404);
+    await worker.end('SIGTERM');
+    await harness.close();
+  });
+
+  test('nobody, if METRICS_FROM is no list of addresses: the service does not start', async () => {
+    await expect(startHarness({ environment: { METRICS_FROM: 'everybody' } })).rejects.toThrow(
+      'Invalid METRICS_FROM: expected a list of addresses',
+    );
+  });
+});
+
+test('methods that a path does not have, and OPTIONS, add no time series', async () => {
+  const harness = await startHarness();
+  const shop = await harness.newShop();
+  const token = shop.secret.token;
+  const counted = async () => {
+    const { text } = await scrape(harness.url);
+    return [...text.matchAll(/catalog_http_requests_total\{method="(?:PUT|DELETE|OPTIONS)".*/g)].map(
+      ([line]) => line,
+    );
+  };
+  for (const path of ['/api/store', '/api/publications', '/api/listings', '/health/live', '/docs'])
+    for (const method of ['PUT', 'DELETE', 'OPTIONS']) await harness.request(method, path, { token });
+  const count = (method: string, status: number) =>
+    `catalog_http_requests_total{method="${method}",route="none",status="${status}"} 5`;
+  await waitFor(async () => (await counted()).every((line) => line.endsWith(' 5')));
+  expect((await counted()).sort()).toEqual([count('DELETE', 405), count('OPTIONS', 204), count('PUT', 405)]);
+  await harness.close();
+});
+
 /** Returns the distance of each partition to the head of the log. On the embedded log it is a number of events. */
 async function lagOf({ service }: Harness, realm: Realm): Promise<number[]> {
   const { events, views } = service.runtime;

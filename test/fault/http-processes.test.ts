@@ -197,6 +197,24 @@ test('both processes show the metrics and the readiness of the whole service', a
     });
 });
 
+test('a frozen process delays readiness and metrics by one second, not until its report would end', async () => {
+  const running = await start();
+  const both = await connectToBoth(running);
+  // One of the two connections is to the frozen process.
+  const ask = (path: string) => Promise.race(both.map((connection) => connection.send(path)));
+  const [frozen] = httpProcessesOf(running) as [number];
+  await freezeProcess(frozen);
+  for (const path of ['/health/ready', '/metrics']) {
+    const started_ms = performance.now();
+    const { status, body } = await ask(path);
+    expect([path, status]).toEqual([path, 200]);
+    if (path === '/health/ready') expect(body.data.http_processes).toEqual({ expected: 2, answering: 1 });
+    expect(performance.now() - started_ms).toBeLessThan(4_000);
+  }
+  process.kill(frozen, 'SIGCONT');
+  await waitFor(async () => (await ask('/health/ready')).body.data?.http_processes.answering === 2);
+});
+
 test('a process that is killed is started again, requests on the other go on, and no counter falls', async () => {
   const running = await start();
   const [first, second] = await connectToBoth(running);

@@ -91,7 +91,9 @@ export const service = {
     id: 'getMetrics',
     path: '/metrics',
     summary: 'Retrieve metrics',
-    description: 'For monitoring. A gateway should not expose it.',
+    description:
+      'For monitoring, from the addresses in `METRICS_FROM` (default: this machine) and not through a gateway.',
+    conditions: [...common.conditions, 'path_not_found'],
     successes: {
       200: { description: 'Metrics in the Prometheus text format.', content: { 'text/plain': {} } },
     },
