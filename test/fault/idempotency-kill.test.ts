@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import { pause } from '../../shared/kernel/async';
 import { fetch } from '../support/fetch';
+import { Fleet } from '../support/fleet';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
 
 const preload = (...names: string[]): string =>
   names.map((name) => `--require ${join(__dirname, '..', 'support', `${name}.js`)}`).join(' ');
@@ -83,3 +86,66 @@ test('a write repeated after a kill -9 between append and answer is found in the
     expect(await later.end('SIGTERM')).toBe(0);
   });
 });
+
+test('two processes on one folder of which one is killed again and again write each key once, and no write is stuck', async () => {
+  await withTempDir(async (folder) => {
+    const settings = { DATA_DIR: folder, DEMO: 'off', RATE_LIMIT_SECRET: '100000/10000000/100000' };
+    const key = await createSecretKey(settings);
+    const fleet = new Fleet(settings);
+    const commands = ['command-1', 'command-2'] as const;
+    await fleet.start(...commands, 'worker-1', 'query-1');
+    const urls = commands.map((name) => fleet.url(name));
+    const token = await fetchToken(urls[0]!, key);
+    const statuses = new Set<number>();
+    const ids: string[] = [];
+    let stopped = false;
+
+    /** Repeats the write through the processes in turn until it is answered. A killed process's lock answers 409. */
+    async function writeOnce(idempotency_key: string, first: number): Promise<void> {
+      for (let attempt = first; ; attempt++) {
+        const answer = await fetch(`${urls[attempt % 2]}/api/publication`, {
+          method: 'POST',
+          headers: {
+            ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+            'idempotency-key': idempotency_key,
+          },
+          body: JSON.stringify({ title: idempotency_key, price_currency: 'USD', price_amount: 5 }),
+        }).catch(() => undefined);
+        if (!answer) continue;
+        statuses.add(answer.status);
+        if (answer.status === 201)
+          return void ids.push(((await answer.json()) as { data: { id: string } }).data.id);
+        await answer.text();
+        if (answer.status !== 409 && answer.status !== 503) return;
+        await pause(100);
+      }
+    }
+    async function writeMany(writer: string, first: number): Promise<void> {
+      for (let n = 0; !stopped; n++) await writeOnce(`${writer}-${n}`, first + n);
+    }
+    const writers = ['a', 'b', 'c', 'd'].map(writeMany);
+    for (const name of [...commands, ...commands]) {
+      const written = ids.length;
+      await waitFor(() => ids.length >= written + 100, { what: '100 writes' });
+      await fleet.end(name, 'SIGKILL');
+      await fleet.start(name);
+      urls[commands.indexOf(name)] = fleet.url(name);
+    }
+    stopped = true;
+    await Promise.all(writers);
+
+    statuses.delete(409);
+    statuses.delete(503);
+    expect([...statuses]).toEqual([201]);
+    expect(new Set(ids).size).toBe(ids.length);
+    const countStored = async (): Promise<number> => {
+      const list = await fetch(`${fleet.url('query-1')}/api/publications?limit=1`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      return ((await list.json()) as { meta: { item_count: number } }).meta.item_count;
+    };
+    await waitFor(async () => (await countStored()) === ids.length, { what: 'all publications' });
+    expect(fleet.faults).toEqual([]);
+    await fleet.stop();
+  });
+}, 240_000);
