@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { CheckpointNotifier } from '../../shared/adapters/checkpoint-notifier';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
@@ -228,9 +228,21 @@ function realmFolder(config: Config, realm: Realm): string {
   return makeFolder(join(config.DATA_DIR, realm));
 }
 
+/** Returns whether there is a catalog to open. A log on a server counts as one. */
+export function hasCatalog(config: Config): boolean {
+  return config.EVENTSTORE_URL !== undefined || existsSync(join(config.DATA_DIR, 'control'));
+}
+
 /** Creates a folder that only its owner can read: it will contain key hashes and customer data. */
 function makeFolder(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    if (!/^(EEXIST|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    throw new Error(
+      `Cannot create the folder ${resolve(path)}: it is a file, or in one. Set DATA_DIR to a folder.`,
+    );
+  }
   return path;
 }
 

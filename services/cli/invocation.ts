@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
 import { type Command, CommanderError } from 'commander';
 import { type Config, parseConfig } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
 import { createLogger } from '../../shared/kernel/log';
 import { realSystem } from '../../shared/kernel/system';
+import { hasCatalog } from '../boot/open-adapters';
 import { openRuntime, type Runtime } from '../boot/runtime';
 import type { WriteContext } from '../command/execute';
 import { describeRejection } from '../import/report';
@@ -43,11 +45,25 @@ export type Handler<Options> = (
   operands: readonly string[],
 ) => Promise<ExitCode> | Promise<void>;
 
-/** Returns a commander action that opens the stores, runs the handler and closes the stores, even if it throws. */
-export function withRuntime<Options>(handler: Handler<Options>) {
+/** For a command that creates a catalog if there is none in DATA_DIR. */
+export const MAY_CREATE = { creates_catalog: true };
+
+/**
+ * Returns a commander action that opens the stores, runs the handler and closes the stores, even if it throws. Fails in a
+ * folder without a catalog, unless it may create one: a wrong DATA_DIR must not look like an empty catalog.
+ */
+export function withRuntime<Options>(
+  handler: Handler<Options>,
+  { creates_catalog } = { creates_catalog: false },
+) {
   return async function act(this: Command): Promise<void> {
     const options = this.optsWithGlobals<Options & { json?: boolean }>();
     const config = parseConfig(process.env);
+    if (!creates_catalog && !hasCatalog(config))
+      throw new CliError(
+        `There is no catalog in ${resolve(config.DATA_DIR)}. Set DATA_DIR to the folder of the service, or create a ` +
+          'catalog there with "npm start" or "catalog account create".',
+      );
     const runtime = await openRuntime(config, quietLog(config), realSystem);
     const print: Invocation['print'] = (document, text) => printAnswer(options.json === true, document, text);
     try {

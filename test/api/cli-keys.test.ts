@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { type KeyRing, loadTokenKeys } from '../../shared/http/token-keys';
@@ -74,6 +75,22 @@ test('manages accounts, stores and payment methods while no server runs', () =>
       1,
       'no payment method',
     );
+  }));
+
+test('a command in a folder without a catalog says so and creates nothing; account create creates one', () =>
+  withTempDir(async (folder) => {
+    for (const path of [join(folder, 'absent'), folder])
+      for (const words of ['account list', 'store list', 'projections status', 'projections verify'])
+        expectFailure(
+          await new Cli(path).run(...words.split(' ')),
+          1,
+          `catalog: There is no catalog in ${path}. Set DATA_DIR to the folder of the service, or create a catalog ` +
+            'there with "npm start" or "catalog account create".',
+        );
+    expect(readdirSync(folder)).toEqual([]);
+    const cli = new Cli(join(folder, 'absent'));
+    const account = await cli.account();
+    expect((await cli.run('account', 'list')).stdout).toContain(account);
   }));
 
 test('creates, lists, rotates and revokes keys, and shows each key only once', () =>

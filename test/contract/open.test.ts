@@ -1,8 +1,9 @@
-import { readdirSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   openBlobStore,
   openEventStore,
+  openIdempotencyStore,
   openJobQueue,
   openRateLimiter,
   openViewStore,
@@ -42,5 +43,39 @@ test('without servers, all stores open in one folder with a folder per realm, re
       expect(readdirSync(join(data, realm))).toEqual(
         expect.arrayContaining(['events.sqlite', 'views.sqlite']),
       );
+  });
+});
+
+test('in a folder that others may read, only the owner can read the files with data, also those that exist', async () => {
+  await withTempDir(async (folder) => {
+    chmodSync(folder, 0o755);
+    const config = parseConfig({ DATA_DIR: folder });
+    const open = async () =>
+      Promise.all([
+        openRateLimiter(config, realSystem),
+        openIdempotencyStore(config),
+        openEventStore(config, 'live'),
+      ]);
+    const files = ['limits.sqlite', 'idempotency.sqlite', 'live/events.sqlite'];
+    const paths = files.flatMap((file) => ['', '-wal', '-shm'].map((suffix) => join(folder, file + suffix)));
+    const modesOf = (): string[] => paths.map((path) => (statSync(path).mode & 0o777).toString(8));
+    const first = await open();
+    expect(modesOf()).toEqual(paths.map(() => '600'));
+    // As files of earlier releases are.
+    for (const path of paths) chmodSync(path, 0o644);
+    const second = await open();
+    expect(modesOf()).toEqual(paths.map(() => '600'));
+    for (const one of [...first, ...second]) await one.close();
+  });
+});
+
+test.each(['', 'sub'])('a DATA_DIR that is or is in a file is refused with one line: "/%s"', async (name) => {
+  await withTempDir(async (folder) => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const config = parseConfig({ DATA_DIR: join(file, name) });
+    await expect(openEventStore(config, 'live')).rejects.toThrow(
+      `Cannot create the folder ${join(file, name)}: it is a file, or in one. Set DATA_DIR to a folder.`,
+    );
   });
 });

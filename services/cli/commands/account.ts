@@ -4,7 +4,7 @@ import type { AccountId } from '../../../shared/kernel/ids';
 import { createAccount, reinstateAccount, suspendAccount } from '../../command/account';
 import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
 import { runConfirmed } from '../confirm';
-import { withRuntime } from '../invocation';
+import { MAY_CREATE, withRuntime } from '../invocation';
 import { idArgument, verb } from '../options';
 import { recordsTable } from '../table';
 
@@ -18,7 +18,7 @@ export function accountCommands(program: Command): void {
         const { value } = await createAccount(runtime, context, { name });
         await waitForWrites(runtime, 'control');
         await printFields(resourceOf(value));
-      }),
+      }, MAY_CREATE),
     );
 
   verb(account, 'list', 'List all accounts').action(

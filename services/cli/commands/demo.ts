@@ -3,7 +3,7 @@ import { ensureDemo } from '../../demo/ensure';
 import { demoRequests } from '../../demo/start';
 import { uploadDemoPictures } from '../../demo/upload-pictures';
 import { waitForWrites } from '../catch-up';
-import { CliError, stopSignal, withRuntime } from '../invocation';
+import { CliError, MAY_CREATE, stopSignal, withRuntime } from '../invocation';
 import { verb } from '../options';
 
 export function demoCommands(program: Command): void {
@@ -31,6 +31,6 @@ export function demoCommands(program: Command): void {
         await print({ ...ready.demo, listing_id, publication_id }, () =>
           demoRequests(ready, url.replace(/\/+$/, '')),
         );
-      }),
+      }, MAY_CREATE),
     );
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, statfsSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
@@ -409,10 +409,22 @@ export class SqliteConnection {
 
 function openDatabase(file: string): Database.Database {
   try {
-    return new Database(file, { timeout: BLOCKING_WAIT_MS });
+    const database = new Database(file, { timeout: BLOCKING_WAIT_MS });
+    makePrivate(file);
+    return database;
   } catch (cause) {
     throw new CatalogError('unavailable', { message: `cannot open ${file}`, cause });
   }
+}
+
+/** Lets only the owner read the file. A new -wal or -shm file gets the mode of the database file. */
+function makePrivate(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    try {
+      if (existsSync(path)) chmodSync(path, 0o600);
+    } catch {
+      // The file belongs to another user, or is on a read-only disk. Whether it can be used shows later.
+    }
 }
 
 /**
