@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '../../shared/api/openapi';
 import { service } from '../../shared/api/operations/service';
-import { etagOf, sendNotModified, sendText } from '../../shared/http/respond';
+import { type Compressed, etagOf, sendNotModified, sendText } from '../../shared/http/respond';
 import type { PublicRoute } from '../../shared/http/route';
 import { startRoute } from './start-page';
 
@@ -62,6 +62,7 @@ export function docsRoutes(): PublicRoute[] {
 
 function publicRoute({ path, content_type, read, headers }: PublicFile): PublicRoute {
   let body: string | undefined;
+  const compressed: Compressed = new Map();
   let response_headers: Record<string, string> = {};
   return {
     path,
@@ -72,7 +73,7 @@ function publicRoute({ path, content_type, read, headers }: PublicFile): PublicR
       }
       if (sendNotModified(req, res, response_headers)) return;
       res.set(response_headers);
-      sendText(res, body, content_type);
+      sendText(res, body, content_type, 200, compressed);
     },
   };
 }

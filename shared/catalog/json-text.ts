@@ -25,12 +25,25 @@ export type Presentable = JsonText | JsonValue | Presentable[] | { readonly [nam
 const DEPTH_MAX = 2;
 
 /** Serialises a value like `JSON.stringify`, but copies each `JsonText` without parsing it. */
-export function writeJson(value: Presentable, depth = DEPTH_MAX): string {
-  if (value instanceof JsonText) return value.text;
-  if (!containsText(value, depth)) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => writeJson(item, depth - 1)).join(',')}]`;
-  const fields = Object.entries(value as { readonly [name: string]: Presentable });
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${writeJson(field, depth - 1)}`).join(',')}}`;
+export function writeJson(value: Presentable): string {
+  return jsonPieces(value).join('');
+}
+
+/** Returns what `writeJson` does in pieces, which end where a `JsonText` begins or ends. */
+export function jsonPieces(value: Presentable, pieces: string[] = [], depth = DEPTH_MAX): string[] {
+  if (value instanceof JsonText) pieces.push(value.text);
+  else if (!containsText(value, depth)) pieces.push(JSON.stringify(value));
+  else {
+    const is_array = Array.isArray(value);
+    let before = is_array ? '[' : '{';
+    for (const [name, field] of Object.entries(value as { readonly [name: string]: Presentable })) {
+      pieces.push(is_array ? before : `${before}${JSON.stringify(name)}:`);
+      jsonPieces(field, pieces, depth - 1);
+      before = ',';
+    }
+    pieces.push(is_array ? ']' : '}');
+  }
+  return pieces;
 }
 
 function containsText(value: Presentable, depth: number): boolean {

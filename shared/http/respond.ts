@@ -1,11 +1,11 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import compression from 'compression';
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
 import type { JsonObject } from '../catalog/events/envelope';
-import { writeJson } from '../catalog/json-text';
+import { JsonText, jsonPieces, writeJson } from '../catalog/json-text';
+import { endTurnAfter } from '../kernel/async';
 import { CatalogError } from '../kernel/errors';
 import type { ByteRange } from '../ports/blob-store';
 import type { RenderedAnswer } from '../ports/idempotency-store';
@@ -15,27 +15,63 @@ import type { Answer, FileAnswer } from './route';
 export async function sendAnswer(req: Request, res: Response, answer: Answer): Promise<void> {
   if (answer.file) return sendFile(req, res, answer.file);
   const is_read = req.method === 'GET' || req.method === 'HEAD';
-  const rendered = renderAnswer(answer, is_read);
+  const rendered = is_read ? await renderRead(answer) : renderAnswer(answer, false);
   if (!is_read || !sendNotModified(req, res, rendered.headers)) sendRendered(res, rendered);
 }
+
+/** An answer whose body may be in bytes already. */
+type Rendered = Omit<RenderedAnswer, 'body'> & { readonly body: string | Buffer };
+
+/** An answer with fewer characters is rendered at once. */
+const LARGE_LENGTH = 250_000;
+/** How long a large answer is rendered in one turn of the event loop, besides the last piece. */
+const TURN_MS = 5;
 
 /**
  * Renders the envelope `{code, status: "OK", data, meta?}`. Sets an ETag for reads and for writes of a versioned
  * resource.
  */
 export function renderAnswer(answer: Answer, is_read: boolean): RenderedAnswer {
-  const status = answer.status ?? 200;
   const data = writeJson(answer.data);
-  const meta = answer.meta === undefined ? undefined : JSON.stringify(answer.meta);
-  const body = `{"code":${status},"status":"OK","data":${data}${meta === undefined ? '' : `,"meta":${meta}`}}`;
+  const { before, after, hashed_after } = envelopeOf(answer);
   const has_etag = is_read || answer.version !== undefined;
-  // The hash excludes `code`, so that the 201 of a resource and the 200 of its next GET have the same ETag.
-  const content = data + (meta === undefined ? '{}' : `{"meta":${meta}}`);
-  const etag: Record<string, string> = has_etag ? { ETag: etagOf(answer.version, content) } : {};
-  return { status, headers: { ...answer.headers, ...etag }, body };
+  const etag = has_etag ? etagOf(answer.version, data + hashed_after) : undefined;
+  return { ...headOf(answer, etag), body: before + data + after };
 }
 
-export function sendRendered(res: Response, { status, headers, body }: RenderedAnswer): void {
+/** Does the same for a read. Renders a large answer piece by piece, and lets other requests run in between. */
+async function renderRead(answer: Answer): Promise<Rendered> {
+  const pieces = jsonPieces(answer.data);
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (length < LARGE_LENGTH) return renderAnswer({ ...answer, data: new JsonText(pieces.join('')) }, true);
+  const { before, after, hashed_after } = envelopeOf(answer);
+  const hashing = createHash('sha256');
+  const chunks = [Buffer.from(before)];
+  for (const piece of pieces) {
+    hashing.update(withoutViews(piece));
+    chunks.push(Buffer.from(piece));
+    await endTurnAfter(TURN_MS);
+  }
+  const digest = hashing.update(hashed_after).digest('base64url');
+  chunks.push(Buffer.from(after));
+  return { ...headOf(answer, tagOf(answer.version, digest)), body: Buffer.concat(chunks) };
+}
+
+/** The hash excludes `code`, so that the 201 of a resource and the 200 of its next GET have the same ETag. */
+function envelopeOf({ status = 200, meta }: Answer) {
+  const json = meta === undefined ? undefined : JSON.stringify(meta);
+  return {
+    before: `{"code":${status},"status":"OK","data":`,
+    after: json === undefined ? '}' : `,"meta":${json}}`,
+    hashed_after: json === undefined ? '{}' : `{"meta":${json}}`,
+  };
+}
+
+function headOf({ status = 200, headers }: Answer, etag: string | undefined): Omit<RenderedAnswer, 'body'> {
+  return { status, headers: { ...headers, ...(etag !== undefined && { ETag: etag }) } };
+}
+
+export function sendRendered(res: Response, { status, headers, body }: Rendered): void {
   setHeaders(res, headers);
   sendText(res, body, 'application/json; charset=utf-8', status);
 }
@@ -57,11 +93,20 @@ export function sendJson(res: Response, status: number, body: JsonObject): void 
   sendText(res, JSON.stringify(body), 'application/json; charset=utf-8', status);
 }
 
-/** Sends a text. For HEAD, Node omits the body and keeps `Content-Length`. */
-export function sendText(res: Response, body: string, content_type: string, status = 200): void {
+/**
+ * Sends a text. For HEAD, Node omits the body and keeps `Content-Length`. `kept`: the compressed forms of the text, if it
+ * is sent often.
+ */
+export function sendText(
+  res: Response,
+  body: string | Buffer,
+  content_type: string,
+  status = 200,
+  kept?: Compressed,
+): void {
   res.statusCode = status;
   res.setHeader('Content-Type', content_type);
-  endCompressed(res, body);
+  endCompressed(res, body, kept);
 }
 
 function setHeaders(res: Response, headers: Readonly<Record<string, string>>): void {
@@ -83,7 +128,13 @@ const VIEW_COUNT = /"view_count":\d+/g;
  * it: otherwise, each flush of views would invalidate all cached lists (docs/interface.md#etags).
  */
 export function etagOf(version: number | undefined, body: string): string {
-  const tag = hash('sha256', body.replace(VIEW_COUNT, '"view_count":0'), 'base64url').slice(0, HASH_LENGTH);
+  return tagOf(version, hash('sha256', withoutViews(body), 'base64url'));
+}
+
+const withoutViews = (body: string): string => body.replace(VIEW_COUNT, '"view_count":0');
+
+function tagOf(version: number | undefined, digest: string): string {
+  const tag = digest.slice(0, HASH_LENGTH);
   return version === undefined ? `"${tag}"` : `"${version}-${tag}"`;
 }
 
@@ -122,35 +173,49 @@ function tagsOf(header: string): string[] {
  * (docs/interface.md#compression).
  */
 const COMPRESSED_BYTES_MIN = 1024;
-/** Maximum size for synchronous compression, which for small bodies is much faster than setting up a stream. */
+/** Maximum size for synchronous compression, which for small bodies is much faster than another thread. */
 const SYNC_BYTES_MAX = 65_536;
 const BROTLI_QUALITY = 4;
 
-const compressStream = compression({ threshold: COMPRESSED_BYTES_MIN });
+type Encoding = 'br' | 'gzip';
+/** The compressed forms of a body. */
+export type Compressed = Map<Encoding, Buffer>;
 
 /** Ends the response with the body. Compresses it if it is large enough and the client accepts an encoding. */
-function endCompressed(res: Response, body: string): void {
+function endCompressed(res: Response, body: string | Buffer, kept?: Compressed): void {
   const length = Buffer.byteLength(body);
-  const accepted = res.req.headers['accept-encoding'];
   const is_compressible = length >= COMPRESSED_BYTES_MIN && res.req.method !== 'HEAD';
-  if (accepted === undefined || !is_compressible) end(res, body, length);
-  // A header with `;` has quality values, which the middleware implements.
-  else if (length > SYNC_BYTES_MAX || accepted.includes(';'))
-    compressStream(res.req, res, () => end(res, body, length));
-  else endCompressedNow(res, body, length);
-}
-
-function endCompressedNow(res: Response, body: string, length: number): void {
-  const encoding = (['br', 'gzip'] as const).find((name) => res.req.acceptsEncodings(name));
-  if (encoding !== undefined) res.setHeader('Content-Encoding', encoding);
-  if (encoding === undefined) end(res, body, length);
-  else end(res, encoding === 'br' ? brotli(body, length) : gzipSync(body));
-}
-
-function brotli(body: string, length: number): Buffer {
+  const encoding = is_compressible ? encodingOf(res.req) : undefined;
+  if (encoding === undefined) {
+    end(res, body, length);
+    return;
+  }
+  res.setHeader('Content-Encoding', encoding);
   const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
   const params = { [BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [BROTLI_PARAM_SIZE_HINT]: length };
-  return brotliCompressSync(body, { params });
+  const done = kept?.get(encoding);
+  if (done !== undefined) end(res, done);
+  else if (length <= SYNC_BYTES_MAX)
+    end(res, encoding === 'br' ? brotliCompressSync(body, { params }) : gzipSync(body));
+  else if (encoding === 'br') brotliCompress(body, { params }, onCompressed);
+  else gzip(body, onCompressed);
+
+  function onCompressed(error: Error | null, compressed: Buffer): void {
+    if (error) res.destroy(error);
+    else {
+      kept?.set(encoding!, compressed);
+      end(res, compressed);
+    }
+  }
+}
+
+/** Returns the encoding that the client prefers. Brotli compresses best, so it counts for more without quality values. */
+function encodingOf(req: Request): Encoding | undefined {
+  const accepted = req.headers['accept-encoding'];
+  if (accepted === undefined) return undefined;
+  if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
+  const preferred = req.acceptsEncodings('br', 'gzip', 'identity');
+  return preferred === 'br' || preferred === 'gzip' ? preferred : undefined;
 }
 
 function end(res: Response, body: string | Buffer, length = body.length): void {

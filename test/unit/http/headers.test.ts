@@ -1,8 +1,12 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, createGzip, gunzipSync } from 'node:zlib';
 import { docsRoutes } from '../../../services/docs/routes';
+import { JsonText } from '../../../shared/catalog/json-text';
+import { etagOf } from '../../../shared/http/respond';
 import { get, ITEM, startTinyApp, type TinyApp, write } from './tiny-app';
 
 const LONG = 'é'.repeat(2_000);
+/** Large enough to be rendered in pieces. */
+const LARGE = Array.from({ length: 40 }, (_, n) => ({ n, stats: { view_count: n }, text: LONG.repeat(5) }));
 
 describe('headers', () => {
   let app: TinyApp;
@@ -13,6 +17,10 @@ describe('headers', () => {
       routes: [
         get('/api/short', async () => ({ data: { a: 1 } })),
         get('/api/long', async () => ({ data: [LONG], meta: { page: 1 } })),
+        get('/api/large', async () => ({
+          data: LARGE.map((item) => new JsonText(JSON.stringify(item))),
+          meta: { page: 1 },
+        })),
         get('/api/publication/:id', async () => ({
           data: { id: ITEM },
           version: 7,
@@ -90,6 +98,27 @@ describe('headers', () => {
     });
   });
 
+  test('an answer that is rendered in pieces has the content and the ETag of one that is not', async () => {
+    const reply = await app.request('GET', '/api/large', { token: 'public' });
+    expect(JSON.parse(reply.bytes.toString())).toEqual({
+      code: 200,
+      status: 'OK',
+      data: LARGE,
+      meta: { page: 1 },
+    });
+    const etag = etagOf(undefined, `${JSON.stringify(LARGE)}{"meta":{"page":1}}`);
+    expect(reply.headers.etag).toBe(etag);
+    expect(Number(reply.headers['content-length'])).toBe(reply.bytes.length);
+    const head = await app.request('HEAD', '/api/large', { token: 'public' });
+    expect([head.headers.etag, head.headers['content-length'], head.bytes.length]).toEqual([
+      etag,
+      reply.headers['content-length'],
+      0,
+    ]);
+    const headers = { 'if-none-match': etag };
+    expect((await app.request('GET', '/api/large', { token: 'public', headers })).status).toBe(304);
+  });
+
   describe('compression', () => {
     const request = async (path: string, encoding: string, method = 'GET') => {
       const { headers, bytes } = await app.request(method, path, {
@@ -120,6 +149,26 @@ describe('headers', () => {
       expect(encoding).toBe(expected);
       const plain = encoding === 'br' ? brotliDecompressSync(bytes) : encoding ? gunzipSync(bytes) : bytes;
       expect(JSON.parse(plain.toString()).data).toEqual([LONG]);
+    });
+
+    test.each(['br', 'gzip'])('a large answer is compressed with %s', async (name) => {
+      const { encoding, bytes } = await request('/api/large', name);
+      expect(encoding).toBe(name);
+      const plain = name === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes);
+      expect(JSON.parse(plain.toString()).data).toEqual(LARGE);
+    });
+
+    test('a file of the documentation is compressed once, not for each request', async () => {
+      const path = docsRoutes().find((route) => route.path.endsWith('bundle.js'))!.path;
+      const first = await request(path, 'gzip');
+      const compression = jest.spyOn(createGzip().constructor.prototype, '_transform');
+      const second = await request(path, 'gzip');
+      expect(compression).not.toHaveBeenCalled();
+      await request('/api/large', 'gzip');
+      expect(compression).toHaveBeenCalled();
+      compression.mockRestore();
+      expect(second).toEqual(first);
+      expect(gunzipSync(second.bytes).length).toBeGreaterThan(1_000_000);
     });
 
     test('bodies over 64 KB are compressed, too', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { ReadWorld, refusal } from './read-world';
@@ -180,4 +181,28 @@ describe('expansion and stats', () => {
     expect(await refusal(listing(hidden.id))).toBe('listing_not_found');
     expect(await refusal(listing(shown.id, 'visibility=private'))).toBe('listing_not_found');
   });
+});
+
+test('other requests run while the expansions of a long list are read', async () => {
+  const novels = sampleStore('novels');
+  const shelves = Array.from({ length: 6 }, (_, n) => sampleListing(novels, `Shelf ${n}`));
+  const description_html = '🐉'.repeat(50_000);
+  const publications = shelves.flatMap(({ id: listing_id }) =>
+    Array.from({ length: 8 }, (_, n) =>
+      samplePublication(novels, `Novel ${n} of ${listing_id}`, { listing_id, description_html }),
+    ),
+  );
+  const world = await ReadWorld.open([novels.id]);
+  await world.fill({ store: novels, listings: shelves, publications });
+  let turns = 0;
+  let is_answered = false;
+  const counting = (async () => {
+    for (; !is_answered; turns++) await nextTurn();
+  })();
+  const { data } = await world.ask('/api/listings', { query: 'limit=50&expand=publication' });
+  is_answered = true;
+  await counting;
+  world.close();
+  expect(data).toHaveLength(shelves.length);
+  expect(turns).toBeGreaterThan(3);
 });
