@@ -16,7 +16,9 @@ const ANSWER_BYTES_MAX = 8_000_000;
 const RESERVED_BYTES = 50_000;
 /** An answer with more expansions waits for the one before it, so that the memory for one is enough. */
 const LARGE_BYTES = 250_000;
-/** How long expansions are read in one turn of the event loop, besides the last document. */
+/** Expansions that are read together, judging by those before. MongoDB reads them in one request. */
+const READ_TOGETHER_BYTES = 250_000;
+/** How long expansions are rendered in one turn of the event loop, besides the last document. */
 const TURN_MS = 5;
 
 const ITEMS = {
@@ -78,11 +80,21 @@ export async function pageItems<Name extends ItemName>(
   if (!isExpanded(name, query)) return { items, cuts: omitted_items };
 
   const expanded: PageItem<ItemDocument<Name>>[] = [];
+  const expansions_bytes_max = bytes_left;
+  const read: (StoredDocument<ItemDocument<ItemName>> | undefined)[] = [];
   let is_full = false;
   let shortened = 0;
+  const readMore = async (): Promise<void> => {
+    const average = (expansions_bytes_max - bytes_left) / expanded.length;
+    const count = expanded.length === 0 ? 1 : Math.max(1, Math.floor(READ_TOGETHER_BYTES / average));
+    const next = items.slice(read.length, read.length + count);
+    const { collection } = ITEMS[name];
+    read.push(...(await Promise.all(next.map(({ id }) => version.get(collection, id, ['expansions'])))));
+  };
   const expandNext = async (): Promise<void> => {
-    const { id, document, resource } = items[expanded.length]!;
-    const stored = is_full ? undefined : await version.get(ITEMS[name].collection, id, ['expansions']);
+    const { document, resource } = items[expanded.length]!;
+    if (!is_full && read.length === expanded.length) await readMore();
+    const stored = is_full ? undefined : read[expanded.length];
     const { keys, body, state } = document;
     const expansions = stored?.document?.expansions ?? NO_EXPANSIONS;
     const complete = present({ keys, body, state, expansions } as ItemDocument<Name>, query) as JsonObject;
@@ -97,7 +109,7 @@ export async function pageItems<Name extends ItemName>(
     expanded.push({ document, resource: text });
     await endTurnAfter(TURN_MS);
   };
-  const large_at = bytes_left - LARGE_BYTES;
+  const large_at = expansions_bytes_max - LARGE_BYTES;
   while (expanded.length < items.length && bytes_left > large_at) await expandNext();
   if (expanded.length < items.length)
     await large_answers.run(async () => {
