@@ -1,3 +1,4 @@
+import type { Messages } from '../../shared/api/operations/operation';
 import { tokens as operations } from '../../shared/api/operations/tokens';
 import { type ApiKey, hashKey, isApiKeyText } from '../../shared/catalog/api-key/api-key';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
@@ -6,7 +7,7 @@ import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/htt
 import type { TokenClaims, TokenCodec } from '../../shared/http/tokens';
 import { parseBody } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
-import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
 
@@ -17,17 +18,6 @@ export interface AuthOptions {
   /** Called when a key is used, at most once per key and interval. The response does not wait for it. */
   readonly onKeyUsed?: OnKeyUsed;
 }
-
-/** The exact texts of the errors of `/auth` (docs/errors.md). */
-const KEY_REQUIRED = 'X-API-Key header required';
-const KEY_INVALID = 'Invalid API key';
-const TOKEN_INVALID = 'Invalid or expired token';
-const BEARER_REQUIRED = 'Bearer token required in Authorization header';
-
-type Messages = Partial<Record<Condition, string>>;
-
-const BAD_KEY: Messages = { key_revoked: KEY_INVALID, key_invalid: KEY_INVALID };
-const BAD_TOKEN: Messages = { token_invalid: TOKEN_INVALID, token_expired: TOKEN_INVALID };
 
 /**
  * Builds the endpoints of `/auth` (docs/interface.md#token-endpoints). They also issue tokens for keys of a suspended
@@ -46,8 +36,9 @@ export function authEndpoints(options: AuthOptions): AuthEndpoints {
 function tokenEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEndpoint {
   const authenticate: AuthEndpoint['authenticate'] = async (header) => {
     const api_key = header('x-api-key') ?? '';
-    if (api_key === '') throw new CatalogError('unauthenticated', { message: KEY_REQUIRED });
-    const key = await withMessages(BAD_KEY, () => findKey(options.authenticator, api_key));
+    const key = await withMessages(operations.issueToken.messages, () =>
+      findKey(options.authenticator, api_key),
+    );
     return exchange(key, (body) => {
       const { ttl_minutes } = parseBody(operations.issueToken.schema, body);
       key_use.record(key);
@@ -60,9 +51,8 @@ function tokenEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEndpo
 /** Exchanges a token for a new one of the same lifetime. Checks the key again (docs/interface.md#tokens). */
 function refreshEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEndpoint {
   const authenticate: AuthEndpoint['authenticate'] = async (header) => {
-    const bearer = requireBearer(header('authorization'));
-    const check = () => options.authenticator.verifyToken(bearer);
-    const { claims, key } = await withMessages({ ...BAD_KEY, ...BAD_TOKEN }, check);
+    const check = async () => options.authenticator.verifyToken(requireBearer(header('authorization')));
+    const { claims, key } = await withMessages(operations.refreshToken.messages, check);
     return exchange(key, (body) => {
       parseBody(operations.refreshToken.schema, body);
       key_use.record(key);
@@ -74,10 +64,9 @@ function refreshEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEnd
 
 /** Returns a token's claims. A token whose key was revoked, has expired or does not exist is invalid, too. */
 function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
-  const messages: Messages = { ...BAD_TOKEN, key_revoked: TOKEN_INVALID, key_invalid: TOKEN_INVALID };
   const authenticate: AuthEndpoint['authenticate'] = async (header) => {
-    const bearer = requireBearer(header('authorization'));
-    const { claims, key } = await withMessages(messages, () => authenticator.verifyToken(bearer));
+    const check = async () => authenticator.verifyToken(requireBearer(header('authorization')));
+    const { claims, key } = await withMessages(operations.validateToken.messages, check);
     return exchange(key, (body) => {
       parseBody(operations.validateToken.schema, body);
       return describeClaims(claims);
@@ -87,6 +76,7 @@ function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
 }
 
 async function findKey(authenticator: Authenticator, api_key: string): Promise<ApiKey> {
+  if (api_key === '') throw new CatalogError('unauthenticated');
   // Other texts are rejected without a look-up.
   if (!isApiKeyText(api_key)) throw new CatalogError('key_invalid');
   return authenticator.assertUsable(await authenticator.findKeyByHash(hashKey(api_key)));
@@ -94,7 +84,7 @@ async function findKey(authenticator: Authenticator, api_key: string): Promise<A
 
 function requireBearer(header: string | undefined): string {
   const bearer = bearerOf(header);
-  if (bearer === undefined) throw new CatalogError('unauthenticated', { message: BEARER_REQUIRED });
+  if (bearer === undefined) throw new CatalogError('unauthenticated');
   return bearer;
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { environmentSchema } from '../catalog/vocabulary';
+import { type ApiLimits, parseConfig } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { namedRequests, namedResponses, schemaDocs } from './components';
 import { exampleOfSchema, withDocs } from './documentation';
@@ -11,10 +12,22 @@ import { type ApiOperation, type Contents, type Operation, type Success, TAGS } 
 import { shapeOf } from './requests/parameters';
 import { exampleIds, exampleMedia } from './responses/examples';
 
+const { RATE_LIMIT_PUBLIC, RATE_LIMIT_SECRET, RATE_LIMIT_AUTH } = parseConfig({});
+const count = (number: number): string => number.toLocaleString('en');
+const rateOf = ({ per_minute, per_day, burst }: ApiLimits): string =>
+  `${count(per_minute)} requests per minute, ${count(per_day)} per day, bursts of ${count(burst)}`;
+
 const DESCRIPTION = `The API of a product catalog for online stores. Exchange an API key for a token at \`/auth/token\`, and send the token
-as \`Authorization: Bearer …\` with every request to \`/api\`. Public keys (\`pk_\`) can read. Secret keys (\`sk_\`) can also
-write; use them only on servers. Test keys access only test data. All lists are paginated. Every response has an
-\`X-Request-Id\`; include it when you ask for help.`;
+as \`Authorization: Bearer …\` with every request to \`/api\`. Public keys (\`pk_live_…\`, \`pk_test_…\`) can read. Secret keys
+(\`sk_live_…\`, \`sk_test_…\`) can also write; use them only on servers. Test keys access only test data. All lists are
+paginated. Every response has an \`X-Request-Id\`; include it when you ask for help.
+
+Rate limits, unless the operator has set others: a public key, or an address without a key, has ${rateOf(RATE_LIMIT_PUBLIC)}.
+A secret key has ${rateOf(RATE_LIMIT_SECRET)}. Each endpoint of \`/auth\` has ${RATE_LIMIT_AUTH.per_second} requests per second and
+key, bursts of ${RATE_LIMIT_AUTH.burst}. The headers \`X-RateLimit-…\` tell what is left; a 429 has \`Retry-After\`.
+
+Any request can also be refused with 405 (\`Allow\` names the methods of the path), 408 (it did not arrive in time), 414
+(the address is too long), 417 (\`Expect\` is not supported) or 431 (the headers are larger than 16 KB).`;
 
 /** Returns the OpenAPI 3.1 document of the whole interface. It is the same in every process. */
 export function openApiDocument(): JsonObject {
@@ -298,22 +311,30 @@ function contentOf(contents: Contents, names: Names): JsonObject {
 /** Returns `components.examples`: each condition as a structured error, or as a plain error of `/auth/*`, or both. */
 function errorExamples(): JsonObject {
   const examples: JsonObject = {};
-  for (const { path, conditions, failures = {} } of operations)
-    for (const condition of conditions) {
+  for (const operation of operations)
+    for (const condition of operation.conditions) {
+      const { path, failures = {} } = operation;
       const { code: summary, status } = errorCatalogue[condition];
       if (status in failures) continue;
-      const error = exampleError(condition);
+      const error = exampleError(operation, condition);
       const value = areaOf(path) === 'auth' ? authErrorBody(error) : errorBody(error, 'public_key');
-      examples[exampleName(areaOf(path), condition)] = { summary, value };
+      examples[exampleName(operation, condition)] = { summary, value };
     }
   return examples;
 }
 
-const exampleName = (area: Area, condition: Condition): string =>
-  area === 'auth' ? `auth_${condition}` : condition;
+function exampleName({ id, path, messages }: Operation, condition: Condition): string {
+  if (messages?.[condition] !== undefined) return `${id}_${condition}`;
+  return areaOf(path) === 'auth' ? `auth_${condition}` : condition;
+}
+
+const messageIn = ({ messages }: Operation, condition: Condition): string =>
+  messages?.[condition] ?? errorCatalogue[condition].message;
 
 /** Returns an error of the condition, with an example fault if the condition is about a field. */
-function exampleError(condition: Condition): CatalogError {
+function exampleError({ messages }: Operation, condition: Condition): CatalogError {
+  const message = messages?.[condition];
+  if (message !== undefined) return new CatalogError(condition, { message });
   const fault = EXAMPLE_FAULTS[condition];
   return fault === undefined ? new CatalogError(condition) : CatalogError.ofFaults([{ condition, ...fault }]);
 }
@@ -369,17 +390,18 @@ function errorResponse(
 ): JsonObject {
   const codes = [...new Set(conditions.map((condition) => errorCatalogue[condition].code))];
   const descriptions = conditions.map((condition) => {
-    const { code, message } = errorCatalogue[condition];
+    const { code } = errorCatalogue[condition];
+    const message = messageIn(operation, condition);
     return area === 'auth' ? message : `${code}: ${message}`;
   });
   const base = { $ref: schemaRef(area === 'auth' ? 'AuthError' : 'Error') };
   const of_operation = { type: 'object', properties: { code: { const: status }, ...codesOf(area, codes) } };
   const examples = conditions.map((condition) => [
     condition,
-    { $ref: `#/components/examples/${exampleName(area, condition)}` },
+    { $ref: `#/components/examples/${exampleName(operation, condition)}` },
   ]);
   return {
-    description: `${descriptions.join('; ')}.`,
+    description: `${[...new Set(descriptions)].join('; ')}.`,
     headers: referToHeaders([...headersOf(area), ...failureHeaders(area, operation, status, conditions)]),
     content: {
       'application/json': { schema: { allOf: [base, of_operation] }, examples: Object.fromEntries(examples) },

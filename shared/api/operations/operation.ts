@@ -55,9 +55,13 @@ export interface Operation {
   readonly successes: Readonly<Record<number, Success>>;
   /** All conditions that the operation can fail with. */
   readonly conditions: readonly Condition[];
+  /** Texts that the operation sends instead of those of the error catalogue. */
+  readonly messages?: Messages;
   /** Error responses by status whose body differs from the area's error body. */
   readonly failures?: Readonly<Record<number, Success>>;
 }
+
+export type Messages = Readonly<Partial<Record<Condition, string>>>;
 
 /** An operation of `/api`, which needs a permission. */
 export interface ApiOperation extends Operation {

@@ -3,7 +3,7 @@ import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import { noBody, tokenBody } from '../requests/tokens';
 import { exampleToken, exampleTokenDescription } from '../responses/examples';
-import type { Operation } from './operation';
+import type { Messages, Operation } from './operation';
 import { BODY_CONDITIONS, GENERAL_CONDITIONS } from './operation';
 
 interface TokenOperation<Path extends string, Body extends z.ZodType, Answer extends z.ZodType> {
@@ -18,14 +18,14 @@ interface TokenOperation<Path extends string, Body extends z.ZodType, Answer ext
   readonly success: string;
   readonly answer: Answer;
   readonly example: z.output<Answer>;
-  /** The conditions of the credential. */
-  readonly own_conditions: readonly Condition[];
+  /** The conditions of the credential, and of a field. */
+  readonly messages: Messages;
 }
 
 function tokenOperation<const Path extends string, Body extends z.ZodType, Answer extends z.ZodType>(
   options: TokenOperation<Path, Body, Answer>,
 ) {
-  const { answer, example, sample, success, own_conditions, ...rest } = options;
+  const { answer, example, sample, success, ...rest } = options;
   return {
     ...rest,
     answer,
@@ -35,13 +35,21 @@ function tokenOperation<const Path extends string, Body extends z.ZodType, Answe
     successes: {
       200: { description: success, content: { 'application/json': { schema: answer, example } } },
     },
-    conditions: [...own_conditions, ...BODY_CONDITIONS, 'field_invalid', ...GENERAL_CONDITIONS],
+    conditions: [...conditionsIn(rest.messages), ...BODY_CONDITIONS, ...GENERAL_CONDITIONS],
   } as const satisfies Operation & { schema: Body; answer: Answer };
 }
 
-const TOKEN_CONDITIONS: readonly Condition[] = [
-  ...(['unauthenticated', 'token_invalid', 'token_expired', 'key_revoked', 'key_invalid'] as const),
-];
+const conditionsIn = (messages: Messages) => Object.keys(messages) as Condition[];
+
+/** The exact texts of the errors of `/auth` (docs/errors.md). */
+const KEY_INVALID = 'Invalid API key';
+const TOKEN_INVALID = 'Invalid or expired token';
+const BAD_KEY = { key_revoked: KEY_INVALID, key_invalid: KEY_INVALID };
+const BAD_TOKEN = {
+  unauthenticated: 'Bearer token required in Authorization header',
+  ...{ token_invalid: TOKEN_INVALID, token_expired: TOKEN_INVALID },
+  field_invalid: 'ttl_minutes is not a known field',
+};
 const token = {
   success: 'The token was issued.',
   answer: answers.TokenAnswer,
@@ -62,7 +70,10 @@ export const tokens = {
     security: 'api_key',
     schema: tokenBody,
     sample: { ttl_minutes: 15 },
-    own_conditions: ['unauthenticated', 'key_revoked', 'key_invalid'],
+    messages: {
+      ...{ unauthenticated: 'X-API-Key header required', ...BAD_KEY },
+      field_invalid: 'Invalid ttl_minutes: expected an integer from 1 to 60',
+    },
   }),
   refreshToken: tokenOperation({
     ...token,
@@ -74,7 +85,7 @@ export const tokens = {
     security: 'bearer',
     schema: noBody,
     sample: {},
-    own_conditions: TOKEN_CONDITIONS,
+    messages: { ...BAD_TOKEN, ...BAD_KEY },
   }),
   validateToken: tokenOperation({
     id: 'validateToken',
@@ -91,6 +102,6 @@ export const tokens = {
       status: 'OK',
       data: exampleTokenDescription,
     },
-    own_conditions: TOKEN_CONDITIONS,
+    messages: { ...BAD_TOKEN, key_revoked: TOKEN_INVALID, key_invalid: TOKEN_INVALID },
   }),
 };

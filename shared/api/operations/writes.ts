@@ -12,7 +12,16 @@ import {
   uploadQuerySchema,
   writeQuerySchema,
 } from '../requests/writes';
-import { exampleIds, exampleListing, exampleMedia, examplePublication } from '../responses/examples';
+import {
+  exampleIds,
+  exampleListing,
+  exampleNewListing,
+  exampleNewMedia,
+  exampleNewPublication,
+  examplePublication,
+  listingSample,
+  publicationSample,
+} from '../responses/examples';
 import type { ApiOperation, Tag } from './operation';
 import {
   AUTHENTICATION_CONDITIONS,
@@ -114,8 +123,7 @@ function remove<const Path extends string, Answer extends z.ZodType>(
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
 const media = { tag: 'Media', permission: 'write:media' } as const;
-const { url: _url, placeholder: _placeholder, ...uploaded } = exampleMedia;
-const processingMedia = { ...uploaded, status: 'processing', variants: [] } as const;
+const pricePatch = { price_amount: 3600, quantity_available: 60 };
 
 /** Every write of the interface (docs/interface.md#write-endpoints). */
 export const writes = {
@@ -125,9 +133,9 @@ export const writes = {
     path: '/api/listing',
     summary: 'Create a listing',
     schema: newListingBody,
-    sample: { name: 'Coffee', description: 'Roasted on Tuesdays.', default_sort_mode: 'price_asc' },
+    sample: listingSample,
     answer: answers.NewListingAnswer,
-    example: { code: 201, status: 'OK', data: exampleListing },
+    example: { code: 201, status: 'OK', data: exampleNewListing },
   }),
   updateListing: update({
     ...listing,
@@ -163,15 +171,9 @@ export const writes = {
     path: '/api/publication',
     summary: 'Create a publication',
     schema: newPublicationBody,
-    sample: {
-      title: examplePublication.title,
-      description: examplePublication.description,
-      price_currency: 'PEN',
-      price_amount: 3400,
-      quantity_available: 80,
-    },
+    sample: publicationSample,
     answer: answers.NewPublicationAnswer,
-    example: { code: 201, status: 'OK', data: examplePublication },
+    example: { code: 201, status: 'OK', data: exampleNewPublication },
   }),
   updatePublication: update({
     ...publication,
@@ -180,9 +182,9 @@ export const writes = {
     summary: 'Update a publication',
     description: 'Changes the fields in the body and keeps all others. Null clears an optional field.',
     schema: publicationPatchBody,
-    sample: { price_amount: 3600, quantity_available: 60 },
+    sample: pricePatch,
     answer: answers.PublicationAnswer,
-    example: { code: 200, status: 'OK', data: examplePublication },
+    example: { code: 200, status: 'OK', data: { ...examplePublication, ...pricePatch } },
     not_found: 'publication_not_found',
   }),
   deletePublication: remove({
@@ -220,7 +222,7 @@ export const writes = {
         headers: ['Location', 'ETag', ...WRITE_HEADERS],
         content: json(answers.NewMediaAnswer, {
           ...{ code: 201, status: 'OK' },
-          data: processingMedia,
+          data: exampleNewMedia,
         }),
       },
     },

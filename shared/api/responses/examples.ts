@@ -58,6 +58,35 @@ export const examplePublication: Publication = {
   listing_id: exampleIds.listing,
 };
 
+/** Bodies of writes, and the resources that they make. */
+export const listingSample = {
+  ...{ name: 'Coffee', description: 'Roasted on Tuesdays.' },
+  default_sort_mode: 'price_asc',
+} as const;
+export const publicationSample = {
+  ...{ title: examplePublication.title, description: examplePublication.description },
+  ...{ price_currency: 'PEN', price_amount: 3400, quantity_available: 80 },
+};
+const new_times = { created_at: times.created_at, updated_at: times.created_at };
+export const exampleNewListing: Listing = {
+  ...exampleListing,
+  ...listingSample,
+  ...new_times,
+  stats: { media_count: 0, publication_count: 0 },
+};
+export const exampleNewPublication: Publication = {
+  ...{ id: exampleIds.publication, object: 'publication', visibility: 'public', price_active: true },
+  ...publicationSample,
+  ...new_times,
+  stats: { media_count: 0, view_count: 0 },
+  media_ids: [],
+};
+
+const variant = (name: 'thumb' | 'small' | 'medium' | 'large', width: number, digit: string) => ({
+  ...{ name, width, height: (width * 3) / 4, mime_type: 'image/webp' as const },
+  url: `/media/live/9be2570c1d46af8${digit}9be2570c1d46af8${digit}9be2570c1d46af8${digit}9be2570c1d46af8${digit}.webp`,
+});
+
 export const exampleMedia: Media = {
   id: exampleIds.media,
   object: 'media',
@@ -69,17 +98,15 @@ export const exampleMedia: Media = {
   alt: 'A bag of coffee',
   url: '/media/live/4f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d258.jpg',
   variants: [
-    {
-      name: 'thumb',
-      url: '/media/live/9be2570c1d46af839be2570c1d46af839be2570c1d46af839be2570c1d46af83.webp',
-      width: 200,
-      height: 150,
-      mime_type: 'image/webp',
-    },
+    ...[variant('thumb', 200, '1'), variant('small', 480, '2')],
+    ...[variant('medium', 960, '3'), variant('large', 1600, '4')],
   ],
   placeholder: 'data:image/webp;base64,UklGRhYAAABXRUJQVlA4TAoAAAAvAAAAAEX/I/ofAA==',
   ...times,
 };
+
+const { url: _url, placeholder: _placeholder, ...uploaded } = exampleMedia;
+export const exampleNewMedia: Media = { ...uploaded, ...new_times, status: 'processing', variants: [] };
 
 const collection = <Item>(item: Item, url: string) => ({
   ...({ object: 'collection', data: [item], total_count: 1, has_more: false } as const),
@@ -92,7 +119,7 @@ export const examplePublications = collection(
 );
 export const exampleMediaCollection = collection(
   exampleMedia,
-  `/api/publication/${exampleIds.publication}?expand=media`,
+  `/api/media?store_id=${exampleIds.store}&publication_id=${exampleIds.publication}`,
 );
 
 export const exampleListingPublications: ListingPublications = {
