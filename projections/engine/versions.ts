@@ -57,7 +57,6 @@ export interface OpenVersion {
  */
 export class VersionCache {
   private readonly views: ViewStore;
-  private readonly opened = new Map<number, ViewVersion>();
   private cached: Promise<readonly OpenVersion[]> | undefined;
   private read_at_ms = Number.NEGATIVE_INFINITY;
 
@@ -127,14 +126,10 @@ export class VersionCache {
 
   private async read(): Promise<readonly OpenVersion[]> {
     const infos = dispatchedVersions(await this.views.versions());
-    for (const number of this.opened.keys())
-      if (!infos.some(({ version }) => version === number)) this.opened.delete(number);
     const versions: OpenVersion[] = [];
     for (const { version: number, status } of infos) {
-      const version = this.opened.get(number) ?? (await unlessUnusable(this.views.open(number)));
-      if (!version) continue;
-      this.opened.set(number, version);
-      versions.push({ version, status });
+      const version = await unlessUnusable(this.views.open(number));
+      if (version) versions.push({ version, status });
     }
     return versions;
   }

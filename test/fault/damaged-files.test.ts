@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -6,6 +6,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -13,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'libsql';
 import { Cli, expectFailure } from '../api/cli-run';
 import { type Answers, makeDataFolder, unpackDataFolder } from '../fixtures/data-folder';
 import { fetch } from '../support/fetch';
@@ -57,7 +59,7 @@ afterAll(() => archives.remove());
 interface Shop extends Answers {
   readonly folder: string;
   readonly cli: Cli;
-  start(): Promise<RunningProcess>;
+  start(settings?: Record<string, string>): Promise<RunningProcess>;
 }
 
 /** Runs the story on a copy of a data folder with events, documents and keys. */
@@ -66,7 +68,8 @@ async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
     const { data_dir: folder, ...known } = unpackDataFolder(temporary, archive());
     const settings = { DATA_DIR: folder, LOG_LEVEL: 'info', START_TIMEOUT_S: '20' };
     const cli = new Cli(folder, { LOG_LEVEL: 'silent' });
-    await story({ ...known, folder, cli, start: () => startProcess(MAIN, settings) });
+    const start = (own = {}) => startProcess(MAIN, { ...settings, ...own });
+    await story({ ...known, folder, cli, start });
   });
 }
 
@@ -203,6 +206,92 @@ test('a rebuild next to a running service replaces a damaged version, without a 
     expect(await end('SIGTERM')).toBe(0);
     expect(await shop.cli.run('projections', 'verify')).toMatchObject({ code: 0 });
   }));
+
+describe('while two processes have a file open, it is', () => {
+  const OF_A_FILE = ['', '-wal', '-shm'];
+  const moveAway = (file: string): void => {
+    for (const suffix of OF_A_FILE)
+      if (existsSync(file + suffix)) renameSync(file + suffix, `${file}.former${suffix}`);
+  };
+  const putBack = (file: string): void => {
+    for (const suffix of OF_A_FILE) {
+      rmSync(file + suffix, { force: true });
+      if (existsSync(`${file}.former${suffix}`)) renameSync(`${file}.former${suffix}`, file + suffix);
+    }
+  };
+  const replace = (file: string): void => {
+    const database = new Database(file, { timeout: 5_000 });
+    database.exec(`VACUUM INTO '${file}.copy'`);
+    database.close();
+    moveAway(file);
+    renameSync(`${file}.copy`, file);
+  };
+
+  /** Starts the service. `callMany` sends requests, each on a connection of its own, so that both processes answer. */
+  async function startTwo(shop: Shop) {
+    const running = await shop.start({ WORKERS: '2' });
+    const token = await tokenOf(running.url, shop);
+    const { path } = shop.answers.find(({ key, status }) => key === 'secret' && status === 200)!;
+    const read = async () => {
+      const headers = { authorization: `Bearer ${token}`, connection: 'close' };
+      const reply = await fetch(`${running.url}${path}`, { headers });
+      return { status: reply.status, text: await reply.text() };
+    };
+    const write = () => create(running.url, token, randomUUID());
+    const callMany = async (call: typeof read) => Promise.all(Array.from({ length: 8 }, call));
+    await callMany(read);
+    return { ...running, read, write, callMany };
+  }
+
+  test.each([
+    ['the log', 'deleted', 'events.sqlite', moveAway, 'event_store'],
+    ['the log', 'replaced', 'events.sqlite', replace, 'event_store'],
+    ['the documents', 'deleted', 'views-v1.sqlite', moveAway, 'view_store'],
+  ] as const)(
+    '%s, %s: the service is not ready, and both answer 503 until it is back',
+    (_, __, name, change, store) =>
+      withShop(async (shop) => {
+        const { url, warnings, read, write, callMany, end } = await startTwo(shop);
+        const file = join(shop.folder, 'live', name);
+        change(file);
+        await waitFor(async () => {
+          const { status, live } = await readiness(url);
+          return status === 503 && live[store] === 'damaged';
+        });
+        // Each process looks at the file once per second.
+        const call = store === 'event_store' ? write : read;
+        await waitFor(async () => (await callMany(call)).every(({ status }) => status === 503));
+        for (const { status, text } of await callMany(call)) {
+          expect(status).toBe(503);
+          expect(text).not.toContain(shop.folder);
+        }
+        const shown = new RegExp(
+          `"level":"error".*${name} (was deleted or replaced while it was open|is missing)`,
+        );
+        expect(warnings.filter((line) => shown.test(line))).toHaveLength(1);
+
+        putBack(file);
+        await waitFor(async () => (await readiness(url)).status === 200, { what: 'the service to be ready' });
+        await waitFor(async () => (await callMany(call)).every(({ status }) => status < 300));
+        expect(await end('SIGTERM')).toBe(0);
+        expect(await shop.cli.run('projections', 'verify')).toMatchObject({ code: 0 });
+      }),
+  );
+
+  test('the documents, replaced: both processes read and project into the new file', () =>
+    withShop(async (shop) => {
+      const { url, read, write, callMany, end } = await startTwo(shop);
+      const before = JSON.parse((await read()).text).data.stats.listing_count as number;
+      replace(join(shop.folder, 'live', 'views-v1.sqlite'));
+      await waitFor(async () => (await write()).status === 201);
+      const counts = async () =>
+        (await callMany(read)).map(({ text }) => JSON.parse(text).data?.stats.listing_count as number);
+      await waitFor(async () => (await counts()).every((count) => count === before + 1));
+      await waitFor(async () => (await readiness(url)).status === 200);
+      expect(await end('SIGTERM')).toBe(0);
+      expect(await shop.cli.run('projections', 'verify')).toMatchObject({ code: 0 });
+    }));
+});
 
 test('a rebuild does not continue a damaged version of an interrupted rebuild', () =>
   withShop(async ({ folder, cli }) => {

@@ -126,7 +126,7 @@ test('two processes on one folder of which one is killed again and again write e
     const writers = ['a', 'b', 'c', 'd'].map(writeMany);
     for (const name of [...commands, ...commands]) {
       const written = ids.length;
-      await waitFor(() => ids.length >= written + 100, { what: '100 writes' });
+      await waitFor(() => ids.length >= written + 40, { what: '40 writes' });
       await fleet.end(name, 'SIGKILL');
       await fleet.start(name);
       urls[commands.indexOf(name)] = fleet.url(name);

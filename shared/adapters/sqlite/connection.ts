@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chmodSync, constants, existsSync, statfsSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
@@ -45,6 +45,8 @@ const PROBE_EVERY_MS = 1_000;
 const CHECK_WAIT_MS = 5_000;
 /** After this time, a file that was found damaged is checked again. */
 const CHECK_AGAIN_MS = 60_000;
+/** How often a connection checks whether the file that it has open is still the file at the path. */
+const COMPARE_EVERY_MS = 1_000;
 /** How often `ChangeSignal` checks for commits of other processes. */
 const POLL_MS = 25;
 
@@ -74,6 +76,8 @@ export interface SqliteOptions {
   readonly onDamage?: OnDamage;
 }
 
+const REPLACED_REMEDY = 'Put it back, or restart all processes.';
+
 export type OnDamage = (error: DamagedFileError) => void;
 
 /**
@@ -87,6 +91,10 @@ export class SqliteConnection {
   /** The reads that were refused with SQLITE_BUSY, and have not succeeded since. libsql does not reset them. */
   private readonly refused = new Set<string>();
   private reopened = 0;
+  /** Identifies the open file. */
+  readonly inode: bigint | undefined;
+  private was_replaced = false;
+  private compared_at_ms = performance.now();
   private readonly options: SqliteOptions;
   private readonly closing = new AbortController();
   private was_damage_found = false;
@@ -103,6 +111,7 @@ export class SqliteConnection {
     this.file = file;
     this.options = options;
     this.database = openDatabase(file);
+    this.inode = inodeOf(file);
   }
 
   /**
@@ -127,6 +136,25 @@ export class SqliteConnection {
 
   private get closed(): boolean {
     return this.closing.signal.aborted;
+  }
+
+  /**
+   * Returns whether the open file is no longer the one at the path, because somebody deleted or replaced it. Asks the file
+   * system again after `max_age_ms`.
+   */
+  isReplaced(max_age_ms = COMPARE_EVERY_MS): boolean {
+    if (this.was_replaced || performance.now() - this.compared_at_ms >= max_age_ms) {
+      this.compared_at_ms = performance.now();
+      this.was_replaced = inodeOf(this.file) !== this.inode;
+    }
+    return this.was_replaced;
+  }
+
+  /** Others do not see what is written to a file that is not at the path, and it is lost when this process ends. */
+  private assertInPlace(max_age_ms?: number): void {
+    if (!this.isReplaced(max_age_ms)) return;
+    const problem = 'was deleted or replaced while it was open';
+    throw this.report(new DamagedFileError(this.file, { problem, remedy: REPLACED_REMEDY }));
   }
 
   /** Whether the last complete check found the file damaged. */
@@ -230,6 +258,7 @@ export class SqliteConnection {
    * progress if SQLite refuses the lock.
    */
   transaction<Result>(work: () => Result): Result {
+    this.assertInPlace(0);
     this.exec('BEGIN IMMEDIATE');
     try {
       const result = work();
@@ -273,6 +302,7 @@ export class SqliteConnection {
     work: () => Result,
     limit_ms = this.options.timeout_ms ?? TIMEOUT_MS,
   ): Promise<Result> {
+    this.assertInPlace();
     try {
       return await retryWhileBusy(work, limit_ms);
     } catch (error) {
@@ -336,7 +366,7 @@ export class SqliteConnection {
   async health(): Promise<StoreHealth> {
     // Starts a check without waiting for its result: the disk may only have failed for some time.
     if (this.was_damage_found) void this.checkFile();
-    if (this.was_damage_found) return 'damaged';
+    if (this.was_damage_found || this.isReplaced()) return 'damaged';
     if (!this.has_failed && hasRoom(dirname(this.file))) return 'ok';
     if (!this.probe || performance.now() - this.probed_at_ms >= PROBE_EVERY_MS) {
       this.probed_at_ms = performance.now();
@@ -375,9 +405,12 @@ export class SqliteConnection {
   }
 
   private toDamagedFileError(cause: unknown): DamagedFileError {
-    const { remedy, onDamage } = this.options;
-    const error = new DamagedFileError(this.file, { problem: 'is damaged', remedy, cause });
-    onDamage?.(error);
+    const { remedy } = this.options;
+    return this.report(new DamagedFileError(this.file, { problem: 'is damaged', remedy, cause }));
+  }
+
+  private report(error: DamagedFileError): DamagedFileError {
+    this.options.onDamage?.(error);
     return error;
   }
 
@@ -387,8 +420,12 @@ export class SqliteConnection {
     if (found !== 'ok') throw Object.assign(new Error(String(found)), { code: 'SQLITE_CORRUPT' });
   }
 
-  /** Returns a number that changes whenever another connection, of this or another process, has committed. */
+  /**
+   * Returns a number that changes whenever another connection, of this or another process, has committed. NaN, which
+   * differs from every number, if the file was replaced.
+   */
   dataVersion(): number {
+    if (this.isReplaced()) return Number.NaN;
     return this.reopened * 2 ** 32 + Number(this.value('PRAGMA data_version'));
   }
 
@@ -396,8 +433,8 @@ export class SqliteConnection {
     if (this.closed) return;
     try {
       // Empties the WAL. SQLite does that when the last connection closes, but libsql keeps the connection open until its
-      // statements are garbage-collected.
-      this.all('PRAGMA wal_checkpoint(TRUNCATE)');
+      // statements are garbage-collected. If the file was replaced, the WAL may belong to the new one.
+      if (!this.isReplaced(0)) this.all('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
       // Another process uses the file. That is no problem: the next process that opens the file reads the WAL.
     }
@@ -414,6 +451,15 @@ function openDatabase(file: string): Database.Database {
     return database;
   } catch (cause) {
     throw new CatalogError('unavailable', { message: `cannot open ${file}`, cause });
+  }
+}
+
+/** Returns the number of the file at a path, or undefined if there is none. */
+export function inodeOf(file: string): bigint | undefined {
+  try {
+    return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
+  } catch (cause) {
+    throw new CatalogError('unavailable', { message: `cannot read ${file}`, cause });
   }
 }
 

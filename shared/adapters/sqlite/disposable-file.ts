@@ -1,7 +1,8 @@
-import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, renameSync } from 'node:fs';
 import Database from 'libsql';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import {
+  inodeOf,
   isBusy,
   isDamage,
   type OnDamage,
@@ -11,8 +12,6 @@ import {
   sqliteCode,
 } from './connection';
 
-/** How often a process checks whether the file that it has open is still the file at the path. */
-const COMPARE_EVERY_MS = 1_000;
 /** Openings of a file that other processes move or create at the same time, before `open` fails. */
 const OPEN_ATTEMPTS_MAX = 10;
 /** How long a process waits while another one moves the file, which includes the check of it. */
@@ -30,12 +29,6 @@ export interface RecreatedFile {
   readonly file: string;
   /** Where the damaged file is now. */
   readonly moved_to: string;
-}
-
-/** A connection, and the file that it has open. */
-interface Opened {
-  readonly connection: SqliteConnection;
-  readonly inode: bigint;
 }
 
 /** Called by the process that moved the damaged file. */
@@ -62,17 +55,14 @@ export class DisposableFile {
   private readonly file: string;
   private readonly options: DisposableOptions;
   private connection: SqliteConnection;
-  private inode: bigint;
-  private compared_at_ms = performance.now();
   /** The replacement that is in progress. */
   private replacing: Promise<void> | undefined;
   private closed = false;
 
-  private constructor(file: string, options: DisposableOptions, { connection, inode }: Opened) {
+  private constructor(file: string, options: DisposableOptions, connection: SqliteConnection) {
     this.file = file;
     this.options = options;
     this.connection = connection;
-    this.inode = inode;
   }
 
   /** Throws what `SqliteConnection.open` throws. A damaged file is an error only if it cannot be moved. */
@@ -99,9 +89,7 @@ export class DisposableFile {
 
   private async reopenIfReplaced(): Promise<void> {
     await this.replacing;
-    if (performance.now() - this.compared_at_ms < COMPARE_EVERY_MS) return;
-    this.compared_at_ms = performance.now();
-    if (inodeOf(this.file) !== this.inode) await this.replace(false);
+    if (this.connection.isReplaced()) await this.replace(false);
   }
 
   /** Opens the file at the path. If `is_damaged`, first moves aside the file that this process has open. */
@@ -114,13 +102,12 @@ export class DisposableFile {
   }
 
   private async replaceOnce(is_damaged: boolean): Promise<void> {
-    const { file, options, inode } = this;
-    if (is_damaged) await moveAside(file, inode, options.onRecreated);
+    const { file, options } = this;
+    if (is_damaged) await moveAside(file, this.connection.inode, options.onRecreated);
     const opened = await openOrRecreate(file, options);
     this.connection.close();
-    this.connection = opened.connection;
-    this.inode = opened.inode;
-    if (this.closed) opened.connection.close();
+    this.connection = opened;
+    if (this.closed) opened.close();
     options.onReopened?.();
   }
 
@@ -132,9 +119,9 @@ export class DisposableFile {
 
 /**
  * Opens the file. Creates it if there is none, and moves a damaged one aside. Repeats the opening if another process moved
- * or created the file meanwhile: `inode` must be that of the file that the connection has open.
+ * the file meanwhile.
  */
-async function openOrRecreate(file: string, options: DisposableOptions): Promise<Opened> {
+async function openOrRecreate(file: string, options: DisposableOptions): Promise<SqliteConnection> {
   let failure: unknown = new CatalogError('unavailable', {
     message: `other processes keep replacing ${file}`,
   });
@@ -142,7 +129,7 @@ async function openOrRecreate(file: string, options: DisposableOptions): Promise
     const inode = inodeOf(file);
     try {
       const connection = await openUnlessMoving(file, options);
-      if (inode !== undefined && inodeOf(file) === inode) return { connection, inode };
+      if (!connection.isReplaced(0)) return connection;
       connection.close();
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
@@ -267,14 +254,5 @@ function readToEnd(path: string): void {
     while (readSync(descriptor, chunk) > 0);
   } finally {
     closeSync(descriptor);
-  }
-}
-
-/** Returns the number that identifies the file at a path, or undefined if there is none. */
-function inodeOf(file: string): bigint | undefined {
-  try {
-    return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
-  } catch (cause) {
-    throw new CatalogError('unavailable', { message: `cannot read ${file}`, cause });
   }
 }

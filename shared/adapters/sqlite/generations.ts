@@ -60,9 +60,13 @@ export class Generations {
         );
   }
 
-  /** Returns a number that grows with each batch that has changed documents of one of these stores. */
+  /**
+   * Returns a number that grows with each batch that has changed documents of one of these stores. NaN, which equals no
+   * number, if the file was replaced: then nobody knows what has changed.
+   */
   sum(stores: readonly string[]): number {
     this.refresh();
+    if (Number.isNaN(this.data_version)) return Number.NaN;
     if (!this.exist) return 0;
     let sum = 0;
     for (const store_id of stores) {

@@ -114,15 +114,22 @@ export class SqliteViewStore implements ViewStore {
   async versions(): Promise<VersionInfo[]> {
     const opened_before = [...this.opened.keys()];
     const rows = await this.list.attempt(readVersions);
-    // Another process may have dropped versions. An open file would keep its space on the disk.
+    // Another process may have dropped versions. An open file would keep its space on the disk. A file that somebody has
+    // deleted or replaced is opened again.
     for (const version of opened_before)
-      if (!rows.some((row) => row.version === version)) await this.closeVersion(version);
+      if (!rows.some((row) => row.version === version) || (await this.isReplaced(version)))
+        await this.closeVersion(version);
     return Promise.all(
       rows.map(async (row) => ({
         ...row,
         keys_differ: this.keys_differ.get(row.version) ?? (await this.readKeysDiffer(row)),
       })),
     );
+  }
+
+  private async isReplaced(version: number): Promise<boolean> {
+    const opened = await this.opened.get(version)?.catch(() => undefined);
+    return opened?.isReplaced() ?? false;
   }
 
   /** Returns false if the file does not exist yet or is damaged. `open` reports the damage. */

@@ -537,6 +537,11 @@ export class SqliteViewVersion implements ViewVersion {
     return this.connection.health();
   }
 
+  /** Returns whether the open file is no longer the one at its path. */
+  isReplaced(): boolean {
+    return this.connection.isReplaced();
+  }
+
   /** Closes the file. Pending waits resolve false. */
   close(): void {
     this.closing.abort();

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import Database from 'libsql';
 import type { Logger } from '../../kernel/log';
 
@@ -25,8 +25,9 @@ function walBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Opens the file anew each time, because another process may have replaced it. */
+/** Opens the file anew each time, because another process may have replaced it. Does not create a deleted one. */
 function checkpoint(file: string, log: Logger): void {
+  if (!existsSync(file)) return;
   try {
     const database = new Database(file, { timeout: LOCK_WAIT_MS });
     try {
