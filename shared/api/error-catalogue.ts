@@ -54,6 +54,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   too_large: row(413, 'LIMIT_EXCEEDED', 'The request is too large'),
   unsupported_image: row(415, 'INVALID_FORMAT', 'The file is not a supported image'),
   range_unsatisfiable: row(416, 'INVALID_REQUEST', 'The requested range is outside the file'),
+  expectation_failed: row(417, 'INVALID_REQUEST', 'Only the expectation 100-continue is supported'),
   precondition_failed: row(
     412,
     'CONFLICT',

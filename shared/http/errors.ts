@@ -111,12 +111,13 @@ function drainBody(req: Request, res: Response, end: () => void = () => {}): voi
   req.resume();
 }
 
-/** Statuses of errors that Node's HTTP parser reports before there is a request. All others are 400. */
-const PARSER_ERROR_STATUS: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
+/** The answers to errors that Node's HTTP parser reports before there is a request. */
+const PARSER_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The headers are larger than 16 KB'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive within the time limit'],
 };
+const MALFORMED = [400, 'The request is not valid HTTP'] as const;
 
 /**
  * Handles `clientError` of a server: a request that is not valid HTTP, has too long headers, or arrives too slowly.
@@ -128,9 +129,8 @@ export function respondToMalformedRequest(error: NodeJS.ErrnoException, socket: 
     socket.destroy();
     return;
   }
-  const status = PARSER_ERROR_STATUS[error.code ?? ''] ?? 400;
-  const message = 'The request is not valid HTTP';
-  const code = status === 413 || status === 431 ? 'LIMIT_EXCEEDED' : 'INVALID_REQUEST';
+  const [status, message] = PARSER_ERRORS[error.code ?? ''] ?? MALFORMED;
+  const code = status === 413 ? 'LIMIT_EXCEEDED' : 'INVALID_REQUEST';
   const plain = { code: status, status: 'error' };
   const body = JSON.stringify({ ...plain, ...(status === 400 && { message }), error: { code, message } });
   const head = [

@@ -80,7 +80,8 @@ export function requestIdOf(client_id: string | undefined, { now, random }: Syst
 
 /**
  * Second stage: sets the headers for caches and CORS. Throws `malformed_request` for an HTTP/1.1 request without
- * `Host` (RFC 9112 §3.2). Node's own check is off, because its response would have no body and no `X-Request-Id`.
+ * `Host` (RFC 9112 §3.2), and `expectation_failed` for an `Expect` other than `100-continue` (RFC 9110 §10.1.1). Node's
+ * own checks are off, because its responses would have no body and no `X-Request-Id`.
  */
 export const setCommonHeaders: RequestHandler = (req, res, next) => {
   const { area } = requestContext(res);
@@ -88,8 +89,12 @@ export const setCommonHeaders: RequestHandler = (req, res, next) => {
   setCorsHeaders(req, res, area);
   if (req.headers.host === undefined && req.httpVersion === '1.1')
     throw new CatalogError('malformed_request', { message: 'The Host header is missing' });
+  if ((req.headers.expect ?? EXPECT_CONTINUE).toLowerCase() !== EXPECT_CONTINUE)
+    throw new CatalogError('expectation_failed');
   next();
 };
+
+const EXPECT_CONTINUE = '100-continue';
 
 function areaOf(path: string): Area {
   if (path === '/api' || path.startsWith('/api/')) return 'api';

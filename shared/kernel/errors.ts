@@ -30,6 +30,7 @@ export type Condition =
   | 'too_large'
   | 'unsupported_image'
   | 'range_unsatisfiable'
+  | 'expectation_failed'
   | 'precondition_failed'
   | 'lost_race'
   | 'listing_not_empty'

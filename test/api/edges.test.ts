@@ -108,9 +108,24 @@ test('a header that is too long returns a structured error', async () => {
   expect(JSON.parse(response.split('\r\n\r\n')[1]!)).toMatchObject({
     code: 431,
     status: 'error',
-    error: { code: 'LIMIT_EXCEEDED' },
+    error: { code: 'INVALID_REQUEST', message: 'The headers are larger than 16 KB' },
   });
 });
+
+test.each(['GET /api/store', 'POST /auth/token', 'GET /docs'])(
+  'an expectation of %s that the service does not know is refused, 100-continue is not',
+  async (request) => {
+    const head = `${request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`;
+    const refused = await raw(`${head}Expect: a-pony\r\n\r\n`);
+    expect(refused).toMatch(/^HTTP\/1\.1 417 /);
+    expect(refused).toMatch(/X-Request-Id: [\da-f-]{36}/);
+    expect(refused).toContain('Only the expectation 100-continue is supported');
+    if (!request.includes('/auth/')) expect(refused).toContain('"code":"INVALID_REQUEST"');
+    expect(await raw(`${head}Expect: 100-Continue\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 [24]0[01] /,
+    );
+  },
+);
 
 test('a request without Host returns a structured error in HTTP/1.1 and succeeds in HTTP/1.0', async () => {
   const response = await raw('GET /api/store HTTP/1.1\r\nConnection: close\r\n\r\n');

@@ -200,7 +200,7 @@ describeWithProgram('nginx', 'the gateway', () => {
     [
       'headers that are too large',
       431,
-      'LIMIT_EXCEEDED',
+      'INVALID_REQUEST',
       `GET /api/store HTTP/1.1\r\n${HOST}X-Long: ${LONG}\r\n\r\n`,
     ],
     ['a path that it hides', 404, 'NOT_FOUND', `GET /metrics HTTP/1.1\r\n${HOST}\r\n`],

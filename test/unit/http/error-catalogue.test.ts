@@ -39,6 +39,7 @@ const EXPECTED: Readonly<Partial<Record<Condition, string>>> = {
   too_large: '413 LIMIT_EXCEEDED',
   unsupported_image: '415 INVALID_FORMAT',
   range_unsatisfiable: '416 INVALID_REQUEST',
+  expectation_failed: '417 INVALID_REQUEST',
   precondition_failed: '412 CONFLICT',
   lost_race: '409 CONFLICT',
   listing_not_empty: '409 DEPENDENCY_EXISTS',
