@@ -39,11 +39,14 @@ interface Connection {
  */
 export class Connections {
   private readonly handler: RequestListener;
+  private readonly unread_ms: number;
   private readonly open = new Map<Socket, Connection>();
   private closing = false;
 
-  constructor(handler: RequestListener) {
+  /** `unread_ms`: a connection is cut whose client takes nothing of an answer for this time. */
+  constructor(handler: RequestListener, unread_ms: number) {
     this.handler = handler;
+    this.unread_ms = unread_ms;
   }
 
   /** The request listener of the server. */
@@ -90,6 +93,7 @@ export class Connections {
     // Adds `Connection: close`. Without it, a busy client could send requests on this connection forever.
     if (this.closing && connection.waiting.length === 0) response.shouldKeepAlive = false;
     connection.running = { request, response };
+    this.limitSending(request.socket, response);
     response.once('close', () => {
       connection.running = undefined;
       const next = connection.waiting.shift();
@@ -98,6 +102,16 @@ export class Connections {
       if (next && request.socket.writable) this.run(connection, next);
     });
     this.handler(request, response);
+  }
+
+  /** From the first byte of the answer on, Node destroys the connection if nothing moves on it. */
+  private limitSending(socket: Socket, response: ServerResponse): void {
+    const { writeHead } = response;
+    socket.setTimeout(0);
+    response.writeHead = ((...head: Parameters<typeof writeHead>) => {
+      socket.setTimeout(this.unread_ms);
+      return writeHead.apply(response, head);
+    }) as typeof writeHead;
   }
 }
 

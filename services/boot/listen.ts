@@ -17,18 +17,39 @@ export interface Listening {
   close(times?: { readonly grace_ms?: number; readonly idle_ms?: number }): Promise<void>;
 }
 
+/** What a client may take time for, in milliseconds (docs/interface.md#limits). */
+const TIME_LIMITS = {
+  headers_ms: 60_000,
+  request_ms: 300_000,
+  /** For the next part of an answer. */
+  unread_ms: 30_000,
+  /** How often requests that are arriving are checked. */
+  check_ms: 1_000,
+};
+
 /** Starts an HTTP server. Rejects with the error of Node if the port cannot be opened. */
-export async function listen(handler: RequestListener, host: string, port: number): Promise<Listening> {
-  const connections = new Connections(handler);
-  // The app itself rejects a request without Host, so that the response has the usual error body.
+export async function listen(
+  handler: RequestListener,
+  host: string,
+  port: number,
+  limits = TIME_LIMITS,
+): Promise<Listening> {
+  const connections = new Connections(handler, limits.unread_ms);
   const server = createServer(
-    { keepAliveTimeout: 65_000, headersTimeout: 66_000, requireHostHeader: false },
+    {
+      keepAliveTimeout: 65_000,
+      headersTimeout: limits.headers_ms,
+      requestTimeout: limits.request_ms,
+      connectionsCheckingInterval: limits.check_ms,
+      // The app itself rejects a request without Host, so that the response has the usual error body.
+      requireHostHeader: false,
+    },
     connections.serve,
   );
   server.on('clientError', (error, socket) => {
     if (!connections.endsAfterRunning(socket)) respondToMalformedRequest(error, socket);
   });
-  // Ignores an `Expect` header other than `100-continue`, as RFC 9110 §10.1.1 allows.
+  // The app rejects an `Expect` header other than `100-continue`, too.
   server.on('checkExpectation', connections.serve);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -9,6 +9,7 @@ import {
   recordWhenClosed,
   requestIdOf,
 } from '../../shared/http/request';
+import { endWithBody } from '../../shared/http/send-body';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { System } from '../../shared/kernel/system';
@@ -153,8 +154,8 @@ export class EdgeCache {
     const context: RequestContext = { request_id, area: 'api', path, route, principal };
     const limit_headers = rateLimitHeaders(verdict, principal.key_type);
     response.writeHead(sent.status, ['X-Request-Id', request_id, ...limit_headers, ...sent.headers]);
-    if (typeof sent.body === 'string') response.end(sent.body, 'latin1');
-    else response.end(sent.body);
+    if (sent.body instanceof Buffer) endWithBody(response, sent.body);
+    else response.end(sent.body, 'latin1');
     recordWhenClosed(request.method ?? '', response, context, this.options, started_ms);
   }
 

@@ -10,6 +10,7 @@ import { CatalogError } from '../kernel/errors';
 import type { ByteRange } from '../ports/blob-store';
 import type { RenderedAnswer } from '../ports/idempotency-store';
 import type { Answer, FileAnswer } from './route';
+import { endWithBody } from './send-body';
 
 /** Sends the answer of a handler: the envelope with an ETag, 304 if the client has that version, or a file. */
 export async function sendAnswer(req: Request, res: Response, answer: Answer): Promise<void> {
@@ -220,7 +221,7 @@ function encodingOf(req: Request): Encoding | undefined {
 
 function end(res: Response, body: string | Buffer, length = body.length): void {
   res.setHeader('Content-Length', length);
-  res.end(body);
+  endWithBody(res, body);
 }
 
 // --- Files ---

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { Agent, get, type RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { listen } from '../../../services/boot/listen';
+import { endWithBody } from '../../../shared/http/send-body';
 import { waitFor, within } from '../../support/wait-for';
 
 /** Longer than any test, so that no timeout ends a connection. */
@@ -121,3 +123,85 @@ test('a request that arrives behind the last one of a closing server is not hand
   expect(handled).toHaveLength(1);
   await closed;
 });
+
+describe('time limits of a client', () => {
+  const LIMITS = { headers_ms: NEVER_MS, request_ms: NEVER_MS, unread_ms: NEVER_MS, check_ms: 20 };
+  const HEAD = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n';
+
+  test.each([
+    ['headers', { headers_ms: 100 }, HEAD],
+    ['headers and a body', { headers_ms: 100, request_ms: 200 }, `${HEAD}\r\nabc`],
+  ])('%s that do not arrive in time are 408', async (_part, limits, bytes) => {
+    const server = await listen(answerWhenComplete, '127.0.0.1', 0, { ...LIMITS, ...limits });
+    const answer = await exchange(server.url, (socket) => void socket.write(bytes));
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(answer).toContain('"message":"The request did not arrive within the time limit"');
+    await server.close();
+  });
+
+  /** More than the buffers of the operating system hold. */
+  const BODY = Buffer.alloc(32_000_000);
+
+  test('the connection of a client that does not read its answer is cut', async () => {
+    let closed = false;
+    const sending: RequestListener = (_request, response) => {
+      response.once('close', () => {
+        closed = true;
+      });
+      response.end(BODY);
+    };
+    const server = await listen(sending, '127.0.0.1', 0, { ...LIMITS, unread_ms: 200 });
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await waitFor(() => closed, { what: 'the end of the connection' });
+    socket.destroy();
+    await server.close();
+  });
+
+  test('of the answers that nobody reads, those that wait longest are dropped, and others are complete', async () => {
+    const outcomes: Promise<string>[] = [];
+    const sending: RequestListener = (_request, response) => {
+      const { socket } = response;
+      const outcome = (event: string) => once(response, event).then(() => event);
+      const cut = once(socket!, 'close').then(() => 'cut');
+      outcomes.push(Promise.race([outcome('finish'), cut]));
+      endWithBody(response, BODY);
+    };
+    const server = await listen(sending, '127.0.0.1', 0, LIMITS);
+    const readers: Socket[] = [];
+    for (let n = 0; n < 5; n++) {
+      const reader = connect(Number(new URL(server.url).port), '127.0.0.1').pause();
+      reader.on('error', () => {});
+      reader.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      readers.push(reader);
+      await waitFor(() => outcomes.length === n + 1);
+    }
+    for (const reader of readers) reader.resume();
+    expect(await within(Promise.all(outcomes), 'the outcomes')).toEqual([
+      ...['cut', 'cut', 'cut'],
+      ...['finish', 'finish'],
+    ]);
+    for (const reader of readers) reader.destroy();
+    await server.close();
+  });
+
+  test('the time for an answer does not count for the next request on its connection', async () => {
+    const waiting: (() => void)[] = [];
+    const slow: RequestListener = (_request, response) => waiting.push(() => response.end('done'));
+    const server = await listen(slow, '127.0.0.1', 0, { ...LIMITS, unread_ms: 100 });
+    const { send, end } = client(server.url);
+    for (let request = 0; request < 2; request++) {
+      const answer = send();
+      await waitFor(() => waiting.length === 1);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      waiting.pop()!();
+      expect((await answer).status).toBe(200);
+    }
+    end();
+    await server.close(NO_TIMEOUT);
+  });
+});
+
+const answerWhenComplete: RequestListener = (request, response) =>
+  void request.resume().once('end', () => response.end('done'));
