@@ -1,10 +1,10 @@
-import { START } from '../../shared/catalog/events/envelope';
+import { type Position, START } from '../../shared/catalog/events/envelope';
 import { greatest, least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
-import { pause, withTimeout } from '../../shared/kernel/async';
+import { pause } from '../../shared/kernel/async';
 import { LogMismatchError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
-import { assertContains, type EventStore } from '../../shared/ports/event-store';
+import { assertContains, type EventStore, type LogMark } from '../../shared/ports/event-store';
 import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
 
 /**
@@ -32,20 +32,37 @@ export async function readTwice<Result>(read: () => Promise<Result>, signal?: Ab
  * `docs/operations/failures.md#documents-of-another-log`.
  */
 export function assertMadeFromLog(events: EventStore, version: ViewVersion): Promise<void> {
-  return readTwice(() => compareWithLog(events, version));
+  // The documents first, because workers may be moving the checkpoints.
+  return readTwice(async () => compareWithLog(events, await progressOf(version)));
 }
 
-/** Does the same, but throws after one reading. */
-async function compareWithLog(events: EventStore, version: ViewVersion): Promise<void> {
-  // Read before the log, because workers may be moving the checkpoints.
-  const checkpoints = await version.checkpoints();
-  const mark = await version.mark();
+interface DocumentsProgress {
+  readonly version: number;
+  readonly checkpoints: readonly Position[];
+  readonly mark: LogMark | undefined;
+}
+
+async function progressOf(view: ViewVersion): Promise<DocumentsProgress> {
+  return { version: view.version, checkpoints: await view.checkpoints(), mark: await view.mark() };
+}
+
+/** Returns undefined if there is no active version. */
+async function readDocuments(views: ViewStore): Promise<DocumentsProgress | undefined> {
+  const active = (await views.versions()).find(({ status }) => status === 'active');
+  return active && progressOf(await views.open(active.version));
+}
+
+/** Throws `LogMismatchError` after one reading of the log. */
+async function compareWithLog(
+  events: EventStore,
+  { version, checkpoints, mark }: DocumentsProgress,
+): Promise<void> {
   const checkpoint = greatest(checkpoints);
   if (checkpoint === START) return;
   const head = await events.head();
   if (checkpoint > head)
     throw new LogMismatchError(
-      `The documents (view version ${version.version}) reach position ${checkpoint}, but the log ends at ${head}.`,
+      `The documents (view version ${version}) reach position ${checkpoint}, but the log ends at ${head}.`,
     );
   if (mark) assertContains(await events.markAt(mark.position), mark);
   // Throws if the position is between two events.
@@ -74,12 +91,10 @@ export interface LogMatchParts {
   readonly log: Logger;
 }
 
-/**
- * How long an append waits for a check: the first one of the process, which may have to connect, and any other. Short,
- * because the append itself may then wait for a server that is unavailable.
- */
-const FIRST_APPEND_WAITS_MS = 2_000;
-const APPEND_WAITS_MS = 250;
+/** How old the last check may be. A log that is replaced without a new connection is noticed after this time. */
+const CHECK_COUNTS_MS = 10_000;
+/** How long a check counts that found a mismatch: a server that is not the leader any more may have answered it. */
+const MISMATCH_COUNTS_MS = 1_000;
 
 /**
  * Whether the active version of a realm was made from its log, as this process knows it. A mismatch begins when a second
@@ -88,11 +103,15 @@ const APPEND_WAITS_MS = 250;
 export class LogMatch {
   private readonly parts: LogMatchParts;
   /** Undefined if the last check found no mismatch, if it is not confirmed, or if there was no check yet. */
-  mismatch: LogMismatchError | undefined;
+  private mismatch: LogMismatchError | undefined;
   /** When the last check began that has ended without an error, in `performance.now()`. */
-  checked_at_ms = Number.NEGATIVE_INFINITY;
+  private checked_at_ms = Number.NEGATIVE_INFINITY;
+  /** The connection over which it was made. */
+  private checked_connection: number | undefined;
   /** When the first check began that found a mismatch, if all later ones did, too. In `performance.now()`. */
   private found_since_ms: number | undefined;
+  /** Why the documents could not be read at the last time. */
+  private documents_error: unknown;
   private checking: Promise<LogMismatchError | undefined> | undefined;
 
   constructor(parts: LogMatchParts) {
@@ -111,33 +130,47 @@ export class LogMatch {
     return this.checking;
   }
 
-  /** Throws the mismatch if there is one, after it was confirmed. Throws what the stores throw. */
+  /**
+   * Throws the mismatch if there is one, after it was confirmed. Throws what the stores throw. Otherwise, a check over the
+   * connection in use has found none.
+   */
   async assert(max_age_ms = 0): Promise<void> {
     let mismatch = await this.check(max_age_ms);
-    while (!mismatch && this.found_since_ms !== undefined) {
-      await pause(READ_AGAIN_AFTER_MS);
+    while (!mismatch && !this.is_confirmed) {
+      if (this.found_since_ms !== undefined) await pause(READ_AGAIN_AFTER_MS);
       mismatch = await this.check();
     }
     if (mismatch) throw mismatch;
   }
 
   /**
-   * Checks again, but waits only for a short time. Does not throw if the stores cannot be reached. Only the first check
-   * of the process waits for a mismatch to be confirmed: the append may be all that this process does, as in a command.
+   * Throws if the log is not the one that the documents were made from, or if the event store cannot be asked. Waits for a
+   * check after each new connection, when the log may have been replaced; otherwise, checks in the background. If the
+   * documents cannot be read, nothing shows a mismatch.
    */
-  async recheckForAppend(): Promise<void> {
-    const is_first = !Number.isFinite(this.checked_at_ms);
-    const wait_ms = is_first ? FIRST_APPEND_WAITS_MS : APPEND_WAITS_MS;
-    const checking: Promise<unknown> = is_first ? this.assert() : this.check();
-    await withTimeout(checking, wait_ms, () => undefined).catch(() => undefined);
+  async confirm(): Promise<void> {
+    if (this.is_confirmed) {
+      if (!this.isCheckedSince(CHECK_COUNTS_MS)) this.check().catch(() => undefined);
+      return;
+    }
+    await this.assert(MISMATCH_COUNTS_MS).catch((error: unknown) => {
+      if (error !== this.documents_error) throw error;
+    });
+  }
+
+  /** Whether the last check was made over the connection in use, and has found nothing. */
+  private get is_confirmed(): boolean {
+    return this.found_since_ms === undefined && this.isCheckedSince(Number.POSITIVE_INFINITY);
   }
 
   private isCheckedSince(age_ms: number): boolean {
-    return performance.now() - this.checked_at_ms < age_ms;
+    const is_of_connection = this.checked_connection === this.parts.events.connection_number;
+    return is_of_connection && performance.now() - this.checked_at_ms < age_ms;
   }
 
   private async read(): Promise<LogMismatchError | undefined> {
     const started_ms = performance.now();
+    const { connection_number } = this.parts.events;
     const found = await this.readMismatch();
     this.found_since_ms = found && (this.found_since_ms ?? started_ms);
     const is_confirmed =
@@ -147,6 +180,7 @@ export class LogMatch {
     this.report(mismatch);
     this.mismatch = mismatch;
     this.checked_at_ms = started_ms;
+    this.checked_connection = connection_number;
     return mismatch;
   }
 
@@ -159,10 +193,13 @@ export class LogMatch {
 
   private async readMismatch(): Promise<LogMismatchError | undefined> {
     const { events, views } = this.parts;
-    const active = (await views.versions()).find(({ status }) => status === 'active');
-    if (!active) return undefined;
+    const documents = await readDocuments(views).catch((error: unknown) => {
+      this.documents_error = error;
+      throw error;
+    });
+    if (!documents) return undefined;
     try {
-      await compareWithLog(events, await views.open(active.version));
+      await compareWithLog(events, documents);
       return undefined;
     } catch (error) {
       if (error instanceof LogMismatchError) return error;

@@ -10,40 +10,40 @@ import type {
 import type { SnapshotStore } from '../../shared/ports/snapshot-store';
 import type { ServiceMetrics } from './service-metrics';
 
-/** Whether the documents were made from the log (`LogMatch`). If they were not, a write would never be read. */
-export interface AppendGuard {
-  readonly mismatch: Error | undefined;
-  /** When the last check began, in `performance.now()`. */
-  readonly checked_at_ms: number;
-  recheckForAppend(): Promise<void>;
+/** Shows whether the log is the one that the documents were made from (`LogMatch`). */
+export interface LogGuard {
+  /** Throws if it is not. Waits for a check if none has shown it over the connection in use. */
+  confirm(): Promise<void>;
 }
 
-/** How long a check is valid. A log is not replaced faster, because its server must be stopped for that. */
-const CHECK_COUNTS_MS = 10_000;
-/** How long a check counts that found a mismatch: a server that is not the leader any more may have answered it. */
-const MISMATCH_COUNTS_MS = 1_000;
-
-/** Wraps the log of a realm: records its appends in the metrics, and refuses them if `guard` has a mismatch. */
+/**
+ * Wraps the log of a realm: records its appends in the metrics. Refuses to append to another log than the one that the
+ * documents were made from, and to read its streams: a command would decide on resources that are missing or older there.
+ */
 export class CountedEventStore implements EventStore {
   constructor(
     private readonly store: EventStore,
     private readonly realm: Realm,
     private readonly metrics: ServiceMetrics,
-    private readonly guard: AppendGuard,
+    private readonly guard: LogGuard,
   ) {}
 
   async append(
     stream: StreamName,
     expected_revision: number,
     events: readonly EncodedEvent[],
+    beforeSend?: () => Promise<void>,
   ): Promise<AppendResult> {
     const started_ms = performance.now();
     let outcome: AppendResult['outcome'] | 'failed' = 'failed';
+    const confirm = async (): Promise<void> => {
+      await this.guard.confirm();
+      await beforeSend?.();
+    };
     try {
-      const counts_ms = this.guard.mismatch ? MISMATCH_COUNTS_MS : CHECK_COUNTS_MS;
-      if (performance.now() - this.guard.checked_at_ms > counts_ms) await this.guard.recheckForAppend();
-      if (this.guard.mismatch) throw this.guard.mismatch;
-      const result = await this.store.append(stream, expected_revision, events);
+      const result = await this.store.append(stream, expected_revision, events, confirm);
+      // The connection may have been lost right before the append was sent.
+      await this.guard.confirm();
       outcome = result.outcome;
       return result;
     } finally {
@@ -51,8 +51,17 @@ export class CountedEventStore implements EventStore {
     }
   }
 
-  readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]> {
-    return this.store.readStream(stream, from, count);
+  async readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]> {
+    for (;;) {
+      const { connection_number } = this.store;
+      const events = await this.store.readStream(stream, from, count);
+      await this.guard.confirm();
+      if (this.store.connection_number === connection_number) return events;
+    }
+  }
+
+  get connection_number(): number | undefined {
+    return this.store.connection_number;
   }
 
   subscribe(options: Parameters<EventStore['subscribe']>[0]): AsyncIterable<LogBatch> {

@@ -15,6 +15,7 @@ export function traceEventStore(store: EventStore, realm: Realm, system: string)
     stream: StreamName,
     expected_revision: number,
     events: readonly EncodedEvent[],
+    beforeSend?: () => Promise<void>,
   ): Promise<AppendResult> => {
     const attributes = {
       'db.system.name': system,
@@ -26,7 +27,7 @@ export function traceEventStore(store: EventStore, realm: Realm, system: string)
     return inSpan('event_store.append', { kind: SpanKind.CLIENT, attributes }, async (span) => {
       const stored = writeContext(span);
       const with_context = events.map((event) => ({ ...event, metadata: { ...event.metadata, ...stored } }));
-      const result = await store.append(stream, expected_revision, with_context);
+      const result = await store.append(stream, expected_revision, with_context, beforeSend);
       span.setAttribute('catalog.append.outcome', result.outcome);
       return result;
     });

@@ -70,6 +70,7 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - No event's type begins with `$`, because EventStoreDB reserves such types for events of its own.
  * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes (`bytesOfEvent`). A
  *   server may be configured to accept less.
+ * - Calls `beforeSend` before each attempt. If that rejects, sends nothing, and rejects with the same error.
  * - Rejects with `DeletedStreamError` if an operator has deleted the stream for good (docs/operations/erasure.md). Only
  *   EventStoreDB can do that. A stream whose rows were deleted in SQLite begins again at revision 0.
  *
@@ -101,6 +102,10 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - Reports damage that was noticed so far, and whether the store can be written now. Cheap enough for each readiness
  *   check. A store without this method notices nothing.
  *
+ * `connection_number`
+ * - Changes before a call uses a new connection. Its server may have another log: an operator replaces the log of a server
+ *   while that is stopped. Undefined if the log cannot be replaced while it is open.
+ *
  * Errors, of all methods except `subscribe`
  * - `CatalogError('unavailable')` if the store cannot be reached. Its subclass `DamagedFileError` if a file is damaged.
  * - `CatalogError('database_timeout')` if the store does not answer in time. `readStream` may take as long as events
@@ -111,7 +116,9 @@ export interface EventStore {
     stream: StreamName,
     expected_revision: number,
     events: readonly EncodedEvent[],
+    beforeSend?: () => Promise<void>,
   ): Promise<AppendResult>;
+  readonly connection_number?: number | undefined;
   readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
   head(max_age_ms?: number): Promise<Position>;

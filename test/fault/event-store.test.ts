@@ -89,6 +89,27 @@ describe('the service on one node', () => {
 });
 
 describe('the service on a cluster', () => {
+  test('a write while no node answers who leads is 503, because nothing was sent', () =>
+    withTempDir(async (folder) => {
+      const server = await EventStoreStandIn.start({ folder });
+      const url = server.url.replace('esdb:', 'esdb+discover:');
+      const harness = await startHarness({ servers: ownNames({ EVENTSTORE_URL: url }) });
+      try {
+        const { secret } = await harness.newShop();
+        const body = { title: 'Cup', price_currency: 'USD', price_amount: 100 };
+        const write = () => harness.request('POST', '/api/publication', { token: secret.token, body });
+        expect(outcomeOf(await write())).toMatchObject({ outcome: '201' });
+        server.faults.set({ silent: true });
+        server.cutConnections();
+        expect(outcomeOf(await write())).toEqual({ outcome: '503 SERVICE_UNAVAILABLE', retry_after: true });
+        server.faults.clear();
+        await waitFor(async () => (await write()).status === 201, { what: 'a write' });
+      } finally {
+        await harness.close();
+        await server.stop();
+      }
+    }));
+
   /** How long the leader keeps the leadership after it has closed its port. A real one does for 5 s. */
   const KEEPS_MS = 2_000;
 

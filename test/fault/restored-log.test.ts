@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createStore } from '../../services/command/store';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
@@ -12,6 +12,7 @@ import { Cli, expectFailure } from '../api/cli-run';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { fetch } from '../support/fetch';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { readLog } from '../support/read-log';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 
@@ -27,8 +28,8 @@ const REMEDY = 'run "catalog projections rebuild"';
 /** The log of the service, as an operator copies and restores it while no process of the service runs. */
 interface Log {
   readonly settings: Record<string, string>;
-  copy(): Promise<void>;
-  restore(): Promise<void>;
+  copy(name?: string): Promise<void>;
+  restore(name?: string): Promise<void>;
   /** Opens the logs as a process does that has no documents. */
   open(): Promise<Readonly<Record<Realm, EventStore>>>;
   dispose(): Promise<void>;
@@ -42,10 +43,10 @@ async function sqliteLog(folder: string): Promise<Log> {
   const file = join(folder, 'live', 'events.sqlite');
   return {
     settings: {},
-    copy: async () => copyFileSync(file, `${file}.copy`),
-    restore: async () => {
+    copy: async (name = 'copy') => copyFileSync(file, `${file}.${name}`),
+    restore: async (name = 'copy') => {
       for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
-      copyFileSync(`${file}.copy`, file);
+      copyFileSync(`${file}.${name}`, file);
     },
     open: () => ofEachRealm((realm) => SqliteEventStore.open({ file: join(folder, realm, 'events.sqlite') })),
     dispose: async () => {},
@@ -56,6 +57,7 @@ async function eventStoreDbLog(folder: string): Promise<Log> {
   const own = join(folder, 'eventstore');
   const file = join(own, 'events.jsonl');
   let server = await EventStoreStandIn.start({ folder: own });
+  writeFileSync(`${file}.empty`, '');
   const { port } = server.address;
   const whileStopped = async (work: () => void): Promise<void> => {
     await server.stop();
@@ -64,8 +66,8 @@ async function eventStoreDbLog(folder: string): Promise<Log> {
   };
   return {
     settings: { EVENTSTORE_URL: server.url },
-    copy: () => whileStopped(() => copyFileSync(file, `${file}.copy`)),
-    restore: () => whileStopped(() => copyFileSync(`${file}.copy`, file)),
+    copy: (name = 'copy') => whileStopped(() => copyFileSync(file, `${file}.${name}`)),
+    restore: (name = 'copy') => whileStopped(() => copyFileSync(`${file}.${name}`, file)),
     open: () => ofEachRealm((realm) => EventStoreDbEventStore.open({ url: server.url, realm })),
     dispose: () => server.stop(),
   };
@@ -90,14 +92,15 @@ class Running {
     private readonly token: string,
   ) {}
 
-  async create(title: string): Promise<{ status: number; id: string }> {
-    const reply = await this.send('POST', '/api/publication', {
-      title,
-      price_currency: 'EUR',
-      price_amount: 100,
-    });
+  async create(title: string, key?: string): Promise<{ status: number; id: string }> {
+    const product = { title, price_currency: 'EUR', price_amount: 100 };
+    const reply = await this.send('POST', '/api/publication', product, key);
     const body = (await reply.json()) as { data?: { id: string } };
     return { status: reply.status, id: body.data?.id ?? '' };
+  }
+
+  async rename(id: string, title: string, key: string): Promise<number> {
+    return (await this.send('PATCH', `/api/publication/${id}`, { title }, key)).status;
   }
 
   async titles(): Promise<string[]> {
@@ -117,8 +120,11 @@ class Running {
     return this.process.end('SIGTERM');
   }
 
-  private send(method: string, path: string, body?: object): Promise<Response> {
-    const headers = { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' };
+  private send(method: string, path: string, body?: object, key?: string): Promise<Response> {
+    const headers = {
+      ...{ authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+      ...(key !== undefined && { 'idempotency-key': key }),
+    };
     return fetch(`${this.process.url}${path}`, {
       method,
       headers,
@@ -127,8 +133,23 @@ class Running {
   }
 }
 
-/** Runs the story on a shop with a log that was copied and restored: the copy has one product, the documents have four. */
-async function withRestoredLog(
+/** Runs the story on a shop with a log that was restored: the copy has one product, the documents have four. */
+function withRestoredLog(
+  openLog: (folder: string) => Promise<Log>,
+  story: (shop: Shop) => Promise<void>,
+): Promise<void> {
+  return withCopiedLog(openLog, async (shop) => {
+    const running = await shop.start();
+    for (const title of ['lost 1', 'lost 2', 'lost 3'])
+      expect((await running.create(title)).status).toBe(201);
+    expect(await running.end()).toBe(0);
+    await shop.log.restore();
+    await story(shop);
+  });
+}
+
+/** Runs the story on a shop that does not run, with a log that was copied: it has one product. */
+async function withCopiedLog(
   openLog: (folder: string) => Promise<Log>,
   story: (shop: Shop) => Promise<void>,
 ): Promise<void> {
@@ -156,11 +177,6 @@ async function withRestoredLog(
       expect((await before.create('in the copy')).status).toBe(201);
       expect(await before.end()).toBe(0);
       await log.copy();
-      const after = await start();
-      for (const title of ['lost 1', 'lost 2', 'lost 3'])
-        expect((await after.create(title)).status).toBe(201);
-      expect(await after.end()).toBe(0);
-      await log.restore();
       await story({ log, cli, account, start });
     } finally {
       endAll();
@@ -235,3 +251,35 @@ describe.each([
       await expectRefusalUntilRebuild(shop);
     }));
 });
+
+test.each([
+  ['an older copy', 'copy', ['in the copy']],
+  ['an empty log', 'empty', []],
+])(
+  '%s that takes the place of the log while the service runs gets no write, and decides none',
+  (_, name, expected) =>
+    withCopiedLog(eventStoreDbLog, async ({ log, start }) => {
+      const running = await start();
+      const { id } = await running.create('newer');
+      await log.copy('newer');
+      // The same log as before: the first write after the outage is accepted.
+      expect(await running.rename(id, 'renamed', 'first')).toBe(200);
+      await log.copy('newer');
+      await log.restore(name);
+      const writes = () =>
+        Promise.all([
+          running.rename(id, 'again', 'change'),
+          running.create('another', 'new').then(({ status }) => status),
+        ]);
+      expect(await writes()).toEqual([503, 503]);
+      expect(await writes()).toEqual([503, 503]);
+      const { live, ...others } = await log.open();
+      const titles = (await readLog(live)).flatMap(({ data }) => data.title ?? []);
+      for (const opened of [live, ...Object.values(others)]) await opened.close();
+      expect(titles).toEqual(expected);
+      await log.restore('newer');
+      await waitFor(async () => (await running.rename(id, 'renamed', 'renew')) === 200, { what: 'a write' });
+      expect(await writes()).toEqual([200, 201]);
+      expect(await running.end()).toBe(0);
+    }),
+);

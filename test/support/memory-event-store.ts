@@ -21,7 +21,13 @@ export class MemoryEventStore implements EventStore {
   readonly snapshots = new MemorySnapshotStore();
   private readonly listeners = new Set<() => void>();
 
-  async append(stream: StreamName, expected: number, events: readonly EncodedEvent[]): Promise<AppendResult> {
+  async append(
+    stream: StreamName,
+    expected: number,
+    events: readonly EncodedEvent[],
+    beforeSend?: () => Promise<void>,
+  ): Promise<AppendResult> {
+    await beforeSend?.();
     const stored = this.log.filter((event) => event.stream === stream);
     const actual = stored.length - 1;
     if (actual !== expected) {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { backoff, pause, withSilenceLimit, withTimeout } from '../../kernel/async';
-import { CatalogError } from '../../kernel/errors';
+import { CatalogError, isOutage } from '../../kernel/errors';
 import { NO_REPORT, type OutageReport } from '../../kernel/outages';
 import { ConnectionOutage } from '../outage-cause';
 import { ServerAddress } from './address';
@@ -10,6 +10,7 @@ import {
   type Failure,
   failureOf,
   NoResponseError,
+  NotSentError,
   outageCauseOf,
   toCatalogError,
 } from './failures';
@@ -67,6 +68,11 @@ type Operation<Result> = (
 export interface CurrentClient {
   readonly client: EventStoreDBClient;
   readonly appends: SharedAppends;
+  /**
+   * Resolves when a call would be sent at once: finds the leader, and connects to it. Also resolves if the connection
+   * fails: a call then fails at once, with the cause.
+   */
+  connect(): Promise<void>;
   /** Aborts when the client is closed. All of the client's calls end then. */
   readonly closed: AbortSignal;
 }
@@ -89,6 +95,8 @@ export class EventStoreDbConnection {
   private readonly closing = new AbortController();
   private readonly replaced = new Map<ManagedClient, NodeJS.Timeout>();
   private generation = 0;
+  /** How many connections were made. */
+  private connections = 0;
   private replaced_at_ms = 0;
   /** Start of the first call that could not reach the server, and the last failure. Undefined once a call reached it. */
   private unreachable: { readonly since_ms: number; readonly failed_at_ms: number } | undefined;
@@ -109,6 +117,10 @@ export class EventStoreDbConnection {
     return this.managed;
   }
 
+  get connection_number(): number {
+    return this.connections;
+  }
+
   get closed(): AbortSignal {
     return this.closing.signal;
   }
@@ -116,9 +128,14 @@ export class EventStoreDbConnection {
   /**
    * Runs the operation, and retries it while the server or the connection fails. The operation must be safe to repeat.
    * An operation that receives its result in parts calls `onProgress` for each of them. Throws
-   * `CatalogError('unavailable' | 'database_timeout')` when the limits are exceeded. Rethrows any other error unchanged.
+   * `CatalogError('unavailable' | 'database_timeout')` when the limits are exceeded: `database_timeout` only if an attempt
+   * was sent. Rethrows any other error unchanged. `beforeSend` is called in each attempt, once there is a connection.
    */
-  async call<Result>(operation: Operation<Result>, scope: CallScope = 'streams'): Promise<Result> {
+  async call<Result>(
+    operation: Operation<Result>,
+    scope: CallScope = 'streams',
+    beforeSend?: () => Promise<void>,
+  ): Promise<Result> {
     const started_ms = performance.now();
     let suspect = false;
     /** The error of the last attempt that had the whole time of an attempt. */
@@ -127,15 +144,18 @@ export class EventStoreDbConnection {
       if (this.closed.aborted)
         throw new CatalogError('unavailable', { message: 'the event store is closed' });
       const { current } = this;
-      const left_ms = this.limits.call_ms - (performance.now() - started_ms);
+      const leftMs = (): number => this.limits.call_ms - (performance.now() - started_ms);
+      const left_ms = leftMs();
       try {
-        const result = await this.attempt(operation, current, left_ms, suspect);
+        await this.connect(current, left_ms);
+        await beforeSend?.();
+        const result = await this.attempt(operation, current, leftMs(), suspect);
         this.outage.succeeded(scope);
         return result;
       } catch (error) {
         const failure = failureOf(error);
         if (!failure) {
-          this.outage.succeeded(scope);
+          if (!isOutage(error)) this.outage.succeeded(scope);
           throw error;
         }
         const outage_cause = this.reportFailure(error, scope);
@@ -143,13 +163,23 @@ export class EventStoreDbConnection {
         this.reconnectAfter(failure, current);
         const pause_ms = pauseMs(failures + 1);
         const next_ms = performance.now() - started_ms + pause_ms;
-        // No answer within the rest of the call's time says less than the attempt before it.
+        // No answer within the rest of the call's time says less than the attempt before it. So does an attempt that was
+        // not sent.
         const is_cut_short = error instanceof NoResponseError && left_ms < this.limits.attempt_ms;
-        if (!is_cut_short || !last_error) last_error = toCatalogError(failure, error, outage_cause);
+        if (!(is_cut_short || error instanceof NotSentError) || !last_error)
+          last_error = toCatalogError(failure, error, outage_cause);
         if (!failure.retry || next_ms >= this.limitMs(failure, started_ms)) throw last_error;
         await pause(pause_ms, this.closed);
       }
     }
+  }
+
+  private connect(current: CurrentClient, left_ms: number): Promise<void> {
+    const timeout_ms = Math.min(this.limits.attempt_ms, left_ms);
+    const onTimeout = (): never => {
+      throw new NotSentError(`no connection in ${Math.round(timeout_ms)} ms`);
+    };
+    return withTimeout(current.connect(), timeout_ms, onTimeout, this.closed);
   }
 
   /** Runs the operation once, and notes whether it has reached the server. */
@@ -159,6 +189,7 @@ export class EventStoreDbConnection {
     left_ms: number,
     suspect: boolean,
   ): Promise<Result> {
+    if (left_ms <= 0) throw new NotSentError('no time left');
     const timeout_ms = Math.min(this.limits.attempt_ms, left_ms);
     const onTimeout = (): never => {
       throw new NoResponseError(`no response in ${Math.round(timeout_ms)} ms`);
@@ -223,10 +254,10 @@ export class EventStoreDbConnection {
   }
 
   private open(): ManagedClient {
-    const opened = openClient(this.server, this.generation++);
+    const opened = openClient(this.server, this.generation++, () => this.connections++);
     const closing = new AbortController();
-    const { client, appends } = opened;
-    return { opened, closing, client, appends, closed: closing.signal };
+    const { client, appends, connect } = opened;
+    return { opened, closing, client, appends, connect, closed: closing.signal };
   }
 
   private async closeClient(managed: ManagedClient): Promise<void> {
@@ -241,12 +272,13 @@ export class EventStoreDbConnection {
 interface Internals extends StreamingClient {
   supports: () => Promise<boolean>;
   handleError: (grpc_client: unknown, error: Error) => Promise<void>;
-  getChannel: () => Promise<{ close(): void }>;
+  getChannel: () => Promise<Channel>;
 }
 
 export interface OpenedClient {
   readonly client: EventStoreDBClient;
   readonly appends: SharedAppends;
+  readonly connect: CurrentClient['connect'];
   /** Closes every call and connection of this client. */
   close(): Promise<void>;
 }
@@ -256,18 +288,24 @@ export interface OpenedClient {
  *
  * grpc-js shares one socket between all channels with equal address and options, even while that socket is dead and the
  * failure is not detected yet. A new client would then get the dead socket of the old one. So each `generation` gets a
- * slightly different ping interval: its options differ, and grpc-js opens a new socket.
+ * slightly different ping interval: its options differ, and grpc-js opens a new socket. `onConnected` is called for each
+ * connection before it is used.
  */
-export function openClient(server: ServerAddress, generation: number): OpenedClient {
+export function openClient(
+  server: ServerAddress,
+  generation: number,
+  onConnected: () => void = () => {},
+): OpenedClient {
   const client = server.connect(generation);
   const internals = client as unknown as Internals;
   usePlainAppend(internals);
   catchErrorHandling(internals);
-  const channels = recordChannels(internals);
+  const channels = recordChannels(internals, onConnected);
   const appends = new SharedAppends(internals);
   return {
     client,
     appends,
+    connect: channels.connect,
     close: async () => {
       appends.close();
       await withTimeout(client.dispose(), DISPOSE_MS_MAX, () => undefined);
@@ -298,7 +336,19 @@ function catchErrorHandling(internals: Internals): void {
   internals.handleError = (grpc_client, error) => handle(grpc_client, error).catch(() => {});
 }
 
+/** A channel of grpc-js. It connects again by itself when its connection is lost. */
+interface Channel {
+  close(): void;
+  getConnectivityState(connect: boolean): number;
+  watchConnectivityState(current: number, deadline: number, onChange: () => void): void;
+}
+
+/** States of a channel before it is connected: IDLE and CONNECTING; and of a connected one. */
+const CONNECTING = 1;
+const READY = 2;
+
 interface Channels {
+  readonly connect: CurrentClient['connect'];
   /** Closes all channels, also one that the client is opening or opens later. */
   close(): void;
 }
@@ -307,9 +357,11 @@ interface Channels {
  * Records the channels that the client opens. `dispose()` ends the calls but leaves the channels open. A call that waits
  * for discovery during an outage opens its channel only afterwards, when its client may have been replaced and closed.
  */
-function recordChannels(internals: Internals): Channels {
-  const open = new Set<{ close(): void }>();
+function recordChannels(internals: Internals, onConnected: () => void): Channels {
+  const open = new Set<Channel>();
   let closed = false;
+  /** The channel that is connected, as far as is known. */
+  let connected: Channel | undefined;
   const getChannel = internals.getChannel;
   internals.getChannel = async () => {
     const channel = await getChannel();
@@ -320,7 +372,24 @@ function recordChannels(internals: Internals): Channels {
     open.add(channel);
     return channel;
   };
+  const changed = (channel: Channel, state: number): Promise<void> =>
+    new Promise((resolve) => channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, resolve));
   return {
+    connect: async () => {
+      const channel = await internals.getChannel();
+      for (;;) {
+        if (channel === connected) return;
+        const state = channel.getConnectivityState(true);
+        if (state === READY) break;
+        if (state > CONNECTING) return;
+        await changed(channel, state);
+      }
+      connected = channel;
+      onConnected();
+      void changed(channel, READY).then(() => {
+        if (connected === channel) connected = undefined;
+      });
+    },
     close: () => {
       closed = true;
       for (const channel of open) channel.close();

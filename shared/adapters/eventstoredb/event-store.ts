@@ -64,13 +64,18 @@ export class EventStoreDbEventStore implements EventStore {
     return new EventStoreDbEventStore(connection, new StreamNames(options.namespace ?? '', options.realm));
   }
 
+  get connection_number(): number {
+    return this.connection.connection_number;
+  }
+
   async append(
     stream: StreamName,
     expected_revision: number,
     events: readonly EncodedEvent[],
+    beforeSend?: () => Promise<void>,
   ): Promise<AppendResult> {
     assertAppendable(stream, expected_revision, events);
-    return append(this.connection, this.names, stream, expected_revision, events);
+    return append(this.connection, this.names, stream, expected_revision, events, beforeSend);
   }
 
   async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
@@ -123,6 +128,7 @@ async function append(
   stream: StreamName,
   expected_revision: number,
   events: readonly EncodedEvent[],
+  beforeSend?: () => Promise<void>,
 ): Promise<AppendResult> {
   const request: AppendRequest = {
     stream: names.stored(stream),
@@ -136,10 +142,13 @@ async function append(
     ),
   );
   try {
-    const result = await connection.call((current, timeout_ms, suspect) =>
-      !suspect && current.appends.accepts(request)
-        ? current.appends.append(request, timeout_ms)
-        : appendAlone(current, request, timeout_ms),
+    const result = await connection.call(
+      (current, timeout_ms, suspect) =>
+        !suspect && current.appends.accepts(request)
+          ? current.appends.append(request, timeout_ms)
+          : appendAlone(current, request, timeout_ms),
+      'streams',
+      beforeSend,
     );
     return toAppendResult(
       result,

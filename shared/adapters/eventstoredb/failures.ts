@@ -8,6 +8,11 @@ export class NoResponseError extends Error {
   override readonly name = 'NoResponseError';
 }
 
+/** There was no connection to the leader in time, or it took no message. The call was not sent. */
+export class NotSentError extends Error {
+  override readonly name = 'NotSentError';
+}
+
 /**
  * The shared call of several appends has ended. The events of this append may be stored or not, and another append may
  * have caused the failure. Repeating this append in a call of its own gives its own result.
@@ -48,6 +53,7 @@ const ENDED_WITHOUT_ERROR: Failure = { condition: 'unavailable', retry: true, re
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof NoResponseError)
     return { condition: 'database_timeout', retry: true, reconnect: true };
+  if (error instanceof NotSentError) return { condition: 'unavailable', retry: true, reconnect: true };
   if (error instanceof SharedCallError)
     return { ...ENDED_WITHOUT_ERROR, ...failureOf(error.cause), retry: true, shared: true };
   if (!(error instanceof Error)) return undefined;
@@ -98,7 +104,7 @@ export interface OutageCause {
 /** Returns the cause of a failure. `has_user` is whether the address contains a user. */
 export function outageCauseOf(error: unknown, scope: CallScope, has_user: boolean): OutageCause {
   if (error instanceof SharedCallError) return outageCauseOf(error.cause, scope, has_user);
-  if (error instanceof NoResponseError) return { cause: CAUSES.silent };
+  if (error instanceof NoResponseError || error instanceof NotSentError) return { cause: CAUSES.silent };
   if (!(error instanceof Error)) return { cause: undefined };
   const typed = toTypedError(error);
   switch ('type' in typed ? typed.type : undefined) {

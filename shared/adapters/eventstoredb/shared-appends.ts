@@ -18,7 +18,7 @@ import type { Status } from '@eventstore/db-client/generated/status_pb';
 import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb';
 import { BatchAppendReq, type BatchAppendResp } from '@eventstore/db-client/generated/streams_pb';
 import type { EventBytes } from './events';
-import { codeOf, NoResponseError, SharedCallError, UNIMPLEMENTED } from './failures';
+import { codeOf, NoResponseError, NotSentError, SharedCallError, UNIMPLEMENTED } from './failures';
 
 /** An append request. */
 export interface AppendRequest {
@@ -78,8 +78,8 @@ export class SharedAppends {
 
   /**
    * Throws the same errors as the client's `appendToStream` if the server rejects the append, `NoResponseError` after
-   * `timeout_ms`, and `SharedCallError` if the call ends before the response. After the last two, the events may be
-   * stored or not.
+   * `timeout_ms`, or `NotSentError`, and `SharedCallError` if the call ends before the response. After `NoResponseError`
+   * and `SharedCallError`, the events may be stored or not.
    */
   append(append: AppendRequest, timeout_ms: number): Promise<AppendResult> {
     this.call ??= new SharedCall(this.client, (call, cause) => this.onCallEnd(call, cause));
@@ -121,8 +121,12 @@ class SharedCall {
     const id = randomUUID();
     const request = batchRequest(append).setCorrelationId(new UUID().setString(id));
     return new Promise((resolve, reject) => {
-      const onTimeout = (): void =>
-        this.removePending(id)?.reject(new NoResponseError(`no response to an append in ${timeout_ms} ms`));
+      const onTimeout = (): void => {
+        const error = this.unsent.has(id)
+          ? new NotSentError(`an append could not be sent in ${timeout_ms} ms`)
+          : new NoResponseError(`no response to an append in ${timeout_ms} ms`);
+        this.removePending(id)?.reject(error);
+      };
       const timer = setTimeout(onTimeout, timeout_ms);
       this.pending.set(id, { stream: append.stream, request, resolve, reject, timer });
       this.unsent.add(id);

@@ -147,8 +147,10 @@ export class SqliteEventStore implements EventStore {
     stream: StreamName,
     expected_revision: number,
     events: readonly EncodedEvent[],
+    beforeSend?: () => Promise<void>,
   ): Promise<AppendResult> {
     assertAppendable(stream, expected_revision, events);
+    if (beforeSend) await beforeSend();
     if (this.closing.signal.aborted)
       throw new CatalogError('unavailable', { message: 'the event store is closed' });
     return this.queue.append(stream, expected_revision, events);

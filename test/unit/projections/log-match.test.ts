@@ -92,13 +92,18 @@ test('a mismatch is logged when it begins and when it ends, and only then', asyn
 });
 
 describe('one reading of an old leader is not believed', () => {
-  test('by appends and readiness, which do not wait for a second one', async () => {
+  test('by writes, which wait for a second one', async () => {
     const { events, match, levels } = await matching();
-    await match.check();
     const old_leader = answerOnceFromOldLeader(events);
-    await match.recheckForAppend();
+    await match.confirm();
     expect(old_leader.answered).toBe(true);
-    expect(match.mismatch).toBeUndefined();
+    expect(levels).toEqual([]);
+  });
+
+  test('by readiness, which does not wait for a second one', async () => {
+    const { events, match, levels } = await matching();
+    answerOnceFromOldLeader(events);
+    expect(await match.check()).toBeUndefined();
     expect(await match.check()).toBeUndefined();
     expect(levels).toEqual([]);
   });
@@ -126,7 +131,9 @@ test('a mismatch that one check has found is confirmed without another call', as
   const { events, match } = await matching();
   events.log.pop();
   expect(await match.check()).toBeUndefined();
-  await waitFor(() => match.mismatch instanceof LogMismatchError, { what: 'the second reading' });
+  await waitFor(async () => (await match.check(60_000)) instanceof LogMismatchError, {
+    what: 'the second reading',
+  });
 });
 
 test('appends are refused from the first one of a process, and only as long as the log does not match', async () => {
@@ -142,11 +149,29 @@ test('appends are refused from the first one of a process, and only as long as t
   });
 });
 
-test('stores that cannot be reached show no mismatch', async () => {
+test('a write over a new connection waits for a check over it', async () => {
+  const { events, match } = await matching();
+  const store = new CountedEventStore(events, 'live', new ServiceMetrics(), match);
+  const read = () => store.readStream(STREAM as never);
+  Object.assign(events, { connection_number: 1 });
+  expect(await read()).toHaveLength(2);
+  const lost = events.log.pop()!;
+  expect(await read()).toHaveLength(1);
+  Object.assign(events, { connection_number: 2 });
+  await expect(read()).rejects.toBeInstanceOf(LogMismatchError);
+  events.log.push(lost);
+  Object.assign(events, { connection_number: 3 });
+  expect(await read()).toHaveLength(2);
+});
+
+test('an event store that cannot be reached refuses a write; documents that cannot be read do not', async () => {
   const { events, views } = await projected(['one']);
   const match = new LogMatch({ realm: 'live', events, views, log: pino({ level: 'silent' }) });
+  const head = events.head.bind(events);
   events.head = () => Promise.reject(new Error('unreachable'));
-  await match.recheckForAppend();
-  expect(match.mismatch).toBeUndefined();
+  await expect(match.confirm()).rejects.toThrow('unreachable');
   await expect(match.check()).rejects.toThrow('unreachable');
+  events.head = head;
+  views.versions = () => Promise.reject(new Error('unreadable'));
+  await match.confirm();
 });
