@@ -60,6 +60,8 @@ export interface WriteContext {
   readonly operation?: Operation;
   readonly account_id?: AccountId;
   readonly api_key_id?: ApiKeyId;
+  /** Called right before an append is sent. If it rejects, nothing is sent. */
+  readonly beforeSend?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -559,9 +561,15 @@ async function attemptWrite<State, Event extends DomainEvent, Id extends AnyId>(
     encode(event, write.context, streamNameOf(write), revision + 1 + index, metadata),
   );
   const appended = await write.events
-    .append(streamNameOf(write), revision, encoded)
+    .append(streamNameOf(write), revision, encoded, write.context.beforeSend)
     .catch((error: unknown) => throwIfDeleted(write, error));
-  if (appended.outcome === 'wrong_revision') return undefined;
+  if (appended.outcome === 'wrong_revision') {
+    // An older copy of the log has taken its place, so what this process remembers of its streams is not in it.
+    if (appended.actual < revision)
+      for (const remembered of [longStreams, earlierStates, recentOperationsOf])
+        remembered.delete(write.events);
+    return undefined;
+  }
   write.context.operation?.onAppended?.();
   // The next write with a key then reads no event that this process has appended itself.
   const known = recentOperationsOf.get(write.events)?.get(streamNameOf(write));

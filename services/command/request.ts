@@ -7,7 +7,7 @@ import type { Visibility } from '../../shared/catalog/vocabulary';
 import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { assertIfMatch } from '../../shared/http/respond';
-import type { Answer, ApiRequest, Route } from '../../shared/http/route';
+import type { ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { withTimeout } from '../../shared/kernel/async';
 import { LRUCache, TtlCache } from '../../shared/kernel/cache';
@@ -37,24 +37,11 @@ export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
   readonly stores: ActiveStores;
 }
 
-/**
- * Returns the route with a handler that rejects with `database_timeout` if it takes too long: a write makes several calls
- * to the stores, and each of them may wait for almost as long as the whole write. The write may still be done afterwards.
- */
-export function withDeadline({ handler, ...route }: Route): Route {
-  const answerInTime = (request: ApiRequest): Promise<Answer> => {
-    const left_ms = Math.max(0, request.answer_by_ms - performance.now());
-    return withTimeout(handler(request), left_ms, () => {
-      throw new CatalogError('database_timeout', { message: 'the write did not end in time' });
-    });
-  };
-  return { ...route, handler: answerInTime };
-}
-
 /** Returns the context of a request, which becomes metadata of its events. */
 export function writeContextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
-  const context: WriteContext = { source: 'api', request_id: request.request_id, account_id, api_key_id };
+  const { request_id, beforeSend } = request;
+  const context: WriteContext = { source: 'api', request_id, account_id, api_key_id, beforeSend };
   if (request.operation === undefined) return context;
   const { idempotency_key, ...operation } = request.operation;
   return { ...context, idempotency_key, operation };

@@ -4,13 +4,12 @@ import type { StoreDeps } from './execute';
 import { listingRoutes } from './listing';
 import { mediaRoutes } from './media';
 import { publicationRoutes } from './publication';
-import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps, withDeadline } from './request';
+import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
 
 /** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
 export function commandRoutes(
   deps: StoreDeps & ProjectionDeps & MediaDeps & { readonly onCache?: CacheObserver },
 ): Route[] {
   const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
-  const routes = [...publicationRoutes(shared), ...listingRoutes(shared), ...mediaRoutes(shared)];
-  return routes.map(withDeadline);
+  return [...publicationRoutes(shared), ...listingRoutes(shared), ...mediaRoutes(shared)];
 }

@@ -151,12 +151,12 @@ export class EdgeCache {
       this.options.system,
     );
     const { path, route } = asked;
-    const context: RequestContext = { request_id, area: 'api', path, route, principal };
+    const context: RequestContext = { request_id, started_ms, area: 'api', path, route, principal };
     const limit_headers = rateLimitHeaders(verdict, principal.key_type);
     response.writeHead(sent.status, ['X-Request-Id', request_id, ...limit_headers, ...sent.headers]);
     if (sent.body instanceof Buffer) endWithBody(response, sent.body);
     else response.end(sent.body, 'latin1');
-    recordWhenClosed(request.method ?? '', response, context, this.options, started_ms);
+    recordWhenClosed(request.method ?? '', response, context, this.options);
   }
 
   private async store(key: string, captured: CapturedAnswer, reading: Reading): Promise<void> {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { JsonValue } from '../catalog/events/envelope';
+import { withTimeout } from '../kernel/async';
 import { recordsWithin } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { deriveId, generateId } from '../kernel/ids';
@@ -26,6 +27,8 @@ const DAY_MS = 86_400_000;
 /** Lifetime of a lock. A running request renews it, so only the lock of a crashed process expires. */
 const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
+/** How long a run that ended at `answer_by_ms` waits until its claim is released. */
+const SETTLE_MS = 100;
 
 /**
  * Errors that are stored like a success, because they are a result of the write itself. After any other error
@@ -58,6 +61,11 @@ export interface OnceRequest {
   readonly limits?: KeyLimits | undefined;
   /** Hash of the request (`fingerprintOf`), to detect a key that is used for different requests. */
   readonly fingerprint: string;
+  /**
+   * When the answer must begin, by `performance.now()`. The calls to the store end then: a claim fails, and the state of
+   * the key is stored in the background. `run` and `rebuild` keep to it by themselves.
+   */
+  readonly answer_by_ms: number;
   /** Carries out the write. A response with a `source` is stored without its body. */
   readonly run: (operation: Operation) => Promise<RunResult>;
   /** Renders a response that was stored without its body. */
@@ -94,6 +102,7 @@ export class Idempotency {
     key,
     limits,
     fingerprint,
+    answer_by_ms,
     run,
     rebuild,
     renderFailure,
@@ -103,7 +112,10 @@ export class Idempotency {
     const now_ms = system.now();
     const holder = generateId(now_ms, system.random);
     const times = { now_ms, locked_until_ms: now_ms + this.lease_ms, expires_at_ms: now_ms + KEEP_MS };
-    const claimed = await store.claim(key, { fingerprint, holder, ...times, records_max } satisfies Claim);
+    const claim: Claim = { fingerprint, holder, ...times, records_max };
+    const claimed = await withTimeout(store.claim(key, claim), answer_by_ms - performance.now(), () => {
+      throw new CatalogError('unavailable', { message: 'the Idempotency-Key could not be claimed in time' });
+    });
     this.options.metrics?.keyClaimed(outcomeOf(claimed));
     switch (claimed.outcome) {
       case 'answered':
@@ -120,12 +132,13 @@ export class Idempotency {
         });
       case 'claimed': {
         const { locked_until_ms } = times;
-        const claim: OwnClaim = { key, holder, renderFailure, may_have_events: claimed.resumed };
+        const may_have_events = claimed.resumed;
+        const own: OwnClaim = { key, holder, renderFailure, answer_by_ms, may_have_events };
         const onAppended = (): void => {
-          claim.may_have_events = true;
+          own.may_have_events = true;
         };
         const operation = { ...operationOf(key, claimed), fingerprint, locked_until_ms, onAppended };
-        return this.runClaimed(claim, () => run(operation));
+        return this.runClaimed(own, () => run(operation));
       }
     }
   }
@@ -142,16 +155,22 @@ export class Idempotency {
 
   private async runClaimed(claim: OwnClaim, run: () => Promise<RunResult>): Promise<RenderedAnswer> {
     const stopRenewing = this.startRenewing(claim);
-    try {
+    const settleInTime = async (change: () => Promise<boolean>): Promise<void> => {
       // A renewal after the answer is stored would find no lock, and count as a lost one.
-      const { rendered, source } = await run().finally(stopRenewing);
-      const { status, headers } = rendered;
-      await this.settle(() => this.storeAnswer(claim, source ? { status, headers, source } : rendered));
-      return rendered;
+      const settling = stopRenewing().then(() => this.settle(change));
+      await withTimeout(settling, claim.answer_by_ms + SETTLE_MS - performance.now(), () => false);
+    };
+    let result: RunResult;
+    try {
+      result = await run();
     } catch (error) {
-      await this.settle(() => this.settleFailure(claim, error));
+      await settleInTime(() => this.settleFailure(claim, error));
       throw error;
     }
+    const { rendered, source } = result;
+    const { status, headers } = rendered;
+    await settleInTime(() => this.storeAnswer(claim, source ? { status, headers, source } : rendered));
+    return rendered;
   }
 
   /** Stores the error as the response, or releases the claim for the same request, or discards it for any request. */
@@ -231,7 +250,7 @@ function operationOf(
 }
 
 /** A key that this process has claimed. */
-type OwnClaim = Pick<OnceRequest, 'key' | 'renderFailure'> & {
+type OwnClaim = Pick<OnceRequest, 'key' | 'renderFailure' | 'answer_by_ms'> & {
   readonly holder: string;
   /** Whether this or an earlier run may have appended events. Only the same request may then use the key again. */
   may_have_events: boolean;

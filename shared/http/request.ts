@@ -32,6 +32,8 @@ export interface Principal {
 /** State of one request that its stages share. */
 export interface RequestContext {
   readonly request_id: string;
+  /** When the request arrived, by `performance.now()`. */
+  readonly started_ms: number;
   readonly area: Area;
   /** Path of the URL, without the query. */
   readonly path: string;
@@ -63,7 +65,8 @@ interface FirstStageOptions extends RequestRecords {
 export function openRequest(options: FirstStageOptions): RequestHandler {
   return (req, res, next) => {
     const request_id = requestIdOf(req.get('x-request-id'), options.system);
-    const context: RequestContext = { request_id, area: areaOf(req.path), path: req.path };
+    const started_ms = performance.now();
+    const context: RequestContext = { request_id, started_ms, area: areaOf(req.path), path: req.path };
     res.locals.context = context;
     res.setHeader('X-Request-Id', request_id);
     recordWhenClosed(req.method, res, context, options);
@@ -104,17 +107,16 @@ function areaOf(path: string): Area {
 
 /**
  * Counts the request and logs one line when its response is closed. The line has no query and no headers, because they
- * may contain secrets. `context` is read at that time. `started_ms`: when the request arrived, by `performance.now()`.
+ * may contain secrets. `context` is read at that time.
  */
 export function recordWhenClosed(
   method: string,
   res: ServerResponse,
   context: RequestContext,
   { log, metrics }: RequestRecords,
-  started_ms = performance.now(),
 ): void {
   res.once('close', () => {
-    const { request_id, area, path, route = 'none', principal } = context;
+    const { request_id, started_ms, area, path, route = 'none', principal } = context;
     const duration_ms = Math.round((performance.now() - started_ms) * 1000) / 1000;
     const status = res.statusCode;
     metrics?.requestFinished({ method, route, status, duration_ms });

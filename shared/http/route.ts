@@ -47,8 +47,10 @@ export interface ApiRequest {
   /** The parsed JSON object of a write. `{}` if there is no body. */
   readonly body: JsonObject;
   readonly request_id: string;
-  /** When the answer must begin, by `performance.now()`. Only writes keep to it (`commandRoutes`). */
+  /** When the answer must begin, by `performance.now()`. */
   readonly answer_by_ms: number;
+  /** A write calls this right before it sends an append. Rejects if the request is already answered. */
+  readonly beforeSend?: () => Promise<void>;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */

@@ -2,6 +2,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { errorCatalogue } from '../api/error-catalogue';
 import { methodsOfPaths } from '../api/operations';
 import type { Method } from '../api/operations/operation';
+import { withTimeout } from '../kernel/async';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
 import type { RenderedAnswer } from '../ports/idempotency-store';
@@ -12,7 +13,7 @@ import { assertIdempotencyKey, fingerprintOf, type Idempotency } from './idempot
 import type { Limits } from './rate-limit';
 import { type Principal, requestContext } from './request';
 import { renderAnswer, sendAnswer, sendRendered } from './respond';
-import type { ApiRequest, AuthEndpoint, AuthEndpoints, PublicRoute, Route } from './route';
+import type { Answer, ApiRequest, AuthEndpoint, AuthEndpoints, PublicRoute, Route } from './route';
 import { receiveUpload } from './upload';
 import { ignoredParameters, queryParameters } from './validation';
 
@@ -78,10 +79,30 @@ async function valueOrError<Value>(promise: Promise<Value>): Promise<[Value | un
 }
 
 /**
- * How long after its body has arrived the answer to a write begins at the latest (docs/operations/failures.md#outages):
- * 5 s, less some time for what follows the handler.
+ * When the answer begins at the latest (docs/operations/failures.md#outages), counted from the arrival of the request,
+ * without the time in which its body arrived: 5 s, less some time for what follows the handler.
  */
 const ANSWER_MS_MAX = 4_900;
+
+/**
+ * Calls the handler, which may make several calls to the stores, each of which may take almost as long as the whole
+ * request. Rejects at `answer_by_ms`: with `database_timeout` if an append was sent, which may still be stored. Otherwise
+ * with `unavailable`; none is sent any more.
+ */
+function answerInTime(handler: Route['handler'], request: ApiRequest): Promise<Answer> {
+  let is_sent = false;
+  let is_over = false;
+  const message = 'the request did not end in time';
+  const beforeSend = async (): Promise<void> => {
+    if (is_over) throw new CatalogError('unavailable', { message });
+    is_sent = true;
+  };
+  const left_ms = Math.max(0, request.answer_by_ms - performance.now());
+  return withTimeout(handler({ ...request, beforeSend }), left_ms, () => {
+    is_over = true;
+    throw new CatalogError(is_sent ? 'database_timeout' : 'unavailable', { message });
+  });
+}
 
 /** Serves an authenticated request: permissions → path ids → body → handler (once per `Idempotency-Key`) → response. */
 function serveRoute(route: Route, idempotency: Idempotency | undefined): RequestHandler {
@@ -96,16 +117,17 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
     if (ignored !== undefined) res.setHeader('X-Catalog-Ignored', ignored);
     for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
     const params = checkParams(req.params as ApiRequest['params']);
+    const before_body_ms = performance.now() - context.started_ms;
     const body = await bodyOf(route, req, principal);
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
-    const answer_by_ms = performance.now() + ANSWER_MS_MAX;
+    const answer_by_ms = performance.now() + ANSWER_MS_MAX - before_body_ms;
     const request: ApiRequest = { method, principal, params, query, body, request_id, answer_by_ms, header };
     const key = route.method === 'GET' ? undefined : header('idempotency-key');
     if (key !== undefined) assertIdempotencyKey(key);
     if (key !== undefined && idempotency !== undefined)
       sendRendered(res, await answerOnce(idempotency, key, route, request, res));
-    else await sendAnswer(req, res, await route.handler(request));
+    else await sendAnswer(req, res, await answerInTime(route.handler, request));
   };
 }
 
@@ -123,9 +145,13 @@ function answerOnce(
   return idempotency.once({
     key: { api_key_id: principal.api_key_id, idempotency_key },
     limits: principal.limits,
+    answer_by_ms: request.answer_by_ms,
     fingerprint: fingerprintOf(route.method, path, parameters, body),
     run: async (operation) => {
-      const answer = await route.handler({ ...request, operation: { ...operation, idempotency_key } });
+      const answer = await answerInTime(route.handler, {
+        ...request,
+        operation: { ...operation, idempotency_key },
+      });
       return { rendered: renderAnswer(answer, false), source: answer.source };
     },
     rebuild: async ({ status, headers, source }) => {

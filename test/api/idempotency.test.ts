@@ -4,6 +4,7 @@ import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { breakNextAppend, delayNextAppend } from '../support/idempotent';
 import { readLog } from '../support/read-log';
+import { within } from '../support/wait-for';
 import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
@@ -294,6 +295,23 @@ describe('a write with an Idempotency-Key', () => {
       expect([again.status, again.body.data]).toEqual([200, { id, object: 'publication', deleted: true }]);
       expect(await eventsOf(id)).toEqual(['PublicationCreated', 'PublicationDeleted']);
     });
+  });
+
+  test('is answered in time if the idempotency store answers too late', async () => {
+    const { idempotency } = harness.service.runtime;
+    const { claim, storeAnswer } = idempotency;
+    const never = () => new Promise<never>(() => {});
+    idempotency.claim = never;
+    const refused = await within(post(newKey(), { ...TEA, title: 'Not claimed' }), 'a refusal');
+    idempotency.claim = claim;
+    expectError(refused, 503, 'SERVICE_UNAVAILABLE');
+    idempotency.storeAnswer = never;
+    const key = newKey();
+    const first = await within(post(key, { ...TEA, title: 'Not recorded' }), 'an answer');
+    idempotency.storeAnswer = storeAnswer;
+    expect(first.status).toBe(201);
+    expect(await publicationsTitled('Not claimed')).toEqual([]);
+    expect(await publicationsTitled('Not recorded')).toHaveLength(1);
   });
 
   test('is not carried out if the idempotency store is unavailable', async () => {

@@ -87,6 +87,13 @@ test('a write sees the events that another process appended after the cached sta
   expect(value).toMatchObject({ title: 'Theirs', price_amount: 2, version: 4, view_count: 100 });
 });
 
+test('a write to a stream that is shorter than before, in a restored copy of the log, reads it again', async () => {
+  const { world, patch } = await longPublication(101);
+  for (const price of [1, 2, 3]) await patch(price);
+  world.events.live.log.splice(-2);
+  expect(await patch(4)).toMatchObject({ revision: 102, value: { price_amount: 4, version: 3 } });
+});
+
 test('an earlier state of a long stream is read from the nearest remembered one', async () => {
   const { world, id, patch, events, stream } = await longPublication(2_501);
   const { revision } = await patch(2);

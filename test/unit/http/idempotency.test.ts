@@ -40,6 +40,7 @@ describe('Idempotency', () => {
     idempotency.once({
       key: KEY,
       fingerprint: 'print',
+      answer_by_ms: performance.now() + 60_000,
       run: async (operation) => ({ rendered: await run(operation) }),
       rebuild: () => Promise.reject(new Error('a response with a body is not rebuilt')),
       renderFailure: () => ({ ...OK, status: 404 }),
