@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type CountedPageViews, PageViewLog } from '../../services/command/page-views';
 import { type CurrentClient, EventStoreDbConnection } from '../../shared/adapters/eventstoredb/connection';
@@ -12,10 +12,11 @@ import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/port
 import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
+import { Follower } from '../support/eventstore-standin/follower';
 import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
+import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, WAIT_MS_MAX, waitFor, within } from '../support/wait-for';
 import { anEvent, aStream, someEvents } from './some-events';
 
 /** Injects faults that a real server cannot produce on demand, so these tests always use the stand-in. */
@@ -33,6 +34,13 @@ afterEach(async () => {
   await server.stop();
   folder.remove();
 });
+
+/** Returns whether nothing listens at the port. */
+const isRefused = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(false)).on('error', () => resolve(true));
+    socket.unref();
+  });
 
 async function timed(work: () => Promise<unknown>): Promise<{ outcome: unknown; ms: number }> {
   const started_ms = performance.now();
@@ -276,6 +284,44 @@ describe('a server that does not answer', () => {
     await one.close();
     for (const socket of sockets) socket.destroy();
     server_without_grpc.close();
+  });
+});
+
+describe('a server that is told to stop', () => {
+  /** Far longer than a test may wait for it. */
+  const PATIENCE_MS = 10 * WAIT_MS_MAX;
+  /** Opens a store whose pings do not end the connection. */
+  const openQuietStore = () => openStore(`${server.url}&keepAliveInterval=${PATIENCE_MS}`);
+
+  test('has no call to wait for, also of clients that send nothing', async () => {
+    const { port } = server.address;
+    const [writing, reading] = await Promise.all([openQuietStore(), openQuietStore()]);
+    await writing.append(aStream(), NO_STREAM, someEvents(1));
+    const follower = new Follower(reading);
+    await follower.until(1);
+    await within(server.finishCalls(PATIENCE_MS), 'the open calls to end');
+    await server.stop();
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+    await writing.append(aStream(), NO_STREAM, someEvents(1));
+    await follower.until(2);
+    await follower.end();
+    for (const opened of [writing, reading]) await opened.close();
+  });
+
+  test('answers the appends that it has received', async () => {
+    const { port } = server.address;
+    const writing = await openQuietStore();
+    await writing.append(aStream(), NO_STREAM, someEvents(1));
+    server.faults.set({ held_batch_answers: true });
+    const appending = writing.append(aStream(), NO_STREAM, someEvents(2));
+    await waitFor(() => server.events('live.').length === 3, { what: 'the append to be stored' });
+    const finished = server.finishCalls(PATIENCE_MS);
+    await waitFor(() => isRefused(port), { what: 'the port to be closed' });
+    server.faults.clear();
+    expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
+    await within(finished, 'the open calls to end');
+    expect(server.appendCalls).toEqual({ alone: 0, shared: 1, shared_open: 0 });
+    await writing.close();
   });
 });
 

@@ -110,9 +110,6 @@ describe('the service on a cluster', () => {
       }
     }));
 
-  /** How long the leader keeps the leadership after it has closed its port. A real one does for 5 s. */
-  const KEEPS_MS = 2_000;
-
   test('stopping the leader refuses no write', () =>
     withTempDir(async (folder) => {
       const cluster = await StandInCluster.start(folder);
@@ -125,7 +122,7 @@ describe('the service on a cluster', () => {
         50,
       );
       await waitFor(() => writes.length > 20);
-      await cluster.stopLeader(KEEPS_MS);
+      await cluster.stopLeader();
       const stopped = writes.length;
       await waitFor(() => writes.length > stopped + 20);
       clearInterval(writing);

@@ -42,6 +42,10 @@ async function injectServerFaults(servers: OwnServers, ledger: Ledger): Promise<
       await servers.event_store.start();
     },
     async () => {
+      await servers.event_store.stop();
+      await servers.event_store.start();
+    },
+    async () => {
       await servers.mongo.stop();
       await clientsNotice();
       await servers.mongo.start();

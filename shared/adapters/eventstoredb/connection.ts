@@ -25,8 +25,8 @@ export interface CallLimits {
   /**
    * If the server cannot be reached for less than this time, counted from the first call that could not reach it, calls
    * wait for it, up to `call_ms`. Must be longer than a cluster has no leader: a leader that is stopped closes its port,
-   * keeps the leadership for 5 s, and only then there is an election. After this time without a failure,
-   * the next failure begins another outage.
+   * keeps the leadership until its clients have ended their calls, at most for 5 s, and only then there is an election.
+   * After this time without a failure, the next failure begins another outage.
    */
   readonly short_outage_ms: number;
   /** Deadline of all attempts of a call together in a longer outage. */
@@ -73,13 +73,13 @@ export interface CurrentClient {
    * fails: a call then fails at once, with the cause.
    */
   connect(): Promise<void>;
-  /** Aborts when the client is closed. All of the client's calls end then. */
-  readonly closed: AbortSignal;
+  /** Aborts when the client is replaced or closed. Its subscriptions end then. */
+  readonly retired: AbortSignal;
 }
 
 interface ManagedClient extends CurrentClient {
   readonly opened: OpenedClient;
-  readonly closing: AbortController;
+  readonly retiring: AbortController;
 }
 
 /**
@@ -222,11 +222,20 @@ export class EventStoreDbConnection {
 
   /** Replaces the client if the failure requires a new connection. Later calls use the new client. */
   reconnectAfter(failure: Failure, used: CurrentClient): void {
-    const now_ms = performance.now();
-    const is_replaced = used !== this.managed || this.closed.aborted;
-    if (!failure.reconnect || is_replaced || now_ms - this.replaced_at_ms < RECONNECT_EVERY_MS) return;
-    this.replaced_at_ms = now_ms;
+    if (failure.reconnect && performance.now() - this.replaced_at_ms >= RECONNECT_EVERY_MS)
+      this.replace(used);
+  }
+
+  /**
+   * Replaces the client, unless it is replaced already. Ends its subscriptions at once, and its shared call of appends as
+   * soon as they are answered: a server that is told to stop keeps the leadership while a call is open.
+   */
+  private replace(used: CurrentClient): void {
     const old = this.managed;
+    if (used !== old || this.closed.aborted) return;
+    this.replaced_at_ms = performance.now();
+    old.retiring.abort();
+    old.appends.retire();
     this.replaced.set(
       old,
       setTimeout(() => void this.closeClient(old), CLOSE_AFTER_MS),
@@ -254,16 +263,20 @@ export class EventStoreDbConnection {
   }
 
   private open(): ManagedClient {
-    const opened = openClient(this.server, this.generation++, () => this.connections++);
-    const closing = new AbortController();
+    const opened = openClient(this.server, this.generation++, {
+      onConnected: () => this.connections++,
+      onLost: () => this.replace(managed),
+    });
+    const retiring = new AbortController();
     const { client, appends, connect } = opened;
-    return { opened, closing, client, appends, connect, closed: closing.signal };
+    const managed: ManagedClient = { opened, retiring, client, appends, connect, retired: retiring.signal };
+    return managed;
   }
 
   private async closeClient(managed: ManagedClient): Promise<void> {
     clearTimeout(this.replaced.get(managed));
     this.replaced.delete(managed);
-    managed.closing.abort();
+    managed.retiring.abort();
     await managed.opened.close();
   }
 }
@@ -283,24 +296,30 @@ export interface OpenedClient {
   close(): Promise<void>;
 }
 
+interface ConnectionEvents {
+  /** Called for each connection before it is used. */
+  readonly onConnected: () => void;
+  /** Called when the connection has ended, or accepts no new calls because the server is about to stop. */
+  readonly onLost: () => void;
+}
+
 /**
  * Opens a client for the server. It connects at its first call.
  *
  * grpc-js shares one socket between all channels with equal address and options, even while that socket is dead and the
  * failure is not detected yet. A new client would then get the dead socket of the old one. So each `generation` gets a
- * slightly different ping interval: its options differ, and grpc-js opens a new socket. `onConnected` is called for each
- * connection before it is used.
+ * slightly different ping interval: its options differ, and grpc-js opens a new socket.
  */
 export function openClient(
   server: ServerAddress,
   generation: number,
-  onConnected: () => void = () => {},
+  events: ConnectionEvents = { onConnected: () => {}, onLost: () => {} },
 ): OpenedClient {
   const client = server.connect(generation);
   const internals = client as unknown as Internals;
   usePlainAppend(internals);
   catchErrorHandling(internals);
-  const channels = recordChannels(internals, onConnected);
+  const channels = recordChannels(internals, events);
   const appends = new SharedAppends(internals);
   return {
     client,
@@ -343,9 +362,11 @@ interface Channel {
   watchConnectivityState(current: number, deadline: number, onChange: () => void): void;
 }
 
-/** States of a channel before it is connected: IDLE and CONNECTING; and of a connected one. */
+/** States of a channel of grpc-js. */
+const IDLE = 0;
 const CONNECTING = 1;
 const READY = 2;
+const SHUTDOWN = 4;
 
 interface Channels {
   readonly connect: CurrentClient['connect'];
@@ -357,7 +378,7 @@ interface Channels {
  * Records the channels that the client opens. `dispose()` ends the calls but leaves the channels open. A call that waits
  * for discovery during an outage opens its channel only afterwards, when its client may have been replaced and closed.
  */
-function recordChannels(internals: Internals, onConnected: () => void): Channels {
+function recordChannels(internals: Internals, { onConnected, onLost }: ConnectionEvents): Channels {
   const open = new Set<Channel>();
   let closed = false;
   /** The channel that is connected, as far as is known. */
@@ -369,6 +390,7 @@ function recordChannels(internals: Internals, onConnected: () => void): Channels
       channel.close();
       throw new Error('a closed channel');
     }
+    if (!open.has(channel)) watchConnection(channel, onLost);
     open.add(channel);
     return channel;
   };
@@ -395,4 +417,14 @@ function recordChannels(internals: Internals, onConnected: () => void): Channels
       for (const channel of open) channel.close();
     },
   };
+}
+
+/** Calls `onLost` each time that the channel's connection has ended, or accepts no new calls (GOAWAY). */
+function watchConnection(channel: Channel, onLost: () => void): void {
+  const state = channel.getConnectivityState(false);
+  if (state === SHUTDOWN) return;
+  channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, () => {
+    if (state === READY && channel.getConnectivityState(false) === IDLE) onLost();
+    watchConnection(channel, onLost);
+  });
 }

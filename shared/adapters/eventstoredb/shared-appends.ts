@@ -86,6 +86,11 @@ export class SharedAppends {
     return this.call.append(append, timeout_ms);
   }
 
+  /** Ends the call as soon as no append is pending. */
+  retire(): void {
+    this.call?.retire();
+  }
+
   /** Ends the call. Pending appends fail. */
   close(): void {
     this.call?.close();
@@ -105,6 +110,7 @@ class SharedCall {
   private readonly unsent = new Set<string>();
   private readonly onEnd: (call: SharedCall, cause: unknown) => void;
   private call: Call | undefined;
+  private is_retired = false;
   private has_ended = false;
 
   constructor(client: StreamingClient, onEnd: (call: SharedCall, cause: unknown) => void) {
@@ -132,6 +138,11 @@ class SharedCall {
       this.unsent.add(id);
       this.send();
     });
+  }
+
+  retire(): void {
+    this.is_retired = true;
+    if (this.pending.size === 0) this.close();
   }
 
   close(): void {
@@ -185,6 +196,7 @@ class SharedCall {
     this.pending.delete(id);
     this.unsent.delete(id);
     clearTimeout(pending.timer);
+    if (this.is_retired && this.pending.size === 0) this.close();
     return pending;
   }
 

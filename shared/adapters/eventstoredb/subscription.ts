@@ -332,7 +332,7 @@ class Mark {
  */
 class SubscriptionBuffer {
   private readonly subscription: AllStreamSubscription;
-  private readonly client_closed: AbortSignal;
+  private readonly client_retired: AbortSignal;
   private has_ended = false;
   private error: Error | undefined;
   private wake: () => unknown = () => {};
@@ -355,8 +355,8 @@ class SubscriptionBuffer {
     this.subscription.on('close', () => this.end());
     // The listener is never removed: an `error` event without a listener ends the process.
     this.subscription.on('error', (error) => this.end(error));
-    this.client_closed = current.closed;
-    this.client_closed.addEventListener('abort', this.end);
+    this.client_retired = current.retired;
+    this.client_retired.addEventListener('abort', this.cancel);
   }
 
   get is_empty(): boolean {
@@ -399,11 +399,15 @@ class SubscriptionBuffer {
 
   /** Ends the subscription on the server. Destroying the stream alone does not end the gRPC call. */
   close(): void {
-    this.client_closed.removeEventListener('abort', this.end);
-    this.has_ended = true;
-    this.subscription.unsubscribe().catch(() => {});
+    this.client_retired.removeEventListener('abort', this.cancel);
+    this.cancel();
     this.subscription.destroy();
   }
+
+  private readonly cancel = (): void => {
+    this.subscription.unsubscribe().catch(() => {});
+    this.end();
+  };
 
   private readonly end = (reason?: unknown): void => {
     this.has_ended = true;

@@ -4,8 +4,8 @@ import { Database } from './database';
 import { EventStoreStandIn } from './standin';
 
 const NODES = 3;
-/** How long a real leader keeps the leadership after it has closed its port. */
-const KEEPS_MS = 5_000;
+/** How long the other nodes need to elect a leader. */
+const ELECTION_MS = 1_000;
 
 /** The nodes of a cluster, in this process. They share one log, so each of them has every event at once. */
 export class StandInCluster implements Membership {
@@ -42,12 +42,14 @@ export class StandInCluster implements Membership {
   }
 
   /**
-   * Stops the leader as SIGTERM does: it closes its port at once, but keeps the leadership for `keeps_ms`. Resolves when
-   * another node leads.
+   * Stops the leader as SIGTERM does: it closes its port at once, but keeps the leadership until it has finished its
+   * calls. Resolves when another node leads.
    */
-  async stopLeader(keeps_ms = KEEPS_MS): Promise<void> {
-    await this.leader.stop();
-    await sleep(keeps_ms);
+  async stopLeader(): Promise<void> {
+    const { leader } = this;
+    await leader.finishCalls();
+    await leader.stop();
+    await sleep(ELECTION_MS);
     this.resign();
   }
 

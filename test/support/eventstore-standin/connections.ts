@@ -37,9 +37,14 @@ export class Connections {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Accepts no more connections. Resolves when all have ended. */
+  async ended(): Promise<void> {
+    await new Promise((resolve) => this.listener.close(resolve));
+  }
+
   async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.listener.close(resolve));
+    const ended = this.ended();
     this.cutAll();
-    await closed;
+    await ended;
   }
 }

@@ -1,7 +1,8 @@
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb';
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb';
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js';
+import { withTimeout } from '../../../shared/kernel/async';
 import { appendHandler } from './append-handler';
 import { batchAppendHandler } from './batch-append-handler';
 import { CallGate, type Membership } from './call-gate';
@@ -25,6 +26,8 @@ export interface StandInOptions {
 }
 
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+/** How long a server that is told to stop waits for open calls. A leader keeps the leadership in this time. */
+const FINISH_CALLS_MS = 5_000;
 
 /**
  * The part of EventStoreDB 23.10 that the client of the event store adapter uses, in this process, over real gRPC. It
@@ -36,6 +39,7 @@ export class EventStoreStandIn {
   private readonly gate: CallGate;
   private readonly server: Server;
   private readonly database: Database;
+  private readonly injector: ConnectionInjector;
   private readonly connections: Connections;
   private readonly host: string;
   private readonly cluster: Membership | undefined;
@@ -46,8 +50,8 @@ export class EventStoreStandIn {
     this.host = host;
     this.cluster = cluster;
     this.server = new Server({ 'grpc.max_receive_message_length': message_bytes_max });
-    const injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.connections = new Connections((socket) => injector.injectConnection(socket));
+    this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.connections = new Connections((socket) => this.injector.injectConnection(socket));
     this.gate = new CallGate(this.faults, this.connections, () => this.address, cluster);
     this.serve();
   }
@@ -123,6 +127,16 @@ export class EventStoreStandIn {
 
   cutConnections(): void {
     this.connections.cutAll();
+  }
+
+  /**
+   * Begins to stop as after SIGTERM: closes the port, accepts no new call, and continues open calls for at most
+   * `waits_ms`. Resolves when none is open, or at that time: a real server then writes "IS SHUTTING DOWN".
+   */
+  async finishCalls(waits_ms = FINISH_CALLS_MS): Promise<void> {
+    const ended = this.connections.ended();
+    this.injector.drain(waits_ms);
+    await withTimeout(ended, waits_ms, () => undefined);
   }
 
   /** Cuts all connections and stops. Acknowledged events are on disk. */
