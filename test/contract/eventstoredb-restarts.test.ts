@@ -123,6 +123,34 @@ test('a server that was down for longer than the back-off is noticed soon after 
   await follower.end();
 });
 
+describe('EVENTSTORE_COMMAND', () => {
+  const { env } = process;
+  afterEach(() => {
+    process.env = env;
+  });
+
+  /** Starts a server with the command, as the suites do that are run with a real server. */
+  const startWith = (command: string): Promise<OwnServer> => {
+    process.env = { ...env, EVENTSTORE_URL: server.url, EVENTSTORE_COMMAND: command };
+    return startOwnServer('eventstore');
+  };
+
+  test('starts a server, without the variables that a real one would take as its options', async () => {
+    const main = resolve(__dirname, '../support/eventstore-standin/main.js');
+    const started = await startWith(
+      `node ${main} --data "$DATA" --port "$PORT" \${EVENTSTORE_URL:+--no-such}`,
+    );
+    await started.stop();
+    await started.dispose();
+  });
+
+  test('that fails is reported with what it printed', async () => {
+    const failing = startWith(`node -e 'console.log("an"); console.error("option"); process.exit(3)'`);
+    await expect(failing).rejects.toThrow(/printed:(\n(an|option)){2}/);
+    await expect(failing).rejects.toMatchObject({ cause: { message: 'it ended with 3' } });
+  });
+});
+
 test('a process exits after it has closed its store', async () => {
   const adapter = resolve(__dirname, '../../shared/adapters/eventstoredb/event-store.js');
   const script = `

@@ -169,12 +169,17 @@ class StandInServer implements OwnServer {
   }
 }
 
+/** How much of its output a server keeps for an error message. */
+const PRINTED_LENGTH_MAX = 4_000;
+
 /**
  * An EventStoreDB that a command of the environment starts. `bash` executes the command with these variables:
  * - `DATA`: an empty folder for the server's files, the same after a restart.
  * - `PORT`: the port to listen on at 127.0.0.1, without TLS, the same after a restart.
+ * It gets no `EVENTSTORE_*`: the server takes each such variable as an option, and exits for one that it does not know.
  */
 class CommandServer implements OwnServer {
+  private printed = '';
   private child: ChildProcess | undefined;
 
   private constructor(
@@ -194,14 +199,29 @@ class CommandServer implements OwnServer {
   }
 
   async start(): Promise<void> {
-    const env = { ...process.env, DATA: this.folder.path, PORT: String(this.port) };
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('EVENTSTORE_'));
+    const env = { ...Object.fromEntries(inherited), DATA: this.folder.path, PORT: String(this.port) };
     // With `exec`, the process id is that of the server.
-    const child = spawn('bash', ['-c', `exec ${this.command}`], {
-      env,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    const child = spawn('bash', ['-c', `exec ${this.command}`], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.child = child;
-    await waitFor(() => this.answers(), { what: 'the server of EVENTSTORE_COMMAND to answer' });
+    const keep = (chunk: Buffer): void => {
+      this.printed = `${this.printed}${chunk}`.slice(-PRINTED_LENGTH_MAX);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    const closed = once(child, 'close');
+    try {
+      await waitFor(() => this.has_ended || this.answers(), { what: 'the server to answer' });
+      if (this.has_ended) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
+    } catch (cause) {
+      if (this.has_ended) await within(closed, 'the output of EVENTSTORE_COMMAND');
+      throw new Error(`EVENTSTORE_COMMAND does not start a server. It printed:\n${this.printed}`, { cause });
+    }
+  }
+
+  private get has_ended(): boolean {
+    const { child } = this;
+    return !child || child.exitCode !== null || child.signalCode !== null;
   }
 
   stop(): Promise<void> {
@@ -227,7 +247,7 @@ class CommandServer implements OwnServer {
 
   private async end(signal: NodeJS.Signals): Promise<void> {
     const { child } = this;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (!child || this.has_ended) return;
     const gone = once(child, 'exit');
     child.kill(signal);
     await within(gone, `the server of EVENTSTORE_COMMAND to exit after ${signal}`);
@@ -235,8 +255,6 @@ class CommandServer implements OwnServer {
 
   /** A server that has just started refuses calls until it is the leader. */
   private async answers(): Promise<boolean> {
-    if (this.child!.exitCode !== null)
-      throw new Error(`EVENTSTORE_COMMAND ended with ${this.child!.exitCode}`);
     const client = EventStoreDBClient.connectionString(`${this.url}&throwOnAppendFailure=true`);
     try {
       for await (const _event of client.readAll({ maxCount: 1 }));
