@@ -22,6 +22,8 @@ async function main(): Promise<void> {
     if (line !== undefined) process.stderr.write(`${line}\n`);
     process.exitCode = exitCodeOf(error);
   }
+  // A client library may still be busy after its client is closed, for example with looking for a leader.
+  process.exit();
 }
 
 void main();

@@ -47,6 +47,9 @@ export function networkCause(error: unknown): string | undefined {
   const { code, message, cause, errors } = error as NodeJS.ErrnoException & { errors?: readonly unknown[] };
   const text = `${code ?? ''} ${message}`;
   const found = NETWORK_CAUSES.find(([pattern]) => pattern.test(text))?.[1];
+  // The host may come from the server itself: a client of a cluster asks the hosts that the members name to each other.
+  const host = found === CAUSES.other_host && /(?:Host|IP): (\S+?)\.? is not in/.exec(text)?.[1];
+  if (host) return `${found}: it does not name ${host}`;
   return found ?? networkCause(errors?.[0] ?? cause);
 }
 
@@ -80,7 +83,7 @@ export class ConnectionOutage {
 
   /**
    * Reports a failure and returns its cause. If `cause` leaves open whether TLS is the reason, returns
-   * the cause that an earlier probe has found, if there is one. Returns `otherwise` if there is no cause at all.
+   * the cause that the last probe has found, if it found one. Returns `otherwise` if there is no cause at all.
    */
   failed(
     cause: string | undefined,
@@ -106,9 +109,9 @@ export class ConnectionOutage {
     this.probed_at_ms = now_ms;
     const { successes } = this;
     const cause = await probe(this.server);
-    if (cause === undefined || this.successes > successes) return;
+    if (this.successes > successes) return;
     this.probed_cause = cause;
-    this.report.failed(cause);
+    if (cause !== undefined) this.report.failed(cause);
   }
 }
 

@@ -271,7 +271,7 @@ describe('a server that does not answer', () => {
 
   test('a server that does not speak the protocol: calls fail within the deadline', async () => {
     const sockets: Socket[] = [];
-    const server_without_grpc = createServer((socket) => void sockets.push(socket));
+    const server_without_grpc = createServer((socket) => void sockets.push(socket.resume()));
     const port = await new Promise<number>((resolve) =>
       server_without_grpc.listen(0, '127.0.0.1', () =>
         resolve((server_without_grpc.address() as { port: number }).port),
@@ -282,7 +282,8 @@ describe('a server that does not answer', () => {
     expect(outcome).toMatchObject({ condition: expect.stringMatching(/unavailable|database_timeout/) });
     expect(ms).toBeLessThan(FAILS_WITHIN_MS);
     await one.close();
-    for (const socket of sockets) socket.destroy();
+    const areClosed = (): boolean => sockets.every(({ destroyed }) => destroyed);
+    await waitFor(areClosed, { what: 'every connection to be closed' });
     server_without_grpc.close();
   });
 });

@@ -1,12 +1,19 @@
-import { rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createHttp2Server } from 'node:http2';
+import { createServer, type Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { EventStoreDBClient } from '@eventstore/db-client';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { RedisIdempotencyStore } from '../../shared/adapters/redis/idempotency-store';
 import { createLogger } from '../../shared/kernel/log';
 import { Outages, type Server } from '../../shared/kernel/outages';
 import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
+import { Cli } from '../api/cli-run';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { FakeMongo, MONGO_ERRORS } from '../support/fake-mongo';
+import { freeOwnPort, listenOn, listenOnOwnPort } from '../support/own-port';
 import { OwnRedis } from '../support/own-redis';
 import { describeWithProgram } from '../support/programs';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -16,6 +23,7 @@ import { FAILS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 /** Tests that every outage of a server is explained: in one log line, in readiness and in the error of the call. */
 
 const PASSWORD = 'hunter2hunter2';
+const REFUSED = 'the connection is refused: no server listens at this address';
 
 interface Line {
   readonly level: string;
@@ -168,12 +176,11 @@ const start = {
 
 describe.each(['event_store', 'view_store', 'redis'] as const)('%s', (server) => {
   test('nothing listens at its address', async () => {
-    const refused = 'the connection is refused: no server listens at this address';
     const outage = await use(server, urlOf[server]('127.0.0.1:1', false));
-    await outage.expectCause(refused);
-    await outage.expectCause(refused);
+    await outage.expectCause(REFUSED);
+    await outage.expectCause(REFUSED);
     // On a busy machine, an attempt may end before the refusal arrives. That is another cause with a line of its own.
-    expect(outage.lines.filter(({ cause }) => cause === refused)).toHaveLength(1);
+    expect(outage.lines.filter(({ cause }) => cause === REFUSED)).toHaveLength(1);
     expect(outage.text).not.toContain(PASSWORD);
   });
 
@@ -193,8 +200,8 @@ describeWithProgram('openssl', 'TLS', () => {
   });
   afterAll(() => ca_folder.remove());
 
-  async function front(host: string, port: number): Promise<number> {
-    const opened = await TlsFront.open(ca.issue(host), port);
+  async function front(host: string, target_port: number, port = 0): Promise<number> {
+    const opened = await TlsFront.open(ca.issue(host), target_port, port);
     servers.unshift({ stop: () => opened.close() });
     return opened.port;
   }
@@ -220,13 +227,39 @@ describeWithProgram('openssl', 'TLS', () => {
   describe.each(['event_store', 'view_store'] as const)('%s', itFindsCauses);
   describeWithProgram('redis-server', 'redis', () => itFindsCauses('redis'));
 
+  test('event_store: the certificate is for the host of the address, and not for the one in gossip', async () => {
+    const server = await eventStore();
+    const port = await front('localhost', server.address.port);
+    server.faults.set({ advertised: { host: '127.0.0.1', port } });
+    const url = urlOf.event_store(`localhost:${port}`, true, ca.file).replace('esdb:', 'esdb+discover:');
+    await (await use('event_store', url)).expectCause(
+      "the server's certificate is for another host name: it does not name 127.0.0.1",
+    );
+  });
+
+  test('event_store: nothing listens, the file of the CA changes, and the server returns', async () => {
+    const target = await start.event_store();
+    const port = await freeOwnPort();
+    const file = `${folder.path}/ca-in-use.pem`;
+    copyFileSync(ca.file, file);
+    const hosts = `localhost:${port},localhost:${port}`;
+    const url = `${urlOf.event_store(hosts, true, file)}&maxDiscoverAttempts=1`;
+    const outage = await use('event_store', url);
+    await outage.expectCause(REFUSED);
+    copyFileSync(new TestCa(folder.path).file, file);
+    await front('localhost', target, port);
+    await outage.expectCause("the server's certificate is not from a trusted CA");
+  });
+
   test.each(['event_store', 'view_store'] as const)(
     '%s: the certificate is for another host name, or for the right one',
     async (server) => {
       const target = await start[server]();
       const other = await front('other.example', target);
       const outage = await use(server, urlOf[server](`localhost:${other}`, true, ca.file));
-      await outage.expectCause("the server's certificate is for another host name");
+      await outage.expectCause(
+        "the server's certificate is for another host name: it does not name localhost",
+      );
       await outage.close();
       const right = await front('localhost', target);
       const working = await use(server, urlOf[server](`localhost:${right}`, true, ca.file));
@@ -265,6 +298,23 @@ describe('EventStoreDB', () => {
     await outage.expectEnd();
   });
 
+  test('the script of the page gives the right on $all, and keeps the rights of others', async () => {
+    const server = await eventStore();
+    const page = readFileSync('docs/operations/eventstoredb.md', 'utf8');
+    const [, script = ''] = /```js\n(.*?)```/s.exec(page) ?? [];
+    const env = { ...process.env, EVENTSTORE_URL: server.url, ADMINPASSWORD: PASSWORD };
+    const client = EventStoreDBClient.connectionString(server.url);
+    for (const others of [undefined, { acl: { readRoles: ['$admins', 'reports'], writeRoles: ['ops'] } }]) {
+      if (others) await client.setStreamMetadata('$all', others);
+      await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
+      const { metadata } = await client.getStreamMetadata('$all');
+      const { readRoles, ...others_kept } = metadata!.acl!;
+      expect(readRoles).toEqual([...(others ? others.acl.readRoles : ['$admins']), 'catalog']);
+      expect(others_kept).toEqual(others ? { writeRoles: ['ops'] } : {});
+    }
+    await client.dispose();
+  });
+
   test('a server without a leader', async () => {
     const server = await eventStore();
     server.faults.set({ not_ready: 1_000_000 });
@@ -274,8 +324,36 @@ describe('EventStoreDB', () => {
 
   test('a cluster of which no member can be reached', async () => {
     const outage = await use('event_store', 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false&maxDiscoverAttempts=1');
-    await outage.expectCause('the connection is refused: no server listens at this address');
+    await outage.expectCause(REFUSED);
   });
+
+  test('a cluster of which no member could be reached, and whose members then name no leader', async () => {
+    const port = await freeOwnPort();
+    const hosts = `127.0.0.1:${port},127.0.0.1:${port}`;
+    const outage = await use('event_store', `esdb://${hosts}?tls=false&maxDiscoverAttempts=1`);
+    await outage.expectCause(REFUSED);
+    const server = createHttp2Server().on('stream', (stream) =>
+      stream.respond({ ':status': 404 }, { endStream: true }),
+    );
+    servers.push({ stop: () => void server.close() });
+    await listenOn(server, port);
+    await outage.expectCause('no host of the address names a leader of the cluster');
+  });
+
+  test.each([1, 2])(
+    '%d hosts that are silent in the TLS handshake, and a command that ends',
+    async (hosts) => {
+      const sockets: Socket[] = [];
+      const server = createServer((socket) => void sockets.push(socket.on('error', () => {})));
+      servers.push({ stop: () => void server.close() });
+      const host = `127.0.0.1:${await listenOnOwnPort(server)}`;
+      const EVENTSTORE_URL = `esdb://${Array(hosts).fill(host)}?tls=true`;
+      const ended = await new Cli(folder.path, { EVENTSTORE_URL }).run('projections', 'status');
+      for (const socket of sockets) socket.destroy();
+      expect(ended).toMatchObject({ code: 1, stdout: '' });
+      expect(ended.stderr).toMatch(/^catalog: The event store cannot be used: .*\n$/);
+    },
+  );
 
   test('a server that does not answer', async () => {
     const server = await eventStore();

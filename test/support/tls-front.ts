@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
-import { listenOnOwnPort } from './own-port';
+import { listenOn, listenOnOwnPort } from './own-port';
 import { run } from './programs';
 
 /** Certificates of a CA for tests, made with the program `openssl`. */
@@ -64,7 +64,12 @@ export class TlsFront {
     readonly port: number,
   ) {}
 
-  static async open(certificate: { key: Buffer; cert: Buffer }, target_port: number): Promise<TlsFront> {
+  /** Listens on `port`, or on a free one if it is 0. */
+  static async open(
+    certificate: { key: Buffer; cert: Buffer },
+    target_port: number,
+    port = 0,
+  ): Promise<TlsFront> {
     const sockets = new Set<Socket>();
     const server = createServer({ ...certificate, ALPNProtocols: ['h2'] }, (client) => {
       const target = connect(target_port, '127.0.0.1');
@@ -72,7 +77,9 @@ export class TlsFront {
       client.pipe(target).pipe(client);
     });
     server.on('tlsClientError', () => {});
-    return new TlsFront(server, sockets, await listenOnOwnPort(server));
+    if (port === 0) return new TlsFront(server, sockets, await listenOnOwnPort(server));
+    await listenOn(server, port);
+    return new TlsFront(server, sockets, port);
   }
 
   close(): void {

@@ -8,6 +8,7 @@ import {
   parseEventStoreAddress,
 } from '../../kernel/eventstore-address';
 import type { ProbedServer } from '../outage-cause';
+import './grpc-connecting';
 
 /** A connection is dead if a ping is not answered within this time. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000;
@@ -41,9 +42,17 @@ export class ServerAddress {
     return this.address.discover || this.address.hosts.length > 1;
   }
 
+  /** Contains the CA that the newest client trusts. */
   get probed(): ProbedServer {
-    const { hosts, tls } = this.address;
-    return { hosts, tls, ca: this.files.get('tlsCAFile') };
+    const { address, files } = this;
+    const { hosts, tls } = address;
+    return {
+      hosts,
+      tls,
+      get ca() {
+        return files.get('tlsCAFile');
+      },
+    };
   }
 
   /** Creates a client. Reads the files again, because certificates are renewed. */

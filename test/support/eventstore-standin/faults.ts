@@ -14,6 +14,8 @@ export interface FaultPlan {
    * position, as releases other than 23.10 do. The next event begins there.
    */
   checkpoint_after_log: boolean;
+  /** The address of this node in gossip, if it is not the one at which it listens. */
+  advertised: { readonly host: string; readonly port: number } | undefined;
   /** Every call is refused as one with a wrong user or password. */
   wrong_password: boolean;
   /** Reads of the log and subscriptions to it are refused with "Access Denied". Streams can be read and written. */
@@ -63,6 +65,7 @@ const NONE: FaultPlan = {
   silent: false,
   dumb_subscriptions: false,
   checkpoint_after_log: false,
+  advertised: undefined,
   wrong_password: false,
   denied_log: false,
   not_leader: 0,

@@ -39,7 +39,8 @@ export function featuresHandler(gate: CallGate) {
 export function gossipHandler(gate: CallGate) {
   return (_call: ServerUnaryCall<Empty, ClusterInfo>, answer: sendUnaryData<ClusterInfo>): void => {
     if (gate.faults.current.silent) return;
-    const members = gate.members.map(({ host, port, leads }) => {
+    const members = gate.members.map(({ leads, ...listening }) => {
+      const { host, port } = gate.faults.current.advertised ?? listening;
       const endpoint = new EndPoint();
       endpoint.setAddress(host);
       endpoint.setPort(port);
