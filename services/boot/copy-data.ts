@@ -15,8 +15,8 @@ export interface CopiedData {
   readonly damaged: readonly string[];
 }
 
-/** Whether a folder contains a catalog. `copyData` moves the log of this realm last, so its copy is then complete. */
-export const hasCatalog = (folder: string): boolean => existsSync(eventsFile(folder, 'control'));
+/** Whether a folder contains the logs of a catalog. `copyData` moves the log of this realm last, so its copy is then complete. */
+export const hasLogs = (folder: string): boolean => existsSync(eventsFile(folder, 'control'));
 
 /**
  * Copies what cannot be made again from a DATA_DIR to an empty folder, in the same places: the logs, the media files, and

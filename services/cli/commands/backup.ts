@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type Config, parseConfig } from '../../../shared/kernel/config';
-import { type CopiedData, copyData, hasCatalog } from '../../boot/copy-data';
+import { type CopiedData, copyData, hasLogs } from '../../boot/copy-data';
 import { CliError, EXIT, type ExitCode, printAnswer, withRuntime } from '../invocation';
 import { verb } from '../options';
 import { rebuildTable } from '../projection-tables';
@@ -41,7 +41,7 @@ async function copyBetween(config: Config, from: string, to: string, what: strin
     throw new CliError(
       'This command copies only DATA_DIR, and EVENTSTORE_URL or MONGODB_URL is set. For servers, see docs/operations/backup.md.',
     );
-  if (!hasCatalog(from)) throw new CliError(`The folder ${from} contains no ${what}.`);
+  if (!hasLogs(from)) throw new CliError(`The folder ${from} contains no ${what}.`);
   // Only the owner may read the copy: it contains the token keys and data of customers.
   process.umask(0o077);
   await mkdir(to, { recursive: true });
