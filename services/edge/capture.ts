@@ -30,10 +30,11 @@ export function captureAnswer(
     is_json ??= String(response.getHeader('Content-Type')).startsWith('application/json');
     if (!is_json) return;
     const is_named = typeof encoding === 'string' && Buffer.isEncoding(encoding);
-    const copy =
-      typeof chunk === 'string' ? Buffer.from(chunk, is_named ? encoding : 'utf8') : Buffer.from(chunk);
-    bytes += copy.length;
-    if (bytes <= bytes_max) chunks.push(copy);
+    // The app writes JSON as text, or as buffers that it does not change any more.
+    const written =
+      typeof chunk === 'string' ? Buffer.from(chunk, is_named ? encoding : 'utf8') : (chunk as Buffer);
+    bytes += written.length;
+    if (bytes <= bytes_max) chunks.push(written);
     else chunks.length = 0;
   };
   response.write = ((...args: Parameters<typeof write>) => {

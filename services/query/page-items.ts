@@ -81,25 +81,32 @@ export async function pageItems<Name extends ItemName>(
 
   const expanded: PageItem<ItemDocument<Name>>[] = [];
   const expansions_bytes_max = bytes_left;
-  const read: (StoredDocument<ItemDocument<ItemName>> | undefined)[] = [];
+  /** What was read of the next items. */
+  const ahead: (StoredDocument<ItemDocument<ItemName>> | undefined)[] = [];
   let is_full = false;
   let shortened = 0;
   const readMore = async (): Promise<void> => {
     const average = (expansions_bytes_max - bytes_left) / expanded.length;
     const count = expanded.length === 0 ? 1 : Math.max(1, Math.floor(READ_TOGETHER_BYTES / average));
-    const next = items.slice(read.length, read.length + count);
+    const next = items.slice(expanded.length, expanded.length + count);
     const { collection } = ITEMS[name];
-    read.push(...(await Promise.all(next.map(({ id }) => version.get(collection, id, ['expansions'])))));
+    ahead.push(...(await Promise.all(next.map(({ id }) => version.get(collection, id, ['expansions'])))));
   };
-  const expandNext = async (): Promise<void> => {
+  /** Returns false, and adds nothing, if the next item needs more than `bytes_max`. */
+  const expandNext = async (bytes_max: number): Promise<boolean> => {
+    await endTurnAfter(TURN_MS);
     const { document, resource } = items[expanded.length]!;
-    if (!is_full && read.length === expanded.length) await readMore();
-    const stored = is_full ? undefined : read[expanded.length];
+    if (!is_full && ahead.length === 0) await readMore();
+    const stored = is_full ? undefined : ahead.shift();
     const { keys, body, state } = document;
     const expansions = stored?.document?.expansions ?? NO_EXPANSIONS;
     const complete = present({ keys, body, state, expansions } as ItemDocument<Name>, query) as JsonObject;
     let text = textOf(complete);
     const added = bytesOf(text) - bytesOf(resource);
+    if (added > bytes_max) {
+      ahead.length = 0;
+      return false;
+    }
     is_full ||= added > bytes_left;
     if (is_full) {
       shortened++;
@@ -107,13 +114,13 @@ export async function pageItems<Name extends ItemName>(
       bytes_left = 0;
     } else bytes_left -= added;
     expanded.push({ document, resource: text });
-    await endTurnAfter(TURN_MS);
+    return true;
   };
-  const large_at = expansions_bytes_max - LARGE_BYTES;
-  while (expanded.length < items.length && bytes_left > large_at) await expandNext();
+  const large_below = bytes_left - LARGE_BYTES;
+  while (expanded.length < items.length && (await expandNext(bytes_left - large_below)));
   if (expanded.length < items.length)
     await large_answers.run(async () => {
-      while (expanded.length < items.length) await expandNext();
+      while (expanded.length < items.length) await expandNext(Number.POSITIVE_INFINITY);
     });
   return {
     items: expanded,

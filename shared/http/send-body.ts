@@ -4,25 +4,35 @@ import type { ServerResponse } from 'node:http';
 const PIECE_BYTES = 262_144;
 /** Smaller bodies fit into the buffers of the operating system, so nobody has to wait for their clients. */
 const COUNTED_BYTES_MIN = 65_536;
-/** The most memory of a process for bodies that clients have not read (docs/http.md#answers). */
+/** How much a process may hold of bodies whose clients do not read them (docs/http.md#answers). */
 const UNREAD_BYTES_MAX = 64_000_000;
 
-/** The size of each body that a client is reading. The one of which nothing was taken for the longest time is first. */
-const unread = new Map<ServerResponse, number>();
+/** A client that has taken something within this time is not cut: it is reading. */
+const READING_MS = 2_000;
+
+interface Unread {
+  readonly bytes: number;
+  /** When the client last took something, by `performance.now()`. */
+  readonly taken_ms: number;
+}
+
+/** The bodies that clients are reading. The one of which nothing was taken for the longest time is first. */
+const unread = new Map<ServerResponse, Unread>();
 let unread_bytes = 0;
 
-/** Ends the response with the body. Cuts the connections of the slowest clients if too much is unread. */
+/** Ends the response with the body. Cuts the connections of clients that do not read if too much is unread. */
 export function endWithBody(response: ServerResponse, body: string | Buffer): void {
   if (body.length < COUNTED_BYTES_MIN || response.req.method === 'HEAD') {
     response.end(body);
     return;
   }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  unread.set(response, bytes.length);
+  const now_ms = performance.now();
+  unread.set(response, { bytes: bytes.length, taken_ms: now_ms });
   unread_bytes += bytes.length;
   response.once('close', () => forget(response));
-  for (const slowest of unread.keys()) {
-    if (unread_bytes <= UNREAD_BYTES_MAX) break;
+  for (const [slowest, { taken_ms }] of unread) {
+    if (unread_bytes <= UNREAD_BYTES_MAX || now_ms - taken_ms < READING_MS) break;
     forget(slowest);
     slowest.destroy();
   }
@@ -30,7 +40,7 @@ export function endWithBody(response: ServerResponse, body: string | Buffer): vo
 }
 
 function forget(response: ServerResponse): void {
-  unread_bytes -= unread.get(response) ?? 0;
+  unread_bytes -= unread.get(response)?.bytes ?? 0;
   unread.delete(response);
 }
 
@@ -42,8 +52,9 @@ function writeFrom(response: ServerResponse, body: Buffer, start: number): void 
     return;
   }
   response.once('drain', () => {
+    // Behind those that wait already.
     if (!unread.delete(response)) return;
-    unread.set(response, body.length);
+    unread.set(response, { bytes: body.length, taken_ms: performance.now() });
     writeFrom(response, body, end);
   });
 }
