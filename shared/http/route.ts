@@ -49,7 +49,7 @@ export interface ApiRequest {
   readonly request_id: string;
   /** When the answer must begin, by `performance.now()`. */
   readonly answer_by_ms: number;
-  /** A write calls this right before it sends an append. Rejects if the request is already answered. */
+  /** A write calls this right before it sends an append. Rejects if the answer says that nothing was sent. */
   readonly beforeSend?: () => Promise<void>;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */
   readonly operation?: Operation & { readonly idempotency_key: string };

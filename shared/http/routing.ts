@@ -92,15 +92,17 @@ const ANSWER_MS_MAX = 4_900;
 function answerInTime(handler: Route['handler'], request: ApiRequest): Promise<Answer> {
   let is_sent = false;
   let is_over = false;
-  const message = 'the request did not end in time';
   const beforeSend = async (): Promise<void> => {
-    if (is_over) throw new CatalogError('unavailable', { message });
+    // No outage: the requests that wait for this one may still be in time.
+    if (is_over && !is_sent) throw new Error('the request is already answered');
     is_sent = true;
   };
   const left_ms = Math.max(0, request.answer_by_ms - performance.now());
   return withTimeout(handler({ ...request, beforeSend }), left_ms, () => {
     is_over = true;
-    throw new CatalogError(is_sent ? 'database_timeout' : 'unavailable', { message });
+    throw new CatalogError(is_sent ? 'database_timeout' : 'unavailable', {
+      message: 'the request did not end in time',
+    });
   });
 }
 
