@@ -98,7 +98,7 @@ export class HttpProcesses {
    */
   private async runOnce(number: number): Promise<string> {
     const { signal } = this.stopping;
-    const child = new HttpProcess(cluster.fork(), () => this.listening.size > 0);
+    const child = new HttpProcess(cluster.fork(), () => this.doesAnyListen());
     const background = await Promise.race([this.background, child.ended, this.stopped]);
     if (typeof background === 'object' && !signal.aborted) this.connect(child, number, background);
     await Promise.race([child.ended, this.stopped]);
@@ -110,6 +110,11 @@ export class HttpProcesses {
       this.onFailure(child.failure ?? new Error(`an HTTP process has ended: ${reason}`));
     }
     return child.failure?.message ?? reason;
+  }
+
+  /** `node:cluster` closes the port when the last channel closes, which may be before it notices that a process has ended. */
+  private doesAnyListen(): boolean {
+    return [...this.listening.keys()].some((child) => child.is_connected);
   }
 
   private connect(child: HttpProcess, number: number, background: Background): void {
@@ -233,9 +238,12 @@ class HttpProcess {
     this.worker.on('message', receive);
   }
 
+  get is_connected(): boolean {
+    return this.worker.process.connected;
+  }
+
   /** Ignores a process that has ended. */
   send(message: ToHttp): void {
-    const { process } = this.worker;
-    if (process.connected) process.send(message, () => {});
+    if (this.is_connected) this.worker.process.send(message, () => {});
   }
 }
