@@ -15,8 +15,9 @@ export interface CopiedData {
   readonly damaged: readonly string[];
 }
 
-/** Whether a folder contains the logs of a catalog. `copyData` moves the log of this realm last, so its copy is then complete. */
-export const hasLogs = (folder: string): boolean => existsSync(eventsFile(folder, 'control'));
+/** Whether a folder contains the logs of a catalog. A copy that \`copyData\` did not complete lacks that of \`control\`. */
+export const hasLogs = (folder: string): boolean =>
+  REALMS.every((realm) => existsSync(eventsFile(folder, realm)));
 
 /**
  * Copies what cannot be made again from a DATA_DIR to an empty folder, in the same places: the logs, the media files, and
@@ -24,7 +25,7 @@ export const hasLogs = (folder: string): boolean => existsSync(eventsFile(folder
  * without a catalog.
  *
  * The logs are copied before the media files: an upload stores its file before its event, so the copy has a file for
- * each event. `control` is the first log, so that the copy has no key of a store that it does not have.
+ * each event. `control` is the first log, so that every store that a copied key names is in the copy.
  */
 export async function copyData(from: string, to: string): Promise<CopiedData> {
   const incomplete = join(to, 'incomplete');
@@ -57,9 +58,9 @@ export async function copyData(from: string, to: string): Promise<CopiedData> {
           flush: true,
         });
     await syncPath(incomplete);
-    // `control` is the last one.
-    for (const name of (await readdir(incomplete)).sort().reverse())
-      await rename(join(incomplete, name), join(to, name));
+    // `control` last: it makes the copy count as complete.
+    const names = (await readdir(incomplete)).filter((name) => name !== 'control');
+    for (const name of [...names, 'control']) await rename(join(incomplete, name), join(to, name));
     await syncPath(to);
     return { files, bytes, damaged };
   } finally {

@@ -66,6 +66,11 @@ export type PublicationPatch = z.output<typeof publicationPatchSchema>;
 
 type PublicationTarget = Target<PublicationId, Publication>;
 
+interface UpdateTarget extends PublicationTarget {
+  /** Returns the changes to make instead of the patch, from the state before. Called in each attempt. */
+  readonly revise?: (before: Publication) => Promise<PublicationPatch>;
+}
+
 /**
  * Creates a publication. Throws `field_invalid` for invalid references. Repeating it with the same id appends nothing.
  */
@@ -97,7 +102,7 @@ export async function createPublication(
 export async function updatePublication(
   deps: StoreDeps,
   context: WriteContext,
-  { environment, id, guard }: PublicationTarget,
+  { environment, id, guard, revise }: UpdateTarget,
   patch: PublicationPatch,
 ): Promise<Written<Publication>> {
   let changes = patch;
@@ -108,8 +113,9 @@ export async function updatePublication(
       if (state.tag !== 'present') return;
       await guard?.(state.publication);
       assertSameStore(state.publication.store_id, patch.store_id);
-      await checkReferences(deps, environment, state.publication.store_id, patch);
-      changes = await omitUnchangedReferences(deps, environment, state.publication, patch);
+      const wanted = (await revise?.(state.publication)) ?? patch;
+      await checkReferences(deps, environment, state.publication.store_id, wanted);
+      changes = await omitUnchangedReferences(deps, environment, state.publication, wanted);
     },
     decide: (state) => decidePublication(state, { type: 'UpdatePublication', changes }),
   });

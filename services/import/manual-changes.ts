@@ -48,13 +48,16 @@ export class FieldHistory {
         for (const [name, value] of Object.entries(decodeEvent(event).data)) {
           // An event contains all fields of its type. Only those with another value were changed.
           if (name in fields && !isSameValue(history.current(name), value))
-            history.changes.set(name, [
-              ...history.changesOf(name),
-              { value, by_hand: event.metadata.source !== source },
-            ]);
+            history.add(name, { value, by_hand: event.metadata.source !== source });
         }
       if (page.length < PAGE_EVENTS) return history;
     }
+  }
+
+  private add(name: string, change: FieldChange): void {
+    const changes = this.changes.get(name) ?? [];
+    changes.push(change);
+    this.changes.set(name, changes);
   }
 
   /** Returns all changes of the field, oldest first. */

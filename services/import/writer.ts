@@ -14,7 +14,7 @@ import { load, type StoreDeps, type WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
 import { uploadMedia } from '../command/media';
 import { Inspector, storeOriginal } from '../command/originals';
-import type { NewPublication } from '../command/publication';
+import type { NewPublication, PublicationPatch } from '../command/publication';
 import {
   findPublication,
   newPublicationSchema,
@@ -140,24 +140,28 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       await deps.mediaTasks.add({ environment, store_id, media_id: id }).catch(() => undefined);
     },
     attachMedia: async (id, media_ids) => {
-      const publication = await findPublication(deps, environment, id);
-      if (!publication) return NO_EFFECTS;
-      const current = await existingMedia(deps, environment, publication.media_ids);
-      const wanted = arrangeMedia(current, media_ids);
-      if (isSameValue(wanted, publication.media_ids)) return NO_EFFECTS;
-      const changes = (await readHistory?.('publication', id))?.changesOf('media_ids') ?? [];
-      const is_by_hand = changes.some(({ by_hand }) => by_hand);
-      const earlier = changes.flatMap(({ value }) => value as MediaId[]);
-      const added = media_ids.filter((media_id) => !earlier.includes(media_id));
-      const next = is_by_hand ? [...current, ...added].slice(0, PUBLICATION_MEDIA_MAX) : wanted;
-      if (!isSameValue(next, publication.media_ids))
-        await updatePublication(deps, context, { environment, id }, { media_ids: next });
-      const is_kept = !isSameValue(next, wanted);
-      const is_overwritten = !isSameValue(next.slice(0, current.length), current);
-      return {
-        overwritten: is_overwritten ? ['media_ids'] : [],
-        kept: is_kept ? ['media_ids'] : [],
+      if (!(await findPublication(deps, environment, id))) return NO_EFFECTS;
+      let effects = NO_EFFECTS;
+      const revise = async (publication: Publication): Promise<PublicationPatch> => {
+        effects = NO_EFFECTS;
+        const current = await existingMedia(deps, environment, publication.media_ids);
+        const wanted = arrangeMedia(current, media_ids);
+        if (isSameValue(wanted, publication.media_ids)) return {};
+        const changes = (await readHistory?.('publication', id))?.changesOf('media_ids') ?? [];
+        const is_by_hand = changes.some(({ by_hand }) => by_hand);
+        const earlier = changes.flatMap(({ value }) => value as MediaId[]);
+        const added = media_ids.filter((media_id) => !earlier.includes(media_id));
+        const next = is_by_hand ? [...current, ...added].slice(0, PUBLICATION_MEDIA_MAX) : wanted;
+        const is_overwritten = !isSameValue(next.slice(0, current.length), current);
+        const is_kept = !isSameValue(next, wanted);
+        effects = {
+          overwritten: is_overwritten ? ['media_ids'] : [],
+          kept: is_kept ? ['media_ids'] : [],
+        };
+        return { media_ids: next };
       };
+      await updatePublication(deps, context, { environment, id, revise }, {});
+      return effects;
     },
     attachedMedia: async (id) => (await findPublication(deps, environment, id))?.media_ids ?? [],
     listing: async (id) => {

@@ -2,7 +2,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { BlobArea, BlobHash, BlobStore } from '../../shared/ports/blob-store';
 import type { ActiveView } from '../../shared/ports/document-reader';
 
-/** A file that a media has and that is not stored. */
+/** A file that a media names but the blob store does not have. */
 export interface MissingFile {
   readonly environment: Environment;
   readonly area: BlobArea;

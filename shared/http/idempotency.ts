@@ -113,7 +113,10 @@ export class Idempotency {
     const holder = generateId(now_ms, system.random);
     const times = { now_ms, locked_until_ms: now_ms + this.lease_ms, expires_at_ms: now_ms + KEEP_MS };
     const claim: Claim = { fingerprint, holder, ...times, records_max };
-    const claimed = await withTimeout(store.claim(key, claim), answer_by_ms - performance.now(), () => {
+    const claiming = store.claim(key, claim);
+    const claimed = await withTimeout(claiming, answer_by_ms - performance.now(), () => {
+      // A claim that succeeds later is released. Otherwise, a repeated request would be refused until its lease ends.
+      claiming.then(({ outcome }) => outcome === 'claimed' && store.release(key, holder)).catch(() => false);
       throw new CatalogError('unavailable', { message: 'the Idempotency-Key could not be claimed in time' });
     });
     this.options.metrics?.keyClaimed(outcomeOf(claimed));

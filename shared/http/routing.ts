@@ -159,7 +159,10 @@ function answerOnce(
     rebuild: async ({ status, headers, source }) => {
       if (!route.rebuild)
         throw new Error(`${route.method} ${route.path} cannot repeat an answer without its body`);
-      const resource = await route.rebuild(principal.environment, source);
+      const rebuilding = route.rebuild(principal.environment, source);
+      const resource = await withTimeout(rebuilding, request.answer_by_ms - performance.now(), () => {
+        throw new CatalogError('unavailable', { message: 'the first answer could not be read in time' });
+      });
       return renderAnswer({ ...resource, status: status as 200 | 201, headers }, false);
     },
     renderFailure: (failure) => renderError(failure, res),

@@ -299,18 +299,34 @@ describe('a write with an Idempotency-Key', () => {
 
   test('is answered in time if the idempotency store answers too late', async () => {
     const { idempotency } = harness.service.runtime;
-    const { claim, storeAnswer } = idempotency;
+    const { claim, release, storeAnswer } = idempotency;
     const never = () => new Promise<never>(() => {});
-    idempotency.claim = never;
-    const refused = await within(post(newKey(), { ...TEA, title: 'Not claimed' }), 'a refusal');
+    let claimLate = async (): Promise<unknown> => undefined;
+    idempotency.claim = (...args) =>
+      new Promise((resolve) => {
+        claimLate = async () => resolve(await claim.apply(idempotency, args));
+      });
+    const late_key = newKey();
+    const refused = await within(post(late_key, { ...TEA, title: 'Not claimed' }), 'a refusal');
     idempotency.claim = claim;
     expectError(refused, 503, 'SERVICE_UNAVAILABLE');
+    expect(await publicationsTitled('Not claimed')).toEqual([]);
+    const released = new Promise((resolve) => {
+      idempotency.release = async (...args) => {
+        const is_released = await release.apply(idempotency, args);
+        resolve(is_released);
+        return is_released;
+      };
+    });
+    await claimLate();
+    expect(await within(released, 'the release of a claim that came too late')).toBe(true);
+    idempotency.release = release;
+    expect((await post(late_key, { ...TEA, title: 'Not claimed' })).status).toBe(201);
     idempotency.storeAnswer = never;
     const key = newKey();
     const first = await within(post(key, { ...TEA, title: 'Not recorded' }), 'an answer');
     idempotency.storeAnswer = storeAnswer;
     expect(first.status).toBe(201);
-    expect(await publicationsTitled('Not claimed')).toEqual([]);
     expect(await publicationsTitled('Not recorded')).toHaveLength(1);
   });
 

@@ -160,6 +160,10 @@ test('a back-up names a damaged picture file, fails on a damaged log, and refuse
     expect(code).toBe(1);
     expect(JSON.parse(stdout).damaged).toEqual([`test/media/originals/ab/${hash}`]);
 
+    rmSync(join(parent, 'backup/live/events.sqlite'));
+    const restored = new Cli(join(parent, 'restored'));
+    expectFailure(await restored.run('restore', join(parent, 'backup')), 1, 'contains no complete back-up');
+
     // The end of the log is lost.
     const log = join(folder, 'live/events.sqlite');
     truncateSync(log, 8_192);

@@ -331,6 +331,8 @@ export class SqliteConnection {
   }
 
   private reopen(): void {
+    // SQLite would create a file that was deleted.
+    if (this.isReplaced(0)) return;
     const previous = this.database;
     this.database = openDatabase(this.file);
     this.reopened++;
