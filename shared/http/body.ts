@@ -8,9 +8,8 @@ import { CatalogError } from '../kernel/errors';
 /** Maximum size of a JSON body, before and after decompression. */
 const BODY_BYTES_MAX = 1_048_576;
 /**
- * A compressed body may decompress to 128 KB, and to 32 times what was sent if that is more. A body of 128 KB has twice the
- * text that the fields of a publication can hold in ASCII. Longer ones contain characters of several bytes, and such text
- * shrinks to a tenth at most.
+ * A compressed body may have 128 KB after decompression, or 32 times its compressed size if that is more. The longest
+ * valid body in ASCII has about 64 KB. A longer valid body has multi-byte characters, which compress at most 10:1.
  */
 const DECOMPRESSED_BYTES_FREE = 131_072;
 const DECOMPRESSION_RATIO_MAX = 32;
@@ -163,8 +162,8 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Throws for JSON that is nested too deep or has too many values, before `JSON.parse` makes objects of it. Of text that is
- * not JSON, `JSON.parse` reads only the part in which these counts are right.
+ * Throws for JSON that is nested too deep or has too many values, before `JSON.parse` makes objects of it. For
+ * invalid JSON the counts may be wrong, but only after the byte at which `JSON.parse` fails.
  */
 function assertParsable(bytes: Buffer): void {
   let depth = 0;
