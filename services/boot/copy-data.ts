@@ -5,7 +5,7 @@ import { FileBlobStore, syncPath } from '../../shared/adapters/files/blob-store'
 import { copySqliteFile } from '../../shared/adapters/sqlite/copy-file';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
 import { BLOB_AREAS, type BlobStore, isBlobHash } from '../../shared/ports/blob-store';
-import { eventsFile, mediaFolder } from './open-adapters';
+import { eventsFile, INCOMPLETE, mediaFolder } from './open-adapters';
 
 export interface CopiedData {
   /** Number of media files. */
@@ -28,7 +28,7 @@ export const hasLogs = (folder: string): boolean =>
  * each event. `control` is the first log, so that every store that a copied key names is in the copy.
  */
 export async function copyData(from: string, to: string): Promise<CopiedData> {
-  const incomplete = join(to, 'incomplete');
+  const incomplete = join(to, INCOMPLETE);
   try {
     for (const realm of REALMS) {
       await mkdir(join(incomplete, realm), { recursive: true });

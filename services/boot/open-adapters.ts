@@ -223,7 +223,14 @@ export const eventsFile = (data_dir: string, realm: Realm): string => join(data_
 export const mediaFolder = (data_dir: string, environment: Environment, area: BlobArea): string =>
   join(data_dir, environment, 'media', area);
 
+/** The folder in which a back-up or a restore collects the files until it is complete. */
+export const INCOMPLETE = 'incomplete';
+
 function realmFolder(config: Config, realm: Realm): string {
+  if (existsSync(join(config.DATA_DIR, INCOMPLETE)))
+    throw new Error(
+      `A restore into ${resolve(config.DATA_DIR)} was interrupted. Empty the folder and run it again.`,
+    );
   makeFolder(config.DATA_DIR);
   return makeFolder(join(config.DATA_DIR, realm));
 }

@@ -59,9 +59,13 @@ export interface ClientOptions {
 }
 
 /** Throws `TypeError` for programs that are not compiled with these types, or whose settings are empty. */
-export function assertOptions({ apiKey, baseUrl }: Partial<ClientOptions> = {}): void {
-  if (!apiKey) throw new TypeError('apiKey is missing: pass a public (pk_…) or secret key (sk_…).');
-  if (!baseUrl)
+export function assertOptions(
+  options: Partial<Readonly<Record<keyof ClientOptions, unknown>>> | null = {},
+): void {
+  const { apiKey, baseUrl } = options ?? {};
+  if (typeof apiKey !== 'string' || apiKey === '')
+    throw new TypeError('apiKey is missing: pass a public (pk_…) or secret key (sk_…).');
+  if (typeof baseUrl !== 'string' || baseUrl === '')
     throw new TypeError(
       'baseUrl is missing: pass the address of the service, such as http://localhost:8080.',
     );

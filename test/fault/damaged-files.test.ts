@@ -213,8 +213,11 @@ describe('while two processes have a file open, it is', () => {
     for (const suffix of OF_A_FILE)
       if (existsSync(file + suffix)) renameSync(file + suffix, `${file}.former${suffix}`);
   };
+  const moveLogAway = (file: string): void => {
+    for (const suffix of ['-wal', '-shm']) renameSync(file + suffix, `${file}.former${suffix}`);
+  };
   const putBack = (file: string): void => {
-    for (const suffix of OF_A_FILE) {
+    for (const suffix of existsSync(`${file}.former`) ? OF_A_FILE : ['-wal', '-shm']) {
       rmSync(file + suffix, { force: true });
       if (existsSync(`${file}.former${suffix}`)) renameSync(`${file}.former${suffix}`, file + suffix);
     }
@@ -246,6 +249,7 @@ describe('while two processes have a file open, it is', () => {
   test.each([
     ['the log', 'deleted', 'events.sqlite', moveAway, 'event_store'],
     ['the log', 'replaced', 'events.sqlite', replace, 'event_store'],
+    ['the write-ahead log of the log', 'deleted', 'events.sqlite', moveLogAway, 'event_store'],
     ['the documents', 'deleted', 'views-v1.sqlite', moveAway, 'view_store'],
   ] as const)(
     '%s, %s: the service is not ready, and both answer 503 until it is back',

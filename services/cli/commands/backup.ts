@@ -1,4 +1,5 @@
 import { mkdir, readdir } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, parseConfig } from '../../../shared/kernel/config';
 import { type CopiedData, copyData, hasLogs } from '../../boot/copy-data';
@@ -42,6 +43,10 @@ async function copyBetween(config: Config, from: string, to: string, what: strin
       'This command copies only DATA_DIR, and EVENTSTORE_URL or MONGODB_URL is set. For servers, see docs/operations/backup.md.',
     );
   if (!hasLogs(from)) throw new CliError(`The folder ${from} contains no ${what}.`);
+  const path = relative(resolve(from), resolve(to));
+  const back = relative(resolve(to), resolve(from));
+  if (!path.startsWith('..') || !back.startsWith('..'))
+    throw new CliError(`The folder ${to} and the folder ${from} must not be inside each other.`);
   // Only the owner may read the copy: it contains the token keys and data of customers.
   process.umask(0o077);
   await mkdir(to, { recursive: true });

@@ -93,6 +93,8 @@ export class SqliteConnection {
   private reopened = 0;
   /** Identifies the open file. */
   readonly inode: bigint | undefined;
+  /** Identifies its write-ahead log. SQLite keeps that as long as a connection is open. */
+  private wal_inode: bigint | undefined;
   private was_replaced = false;
   private compared_at_ms = performance.now();
   private readonly options: SqliteOptions;
@@ -127,6 +129,7 @@ export class SqliteConnection {
       // timeout.
       await connection.attempt(() => connection.all('PRAGMA journal_mode = WAL'));
       await connection.attempt(() => connection.prepareFile());
+      connection.wal_inode = inodeOf(`${file}-wal`);
     } catch (error) {
       connection.close();
       throw error;
@@ -139,15 +142,29 @@ export class SqliteConnection {
   }
 
   /**
-   * Returns whether the open file is no longer the one at the path, because somebody deleted or replaced it. Asks the file
-   * system again after `max_age_ms`.
+   * Returns whether the open file, or its write-ahead log, is no longer the one at the path, because somebody deleted or
+   * replaced it. Asks the file system again after `max_age_ms`.
    */
   isReplaced(max_age_ms = COMPARE_EVERY_MS): boolean {
     if (this.was_replaced || performance.now() - this.compared_at_ms >= max_age_ms) {
       this.compared_at_ms = performance.now();
-      this.was_replaced = inodeOf(this.file) !== this.inode;
+      const wal_inode = inodeOf(`${this.file}-wal`);
+      this.wal_inode ??= wal_inode;
+      const is_in_place = inodeOf(this.file) === this.inode;
+      const was_wal_deleted = is_in_place && wal_inode === undefined && this.wal_inode !== undefined;
+      if (was_wal_deleted && !this.was_replaced) this.saveWal();
+      this.was_replaced = !is_in_place || wal_inode !== this.wal_inode;
     }
     return this.was_replaced;
+  }
+
+  /** Moves what a deleted write-ahead log contains to the file. Without one at the path, nobody else uses another. */
+  private saveWal(): void {
+    try {
+      this.all('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Another process is moving it, or the disk fails.
+    }
   }
 
   /** Others do not see what is written to a file that is not at the path, and it is lost when this process ends. */
