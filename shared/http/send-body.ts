@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
-/** A larger body is written in pieces of this size. Each one waits until the client has taken those before it. */
-const PIECE_BYTES = 262_144;
+/**
+ * A larger body is written in pieces of this size. The next piece is written after `drain`. Only complete pieces count as
+ * read, so a client that takes 16 kB/s is not cut.
+ */
+const PIECE_BYTES = 32_768;
 /** Smaller bodies fit into the buffers of the operating system, so nobody has to wait for their clients. */
 const COUNTED_BYTES_MIN = 65_536;
 /** How much a process may hold of bodies whose clients do not read them (docs/http.md#answers). */
@@ -22,6 +25,8 @@ let unread_bytes = 0;
 
 /** Ends the response with the body. Cuts the connections of clients that do not read if too much is unread. */
 export function endWithBody(response: ServerResponse, body: string | Buffer): void {
+  // The client has left. `close` is not emitted again.
+  if (response.destroyed) return;
   if (body.length < COUNTED_BYTES_MIN || response.req.method === 'HEAD') {
     response.end(body);
     return;
@@ -52,7 +57,7 @@ function writeFrom(response: ServerResponse, body: Buffer, start: number): void 
     return;
   }
   response.once('drain', () => {
-    // Behind those that wait already.
+    // Moves the response to the end: it was the last to make progress.
     if (!unread.delete(response)) return;
     unread.set(response, { bytes: body.length, taken_ms: performance.now() });
     writeFrom(response, body, end);

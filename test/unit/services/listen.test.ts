@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { Agent, get, type RequestListener } from 'node:http';
+import { Agent, createServer, get, type RequestListener, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { listen } from '../../../services/boot/listen';
 import { endWithBody } from '../../../shared/http/send-body';
 import { waitFor, within } from '../../support/wait-for';
@@ -186,6 +187,78 @@ describe('time limits of a client', () => {
     ]);
     for (const reader of readers) reader.destroy();
     await server.close();
+  });
+
+  describe('of answers that are too large together', () => {
+    let now_ms = performance.now();
+    const responses: ServerResponse[] = [];
+    const server = createServer((_request, response) => void responses.push(response));
+    const connected: Client[] = [];
+
+    /** A client that takes only as much as it is told to, so that no buffer of the operating system hides it. */
+    class Client extends Duplex {
+      private taking = 0;
+      private onTaken: (() => void) | undefined;
+
+      override _read(): void {}
+
+      override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+        this.taking += chunk.length;
+        this.onTaken = done;
+      }
+
+      /** Resolves when the server has written as much as it may. */
+      async takeBytes(bytes: number): Promise<void> {
+        this.taking -= bytes;
+        while (this.taking <= 0 && this.onTaken) {
+          const done = this.onTaken;
+          this.onTaken = undefined;
+          done();
+          await new Promise(setImmediate);
+        }
+      }
+    }
+
+    async function connectClient(): Promise<{ client: Client; response: ServerResponse }> {
+      const client = new Client();
+      connected.push(client);
+      server.emit('connection', client);
+      client.push('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await waitFor(() => responses.length === connected.length);
+      return { client, response: responses.at(-1)! };
+    }
+
+    beforeEach(() => void jest.spyOn(performance, 'now').mockImplementation(() => now_ms));
+    afterEach(() => {
+      jest.restoreAllMocks();
+      for (const client of connected) client.destroy();
+    });
+
+    test('the one of a client that reads slowly is not cut', async () => {
+      const slow = await connectClient();
+      endWithBody(slow.response, BODY);
+      const idle = await connectClient();
+      endWithBody(idle.response, BODY);
+      now_ms += 1_900;
+      await slow.client.takeBytes(100_000);
+      now_ms += 200;
+      endWithBody((await connectClient()).response, BODY);
+      const are_cut = [slow, idle].map(({ client }) => client.destroyed);
+      expect(are_cut).toEqual([false, true]);
+    });
+
+    test('those of clients that left before they were made do not count', async () => {
+      const waiting = await connectClient();
+      endWithBody(waiting.response, BODY);
+      now_ms += 3_000;
+      for (let n = 0; n < 3; n++) {
+        const { client, response } = await connectClient();
+        client.destroy();
+        await once(response, 'close');
+        endWithBody(response, BODY);
+      }
+      expect(waiting.client.destroyed).toBe(false);
+    });
   });
 
   test('the time for an answer does not count for the next request on its connection', async () => {
