@@ -7,6 +7,7 @@ import {
   publicationFilters,
   type SORT_FIELDS,
 } from '../../shared/api/requests/reads';
+import type { PageCuts } from '../../shared/api/responses/envelopes';
 import { type CollectionName, collections } from '../../shared/catalog/documents';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
@@ -29,7 +30,7 @@ import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import { type PageCuts, pageMeta } from '../../shared/http/validation';
+import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import { pageAnswer, pageItems, partsOfPage } from './page-items';

@@ -1,10 +1,11 @@
 import type { ListQuery } from '../../shared/api/requests/reads';
+import type { PageCuts } from '../../shared/api/responses/envelopes';
 import type { DocumentOf, StoredDocument } from '../../shared/catalog/documents';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { JsonText } from '../../shared/catalog/json-text';
 import type { Answer } from '../../shared/http/route';
-import { type PageCuts, pageMeta } from '../../shared/http/validation';
-import { endTurnAfter, Semaphore } from '../../shared/kernel/async';
+import { pageMeta } from '../../shared/http/validation';
+import { endLongTurn, Semaphore } from '../../shared/kernel/async';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { DocumentPart } from '../../shared/ports/view-store';
 import { isExpanded, type Presented, partsFor, presentListing, presentPublication } from './present';
@@ -14,12 +15,10 @@ import type { ReadQuery } from './read';
 const ANSWER_BYTES_MAX = 8_000_000;
 /** For the envelope, `meta`, and the collections of 50 items without their `data`. */
 const RESERVED_BYTES = 50_000;
-/** An answer with more expansions waits for the one before it, so that the memory for one is enough. */
+/** Answers with more bytes of expansions are made one at a time, to bound memory. */
 const LARGE_BYTES = 250_000;
-/** Expansions that are read together, judging by those before. MongoDB reads them in one request. */
-const READ_TOGETHER_BYTES = 250_000;
-/** How long expansions are rendered in one turn of the event loop, besides the last document. */
-const TURN_MS = 5;
+/** The most items whose expansions are read together. MongoDB reads them in one request. */
+const READ_TOGETHER_MAX = 8;
 
 const ITEMS = {
   listing: { collection: 'listings', present: presentListing },
@@ -55,8 +54,8 @@ export async function pageAnswer<Name extends ItemName>(
 }
 
 /**
- * Returns the items of a page with their expansions, together at most `ANSWER_BYTES_MAX` of JSON, and what was left out
- * for it. The items come first: all of them fit unless most have the longest texts that are allowed. Expansions fill what
+ * Returns the items of a page with their expansions, and what was left out to keep the JSON below `ANSWER_BYTES_MAX`.
+ * The items come first: all of them fit unless most have the longest texts that are allowed. Expansions fill what
  * is left, in the order of the items.
  */
 export async function pageItems<Name extends ItemName>(
@@ -80,21 +79,23 @@ export async function pageItems<Name extends ItemName>(
   if (!isExpanded(name, query)) return { items, cuts: omitted_items };
 
   const expanded: PageItem<ItemDocument<Name>>[] = [];
-  const expansions_bytes_max = bytes_left;
   /** What was read of the next items. */
   const ahead: (StoredDocument<ItemDocument<ItemName>> | undefined)[] = [];
   let is_full = false;
   let shortened = 0;
+  let count = 0;
+  let largest_bytes = 0;
   const readMore = async (): Promise<void> => {
-    const average = (expansions_bytes_max - bytes_left) / expanded.length;
-    const count = expanded.length === 0 ? 1 : Math.max(1, Math.floor(READ_TOGETHER_BYTES / average));
+    // The size of the next items is unknown. So their number grows slowly, and fits the largest item so far.
+    const fitting = Math.floor(LARGE_BYTES / largest_bytes);
+    count = Math.max(1, Math.min(count * 2, READ_TOGETHER_MAX, fitting));
     const next = items.slice(expanded.length, expanded.length + count);
     const { collection } = ITEMS[name];
     ahead.push(...(await Promise.all(next.map(({ id }) => version.get(collection, id, ['expansions'])))));
   };
   /** Returns false, and adds nothing, if the next item needs more than `bytes_max`. */
   const expandNext = async (bytes_max: number): Promise<boolean> => {
-    await endTurnAfter(TURN_MS);
+    await endLongTurn();
     const { document, resource } = items[expanded.length]!;
     if (!is_full && ahead.length === 0) await readMore();
     const stored = is_full ? undefined : ahead.shift();
@@ -103,6 +104,7 @@ export async function pageItems<Name extends ItemName>(
     const complete = present({ keys, body, state, expansions } as ItemDocument<Name>, query) as JsonObject;
     let text = textOf(complete);
     const added = bytesOf(text) - bytesOf(resource);
+    largest_bytes = Math.max(largest_bytes, added);
     if (added > bytes_max) {
       ahead.length = 0;
       return false;

@@ -5,7 +5,7 @@ import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'n
 import type { Request, Response } from 'express';
 import type { JsonObject } from '../catalog/events/envelope';
 import { JsonText, jsonPieces, writeJson } from '../catalog/json-text';
-import { endTurnAfter } from '../kernel/async';
+import { endLongTurn } from '../kernel/async';
 import { CatalogError } from '../kernel/errors';
 import type { ByteRange } from '../ports/blob-store';
 import type { RenderedAnswer } from '../ports/idempotency-store';
@@ -25,8 +25,6 @@ type Rendered = Omit<RenderedAnswer, 'body'> & { readonly body: string | Buffer 
 
 /** An answer with fewer characters is rendered at once. */
 const LARGE_LENGTH = 250_000;
-/** How long a large answer is rendered in one turn of the event loop, besides the last piece. */
-const TURN_MS = 5;
 
 /**
  * Renders the envelope `{code, status: "OK", data, meta?}`. Sets an ETag for reads and for writes of a versioned
@@ -51,7 +49,7 @@ async function renderRead(answer: Answer): Promise<Rendered> {
   for (const piece of pieces) {
     hashing.update(withoutViews(piece));
     chunks.push(Buffer.from(piece));
-    await endTurnAfter(TURN_MS);
+    await endLongTurn();
   }
   const digest = hashing.update(hashed_after).digest('base64url');
   chunks.push(Buffer.from(after));

@@ -93,7 +93,8 @@ function answerInTime(handler: Route['handler'], request: ApiRequest): Promise<A
   let is_sent = false;
   let is_over = false;
   const beforeSend = async (): Promise<void> => {
-    // No outage: the requests that wait for this one may still be in time.
+    // A plain error, not `unavailable`: nothing is wrong with the store, and requests that wait for this one may
+    // still succeed.
     if (is_over && !is_sent) throw new Error('the request is already answered');
     is_sent = true;
   };

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { REQUIRED, UNKNOWN_FIELD } from '../api/error-catalogue';
 import { isCommaList, type Pagination, shapeOf } from '../api/requests/parameters';
+import type { PageCuts } from '../api/responses/envelopes';
 import type { JsonObject } from '../catalog/events/envelope';
 import { LRUCache } from '../kernel/cache';
 import { CatalogError, type Condition, FAULTS_MAX, type Fault } from '../kernel/errors';
@@ -149,14 +150,6 @@ function parseUncached<Output>(schema: z.ZodType<Output>, query: QueryParameters
   const parsed = schema.safeParse(input, { error: describeConstraint });
   if (parsed.success) return parsed.data;
   throw toError(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
-}
-
-/** What the maximum size of an answer left out of a page. A number is missing if it would be 0. */
-export interface PageCuts {
-  /** Number of the page's last items that are not in the answer. */
-  readonly omitted_items?: number;
-  /** Number of the answer's last items that have fewer expansions than exist. */
-  readonly shortened_items?: number;
 }
 
 /** Returns `meta` of the paginated envelope. An empty list has 0 pages. */

@@ -10,19 +10,21 @@ export async function pause(
   await sleep(ms, undefined, { ref, signal }).catch(() => undefined);
 }
 
-/** When `endTurnAfter` was first called in the current turn of the event loop, by `performance.now()`. */
+/** How long large pieces of work hold one turn of the event loop, besides their last steps. */
+const TURN_MS = 4;
+/** When `endLongTurn` was first called in the current turn of the event loop, by `performance.now()`. */
 let turn_started_ms: number | undefined;
 /** Those who wait for a turn, the one that has waited longest first. */
 const waiting_for_turn: (() => void)[] = [];
 
 /**
- * Lets other work of the process run if the current turn of the event loop has lasted for `ms` since the first call in
- * it. All callers share the turn: otherwise several requests, or several steps of one, would each hold it for as long.
+ * Lets other work of the process run if the current turn of the event loop has lasted for `TURN_MS` since the first
+ * call in it. All callers share the turn: otherwise several requests, or several steps of one, would each hold it for as long.
  * Whoever waits longest continues first, so that a long search does not hold up the short ones.
  */
-export async function endTurnAfter(ms: number): Promise<void> {
+export async function endLongTurn(): Promise<void> {
   if (turn_started_ms === undefined) startTurn();
-  if (performance.now() - turn_started_ms! <= ms) return;
+  if (performance.now() - turn_started_ms! <= TURN_MS) return;
   await new Promise<void>((resolve) => waiting_for_turn.push(resolve));
 }
 

@@ -1,4 +1,4 @@
-import { endTurnAfter } from '../../kernel/async';
+import { endLongTurn } from '../../kernel/async';
 import type { SqliteConnection } from './connection';
 import { BLOCK_RANKS, blockTerm, everyTerm, type IndexTables, RANK_STEP, tagText } from './word-index';
 
@@ -21,8 +21,6 @@ const LOOKUP_ENTRIES = 3_000;
 const PAGE_ENTRIES = 4_000;
 /** So many alternatives make a step twice as long. */
 const ALTERNATIVES = 8;
-/** How long searches hold the event loop before other work of the process may run. */
-const TURN_MS = 4;
 
 /** Terms of the index, quoted. A document matches the group if it has one of them. */
 export type Group = readonly string[];
@@ -60,7 +58,7 @@ export class Budget {
 
 /** Does a part of a search. Lets other work of the process run before it, if searches have held the event loop for long. */
 export async function inTurn<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-  await endTurnAfter(TURN_MS);
+  await endLongTurn();
   return work();
 }
 

@@ -38,6 +38,7 @@ export const pageCutsShape = {
       'Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none.',
     ),
 };
+export type PageCuts = Readonly<Partial<Record<keyof typeof pageCutsShape, number>>>;
 
 export const pageMetaSchema = z.strictObject({
   page,

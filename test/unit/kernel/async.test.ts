@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   Batcher,
   backoff,
-  endTurnAfter,
+  endLongTurn,
   PageSize,
   pause,
   Semaphore,
@@ -142,7 +142,7 @@ describe('turns of the event loop that several callers share', () => {
   let now_ms = 0;
   const order: string[] = [];
   const step = async (name: string, ms: number): Promise<void> => {
-    await endTurnAfter(4);
+    await endLongTurn();
     order.push(name);
     now_ms += ms;
   };

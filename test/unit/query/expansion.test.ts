@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pageItems, partsOfPage } from '../../../services/query/page-items';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
+import type { DocumentReader } from '../../../shared/ports/document-reader';
 import { ReadWorld, refusal } from './read-world';
 import { minute, sampleListing, samplePublication, sampleStore } from './sample';
 
@@ -183,17 +185,23 @@ describe('expansion and stats', () => {
   });
 });
 
-test('other requests run while the expansions of a long list are read', async () => {
+/** Opens a store whose listings have so many long publications each. */
+async function openNovels(counts: readonly number[]): Promise<{ world: ReadWorld; ids: readonly string[] }> {
   const novels = sampleStore('novels');
-  const shelves = Array.from({ length: 6 }, (_, n) => sampleListing(novels, `Shelf ${n}`));
+  const shelves = counts.map((_, n) => sampleListing(novels, `Shelf ${n}`));
   const description_html = '🐉'.repeat(50_000);
-  const publications = shelves.flatMap(({ id: listing_id }) =>
-    Array.from({ length: 8 }, (_, n) =>
+  const publications = shelves.flatMap(({ id: listing_id }, shelf) =>
+    Array.from({ length: counts[shelf]! }, (_, n) =>
       samplePublication(novels, `Novel ${n} of ${listing_id}`, { listing_id, description_html }),
     ),
   );
   const world = await ReadWorld.open([novels.id]);
   await world.fill({ store: novels, listings: shelves, publications });
+  return { world, ids: shelves.map(({ id }) => id) };
+}
+
+test('other requests run while the expansions of a long list are read', async () => {
+  const { world, ids } = await openNovels(Array(6).fill(8));
   let turns = 0;
   let is_answered = false;
   const counting = (async () => {
@@ -203,6 +211,32 @@ test('other requests run while the expansions of a long list are read', async ()
   is_answered = true;
   await counting;
   world.close();
-  expect(data).toHaveLength(shelves.length);
+  expect(data).toHaveLength(ids.length);
   expect(turns).toBeGreaterThan(3);
+});
+
+test.each([
+  ['one at a time if they are large', [0, ...Array(9).fill(4)], [1, 2, ...Array(9).fill(1)]],
+  ['eight at a time if they are small', Array(50).fill(0), [1, 2, 4, 8, 8, 8, 8, 8, 3]],
+])('the expansions of a page are read %s', async (_how, counts, expected) => {
+  const { world, ids } = await openNovels(counts);
+  const version = world.version as unknown as DocumentReader;
+  const read_together: number[] = [];
+  let reading = 0;
+  const get = async (...[collection, id, parts]: Parameters<DocumentReader['get']>) => {
+    if (++reading === 1) read_together.push(0);
+    read_together.push(read_together.pop()! + 1);
+    const found = await version.get(collection, id, parts);
+    await nextTurn();
+    reading--;
+    return found;
+  };
+  const query = { visibility: 'public', expand: ['publication'] } as const;
+  const page = await Promise.all(
+    ids.map(async (id) => (await version.get('listings', id, partsOfPage('listing', query)))!),
+  );
+  const counted = Object.create(version, { get: { value: get } });
+  expect((await pageItems(counted, 'listing', page, query)).items).toHaveLength(ids.length);
+  expect(read_together).toEqual(expected);
+  world.close();
 });
