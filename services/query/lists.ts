@@ -33,7 +33,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
-import { pageAnswer, pageItems, partsOfPage } from './page-items';
+import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
 import { countListings, EXPANSIONS, type Presented } from './present';
 import {
   assertActive,
@@ -104,7 +104,7 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
     }),
   ]);
   const total = countListings(assertActive(store), query.visibility);
-  return pageAnswer(version, 'listing', page, query, total);
+  return pageAnswer({ version, request }, 'listing', page, query, total);
 }
 
 /** Handles `GET /api/publications`. */
@@ -135,7 +135,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     counted_total ?? countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
   const is_empty = pageOf(query).skip >= total;
   const page = early_page ?? (is_empty ? [] : await findPage());
-  return pageAnswer(version, 'publication', page, query, total);
+  return pageAnswer({ version, request }, 'publication', page, query, total);
 }
 
 /**
@@ -230,7 +230,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const { items, cuts } =
     is_precomputed && precomputed.length >= Math.min(limit, total)
       ? { items: precomputed, cuts: {} }
-      : await findPage(version, request.params.id ?? '', query, effective_sort_mode);
+      : await findPage({ version, request }, request.params.id ?? '', query, effective_sort_mode);
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
@@ -268,18 +268,18 @@ function precomputedPage(
 }
 
 async function findPage(
-  version: DocumentReader,
+  source: PageSource,
   listing_id: string,
   query: ListQuery,
   mode: SortMode,
 ): Promise<{ items: ListedPublication[]; cuts: PageCuts }> {
-  const page = await version.find('publications', {
+  const page = await source.version.find('publications', {
     where: { listing_id, visibility: visibilityKey(query.visibility) },
     order: featuredFirst(mode),
     parts: partsOfPage('publication', query),
     ...pageOf(query),
   });
-  const { items, cuts } = await pageItems(version, 'publication', page, query);
+  const { items, cuts } = await pageItems(source, 'publication', page, query);
   const listed = items.map(({ document, resource }) => ({
     featured_rank: document.keys.featured_rank,
     resource,

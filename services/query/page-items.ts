@@ -3,7 +3,7 @@ import type { PageCuts } from '../../shared/api/responses/envelopes';
 import type { DocumentOf, StoredDocument } from '../../shared/catalog/documents';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { JsonText } from '../../shared/catalog/json-text';
-import type { Answer } from '../../shared/http/route';
+import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import { endLongTurn, Semaphore } from '../../shared/kernel/async';
 import type { DocumentReader } from '../../shared/ports/document-reader';
@@ -41,25 +41,30 @@ export function partsOfPage(name: ItemName, query: ReadQuery): readonly Document
   return partsFor(name, { ...query, expand: [] });
 }
 
+export interface PageSource {
+  readonly version: DocumentReader;
+  readonly request: Pick<ApiRequest, 'assertAwaited'>;
+}
+
 /** Returns the answer with a page of a list (docs/interface.md#pagination). */
 export async function pageAnswer<Name extends ItemName>(
-  version: DocumentReader,
+  { version, request }: PageSource,
   name: Name,
   page: readonly StoredDocument<ItemDocument<Name>>[],
   query: ListQuery,
   total: number,
 ): Promise<Answer> {
-  const { items, cuts } = await pageItems(version, name, page, query);
+  const { items, cuts } = await pageItems({ version, request }, name, page, query);
   return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...query, total }, cuts) };
 }
 
 /**
  * Returns the items of a page with their expansions, and what was left out to keep the JSON below `ANSWER_BYTES_MAX`.
  * The items come first: all of them fit unless most have the longest texts that are allowed. Expansions fill what
- * is left, in the order of the items.
+ * is left, in the order of the items. Throws `unavailable` when nobody waits for the answer any more.
  */
 export async function pageItems<Name extends ItemName>(
-  version: DocumentReader,
+  { version, request }: PageSource,
   name: Name,
   page: readonly StoredDocument<ItemDocument<Name>>[],
   query: ReadQuery,
@@ -96,6 +101,7 @@ export async function pageItems<Name extends ItemName>(
   /** Returns false, and adds nothing, if the next item needs more than `bytes_max`. */
   const expandNext = async (bytes_max: number): Promise<boolean> => {
     await endLongTurn();
+    request.assertAwaited();
     const { document, resource } = items[expanded.length]!;
     if (!is_full && ahead.length === 0) await readMore();
     const stored = is_full ? undefined : ahead.shift();

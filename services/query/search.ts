@@ -59,7 +59,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   if (listing === null || tokens.length === 0) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
   const found = await firstMatching(version, query, store_id, tokens);
-  return pageAnswer(version, 'publication', found.documents, query, found.total);
+  return pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
 }
 
 /**
@@ -159,7 +159,7 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
   const tiers = query.sort ? undefined : relatedTiers(publication.words ?? []);
   const page = await readPage(version, query, store_id, sections, tiers);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
-  return pageAnswer(version, 'publication', page, query, total);
+  return pageAnswer({ version, request }, 'publication', page, query, total);
 }
 
 /**

@@ -49,6 +49,8 @@ export interface ApiRequest {
   readonly request_id: string;
   /** When the answer must begin, by `performance.now()`. */
   readonly answer_by_ms: number;
+  /** Throws `unavailable` if the time for the answer is over, or if the client has left. For work that has waited. */
+  assertAwaited(): void;
   /** A write calls this right before it sends an append. Rejects if the answer says that nothing was sent. */
   readonly beforeSend?: () => Promise<void>;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */

@@ -125,7 +125,21 @@ function serveRoute(route: Route, idempotency: Idempotency | undefined): Request
     const header = (name: string): string | undefined => req.get(name);
     const method = req.method === 'HEAD' ? 'HEAD' : route.method;
     const answer_by_ms = performance.now() + ANSWER_MS_MAX - before_body_ms;
-    const request: ApiRequest = { method, principal, params, query, body, request_id, answer_by_ms, header };
+    const assertAwaited = (): void => {
+      if (!req.socket.destroyed && performance.now() < answer_by_ms) return;
+      throw new CatalogError('unavailable', { message: 'nobody waits for the answer any more' });
+    };
+    const request: ApiRequest = {
+      method,
+      principal,
+      params,
+      query,
+      body,
+      request_id,
+      answer_by_ms,
+      assertAwaited,
+      header,
+    };
     const key = route.method === 'GET' ? undefined : header('idempotency-key');
     if (key !== undefined) assertIdempotencyKey(key);
     if (key !== undefined && idempotency !== undefined)

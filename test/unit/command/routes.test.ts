@@ -90,6 +90,7 @@ class WriteApi {
       body: sent.body ?? {},
       request_id: newId(),
       answer_by_ms: performance.now() + 60_000,
+      assertAwaited: () => {},
       header: (name) => sent.headers?.[name],
       ...(sent.operation === undefined ? {} : { operation: sent.operation }),
     };

@@ -1,4 +1,7 @@
+import { get as httpGet } from 'node:http';
+import type { ApiRequest } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
+import { waitFor } from '../../support/wait-for';
 import { get, ITEM, KEY, startTinyApp, type TinyApp, write } from './tiny-app';
 
 describe('paths and methods', () => {
@@ -192,6 +195,41 @@ describe('paths and methods', () => {
     expect(reply.status).toBe(503);
     expect(reply.body.error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { event_store: 'down' } });
   });
+});
+
+test('a handler can find out that nobody waits for its answer any more', async () => {
+  const requests: ApiRequest[] = [];
+  const handler = (request: ApiRequest) => {
+    requests.push(request);
+    return new Promise<never>(() => {});
+  };
+  const app = await startTinyApp({ routes: [get('/api/slow', handler)] });
+  const send = () => {
+    const headers = { authorization: 'Bearer public' };
+    return httpGet({ port: app.port, path: '/api/slow', headers, agent: false }).on('error', () => {});
+  };
+  const areAwaited = () =>
+    requests.map((request) => {
+      try {
+        request.assertAwaited();
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  const leaving = send();
+  await waitFor(() => requests.length === 1);
+  send();
+  await waitFor(() => requests.length === 2);
+  expect(areAwaited()).toEqual([true, true]);
+  leaving.destroy();
+  await waitFor(() => !areAwaited()[0]);
+  expect(areAwaited()).toEqual([false, true]);
+  const late_ms = performance.now() + 5_000;
+  jest.spyOn(performance, 'now').mockReturnValue(late_ms);
+  expect(areAwaited()).toEqual([false, false]);
+  jest.restoreAllMocks();
+  await app.close();
 });
 
 describe('the Authorization header', () => {

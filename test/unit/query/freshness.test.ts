@@ -104,6 +104,7 @@ test('every read is unavailable until an event was projected', () =>
         body: {},
         request_id: 'request',
         answer_by_ms: performance.now() + 60_000,
+        assertAwaited: () => {},
         header: () => undefined,
       });
       expect(await refusal(reading)).toBe('unavailable');

@@ -95,6 +95,7 @@ export class ReadWorld {
       body: {},
       request_id: 'request',
       answer_by_ms: performance.now() + 60_000,
+      assertAwaited: () => {},
       header: (name) => request.headers?.[name],
     });
     return parsed(answer);
