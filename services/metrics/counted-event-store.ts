@@ -1,5 +1,6 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
+import { CatalogError, isOutage } from '../../shared/kernel/errors';
 import type {
   AppendResult,
   EventStore,
@@ -43,7 +44,12 @@ export class CountedEventStore implements EventStore {
     try {
       const result = await this.store.append(stream, expected_revision, events, confirm);
       // The connection may have been lost right before the append was sent.
-      await this.guard.confirm();
+      await this.guard.confirm().catch((error: unknown) => {
+        // The events are stored, so the caller must not be told that nothing was written.
+        if (result.outcome !== 'appended' || !isOutage(error)) throw error;
+        const { message, retry_after_s = 1 } = error;
+        throw new CatalogError('database_timeout', { message, retry_after_s, cause: error });
+      });
       outcome = result.outcome;
       return result;
     } finally {

@@ -70,7 +70,8 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - No event's type begins with `$`, because EventStoreDB reserves such types for events of its own.
  * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes (`bytesOfEvent`). A
  *   server may be configured to accept less.
- * - Calls `beforeSend` before each attempt. If that rejects, sends nothing, and rejects with the same error.
+ * - Calls `beforeSend` before each attempt. If that rejects, sends nothing more, and rejects with the same error. If that
+ *   is an outage and an earlier attempt has failed, rejects with the error of that attempt.
  * - Rejects with `DeletedStreamError` if an operator has deleted the stream for good (docs/operations/erasure.md). Only
  *   EventStoreDB can do that. A stream whose rows were deleted in SQLite begins again at revision 0.
  *
@@ -103,8 +104,8 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  *   check. A store without this method notices nothing.
  *
  * `connection_number`
- * - Changes before a call uses a new connection. Its server may have another log: an operator replaces the log of a server
- *   while that is stopped. Undefined if the log cannot be replaced while it is open.
+ * - Changes before a new connection is used. The server behind it may have another log, because a log is replaced while
+ *   its server is stopped. Undefined if the log cannot be replaced while it is open.
  *
  * Errors, of all methods except `subscribe`
  * - `CatalogError('unavailable')` if the store cannot be reached. Its subclass `DamagedFileError` if a file is damaged.

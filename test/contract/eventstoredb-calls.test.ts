@@ -83,6 +83,16 @@ describe('an append is stored exactly once if it is', () => {
     expect(await store.readStream(stream)).toHaveLength(3);
   });
 
+  test('an append without a response may be stored, also if its next attempt is not sent', async () => {
+    const caller = await openStore(server.url, { limits: { attempt_ms: 200, call_ms: WAIT_MS_MAX } });
+    const outcomes = [Promise.resolve(), Promise.reject(new CatalogError('unavailable'))];
+    outcomes[1]!.catch(() => {});
+    server.faults.set({ hung_appends: true });
+    const appending = caller.append(aStream(), NO_STREAM, someEvents(1), () => outcomes.shift()!);
+    await expect(appending).rejects.toMatchObject({ condition: 'database_timeout' });
+    await caller.close();
+  });
+
   test('page views of two processes are counted once, although responses are lost', async () => {
     const stores = [await openFailFastStore(server.url), await openFailFastStore(server.url)];
     const store_id = randomUUID() as StoreId;

@@ -239,6 +239,13 @@ describe('the shared appends of one client', () => {
     expect(server.events('live.')).toHaveLength(3);
   });
 
+  test('a client that was replaced before its first append leaves no call open', async () => {
+    opened.appends.retire();
+    const appended = await opened.appends.append(toAppend(someEvents(1)), TIMEOUT_MS);
+    expect(appended).toMatchObject({ nextExpectedRevision: 0n });
+    await waitFor(() => server.appendCalls.shared_open === 0, { what: 'the call to end' });
+  });
+
   test('an append whose event id is not a UUID is refused alone', async () => {
     const [refused, stored] = await outcomesOf([
       opened.appends.append(toAppend([anEvent({}, 'not-a-uuid')]), TIMEOUT_MS),

@@ -156,7 +156,8 @@ export class EventStoreDbConnection {
         const failure = failureOf(error);
         if (!failure) {
           if (!isOutage(error)) this.outage.succeeded(scope);
-          throw error;
+          // An outage that `beforeSend` met says nothing of an earlier attempt, which may have been executed.
+          throw isOutage(error) && last_error ? last_error : error;
         }
         const outage_cause = this.reportFailure(error, scope);
         suspect = failure.condition !== 'unavailable' || failure.shared === true;

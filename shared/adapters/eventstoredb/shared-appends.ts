@@ -66,6 +66,7 @@ export class SharedAppends {
   private readonly client: StreamingClient;
   private call: SharedCall | undefined;
   private unsupported = false;
+  private is_retired = false;
 
   constructor(client: StreamingClient) {
     this.client = client;
@@ -83,11 +84,15 @@ export class SharedAppends {
    */
   append(append: AppendRequest, timeout_ms: number): Promise<AppendResult> {
     this.call ??= new SharedCall(this.client, (call, cause) => this.onCallEnd(call, cause));
-    return this.call.append(append, timeout_ms);
+    const { call } = this;
+    const result = call.append(append, timeout_ms);
+    if (this.is_retired) call.retire();
+    return result;
   }
 
-  /** Ends the call as soon as no append is pending. */
+  /** Ends the call as soon as no append is pending, also one that a later append opens. */
   retire(): void {
+    this.is_retired = true;
     this.call?.retire();
   }
 

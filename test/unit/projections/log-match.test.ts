@@ -3,7 +3,7 @@ import { addMark, assertMadeFromLog, LogMatch } from '../../../projections/engin
 import { readLog } from '../../../projections/engine/read-log';
 import { CountedEventStore } from '../../../services/metrics/counted-event-store';
 import { ServiceMetrics } from '../../../services/metrics/service-metrics';
-import { LogMismatchError } from '../../../shared/kernel/errors';
+import { CatalogError, LogMismatchError } from '../../../shared/kernel/errors';
 import { NO_STREAM } from '../../../shared/ports/event-store';
 import type { ViewVersion } from '../../../shared/ports/view-store';
 import { aStream, someEvents } from '../../contract/some-events';
@@ -162,6 +162,21 @@ test('a write over a new connection waits for a check over it', async () => {
   events.log.push(lost);
   Object.assign(events, { connection_number: 3 });
   expect(await read()).toHaveLength(2);
+});
+
+test('a write that was stored is not reported as unavailable if the check after it cannot be made', async () => {
+  const { events, match } = await matching();
+  const store = new CountedEventStore(events, 'live', new ServiceMetrics(), match);
+  const append = events.append.bind(events);
+  events.append = async (...parameters) => {
+    const result = await append(...parameters);
+    Object.assign(events, { connection_number: 1 });
+    events.head = () => Promise.reject(new CatalogError('unavailable'));
+    return result;
+  };
+  const appending = store.append(aStream(), NO_STREAM, someEvents(1));
+  await expect(appending).rejects.toMatchObject({ condition: 'database_timeout', retry_after_s: 1 });
+  expect(events.log).toHaveLength(3);
 });
 
 test('an event store that cannot be reached refuses a write; documents that cannot be read do not', async () => {
