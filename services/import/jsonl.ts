@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { newListingBody } from '../../shared/api/requests/writes';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
-import { isUuid } from '../../shared/kernel/uuid';
+import { isUuid } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication';
 import { newReviewSchema } from '../command/review';
 import {

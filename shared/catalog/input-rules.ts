@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Condition } from '../kernel/errors';
-import { isUuid } from '../kernel/uuid';
+import { isUuid } from '../kernel/ids';
 import { CURRENCIES } from './currencies';
 
 /** Control characters and lone surrogates, which no text may contain. */

@@ -4,10 +4,9 @@ import type { JsonValue } from '../catalog/events/envelope';
 import { withTimeout } from '../kernel/async';
 import { recordsWithin } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
-import { deriveId, generateId } from '../kernel/ids';
+import { deriveId, generateId, isUuid } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
-import { isUuid } from '../kernel/uuid';
 import type {
   AnswerSource,
   Claim,

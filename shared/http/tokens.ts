@@ -5,9 +5,8 @@ import type { JsonObject } from '../catalog/events/envelope';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../catalog/vocabulary';
 import { LRUCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
-import { type AccountId, type AnyId, type ApiKeyId, generateId, type StoreId } from '../kernel/ids';
+import { type AccountId, type AnyId, type ApiKeyId, generateId, isUuid, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
-import { isUuid } from '../kernel/uuid';
 import { type KeyRing, KID_LENGTH_MAX, type TokenKey } from './token-keys';
 
 /** Maximum number of tokens that are recognised by their text, which is faster than by their hash. */

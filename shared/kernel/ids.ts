@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { isUuid } from './uuid';
 
 /** Ids are UUIDv7 strings in lower case (docs/interface.md#ids-and-timestamps); each kind is a type of its own. */
 declare const brand: unique symbol;
@@ -25,6 +24,13 @@ export type AnyId =
 
 /** Returns `size` random bytes. Passed as an argument, so that tests can replay a run from a seed. */
 export type RandomBytes = (size: number) => Uint8Array;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Returns whether the text has the form of a UUID, in upper or lower case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text.toLowerCase());
+}
 
 /** Returns the id in lower case, or undefined if the text is not a UUID. */
 export function parseId<Id extends AnyId>(text: string): Id | undefined {

@@ -1,6 +1,6 @@
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../catalog/events/envelope';
 import { CatalogError, LogMismatchError } from '../kernel/errors';
-import { isUuid } from '../kernel/uuid';
+import { isUuid } from '../kernel/ids';
 import type { SnapshotStore } from './snapshot-store';
 
 /** The expected revision of a stream that must not exist yet. */

@@ -8,8 +8,7 @@ import {
   listingAggregate,
 } from '../../../shared/catalog/listing/listing';
 import { CatalogError } from '../../../shared/kernel/errors';
-import type { ListingId } from '../../../shared/kernel/ids';
-import { isUuid } from '../../../shared/kernel/uuid';
+import { isUuid, type ListingId } from '../../../shared/kernel/ids';
 import { AT, errorOf, newId, World } from './support';
 
 const store_id = newId();
