@@ -93,7 +93,7 @@ export interface LogMatchParts {
 
 /** How old the last check may be. A log that is replaced without a new connection is noticed after this time. */
 const CHECK_COUNTS_MS = 10_000;
-/** How long a check counts that found a mismatch: a server that is not the leader any more may have answered it. */
+/** How long a mismatch counts before it is checked again. Short, because a deposed leader may have answered. */
 const MISMATCH_COUNTS_MS = 1_000;
 
 /**

@@ -400,9 +400,9 @@ function hasLock({ system }: { readonly system: System }, { locked_until_ms }: O
 }
 
 /**
- * Returns the result as it is in the log. An earlier run of the same operation may have appended the same events late, or
- * one that has taken over the lock. Their ids are equal, so the event store accepts the append, and keeps the events of
- * the other run with their time.
+ * Returns the result as it is in the log. An earlier run of the same operation may have appended the same events late. So
+ * may a run that has taken over the lock. Their ids are equal, so the event store accepts the append, and keeps the
+ * events of the other run with their time.
  */
 async function resultInLog<State, Event extends DomainEvent, Id extends AnyId>(
   write: Write<State, Event, Id>,
@@ -609,8 +609,9 @@ function throwIfDeleted<State, Event extends DomainEvent, Id extends AnyId>(
 /**
  * Encodes an event. Derives its id from the requester, the operation and the start of its record, the revision in the
  * stream and the content. An operation that is resumed therefore has the same event ids, and the event store ignores a
- * second append. One whose record was lost has other ids: its append loses the race against a late one of the first run,
- * and finds that one in the log. So does a write without an operation, by its time.
+ * second append. If the record was lost, the ids differ. If the first run's append lands first, this append gets
+ * `wrong_revision`, and the retry finds the first run's events. Without an operation, the time makes the ids of each
+ * attempt differ.
  */
 function encode(
   event: DomainEvent,

@@ -24,9 +24,10 @@ export interface CallLimits {
   readonly call_ms: number;
   /**
    * If the server cannot be reached for less than this time, counted from the first call that could not reach it, calls
-   * wait for it, up to `call_ms`. Must be longer than a cluster has no leader: a leader that is stopped closes its port,
-   * keeps the leadership until its clients have ended their calls, at most for 5 s, and only then there is an election.
-   * After this time without a failure, the next failure begins another outage.
+   * wait for it, up to `call_ms`. As long as most clusters have no leader: one that is stopped closes its port, keeps the
+   * leadership until its clients have ended their calls, at most for 5 s, and only then there is an election. On a busy
+   * machine, that takes longer (docs/operations/eventstoredb.md#rolling-restarts). After this time without a failure, the
+   * next failure begins another outage.
    */
   readonly short_outage_ms: number;
   /** Deadline of all attempts of a call together in a longer outage. */
@@ -69,8 +70,8 @@ export interface CurrentClient {
   readonly client: EventStoreDBClient;
   readonly appends: SharedAppends;
   /**
-   * Resolves when a call would be sent at once: finds the leader, and connects to it. Also resolves if the connection
-   * fails: a call then fails at once, with the cause.
+   * Finds the leader and connects to it. Resolves when calls no longer wait for a connection. Also resolves if the
+   * connection fails: a call then fails at once, with the cause.
    */
   connect(): Promise<void>;
   /** Aborts when the client is replaced or closed. Its subscriptions end then. */

@@ -50,7 +50,7 @@ export class EventStoreDbSnapshots implements SnapshotStore {
         client.deleteStream(name, { expectedRevision: ANY, deadline, requiresLeader: true }),
       );
     } catch (error) {
-      // Where any version is expected, this error means that there is no such stream.
+      // With ANY, this error means that the stream does not exist.
       if (!(error instanceof WrongExpectedVersionError || error instanceof StreamDeletedError)) throw error;
     }
   }
