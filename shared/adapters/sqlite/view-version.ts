@@ -2,7 +2,7 @@ import Database from 'libsql';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import type { SortOrder } from '../../catalog/sorting';
-import { endTurnAfter } from '../../kernel/async';
+import { endLongTurn } from '../../kernel/async';
 import { UnstorableDocumentError } from '../../kernel/errors';
 import type { LogMark, StoreHealth } from '../../ports/event-store';
 import {
@@ -123,9 +123,6 @@ interface VersionReports {
   /** Called after each commit that may have moved a checkpoint. */
   readonly onCommit?: () => void;
 }
-
-/** How long the pages of several requests hold the event loop together, besides the last one. */
-const TURN_MS = 5;
 
 /** Stores one version of a realm's documents in a file of its own. */
 export class SqliteViewVersion implements ViewVersion {
@@ -332,7 +329,7 @@ export class SqliteViewVersion implements ViewVersion {
     if (query.limit <= 0 || matchesNothing(query.where)) return [];
     const table = this.table(collection);
     // A page may have 8 MB.
-    await endTurnAfter(TURN_MS);
+    await endLongTurn();
     const rowsOf = (): SqlRow[] => {
       const page = this.hasBuckets(table) ? this.lists.page(table, query) : undefined;
       if (page) return page;
