@@ -48,8 +48,8 @@ interface Entry {
 
 /** Approximate memory of an entry besides its body and its key: headers, basis, the nodes of the map. */
 const ENTRY_BYTES = 1_500;
-/** One answer may take this part of the cache. */
-const SHARE_MAX = 1 / 8;
+/** One answer may take this part of the cache, so that a few large ones do not take the place of hundreds. */
+const SHARE_MAX = 1 / 32;
 /** From this part of its memory on, the cache stores only what is asked for again. */
 const FULL = 0.9;
 const AUDIENCES_MAX = 10_000;

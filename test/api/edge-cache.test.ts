@@ -81,6 +81,18 @@ describe('the edge cache', () => {
     expect((await conditional()).status).toBe(200);
   });
 
+  test('does not store answers that would take much of its memory', async () => {
+    const description_html = '🐉'.repeat(50_000);
+    for (let n = 0; n < 11; n++) await created({ description_html });
+    await harness.settled();
+    await warm(() => get('/api/publications?limit=1'));
+    const before = await hits();
+    const headers = { 'accept-encoding': 'identity' };
+    for (let n = 0; n < 3; n++)
+      expect((await get('/api/publications?limit=20', { headers })).status).toBe(200);
+    expect(await hits()).toBe(before);
+  });
+
   test('authenticates, limits, identifies and counts each request like any other', async () => {
     const first = await warm(() => get(teaPath(), { headers: { 'x-request-id': 'mine' } }));
     expect(first.headers.get('x-request-id')).toBe('mine');
