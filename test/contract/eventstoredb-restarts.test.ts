@@ -29,10 +29,12 @@ afterEach(async () => {
 class Writer {
   readonly acknowledged: string[] = [];
   private stopped = false;
-  private readonly done: Promise<void>;
+  /** Rejects at once if the writer fails. */
+  readonly done: Promise<void>;
 
   constructor() {
     this.done = this.run();
+    this.done.catch(() => {});
   }
 
   async stop(): Promise<void> {
@@ -60,7 +62,8 @@ test('after repeated kills, every acknowledged event is stored once and in the s
   const more = async (): Promise<void> => {
     const count = (): number => writers.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
     const goal = count() + 100;
-    await waitFor(() => count() >= goal, { what: '100 more acknowledged events' });
+    const reached = waitFor(() => count() >= goal, { what: '100 more acknowledged events' });
+    await Promise.race([reached, ...writers.map(({ done }) => done)]);
   };
   for (let round = 0; round < 3; round++) {
     await more();
