@@ -1,15 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  closeSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
@@ -324,15 +315,17 @@ describe('the event store on SQLite', () => {
       const store = await open();
       await store.append(STREAM, NO_STREAM, someEvents(500));
       await store.close();
-      const content = readFileSync(file);
-      const overwritten = openSync(file, 'r+');
-      writeSync(overwritten, Buffer.alloc(content.length - 8_192, 0xab), 0, content.length - 8_192, 8_192);
-      closeSync(overwritten);
+      // Other processes change the file: one that closes it loses its locks on it. The check would then be the last user of
+      // the file, and delete the write-ahead log.
+      execFileSync('cp', [file, `${file}.copy`]);
+      const overwrite = `const { readFileSync, writeFileSync } = require('node:fs');
+        writeFileSync(process.argv[1], readFileSync(process.argv[1]).fill(0xab, 8_192));`;
+      execFileSync(process.execPath, ['-e', overwrite, file]);
       const reader = await open();
       await expect(reader.readStream(STREAM)).rejects.toThrow(`${file} is damaged`);
       expect(await reader.health()).toBe('damaged');
 
-      writeFileSync(file, content);
+      execFileSync('cp', [`${file}.copy`, file]);
       const now_ms = performance.now();
       jest.spyOn(performance, 'now').mockImplementation(() => now_ms + 61_000);
       await waitFor(async () => (await reader.health()) === 'ok');
