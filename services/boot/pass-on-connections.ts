@@ -10,8 +10,9 @@ interface Internal {
 /**
  * Passes the connections on that a process was handed, but did not accept before it died. `node:cluster` waits for its
  * reply for ever, so such a client would get no answer and no end of its connection. The reply `accepted: false` makes it
- * choose another process, as it does if a process refuses while it stops. If no other process listens, it would keep the
- * connection for ever. Then the reply is `accepted: true`, and it closes the connection.
+ * choose another process, as it does if a process refuses while it stops. If no other process listens,
+ * `node:cluster` would keep the connection for ever. The reply is then `accepted: true`, so that `node:cluster` closes
+ * its copy of the connection.
  */
 export function passOnConnections({ process }: Worker, doesAnotherListen: () => boolean): void {
   const waiting = new Set<number>();

@@ -68,7 +68,7 @@ export function createSender(fetch_: typeof fetch, timeout_ms: number): Send {
 
 /**
  * Returns why a request failed. `fetch` of Node.js has the reason in `cause`: an error, or one for each address of the
- * host. Browsers do not tell it.
+ * host. Browsers do not show it to scripts.
  */
 function reasonOf(error: unknown): string {
   const { message, cause, errors } = Object(error) as Partial<AggregateError>;

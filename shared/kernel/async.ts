@@ -18,8 +18,8 @@ let turn_started_ms: number | undefined;
 const waiting_for_turn: (() => void)[] = [];
 
 /**
- * Lets other work of the process run if the current turn of the event loop has lasted for `TURN_MS` since the first
- * call in it. All callers share the turn: otherwise several requests, or several steps of one, would each hold it for as long.
+ * Lets other work of the process run if the current turn of the event loop has lasted for `TURN_MS` since the first call
+ * in it. All callers share the turn: otherwise several requests, or several steps of one, would each hold it for as long.
  * Whoever waits longest continues first, so that a long search does not hold up the short ones.
  */
 export async function endLongTurn(): Promise<void> {

@@ -230,7 +230,7 @@ export class EventStoreDbConnection {
 
   /**
    * Replaces the client, unless it is replaced already. Ends its subscriptions at once, and its shared call of appends as
-   * soon as they are answered: a server that is told to stop keeps the leadership while a call is open.
+   * soon as they are answered: a leader that is shutting down stays the leader while a call is open.
    */
   private replace(used: CurrentClient): void {
     const old = this.managed;

@@ -26,7 +26,7 @@ export interface StandInOptions {
 }
 
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** How long a server that is told to stop waits for open calls. A leader keeps the leadership in this time. */
+/** How long a server that is shutting down waits for open calls. A leader stays the leader meanwhile. */
 const FINISH_CALLS_MS = 5_000;
 
 /**

@@ -195,7 +195,7 @@ describe('time limits of a client', () => {
     const server = createServer((_request, response) => void responses.push(response));
     const connected: Client[] = [];
 
-    /** A client that takes only as much as it is told to, so that no buffer of the operating system hides it. */
+    /** A client that reads only the bytes that the test asks for. No buffer of the operating system reads ahead. */
     class Client extends Duplex {
       private taking = 0;
       private onTaken: (() => void) | undefined;
