@@ -12,17 +12,15 @@ import {
 import { countFacets } from '../../shared/catalog/publication/facets';
 import type { Environment } from '../../shared/catalog/realm';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
-import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
 import { accept } from '../../shared/kernel/decision';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
-import type { AnswerSource } from '../../shared/ports/idempotency-store';
 import {
   execute,
   idForNew,
   load,
-  loadAt,
   type NewTarget,
   type PutResult,
   putOutcome,
@@ -201,10 +199,9 @@ function listingIn(state: ListingState): Listing {
 }
 
 export function listingRoutes(deps: RouteDeps): Route[] {
-  const rebuild = rebuildFrom(deps);
   return [
-    routeOf(writes.createListing, (request) => create(deps, request), { rebuild }),
-    routeOf(writes.updateListing, (request) => update(deps, request), { rebuild }),
+    routeOf(writes.createListing, (request) => create(deps, request)),
+    routeOf(writes.updateListing, (request) => update(deps, request)),
     routeOf(writes.deleteListing, (request) => remove(deps, request)),
   ];
 }
@@ -216,11 +213,11 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const { environment } = request.principal;
   const guard = (): Promise<void> => deps.stores.require(environment, store_id);
   const target = { environment, store_id, guard };
-  const { value, position, revision, repeated } = await createListing(deps, context, target, input);
+  const { value, position, repeated } = await createListing(deps, context, target, input);
   const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return {
     status: 201,
-    ...answerOf(value, { id: value.id, revision, counts: { publication_count: 0 } }),
+    ...answerOf(value, { media_ids: value.media_ids, publication_count: 0 }),
     headers: { ...headers, Location: locationOf(`/api/listing/${value.id}`, value.visibility) },
   };
 }
@@ -229,57 +226,44 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const target = targetOf(deps, request);
   const changes = parseBody(listingPatchBody, request.body);
-  const { value, position, revision, repeated } = await updateListing(deps, context, target, changes);
+  const { value, position, repeated } = await updateListing(deps, context, target, changes);
   const headers = await awaitProjection(deps, request, value.store_id, position, repeated);
-  return { ...answerOf(value, await sourceOf(deps, request, value, revision)), headers };
+  return { ...answerOf(value, await shownWith(deps, request, value)), headers };
 }
 
-/** Returns the answer to a write. Without `counts`, it has no `stats`. */
-function answerOf(value: Listing, source: AnswerSource): Answer {
-  const { counts, left_out = [] } = source;
-  const media_ids = value.media_ids.filter((id) => !left_out.includes(id));
-  const stats = counts && { media_count: media_ids.length, ...counts };
-  const data = { ...listingResource(value), ...(stats && { stats }), media_ids };
-  return { data, version: value.version, source };
+/** What the answer to a write shows beside the fields. Without `publication_count`, it has no `stats`. */
+interface Shown {
+  readonly media_ids: readonly MediaId[];
+  readonly publication_count?: number | undefined;
 }
 
-/** Makes the resource of an earlier answer again. */
-function rebuildFrom(deps: RouteDeps): Rebuild {
-  return async (environment, source) => {
-    const ref = streamRef(deps, environment, source.id as ListingId);
-    return answerOf(listingIn(await loadAt(ref, source.revision)), source);
+function answerOf(value: Listing, { media_ids, publication_count }: Shown): Answer {
+  const stats = publication_count !== undefined && {
+    stats: { media_count: media_ids.length, publication_count },
   };
+  return { data: { ...listingResource(value), ...stats, media_ids: [...media_ids] }, version: value.version };
 }
 
 /**
- * Returns what the answer to a patch is made from. Only documents count the publications. The source has no `counts` if
- * one of the stores does not respond: the write is done, and its response must not fail.
+ * Returns the existing media and the number of publications, which only documents count. Leaves out `publication_count`
+ * if one of the stores does not respond: the write is done, and its response must not fail.
  */
-async function sourceOf(
-  deps: RouteDeps,
-  request: ApiRequest,
-  { id, media_ids }: Listing,
-  revision: number,
-): Promise<AnswerSource> {
+async function shownWith(deps: RouteDeps, request: ApiRequest, listing: Listing): Promise<Shown> {
   const { environment } = request.principal;
-  const warn = (error: unknown): undefined => {
-    deps.log.warn({ err: error, listing_id: id }, 'could not read the counts of a listing after a write');
-  };
   try {
-    const [media, publication_count] = await Promise.all([
-      existingMedia(deps, environment, media_ids),
+    const [media_ids, publication_count] = await Promise.all([
+      existingMedia(deps, environment, listing.media_ids),
       readCount(deps, environment, async (version) => {
         // There may be no document yet, and the body of a placeholder is empty.
-        const stored = await version.get('listings', id);
+        const stored = await version.get('listings', listing.id);
         return stored?.document?.body.stats?.publication_count ?? 0;
       }),
     ]);
-    const left_out = media_ids.filter((media_id) => !media.includes(media_id));
-    const counts = publication_count === undefined ? undefined : { publication_count };
-    return { id, revision, ...(counts && { counts }), ...(left_out.length > 0 && { left_out }) };
+    return { media_ids, publication_count };
   } catch (error) {
-    warn(error);
-    return { id, revision };
+    const context = { err: error, listing_id: listing.id };
+    deps.log.warn(context, 'could not read the counts of a listing after a write');
+    return { media_ids: listing.media_ids };
   }
 }
 

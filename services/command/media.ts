@@ -15,7 +15,7 @@ import {
 } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import type { Environment } from '../../shared/catalog/realm';
-import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
@@ -23,7 +23,6 @@ import type { MediaTask } from '../../shared/ports/media-tasks';
 import {
   execute,
   idForNew,
-  loadAt,
   type NewTarget,
   type StoreDeps,
   streamIn,
@@ -208,7 +207,6 @@ export function mediaRoutes(deps: RouteDeps): Route[] {
   const inspector = new Inspector();
   return [
     routeOf(writes.uploadMedia, (request) => upload(deps, inspector, request), {
-      rebuild: rebuildFrom(deps),
       upload: {
         bytes_max: UPLOAD_BYTES_MAX,
         keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
@@ -242,21 +240,12 @@ async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest
   return {
     status: 201,
     ...resourceOf(value, environment),
-    source: { id: value.id, revision: uploaded.revision },
     headers: { ...headers, Location: `/api/media/${value.id}` },
   };
 }
 
 function resourceOf(value: Media, environment: Environment): Answer {
   return { data: mediaResource(value, environment), version: value.version };
-}
-
-/** Makes the resource of an earlier answer again. */
-function rebuildFrom(deps: RouteDeps): Rebuild {
-  return async (environment, { id, revision }) => {
-    const state = await loadAt(streamRef(deps, environment, id as MediaId), revision);
-    return resourceOf(mediaIn(state), environment);
-  };
 }
 
 /**

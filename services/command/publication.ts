@@ -11,7 +11,7 @@ import {
   publicationResource,
 } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
-import { type Answer, type ApiRequest, type Rebuild, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { accept } from '../../shared/kernel/decision';
 import type { MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
@@ -19,7 +19,6 @@ import {
   execute,
   idForNew,
   load,
-  loadAt,
   type NewTarget,
   type PutResult,
   putOutcome,
@@ -230,10 +229,9 @@ function publicationIn(state: PublicationState): Publication {
 }
 
 export function publicationRoutes(deps: RouteDeps): Route[] {
-  const rebuild = rebuildFrom(deps);
   return [
-    routeOf(writes.createPublication, (request) => create(deps, request), { rebuild }),
-    routeOf(writes.updatePublication, (request) => update(deps, request), { rebuild }),
+    routeOf(writes.createPublication, (request) => create(deps, request)),
+    routeOf(writes.updatePublication, (request) => update(deps, request)),
     routeOf(writes.deletePublication, (request) => remove(deps, request)),
   ];
 }
@@ -250,7 +248,7 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const headers = await awaitProjection(deps, request, store_id, position, repeated);
   return {
     status: 201,
-    ...(await answerOf(deps, environment, written, 0)),
+    ...(await answerOf(deps, environment, value, 0)),
     headers: { ...headers, Location: locationOf(`/api/publication/${value.id}`, value.visibility) },
   };
 }
@@ -267,7 +265,7 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
     const stored = await version.get('publications', value.id);
     return stored?.document?.body.stats?.view_count ?? 0;
   });
-  return { ...(await answerOf(deps, target.environment, written, view_count)), headers };
+  return { ...(await answerOf(deps, target.environment, value, view_count)), headers };
 }
 
 async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
@@ -288,31 +286,11 @@ async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
 async function answerOf(
   deps: RouteDeps,
   environment: Environment,
-  { value, revision }: Written<Publication>,
+  value: Publication,
   view_count: number | undefined,
 ): Promise<Answer> {
   const shown = await existingReferences(deps, environment, value);
-  const left_out = [value.listing_id, ...value.media_ids].filter(
-    (id) => id !== null && id !== shown.listing_id && !shown.media_ids.includes(id as MediaId),
-  ) as string[];
-  const counts = view_count === undefined ? {} : { view_count };
-  const source = { id: value.id, revision, counts, ...(left_out.length > 0 && { left_out }) };
-  return { data: publicationResource(value, shown, view_count), version: value.version, source };
-}
-
-/** Makes the resource of an earlier answer again. */
-function rebuildFrom(deps: RouteDeps): Rebuild {
-  return async (environment, { id, revision, counts, left_out = [] }) => {
-    const value = publicationIn(await loadAt(streamRef(deps, environment, id as PublicationId), revision));
-    const { listing_id } = value;
-    const shown = {
-      listing_id: listing_id === null || left_out.includes(listing_id) ? null : listing_id,
-      media_ids: value.media_ids.filter((media_id) => !left_out.includes(media_id)),
-    };
-    // A source of an earlier release has no `counts`: all views were in the publication's own stream.
-    const { view_count } = counts ?? value;
-    return { data: publicationResource(value, shown, view_count), version: value.version };
-  };
+  return { data: publicationResource(value, shown, view_count), version: value.version };
 }
 
 function targetOf(deps: RouteDeps, request: ApiRequest): PublicationTarget {

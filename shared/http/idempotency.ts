@@ -8,14 +8,12 @@ import { deriveId, generateId, isUuid } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
 import type {
-  AnswerSource,
   Claim,
   Claimed,
   IdempotencyStore,
   Operation,
   OperationKey,
   RenderedAnswer,
-  StoredAnswer,
 } from '../ports/idempotency-store';
 import type { HttpMetrics, IdempotencyOutcome } from './metrics';
 
@@ -62,20 +60,13 @@ export interface OnceRequest {
   readonly fingerprint: string;
   /**
    * When the answer must begin, by `performance.now()`. The calls to the store end then: a claim fails, and the state of
-   * the key is stored in the background. `run` and `rebuild` keep to it by themselves.
+   * the key is stored in the background. `run` keeps to it by itself.
    */
   readonly answer_by_ms: number;
-  /** Carries out the write. A response with a `source` is stored without its body. */
-  readonly run: (operation: Operation) => Promise<RunResult>;
-  /** Renders a response that was stored without its body. */
-  readonly rebuild: (stored: Extract<StoredAnswer, { source: AnswerSource }>) => Promise<RenderedAnswer>;
+  /** Carries out the write. */
+  readonly run: (operation: Operation) => Promise<RenderedAnswer>;
   /** Renders an error as the response that will be stored and sent. */
   readonly renderFailure: (failure: CatalogError) => RenderedAnswer;
-}
-
-interface RunResult {
-  readonly rendered: RenderedAnswer;
-  readonly source?: AnswerSource | undefined;
 }
 
 /**
@@ -93,8 +84,8 @@ export class Idempotency {
 
   /**
    * Runs the write, or returns the first response again with `Idempotent-Replayed: true`. Rejects with
-   * `idempotency_key_reused`, `idempotency_key_locked`, `idempotency_quota_reached`, and with what `run` or `rebuild`
-   * rejects with. If the store cannot be reached, rejects with its error and does not run the write, because it could not
+   * `idempotency_key_reused`, `idempotency_key_locked`, `idempotency_quota_reached`, and with what `run` rejects
+   * with. If the store cannot be reached, rejects with its error and does not run the write, because it could not
    * guarantee a single run.
    */
   async once({
@@ -103,7 +94,6 @@ export class Idempotency {
     fingerprint,
     answer_by_ms,
     run,
-    rebuild,
     renderFailure,
   }: OnceRequest): Promise<RenderedAnswer> {
     const { store, system } = this.options;
@@ -121,7 +111,7 @@ export class Idempotency {
     this.options.metrics?.keyClaimed(outcomeOf(claimed));
     switch (claimed.outcome) {
       case 'answered':
-        return withReplayedHeader(await this.renderStored(claimed.answer, rebuild));
+        return withReplayedHeader(claimed.answer);
       case 'other_request':
         throw new CatalogError('idempotency_key_reused');
       case 'locked':
@@ -145,33 +135,21 @@ export class Idempotency {
     }
   }
 
-  /** Renders the response. Records of the release before have a body: it is sent as it is. */
-  private async renderStored(answer: StoredAnswer, rebuild: OnceRequest['rebuild']): Promise<RenderedAnswer> {
-    if ('body' in answer) return answer;
-    const rendered = await rebuild(answer);
-    // Another release made the first response, and renders this resource in another way.
-    if (rendered.headers.ETag !== answer.headers.ETag)
-      this.options.log.warn({ source: answer.source }, 'a repeated response differs from the first one');
-    return rendered;
-  }
-
-  private async runClaimed(claim: OwnClaim, run: () => Promise<RunResult>): Promise<RenderedAnswer> {
+  private async runClaimed(claim: OwnClaim, run: () => Promise<RenderedAnswer>): Promise<RenderedAnswer> {
     const stopRenewing = this.startRenewing(claim);
     const settleInTime = async (change: () => Promise<boolean>): Promise<void> => {
       // A renewal after the answer is stored would find no lock, and count as a lost one.
       const settling = stopRenewing().then(() => this.settle(change));
       await withTimeout(settling, claim.answer_by_ms + SETTLE_MS - performance.now(), () => false);
     };
-    let result: RunResult;
+    let rendered: RenderedAnswer;
     try {
-      result = await run();
+      rendered = await run();
     } catch (error) {
       await settleInTime(() => this.settleFailure(claim, error));
       throw error;
     }
-    const { rendered, source } = result;
-    const { status, headers } = rendered;
-    await settleInTime(() => this.storeAnswer(claim, source ? { status, headers, source } : rendered));
+    await settleInTime(() => this.storeAnswer(claim, rendered));
     return rendered;
   }
 
@@ -188,7 +166,7 @@ export class Idempotency {
 
   private storeAnswer(
     { key, holder }: { key: OperationKey; holder: string },
-    answer: StoredAnswer,
+    answer: RenderedAnswer,
   ): Promise<boolean> {
     return this.options.store.storeAnswer(key, holder, answer, this.options.system.now() + KEEP_MS);
   }

@@ -7,7 +7,7 @@ import type { Environment } from '../catalog/realm';
 import type { Permission } from '../catalog/vocabulary';
 import type { Condition } from '../kernel/errors';
 import type { BlobStore } from '../ports/blob-store';
-import type { AnswerSource, Operation } from '../ports/idempotency-store';
+import type { Operation } from '../ports/idempotency-store';
 import type { KeyIdentity } from './rate-limit';
 import type { Principal } from './request';
 import type { Upload } from './upload';
@@ -24,18 +24,9 @@ export interface Route {
   /** Names of the query parameters. Others are ignored, and named in the response. */
   readonly parameters?: ReadonlySet<string>;
   readonly handler: (request: ApiRequest) => Promise<Answer>;
-  /** Makes the resource of an earlier answer again. Required if the answers of the handler have a `source`. */
-  readonly rebuild?: Rebuild;
   /** For a route that accepts a file: stores the file. The handler gets the result as `file` of the body. */
   readonly upload?: Upload;
 }
-
-/**
- * Returns the same resource and version as the handler did when it answered with this `source`. Rejects with errors of
- * the event store.
- */
-export type Rebuild = (environment: Environment, source: AnswerSource) => Promise<ResourceOfAnswer>;
-type ResourceOfAnswer = Pick<Answer, 'data' | 'version'>;
 
 /** A request to `/api/*` that has passed rate limit, authentication and the route's permission. */
 export interface ApiRequest {
@@ -68,8 +59,6 @@ export interface Answer {
   /** Version of the resource: the part of the ETag that `If-Match` compares. Undefined for lists. */
   readonly version?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For a write: from what `rebuild` of the route makes `data` again, to repeat the answer without storing it. */
-  readonly source?: AnswerSource;
   /** For a read: the file to send instead of `data`. */
   readonly file?: FileAnswer;
 }
@@ -91,7 +80,7 @@ export type Pictures = Readonly<Record<Environment, FileAnswer['blobs']>>;
 export function routeOf(
   operation: ApiOperation,
   handler: Route['handler'],
-  options: Pick<Route, 'rebuild' | 'upload'> = {},
+  options: Pick<Route, 'upload'> = {},
 ): Route {
   const { method, path, permission, field_permissions, query } = operation;
   const parameters = new Set(query === undefined ? [] : Object.keys(shapeOf(query)));

@@ -169,16 +169,7 @@ function answerOnce(
         ...request,
         operation: { ...operation, idempotency_key },
       });
-      return { rendered: renderAnswer(answer, false), source: answer.source };
-    },
-    rebuild: async ({ status, headers, source }) => {
-      if (!route.rebuild)
-        throw new Error(`${route.method} ${route.path} cannot repeat an answer without its body`);
-      const rebuilding = route.rebuild(principal.environment, source);
-      const resource = await withTimeout(rebuilding, request.answer_by_ms - performance.now(), () => {
-        throw new CatalogError('unavailable', { message: 'the first answer could not be read in time' });
-      });
-      return renderAnswer({ ...resource, status: status as 200 | 201, headers }, false);
+      return renderAnswer(answer, false);
     },
     renderFailure: (failure) => renderError(failure, res),
   });

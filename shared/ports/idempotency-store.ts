@@ -32,32 +32,12 @@ export interface Operation {
   readonly onAppended?: () => void;
 }
 
-/** An answer as it is sent. */
+/** An answer as it is sent, and stored to be sent again. */
 export interface RenderedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
-
-/** From what the body of an answer can be made again: a resource at a revision of its stream. */
-export interface AnswerSource {
-  /** Id of the resource. */
-  readonly id: string;
-  /** Revision of the last event that the answer includes. */
-  readonly revision: number;
-  /** The counts in the answer that follow from other streams. Undefined if the answer has none. */
-  readonly counts?: Readonly<Record<string, number>> | undefined;
-  /** The ids that the resource refers to and that the answer leaves out, because they were deleted. */
-  readonly left_out?: readonly string[] | undefined;
-}
-
-/**
- * What is stored of an answer, to send it again for a repeated request. An answer with a resource is stored without its
- * body, which may have 100 KB: every write would store the resource once more.
- */
-export type StoredAnswer =
-  | RenderedAnswer
-  | (Omit<RenderedAnswer, 'body'> & { readonly source: AnswerSource });
 
 export interface Claim {
   /** Hash of the request: method, path, query and body. */
@@ -70,7 +50,10 @@ export interface Claim {
   readonly locked_until_ms: number;
   /** Time at which the record may be deleted, Unix milliseconds. */
   readonly expires_at_ms: number;
-  /** How many records of the API key may exist. A claim of an existing record always succeeds. */
+  /**
+   * How many records of the API key may exist. A record with a long answer counts as several (docs/interface.md#idempotency).
+   * A claim of an existing record always succeeds.
+   */
   readonly records_max: number;
 }
 
@@ -78,7 +61,7 @@ export type Claimed =
   /** The caller has the lock. `resumed`: an earlier run started at `started_at_ms` and ended without an answer. */
   | { readonly outcome: 'claimed'; readonly started_at_ms: number; readonly resumed: boolean }
   /** The operation has ended with this answer. */
-  | { readonly outcome: 'answered'; readonly answer: StoredAnswer }
+  | { readonly outcome: 'answered'; readonly answer: RenderedAnswer }
   /** Another run has the lock. */
   | { readonly outcome: 'locked' }
   /** The key was used with another fingerprint. */
@@ -120,7 +103,7 @@ export interface IdempotencyStore {
   storeAnswer(
     key: OperationKey,
     holder: string,
-    answer: StoredAnswer,
+    answer: RenderedAnswer,
     expires_at_ms: number,
   ): Promise<boolean>;
   release(key: OperationKey, holder: string): Promise<boolean>;

@@ -1,9 +1,6 @@
-import { join } from 'node:path';
-import Database from 'libsql';
 import { createApiKey } from '../../services/command/api-key';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type RequestOptions, startHarness } from '../support/harness';
-import { ownNames } from '../support/own-servers';
 import { MediaShop } from './media-shop';
 import { expectError } from './replies';
 
@@ -14,15 +11,13 @@ const LONG_TEA = {
   description: 'ж'.repeat(10_000),
   description_html: `<p>${'щ'.repeat(35_000)}</p>`,
 };
-const RECORD_BYTES_MAX = 1_024;
 
 let media: MediaShop;
 let harness: Harness;
 let key_count = 0;
 
 beforeAll(async () => {
-  // The embedded stores, because the tests read their file.
-  media = await MediaShop.open({ servers: ownNames({}) });
+  media = await MediaShop.open();
   harness = media.harness;
 });
 afterAll(() => harness.close());
@@ -32,59 +27,6 @@ const send = (method: string, path: string, key: string, options: RequestOptions
   const headers = { ...options.headers, 'idempotency-key': key };
   return harness.request(method, path, { token: media.token, ...options, headers });
 };
-
-/** Runs `use` on the file of the records. */
-function withRecords<Result>(use: (database: Database.Database) => Result): Result {
-  const database = new Database(join(harness.data_dir, 'idempotency.sqlite'));
-  try {
-    return use(database);
-  } finally {
-    database.close();
-  }
-}
-
-/** Returns the size of the used pages of the records' file. */
-function recordBytes(): number {
-  return withRecords((database) => {
-    const read = (name: string): number => {
-      const row = database.prepare(`PRAGMA ${name}`).get() as Record<string, number>;
-      return row[name]!;
-    };
-    return read('page_size') * (read('page_count') - read('freelist_count'));
-  });
-}
-
-test(`a record of a write takes less than ${RECORD_BYTES_MAX} bytes, however long the answer is`, async () => {
-  const created = await send('POST', '/api/publication', newKey(), { body: LONG_TEA });
-  const path = `/api/publication/${created.body.data.id}`;
-  const bytes_before = recordBytes();
-  for (let n = 0; n < 400; n++) {
-    const reply = await send('PATCH', path, newKey(), { body: {} });
-    expect([reply.status, reply.bytes.length > 80_000]).toEqual([200, true]);
-  }
-  expect((recordBytes() - bytes_before) / 400).toBeLessThan(RECORD_BYTES_MAX);
-});
-
-test('repetitions of a write in the middle of a long stream read its events once', async () => {
-  const created = await send('POST', '/api/publication', newKey(), { body: TEA });
-  const path = `/api/publication/${created.body.data.id}`;
-  const patch = (price_amount: number, key = newKey()): Promise<Reply> =>
-    send('PATCH', path, key, { body: { price_amount } });
-  // A stream of more than 64 events is cached at its end, so the repeated write must be before it.
-  for (let n = 1; n <= 88; n++) await patch(n);
-  const key = newKey();
-  const first = await patch(89, key);
-  for (let n = 90; n <= 100; n++) await patch(n);
-  const reading = jest.spyOn(harness.service.runtime.events.live, 'readStream');
-  const replays = [patch(89, key), patch(89, key), patch(89, key)];
-  for (const { text } of await Promise.all(replays)) expect(text).toBe(first.text);
-  for (let n = 0; n < 5; n++) expect((await patch(89, key)).text).toBe(first.text);
-  let events = 0;
-  for (const { value } of reading.mock.results) events += (await (value as Promise<unknown[]>)).length;
-  reading.mockRestore();
-  // The creation and 89 changes.
-  expect(events).toBe(90);
-});
 
 describe('with IDEMPOTENCY_RECORDS_MAX', () => {
   const DAY_S = 86_400;
@@ -247,43 +189,5 @@ describe('a repeated answer is the first one to the byte', () => {
     await write({ method: 'DELETE', path });
     await write({ method: 'DELETE', path: `/api/listing/${listing}` });
     await expectReplays();
-  });
-
-  test('although the counts of a listing could not be read at the first answer', async () => {
-    const listing = idOf(await write({ method: 'POST', path: '/api/listing', body: { name: 'Cups' } }));
-    const views = harness.service.runtime.views.live;
-    const { current } = views;
-    views.current = () => Promise.reject(new Error('no documents'));
-    const patched = await write({ method: 'PATCH', path: `/api/listing/${listing}`, body: { name: 'Mugs' } });
-    views.current = current;
-    expect(patched.body.data).not.toHaveProperty('stats');
-    await expectReplays();
-  });
-
-  test('for errors that are stored', async () => {
-    const key = newKey();
-    const path = '/api/publication/01890000-0000-7000-8000-000000000000';
-    const first = await send('PATCH', path, key, { body: {} });
-    const again = await send('PATCH', path, key, { body: {} });
-    expect([again.status, again.text]).toEqual([404, first.text]);
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
-  });
-
-  test('for a record with a complete body, as the release before stored it', async () => {
-    const key = newKey();
-    const first = await send('POST', '/api/publication', key, { body: TEA });
-    const headers = { Location: '/api/publication/old', ETag: '"1-old"', 'X-Catalog-Position': '7' };
-    const answer = { status: 201, headers, body: first.text.replace('"Tea"', '"Old tea"') };
-    withRecords((database) =>
-      database
-        .prepare('UPDATE operations SET answer = ? WHERE idempotency_key = ?')
-        .run([JSON.stringify(answer), key]),
-    );
-    const again = await send('POST', '/api/publication', key, { body: TEA });
-    expect([again.status, again.text]).toEqual([201, answer.body]);
-    expect([again.headers.get('location'), again.headers.get('etag')]).toEqual([
-      headers.Location,
-      headers.ETag,
-    ]);
   });
 });

@@ -1,4 +1,5 @@
-import type { Claim, IdempotencyStore, StoredAnswer } from '../../shared/ports/idempotency-store';
+import { randomBytes } from 'node:crypto';
+import type { Claim, IdempotencyStore, RenderedAnswer } from '../../shared/ports/idempotency-store';
 import { bounded } from '../support/bounded';
 import { within } from '../support/wait-for';
 
@@ -13,7 +14,7 @@ export interface IdempotencyStoreUnderTest {
 const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
 const DAY_MS = 86_400_000;
 const KEY = { api_key_id: 'key-a', idempotency_key: 'once' };
-const CREATED: StoredAnswer = {
+const CREATED: RenderedAnswer = {
   status: 201,
   headers: { Location: '/api/x/1' },
   body: '{"data":"ключ ’ \\u0000"}',
@@ -56,6 +57,13 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
       const next_ms = NOON_MS + DAY_MS;
       const new_claim = await store.claim(KEY, claim({ holder: 'two', now_ms: next_ms, fingerprint: 'new' }));
       expect(new_claim).toEqual({ ...first, started_at_ms: next_ms });
+    });
+
+    test('returns a long answer to the byte', async () => {
+      const long = { ...CREATED, body: JSON.stringify({ data: 'щ’\u0000 '.repeat(5_000) }) };
+      await store.claim(KEY, claim());
+      await store.storeAnswer(KEY, 'one', long, NOON_MS + DAY_MS);
+      expect(await store.claim(KEY, claim())).toEqual({ outcome: 'answered', answer: long });
     });
 
     test('another fingerprint is another request, whether the first is running, answered or released', async () => {
@@ -187,6 +195,25 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Idemp
         expect(await claimNew('d', early)).toMatchObject({ outcome: 'quota_reached' });
         const in_time = { ...one, now_ms: NOON_MS + DAY_MS + 2 };
         expect(await claimNew('d', in_time)).toMatchObject({ outcome: 'claimed' });
+      });
+
+      test('counts an answer of more than 4 kB several times, after compression', async () => {
+        const answer = async (name: string, body: string): Promise<void> => {
+          const long = { ...CREATED, body };
+          expect(
+            await store.storeAnswer({ ...KEY, idempotency_key: name }, 'one', long, NOON_MS + DAY_MS),
+          ).toBe(true);
+        };
+        await claimNew('a');
+        await answer('a', 'compressible '.repeat(8_000));
+        expect(await claimNew('b')).toMatchObject({ outcome: 'claimed' });
+        // About 9 kB in base64 after compression: three records.
+        await answer('b', randomBytes(6_000).toString('hex'));
+        expect(await claimNew('c', { records_max: 4 })).toEqual(refused);
+        expect(await claimNew('c', { records_max: 5 })).toMatchObject({ outcome: 'claimed' });
+        const next_day = { now_ms: NOON_MS + DAY_MS };
+        for (const name of ['a', 'b'])
+          expect(await claimNew(name, next_day)).toMatchObject({ resumed: false });
       });
 
       test('is exact for concurrent claims of several processes', async () => {

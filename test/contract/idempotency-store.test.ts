@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
-import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
-import { CatalogError } from '../../shared/kernel/errors';
 import { makeTempDir, withTempDir } from '../support/temp-dir';
 import { idempotencyStoreContract } from './idempotency-store.contract';
 
@@ -22,70 +20,23 @@ idempotencyStoreContract('SQLite', async () => {
   return { store: await openAnother(), openAnother, dispose };
 });
 
-/** Creates a file without the counts of records. */
-function createFileOfReleaseBefore(folder: string): { file: string; database: Database.Database } {
-  const file = join(folder, 'idempotency.sqlite');
-  const database = new Database(file);
-  database.exec(`CREATE TABLE operations (api_key_id TEXT NOT NULL, idempotency_key TEXT NOT NULL,
-      fingerprint TEXT NOT NULL, started_at_ms INTEGER NOT NULL, holder TEXT, locked_until_ms INTEGER NOT NULL,
-      expires_at_ms INTEGER NOT NULL, answer TEXT, PRIMARY KEY (api_key_id, idempotency_key)) STRICT;
-    CREATE INDEX operations_expiry ON operations (expires_at_ms);
-    PRAGMA user_version = 1`);
-  return { file, database };
-}
-
-test('the idempotency store on SQLite counts the records of a file of the release before', async () => {
-  await withTempDir(async (folder) => {
-    const { file, database } = createFileOfReleaseBefore(folder);
-    const insert = database.prepare(
-      "INSERT OR REPLACE INTO operations VALUES ('a', ?, 'f', 1, NULL, 1, ?, '{}')",
-    );
-    for (const name of ['one', 'two']) insert.run([name, 100_000]);
-    const store = await SqliteIdempotencyStore.open({ file });
-    const claim = (idempotency_key: string, now_ms = 1_000) =>
-      store.claim(
-        { api_key_id: 'a', idempotency_key },
-        {
-          ...{ fingerprint: 'f', holder: 'h', now_ms, locked_until_ms: now_ms + 10 },
-          ...{ expires_at_ms: now_ms + 200_000, records_max: 3 },
-        },
-      );
-    expect(await claim('three')).toMatchObject({ outcome: 'claimed' });
-    // A process of that release replaces a row. It is counted once.
-    insert.run(['two', 300_000]);
-    expect(await claim('four')).toEqual({ outcome: 'quota_reached', free_at_ms: 100_000 });
-    expect(await claim('four', 100_000)).toMatchObject({ outcome: 'claimed' });
-    expect(await claim('five', 100_000)).toEqual({ outcome: 'quota_reached', free_at_ms: 201_000 });
-    database.close();
-    await store.close();
-  });
-});
-
-test('the idempotency store on SQLite recovers from a failed commit of its first claim in a file of the release before', async () => {
-  await withTempDir(async (folder) => {
-    const { file, database } = createFileOfReleaseBefore(folder);
-    database.close();
-    const store = await SqliteIdempotencyStore.open({ file });
-    const claim = () => store.claim({ api_key_id: 'a', idempotency_key: 'one' }, A_CLAIM);
-    const { transaction } = SqliteConnection.prototype;
-    const failing = jest.spyOn(SqliteConnection.prototype, 'transaction');
-    failing.mockImplementationOnce(function (this: SqliteConnection, work) {
-      return transaction.call(this, () => {
-        work();
-        throw new CatalogError('unavailable', { message: 'the disk is full' });
-      }) as ReturnType<typeof work>;
-    });
-    await expect(claim()).rejects.toMatchObject({ condition: 'unavailable' });
-    expect(await claim()).toMatchObject({ outcome: 'claimed', resumed: false });
-    failing.mockRestore();
-    await store.close();
-  });
-});
-
 const A_CLAIM = {
   ...{ fingerprint: 'f', holder: 'h', now_ms: 1_000, locked_until_ms: 1_010 },
   ...{ expires_at_ms: 200_000, records_max: 100 },
 };
+
+test('the idempotency store on SQLite opens a file of the format before, without its records', () =>
+  withTempDir(async (folder) => {
+    const file = join(folder, 'idempotency.sqlite');
+    const database = new Database(file);
+    database.exec(`CREATE TABLE operations (api_key_id TEXT, idempotency_key TEXT, answer TEXT) STRICT;
+      INSERT INTO operations VALUES ('a', '1', '{"status":200}'); PRAGMA user_version = 1`);
+    database.close();
+    const store = await SqliteIdempotencyStore.open({ file });
+    const claimed = await store.claim({ api_key_id: 'a', idempotency_key: '1' }, A_CLAIM);
+    expect(claimed).toMatchObject({ outcome: 'claimed', resumed: false });
+    await store.close();
+  }));
 
 test('the idempotency store on SQLite keeps no lock and no old view of the file after it has waited for another process', () =>
   withTempDir(async (folder) => {

@@ -7,9 +7,10 @@ import type {
   Claimed,
   IdempotencyStore,
   OperationKey,
-  StoredAnswer,
+  RenderedAnswer,
 } from '../../ports/idempotency-store';
 import { CAUSES } from '../outage-cause';
+import { BYTES_PER_RECORD, decodeAnswer, encodeAnswer } from '../stored-answer';
 import { connectFailFast, TIMED_OUT, toUnavailable, waitUntilReady } from './connection';
 
 const COMMAND_MS = 1_500;
@@ -31,14 +32,15 @@ const NOT_WRITABLE = /^(OOM|MISCONF|READONLY) /;
  * KEYS: the operation; the sorted set of the API key's operations, by the time at which they expire. ARGV: fingerprint,
  * holder, now, locked until, expires at (Unix milliseconds), how long Redis keeps the record (milliseconds), the most
  * records of the API key, the member of the sorted set. Returns `{outcome, …}` with the outcomes of `Claimed` in
- * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. `started_at_ms` keeps its
+ * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. Releases that stored no bodies
+ * used the field `answer` for the response: without `response`, such an operation is resumed and found in the log. `started_at_ms` keeps its
  * value when another holder resumes the operation. HSET is the first write, because Redis checks only the first write
  * of a script against its limit of memory.
  */
 const CLAIM = `
 local fingerprint, holder, now_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local stored = redis.call('HMGET', KEYS[1],
-  'fingerprint', 'started_at_ms', 'holder', 'locked_until_ms', 'expires_at_ms', 'answer')
+  'fingerprint', 'started_at_ms', 'holder', 'locked_until_ms', 'expires_at_ms', 'response')
 local started_at_ms, outcome = ARGV[3], 'first'
 if stored[1] and tonumber(stored[5]) > now_ms then
   if stored[1] ~= fingerprint then return {'other_request', '', ''} end
@@ -55,7 +57,7 @@ else
 end
 redis.call('HSET', KEYS[1], 'fingerprint', fingerprint, 'started_at_ms', started_at_ms,
   'holder', holder, 'locked_until_ms', ARGV[4], 'expires_at_ms', ARGV[5])
-redis.call('HDEL', KEYS[1], 'answer')
+redis.call('HDEL', KEYS[1], 'response')
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('ZADD', KEYS[2], ARGV[5], ARGV[8])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])
@@ -64,17 +66,29 @@ return {'claimed', started_at_ms, outcome}
 `;
 
 /**
- * Runs the command ARGV[4] with the arguments ARGV[5…] on the operation if ARGV[1] has its lock, and returns 1.
- * Otherwise does nothing, and returns 0. KEYS are those of `CLAIM`. ARGV[2] is the member of the sorted set, and ARGV[3]
- * the time at which the operation expires, empty if it stays the same.
+ * Runs the command ARGV[5] with the arguments ARGV[6…] on the operation if ARGV[1] has its lock, and returns 1.
+ * Otherwise does nothing, and returns 0. KEYS are those of `CLAIM`. ARGV[2] is the member of the sorted set, ARGV[3]
+ * the time at which the operation expires, empty if it stays the same, and ARGV[4] how many records the operation counts
+ * as: it then has so many members.
  */
 const IF_HELD = `
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
-redis.call(ARGV[4], KEYS[1], unpack(ARGV, 5))
-if ARGV[4] == 'DEL' then redis.call('ZREM', KEYS[2], ARGV[2])
-elseif ARGV[3] ~= '' then redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2]) end
+redis.call(ARGV[5], KEYS[1], unpack(ARGV, 6))
+if ARGV[5] == 'DEL' then redis.call('ZREM', KEYS[2], ARGV[2])
+elseif ARGV[3] ~= '' then
+  redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
+  -- No Idempotency-Key contains a line break.
+  for further = 2, tonumber(ARGV[4]) do redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2] .. '\\n' .. further) end
+end
 return 1
 `;
+
+/** Until when the sorted set contains an operation, and how many records it counts as. */
+interface CountedUntil {
+  readonly expires_at_ms: number | '';
+  readonly records: number;
+}
+const UNCHANGED: CountedUntil = { expires_at_ms: '', records: 1 };
 
 export interface RedisIdempotencyStoreOptions {
   /** `redis://…` or `rediss://…` */
@@ -133,7 +147,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
       case 'claimed':
         return { outcome, started_at_ms: Number(first), resumed: second === 'resumed' };
       case 'answered':
-        return { outcome, answer: JSON.parse(first) as StoredAnswer };
+        return { outcome, answer: decodeAnswer(first) };
       case 'locked':
         return { outcome };
       case 'quota_reached':
@@ -144,25 +158,27 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   async renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean> {
-    return this.change(key, holder, '', 'HSET', 'locked_until_ms', locked_until_ms);
+    return this.change(key, holder, UNCHANGED, 'HSET', 'locked_until_ms', locked_until_ms);
   }
 
   async storeAnswer(
     key: OperationKey,
     holder: string,
-    answer: StoredAnswer,
+    answer: RenderedAnswer,
     expires_at_ms: number,
   ): Promise<boolean> {
-    const fields = ['answer', JSON.stringify(answer), 'expires_at_ms', expires_at_ms, 'holder', ''];
-    return this.change(key, holder, expires_at_ms, 'HSET', ...fields);
+    const response = encodeAnswer(answer);
+    const records = 1 + Math.floor(response.length / BYTES_PER_RECORD);
+    const fields = ['response', response, 'expires_at_ms', expires_at_ms, 'holder', ''];
+    return this.change(key, holder, { expires_at_ms, records }, 'HSET', ...fields);
   }
 
   async release(key: OperationKey, holder: string): Promise<boolean> {
-    return this.change(key, holder, '', 'HSET', 'holder', '');
+    return this.change(key, holder, UNCHANGED, 'HSET', 'holder', '');
   }
 
   async discard(key: OperationKey, holder: string): Promise<boolean> {
-    return this.change(key, holder, '', 'DEL');
+    return this.change(key, holder, UNCHANGED, 'DEL');
   }
 
   /** Writes, because a Redis without memory or disk space still answers. */
@@ -186,7 +202,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   private async change(
     key: OperationKey,
     holder: string,
-    expires_at_ms: number | '',
+    { expires_at_ms, records }: CountedUntil,
     command: 'HSET' | 'DEL',
     ...changes: (string | number)[]
   ): Promise<boolean> {
@@ -196,6 +212,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
         holder,
         key.idempotency_key,
         expires_at_ms,
+        records,
         command,
         ...changes,
       ),

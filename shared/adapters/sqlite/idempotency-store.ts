@@ -4,12 +4,20 @@ import type {
   Claimed,
   IdempotencyStore,
   OperationKey,
-  StoredAnswer,
+  RenderedAnswer,
 } from '../../ports/idempotency-store';
+import { BYTES_PER_RECORD, decodeAnswer, encodeAnswer } from '../stored-answer';
 import type { SqliteConnection, SqlRow } from './connection';
 import { DisposableFile, type OnRecreated } from './disposable-file';
 
-/** `holder` is null while no request runs the operation. `answer` (JSON) is null until the operation has ended. */
+/** How many records a record counts as: more with a long answer. */
+const recordsOf = (row: 'new' | 'old' | 'operations'): string =>
+  `(1 + length(coalesce(${row}.answer, '')) / ${BYTES_PER_RECORD})`;
+
+/**
+ * `holder` is null while no request runs the operation. `answer` is null until the operation has ended. Triggers count the
+ * records of each API key.
+ */
 const SCHEMA = `
   CREATE TABLE operations (
     api_key_id TEXT NOT NULL,
@@ -22,31 +30,28 @@ const SCHEMA = `
     answer TEXT,
     PRIMARY KEY (api_key_id, idempotency_key)
   ) STRICT;
-  CREATE INDEX operations_expiry ON operations (expires_at_ms)`;
-
-/**
- * How many rows each API key has. Triggers count them. A file of the release before gets them at its first claim. They
- * are no format of their own, so that a process of that release can still open the file.
- */
-const COUNTS = [
-  `CREATE TABLE record_counts (api_key_id TEXT PRIMARY KEY, records INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
-  `INSERT INTO record_counts SELECT api_key_id, count(*) FROM operations GROUP BY api_key_id`,
-  `CREATE INDEX operations_of_key ON operations (api_key_id, expires_at_ms)`,
-  // BEFORE: an INSERT OR REPLACE of an existing row must not count, and its implicit delete fires no trigger.
-  `CREATE TRIGGER operations_added BEFORE INSERT ON operations
-    WHEN NOT EXISTS (SELECT 1 FROM operations
-      WHERE api_key_id = new.api_key_id AND idempotency_key = new.idempotency_key)
+  CREATE INDEX operations_expiry ON operations (expires_at_ms);
+  CREATE INDEX operations_of_key ON operations (api_key_id, expires_at_ms);
+  CREATE TABLE record_counts (api_key_id TEXT PRIMARY KEY, records INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER operations_added AFTER INSERT ON operations
     BEGIN
-      INSERT INTO record_counts VALUES (new.api_key_id, 1)
-        ON CONFLICT (api_key_id) DO UPDATE SET records = records + 1;
-    END`,
-  `CREATE TRIGGER operations_deleted AFTER DELETE ON operations
+      INSERT INTO record_counts VALUES (new.api_key_id, ${recordsOf('new')})
+        ON CONFLICT (api_key_id) DO UPDATE SET records = records + excluded.records;
+    END;
+  CREATE TRIGGER operations_answered AFTER UPDATE OF answer ON operations
     BEGIN
-      UPDATE record_counts SET records = records - 1 WHERE api_key_id = old.api_key_id;
-    END`,
-];
+      UPDATE record_counts SET records = records + ${recordsOf('new')} - ${recordsOf('old')}
+        WHERE api_key_id = new.api_key_id;
+    END;
+  CREATE TRIGGER operations_deleted AFTER DELETE ON operations
+    BEGIN
+      UPDATE record_counts SET records = records - ${recordsOf('old')} WHERE api_key_id = old.api_key_id;
+    END`;
 
-const FORMAT = 1;
+const FORMAT = 2;
+/** The records of the format before have no bodies. They are deleted: repeated writes are then found in the log. */
+const UPGRADES = { 1: `DROP TABLE operations; DROP TABLE IF EXISTS record_counts; ${SCHEMA}` };
+
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 100;
 
@@ -78,8 +83,9 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
     // FULL: if a power failure undid a claim but not its write, a repeated request would write a second time.
     const options = {
       synchronous: 'FULL',
-      schema: [SCHEMA, ...COUNTS].join(';'),
+      schema: SCHEMA,
       format: FORMAT,
+      upgrades: UPGRADES,
       onRecreated,
       wal_pages_max,
     } as const;
@@ -94,7 +100,6 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
       return connection.transaction(() => {
         const current = read(connection, key, claim);
         if (current && current.outcome !== 'claimed') return current;
-        addCounts(connection);
         const refused = current ? undefined : checkQuota(connection, key, claim);
         if (refused) return refused;
         const claimed = current ?? { outcome: 'claimed', started_at_ms: claim.now_ms, resumed: false };
@@ -115,11 +120,11 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   async storeAnswer(
     key: OperationKey,
     holder: string,
-    answer: StoredAnswer,
+    answer: RenderedAnswer,
     expires_at_ms: number,
   ): Promise<boolean> {
     return this.change(`UPDATE operations SET answer = ?, expires_at_ms = ?, holder = NULL WHERE ${HELD}`, [
-      JSON.stringify(answer),
+      encodeAnswer(answer),
       expires_at_ms,
       ...heldBy(key, holder),
     ]);
@@ -161,12 +166,6 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   }
 }
 
-/** Looks at the file each time: the transaction that added the counts may have failed, or the file be a new one. */
-function addCounts(connection: SqliteConnection): void {
-  const found = connection.value("SELECT 1 FROM sqlite_schema WHERE name = 'record_counts'");
-  if (found === undefined) for (const statement of COUNTS) connection.run(statement);
-}
-
 /** Returns the state of the operation; undefined if there is none or it has expired. */
 function read(
   connection: SqliteConnection,
@@ -197,7 +196,10 @@ function checkQuota(
   const records = countRecords();
   if (records < records_max) return undefined;
   const last_to_expire = connection.value(
-    'SELECT expires_at_ms FROM operations WHERE api_key_id = ? ORDER BY expires_at_ms LIMIT 1 OFFSET ?',
+    `SELECT expires_at_ms FROM (
+       SELECT expires_at_ms, sum(${recordsOf('operations')}) OVER (ORDER BY expires_at_ms) AS expired
+       FROM operations WHERE api_key_id = ?)
+     WHERE expired > ? LIMIT 1`,
     [api_key_id, records - records_max],
   );
   const free_at_ms = Number(last_to_expire);
@@ -213,9 +215,12 @@ function write(
 ): void {
   const { fingerprint, holder, locked_until_ms, expires_at_ms } = claim;
   connection.run(
-    `INSERT OR REPLACE INTO operations
+    `INSERT INTO operations
       (api_key_id, idempotency_key, fingerprint, started_at_ms, holder, locked_until_ms, expires_at_ms, answer)
-      VALUES (?, ?, ?, ?, ?, ?, ?, NULL)`,
+      VALUES (?, ?, ?, ?, ?, ?, ?, NULL)
+      ON CONFLICT (api_key_id, idempotency_key) DO UPDATE SET fingerprint = excluded.fingerprint,
+        started_at_ms = excluded.started_at_ms, holder = excluded.holder, answer = NULL,
+        locked_until_ms = excluded.locked_until_ms, expires_at_ms = excluded.expires_at_ms`,
     [api_key_id, idempotency_key, fingerprint, started_at_ms, holder, locked_until_ms, expires_at_ms],
   );
 }
@@ -223,7 +228,7 @@ function write(
 function stateOf(row: SqlRow, fingerprint: string, now_ms: number): Claimed {
   const [stored_fingerprint, started_at_ms, holder, locked_until_ms, answer] = row;
   if (stored_fingerprint !== fingerprint) return { outcome: 'other_request' };
-  if (typeof answer === 'string') return { outcome: 'answered', answer: JSON.parse(answer) as StoredAnswer };
+  if (typeof answer === 'string') return { outcome: 'answered', answer: decodeAnswer(answer) };
   if (holder !== null && Number(locked_until_ms) > now_ms) return { outcome: 'locked' };
   return { outcome: 'claimed', started_at_ms: Number(started_at_ms), resumed: true };
 }
