@@ -73,15 +73,6 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
     readonly aggregate_defaults: JsonObject;
     readonly state_defaults: JsonObject;
   };
-  /** Text keys with few values, which no query sorts by. A view store may store a number for each value. */
-  readonly numbered?: readonly (keyof Types & string)[];
-  /**
-   * How the JSON of many bodies begins and ends, with the placeholders `{id}` and `{<key>}`. A view store may store only
-   * what is between them.
-   */
-  readonly frames?: readonly (readonly [head: string, tail: string])[];
-  /** The expansions that many documents have alike. A view store may store their values once. */
-  readonly shares?: readonly string[];
   /** The lists that are read by page. */
   readonly lists?: ListsSpec<keyof Types & string>;
   /** Set if the documents have `words`. */

@@ -41,11 +41,10 @@ describe('the entries that a search on SQLite reads', () => {
    */
   function writeDocuments(file: string): void {
     const database = new Database(file);
-    database.exec("INSERT INTO numbered_texts (number, text) VALUES (1, 'store-1'), (2, 'long')");
     const insert =
       database.prepare(`INSERT INTO publications (id, position, key_store_id, key_listing_id, key_visibility,
       key_created_at, key_price_up, key_price_down, facet, body, state, expansions, words_scope, words)
-      VALUES (?, 1, 1, ?, 'public', ?, ?, ?, 0, '{}', '{}', '{}', ?, ?)`);
+      VALUES (?, 1, 'store-1', ?, 'public', ?, ?, ?, 0, '{}', '{}', '{}', ?, ?)`);
     const hash = scopeHash(Object.values(SCOPE));
     database.transaction(() => {
       for (let n = 0; n < DOCUMENTS; n++) {
@@ -54,7 +53,7 @@ describe('the entries that a search on SQLite reads', () => {
         const title = n === 0 ? ['=oldest='] : [];
         const words = [...title, ...frequent, ...(n % 1_000 === 0 ? ['rare'] : [])];
         const price = n === 0 ? 9 : 5;
-        insert.run([id, isInList(n) ? 2 : null, id, price, price, hash, words.join(' ')]);
+        insert.run([id, isInList(n) ? 'long' : null, id, price, price, hash, words.join(' ')]);
       }
     })();
     database.close();

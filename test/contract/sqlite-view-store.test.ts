@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { type SqlInput, SqliteConnection, type SqlRow } from '../../shared/adapters/sqlite/connection';
@@ -12,7 +12,6 @@ import { RANK_STEP } from '../../shared/adapters/sqlite/word-index';
 import type { CollectionName } from '../../shared/catalog/documents';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
-import { DamagedFileError } from '../../shared/kernel/errors';
 import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor, within } from '../support/wait-for';
@@ -75,25 +74,17 @@ describe('the view store on SQLite', () => {
       expect(existsSync(fileOf(version))).toBe(true);
     });
 
-    test('of an earlier release, without marks, can be read while it cannot be written, and gets marks later', async () => {
-      const first = await open();
-      const { version } = await first.createVersion(1);
-      const mark = { position: 5n, event_id: 'event' };
-      await (await first.open(version)).apply(aBatch({ to: 5n, mark }));
-      await first.close();
+    test('of another format are listed as different, and are not opened', async () => {
+      const store = await open();
+      const { version } = await store.createVersion(1);
+      await store.activate(version);
+      await store.close();
       const file = new Database(fileOf(version));
-      file.exec('DROP TABLE marks');
-      const later = await open();
-      // Another connection that writes stands for a disk that is full or read-only.
-      file.exec('BEGIN IMMEDIATE');
-      const opened = await later.open(version);
-      expect([await opened.checkpoint(0), await opened.mark()]).toEqual([5n, undefined]);
-      file.exec('ROLLBACK');
+      file.exec('PRAGMA user_version = 5');
       file.close();
-      expect(await opened.apply(aBatch({ from: 5n, to: 6n, mark: { ...mark, position: 6n } }))).toBe(
-        'applied',
-      );
-      expect(await opened.mark()).toEqual({ ...mark, position: 6n });
+      const later = await open();
+      expect(await later.versions()).toMatchObject([{ version, status: 'active', keys_differ: true }]);
+      await expect(later.open(version)).rejects.toThrow('format of another release');
     });
 
     test('a dropped version leaves no file, even if a process has it open', async () => {
@@ -151,25 +142,6 @@ describe('the view store on SQLite', () => {
     await version.checkpoint(0);
     await store.close();
     expect(await within(waiting, 'the wait to end with the store')).toBe(false);
-  });
-
-  test('bodies are stored without the frames that the file has', async () => {
-    const store = await open();
-    const { version } = await store.createVersion(1);
-    await store.open(version);
-    await store.close();
-    const file = new Database(fileOf(version));
-    const storedBody = () => (file.prepare('SELECT body FROM publications').get() as { body: string }).body;
-    // As if a release with other frames had created the file.
-    file.exec(
-      `DELETE FROM frames; INSERT INTO frames VALUES ('publications', 1, '{"in":"{store_id}",', ',"of":"{id}"}')`,
-    );
-    const body = { in: 'store-1', title: 'Mug', of: 'p' };
-    const view = await (await open()).open(version);
-    await put(view, aWrite('publications', 'p', 1n, { ...aPublication(), body }));
-    expect(storedBody()).toBe('\x01"title":"Mug"');
-    expect((await view.get('publications', 'p'))?.document?.body).toEqual(body);
-    file.close();
   });
 
   test.each(['list', 'search'] as const)(
@@ -414,52 +386,6 @@ describe('the view store on SQLite', () => {
         expect(ids.slice(0, best).sort()).toEqual(written(...first, ...hidden));
       }
     });
-
-    test('is not added to a file of an earlier format, whose documents stay readable', async () => {
-      const store = await open();
-      const { version } = await store.createVersion(1);
-      const view = await store.open(version);
-      await put(view, aWrite('publications', 'p', 1n, words('mug')));
-      await store.setStatus(version, 'following');
-      await store.close();
-      const database = new Database(fileOf(version));
-      database.exec(`DROP TABLE publications_terms; DROP TABLE publications_entries;
-        DROP TABLE publications_scopes; DROP TABLE publications_vocabulary;
-        ALTER TABLE publications DROP COLUMN words; ALTER TABLE publications DROP COLUMN words_scope;
-        DROP TABLE media; DROP TABLE media_buckets; DROP TABLE media_uses;
-        PRAGMA user_version = 1`);
-      database.close();
-      const upgraded = await (await open()).open(version);
-      expect((await upgraded.get('publications', 'p'))?.document?.body).toEqual(aPublication().body);
-      // A worker of the earlier release writes neither the index nor the generation.
-      await expect(find(upgraded, 'mug')).rejects.toMatchObject({ condition: 'unavailable' });
-      expect(upgraded.generation).toBeUndefined();
-      const file = new Database(fileOf(version));
-      expect(file.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'publications_terms'").all()).toEqual([]);
-      file.close();
-    });
-  });
-
-  test('a damaged page of the texts that documents share is reported as damage of the file', async () => {
-    const store = await open();
-    const { version } = await store.createVersion(1);
-    await put(await store.open(version), aWrite('publications', 'p', 1n, aPublication()));
-    await store.setStatus(version, 'following');
-    await store.close();
-    const database = new Database(fileOf(version));
-    const [page_bytes, page] = database
-      .prepare(
-        "SELECT page_size, rootpage FROM pragma_page_size, sqlite_schema WHERE name = 'numbered_texts'",
-      )
-      .raw()
-      .get() as [number, number];
-    database.close();
-    const file = openSync(fileOf(version), 'r+');
-    writeSync(file, Buffer.alloc(page_bytes, 0xff), 0, page_bytes, (page - 1) * page_bytes);
-    closeSync(file);
-    const damaged = await (await open()).open(version);
-    await expect(damaged.get('publications', 'p')).rejects.toThrow(DamagedFileError);
-    await expect(damaged.scan('publications', { limit: 10 })).rejects.toThrow(DamagedFileError);
   });
 
   describe('a page is read from an index', () => {

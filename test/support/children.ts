@@ -3,9 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { waitFor } from './wait-for';
 
 /** The main files of the processes that the service starts. */
-export type ChildScript =
-  | ('render-child.js' | 'main-projections.js' | 'main-http.js')
-  | ('index-builder.js' | 'word-builder.js');
+export type ChildScript = 'render-child.js' | 'main-projections.js' | 'main-http.js';
 
 /**
  * Returns the ids of the processes that a process has started and that still run. With `script`, only of those whose

@@ -58,12 +58,8 @@ export interface SqliteOptions {
   readonly synchronous: 'FULL' | 'NORMAL';
   /** The statements that create the tables. They run once, in a transaction. */
   readonly schema: string;
-  /** Version of the schema, at least 1. `open` rejects a file of another format, unless there is an upgrade from it. */
+  /** Version of the schema, at least 1. `open` rejects a file of another format with `OtherFormatError`. */
   readonly format: number;
-  /** Earlier formats that can be used without an upgrade, so that an earlier release can still use the file, too. */
-  readonly usable_formats?: readonly number[];
-  /** Statements that upgrade a file to this format, or to the first of `usable_formats`, by the format of the file. */
-  readonly upgrades?: Readonly<Record<number, string>>;
   /** How long `attempt` waits for locks of other connections; 5 s by default. */
   readonly timeout_ms?: number;
   /** After how many pages a commit copies the write-ahead log (WAL) to the file, which takes long; 4,000 by default. */
@@ -73,10 +69,13 @@ export interface SqliteOptions {
   /** What an operator does if the file is damaged, as a sentence. */
   readonly remedy: string;
   /** Called each time that the file turns out to be damaged. */
-  readonly onDamage?: OnDamage;
+  readonly onDamage?: OnDamage | undefined;
 }
 
 const REPLACED_REMEDY = 'Put it back, or restart all processes.';
+
+/** Another release has created the file. */
+export class OtherFormatError extends Error {}
 
 export type OnDamage = (error: DamagedFileError) => void;
 
@@ -117,8 +116,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Throws `CatalogError('unavailable')` if the file cannot be opened, `DamagedFileError` if it is damaged, and a plain
-   * error if it has an unknown format.
+   * Throws `CatalogError('unavailable')` if the file cannot be opened, `DamagedFileError` if it is damaged, and
+   * `OtherFormatError` if it has another format.
    */
   static async open(file: string, options: SqliteOptions): Promise<SqliteConnection> {
     const connection = new SqliteConnection(file, options);
@@ -187,19 +186,17 @@ export class SqliteConnection {
   }
 
   private prepareFile(): void {
-    const { format, usable_formats = [], upgrades = {} } = this.options;
+    const { format } = this.options;
     this.configure();
-    const is_usable = (file_format: number): boolean =>
-      file_format === format || usable_formats.includes(file_format);
-    if (is_usable(this.format())) return;
+    if (this.format() === format) return;
     this.transaction(() => {
       const file_format = this.format();
-      if (is_usable(file_format)) return;
-      const statements = file_format === 0 ? this.options.schema : upgrades[file_format];
-      if (statements === undefined)
-        throw new Error(`${this.file} has format ${file_format}, but this release reads format ${format}`);
-      const new_format = file_format === 0 ? format : (usable_formats[0] ?? format);
-      this.database.exec(`${statements}; PRAGMA user_version = ${new_format}`);
+      if (file_format === format) return;
+      if (file_format !== 0)
+        throw new OtherFormatError(
+          `${this.file} has format ${file_format}, but this release reads format ${format}`,
+        );
+      this.database.exec(`${this.options.schema}; PRAGMA user_version = ${format}`);
     });
   }
 

@@ -15,8 +15,8 @@ import {
   type ViewQuery,
 } from '../../ports/view-store';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
-import { type SqlInput, type SqliteConnection, type SqlRow, type SqlValue, sqliteCode } from './connection';
-import { column, type Selection, storedKey, type Table } from './tables';
+import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
+import { column, type Selection, type Table } from './tables';
 import { readEntry, updateEntry } from './word-index';
 
 /** Returns the columns and SQL that read these parts. Cached per table and parts. */
@@ -44,10 +44,7 @@ export function selectionOf(table: Table, parts: readonly DocumentPart[] = []): 
   return selection;
 }
 
-/**
- * Converts rows of a selection of `parts` to documents. Throws an error with the document's id if one is damaged. Call it
- * in the attempt that reads the rows: it may read texts and values that the documents share.
- */
+/** Converts rows of a selection of `parts` to documents. Throws an error with the document's id if one is damaged. */
 export function toDocuments(
   table: Table,
   parts: readonly DocumentPart[],
@@ -59,7 +56,6 @@ export function toDocuments(
     try {
       return readDocument(table, column_indexes, as_text, row);
     } catch (cause) {
-      if (sqliteCode(cause) !== '') throw cause;
       throw new Error(`the stored document ${table.name}/${row[0]} cannot be read`, { cause });
     }
   });
@@ -73,20 +69,19 @@ function readDocument(
 ): StoredDocument {
   const first = 2 + table.keys.length;
   const exact_keys = row[first]!;
-  const stored_body = row[first + 1]!;
+  const body = row[first + 1]!;
   const document = { id: String(row[0]), position: BigInt(row[1]!) };
-  if (stored_body === null) return { ...document, document: null };
+  if (body === null) return { ...document, document: null };
   const part = (name: StoredPart): SqlValue =>
     column_indexes[name] === 0 ? null : row[column_indexes[name]]!;
   const words = part('words');
   const keys = exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>);
-  const body = table.frames?.restore(String(stored_body), document.id, keys) ?? String(stored_body);
   for (const key of table.missing) keys[key] = null;
-  const expansions = expansionsOf(table, part('expansions'));
+  const expansions = parsePart(part('expansions'));
   const state_json = part('state');
   if (as_text && state_json === null && words === null) {
     const common = { keys, state: {}, expansions };
-    return { ...document, document: new TextDocument(common, new JsonText(body)) };
+    return { ...document, document: new TextDocument(common, new JsonText(String(body))) };
   }
   const shown = { keys, body: parse(body) };
   const state = withRepeated(table.spec.repeats, parsePart(state_json), shown);
@@ -97,13 +92,7 @@ function readDocument(
 function keysOf(table: Table, row: SqlRow): Record<string, Key> {
   const keys: Record<string, Key> = {};
   for (let index = 0; index < table.keys.length; index++) keys[table.keys[index]!] = row[2 + index]!;
-  for (const key of table.numbered) if (keys[key] !== null) keys[key] = table.texts!.textOf(keys[key]!);
   return keys;
-}
-
-function expansionsOf({ shared, spec }: Table, json: SqlValue): JsonObject {
-  const expansions = parsePart(json);
-  return shared && spec.shares ? shared.restore(spec.shares, expansions) : expansions;
 }
 
 const parsePart = (json: SqlValue): JsonObject => (json === null ? {} : parse(json));
@@ -123,7 +112,7 @@ export function inOrder(documents: StoredDocument[], order: SortOrder): StoredDo
 /** The values of a document by column, without its id. */
 type ColumnValues = Readonly<Record<string, SqlValue>>;
 
-function toColumns(table: Table, id: string, document: ViewDocument | null): ColumnValues {
+function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   if (document === null) {
     const list_columns = table.lists ? ['facet'] : [];
     const columns = [...table.columns, ...list_columns, 'exact_keys', 'body', 'state', 'expansions'];
@@ -139,8 +128,7 @@ function toColumns(table: Table, id: string, document: ViewDocument | null): Col
   for (const [index, key] of table.keys.entries()) {
     const value = checkKey(table, key, document.keys[key] ?? null);
     keys[key] = value;
-    const is_numbered = typeof value === 'string' && table.numbered.has(key);
-    values[table.columns[index]!] = is_numbered ? table.texts!.give(value) : value;
+    values[table.columns[index]!] = value;
     exact &&= isExactInColumn(value);
   }
   if (table.lists) {
@@ -148,14 +136,9 @@ function toColumns(table: Table, id: string, document: ViewDocument | null): Col
     values.facet = is_listed ? table.lists.facets.of(keys) : null;
   }
   values.exact_keys = exact ? null : JSON.stringify(keys);
-  const body = JSON.stringify(document.body);
-  values.body = table.frames?.remove(body, id, keys) ?? body;
+  values.body = JSON.stringify(document.body);
   values.state = JSON.stringify(withoutRepeated(table.spec.repeats, { ...document, keys }));
-  const { shared, spec } = table;
-  const is_shared = shared !== undefined && spec.shares !== undefined;
-  values.expansions = JSON.stringify(
-    is_shared ? shared.replace(spec.shares, document.expansions) : document.expansions,
-  );
+  values.expansions = JSON.stringify(document.expansions);
   return table.spec.words ? Object.assign(values, wordColumns(table.spec.words.scope, document)) : values;
 }
 
@@ -276,7 +259,7 @@ function changedValues(
 /** Throws `UnstorableDocumentError` if the document has an unknown key, or one of another kind. */
 function toColumnsOrRefuse(table: Table, { id, document }: DocumentWrite): ColumnValues {
   try {
-    return toColumns(table, id, document);
+    return toColumns(table, document);
   } catch (cause) {
     throw new UnstorableDocumentError(`${table.name} ${id}: ${(cause as Error).message}`, { cause });
   }
@@ -322,9 +305,7 @@ type Where = ViewQuery['where'];
  * condition such as `visibility in (public, private)` becomes one SELECT per value; SQLite merges them in index order.
  */
 export function pageQuery(table: Table, query: ViewQuery): Query {
-  const values = Object.entries(query.where).flatMap(([key, value]) =>
-    isValue(value) ? [storedKey(table, key, value)] : [],
-  );
+  const values = Object.values(query.where).flatMap((value) => (isValue(value) ? [value] : []));
   if (values.length === 0 || values.length < Object.keys(query.where).length)
     return buildPageQuery(table, query);
   const name = [Object.keys(query.where), query.order, query.parts ?? []].join(' ');
@@ -415,7 +396,7 @@ function inList(condition: KeyCondition): readonly Key[] | undefined {
 export function conditionSql(table: Table, where: Where, alias?: string): Query {
   const prefix = alias === undefined ? '' : `${alias}.`;
   const terms = Object.entries(where).flatMap(([key, condition]) =>
-    keyTerms(prefix + column(table, key), condition, (value) => storedKey(table, key, value)),
+    keyTerms(prefix + column(table, key), condition),
   );
   // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
   if (terms.every((term) => term.matches_null))
@@ -428,29 +409,26 @@ export function conditionSql(table: Table, where: Where, alias?: string): Query 
 
 type Term = Query & { readonly matches_null?: boolean };
 
-/** Returns the value that the column of a key is compared with. */
-type ToStored = (value: Exclude<Key, null>) => string | number;
-
-function keyTerms(name: string, condition: KeyCondition, toStored: ToStored): Term[] {
+function keyTerms(name: string, condition: KeyCondition): Term[] {
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];
-  if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [toStored(condition)] }];
-  if ('in' in condition) return [inTerm(name, condition.in, toStored)];
-  if ('not' in condition) return [notTerm(name, condition.not, toStored)];
+  if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
+  if ('in' in condition) return [inTerm(name, condition.in)];
+  if ('not' in condition) return [notTerm(name, condition.not)];
   const terms: Term[] = [];
   if (condition.gte !== undefined) terms.push({ sql: `${name} >= ?`, parameters: [condition.gte] });
   if (condition.lte !== undefined) terms.push({ sql: `${name} <= ?`, parameters: [condition.lte] });
   return terms;
 }
 
-function notTerm(name: string, value: Key, toStored: ToStored): Term {
+function notTerm(name: string, value: Key): Term {
   if (value === null) return { sql: `${name} IS NOT NULL`, parameters: [] };
-  return { sql: `${name} IS NOT ?`, parameters: [toStored(value)], matches_null: true };
+  return { sql: `${name} IS NOT ?`, parameters: [value], matches_null: true };
 }
 
 /** Passes the list as one JSON parameter, so that lists of any length share one prepared statement. */
-function inTerm(name: string, values: readonly Key[], toStored: ToStored): Term {
+function inTerm(name: string, values: readonly Key[]): Term {
   const in_list = `${name} IN (SELECT value FROM json_each(?))`;
-  const parameters = [JSON.stringify(values.filter((value) => value !== null).map(toStored))];
+  const parameters = [JSON.stringify(values.filter((value) => value !== null))];
   if (!values.includes(null)) return { sql: in_list, parameters };
   return { sql: `(${in_list} OR ${name} IS NULL)`, parameters, matches_null: true };
 }

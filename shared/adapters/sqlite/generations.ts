@@ -2,26 +2,18 @@ import { partitionOf } from '../../catalog/events/partitions';
 import type { DocumentWrite } from '../../ports/view-store';
 import type { SqliteConnection } from './connection';
 
-/**
- * Created by the first batch. Without a new format, so that a process of an earlier release can still read the file. Lane
- * is the partition, as in the other tables. `generations` counts the batches with documents of unknown stores.
- */
-const SCHEMA = [
-  `CREATE TABLE IF NOT EXISTS generations (
-    lane INTEGER PRIMARY KEY, generation INTEGER NOT NULL) STRICT`,
-  `CREATE TABLE IF NOT EXISTS store_generations (
-    store_id TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
-];
+/** Lane is the partition. `generations` counts the batches with documents of unknown stores. */
+export const GENERATIONS_SCHEMA = `
+  CREATE TABLE generations (lane INTEGER PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
+  CREATE TABLE store_generations (store_id TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID`;
 /** Counts the moves of ranks in the index of words, in the row of no partition. */
 const MOVES_LANE = -1;
-const EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'store_generations'";
 
 const RAISE_LANE = `INSERT INTO generations (lane, generation) VALUES (?, 1)
   ON CONFLICT (lane) DO UPDATE SET generation = generation + 1`;
 
 /** Counts that a batch has moved ranks of documents, also of other stores than its own. Call it within its transaction. */
 export function countMovedRanks(connection: SqliteConnection): void {
-  for (const statement of SCHEMA) connection.run(statement);
   connection.run(RAISE_LANE, [MOVES_LANE]);
 }
 
@@ -29,7 +21,6 @@ export function countMovedRanks(connection: SqliteConnection): void {
 export class Generations {
   private readonly connection: SqliteConnection;
   private readonly partition_count: number;
-  private exist = false;
   /** The counts of stores and of partitions that were asked for since a connection has committed. */
   private readonly of_stores = new Map<string, number>();
   private readonly of_partitions = new Map<number, number>();
@@ -48,7 +39,6 @@ export class Generations {
     if (writes.length === 0) return;
     this.data_version = undefined;
     this.is_fresh = false;
-    for (const statement of SCHEMA) this.connection.run(statement);
     const stores = new Set(writes.map(storeOf));
     for (const store_id of stores)
       if (store_id === undefined) this.connection.run(RAISE_LANE, [partition]);
@@ -67,7 +57,6 @@ export class Generations {
   sum(stores: readonly string[]): number {
     this.refresh();
     if (Number.isNaN(this.data_version)) return Number.NaN;
-    if (!this.exist) return 0;
     let sum = 0;
     for (const store_id of stores) {
       const partition = partitionOf(store_id, this.partition_count);
@@ -80,7 +69,7 @@ export class Generations {
   /** Returns a text that changes with each batch that has changed the entries of the store in the index of words. */
   ofWords(store_id: string): string {
     const sum = this.sum([store_id]);
-    const moves = this.exist ? this.count(this.of_partitions, MOVES_LANE, 'generations WHERE lane = ?') : 0;
+    const moves = this.count(this.of_partitions, MOVES_LANE, 'generations WHERE lane = ?');
     return `${sum} ${moves}`;
   }
 
@@ -104,7 +93,6 @@ export class Generations {
     if (data_version !== this.data_version) {
       this.of_stores.clear();
       this.of_partitions.clear();
-      this.exist ||= this.connection.first(EXISTS) !== undefined;
     }
     this.data_version = data_version;
     this.is_fresh = true;

@@ -13,7 +13,7 @@ import {
   tablesSchema,
   toIndexKey,
 } from './tables';
-import { copyStatements, indexStatements, indexTables, RANK_MAX } from './word-index';
+import { indexStatements, indexTables } from './word-index';
 
 interface Index {
   readonly name: string;
@@ -88,8 +88,6 @@ interface IndexStep {
   readonly statements: readonly string[];
   /** Runs after the statements, in the same transaction. */
   readonly fill?: (connection: SqliteConnection) => void;
-  /** The table, if the step creates its word index. */
-  readonly words_of?: Table;
 }
 
 function lateSteps(tables: Tables): IndexStep[] {
@@ -106,16 +104,7 @@ function lateSteps(tables: Tables): IndexStep[] {
 }
 
 function wordsStep(table: Table): IndexStep {
-  const { create, number, fill, finish } = indexStatements(table);
-  return {
-    name: indexTables(table).terms,
-    statements: [...create, ...number],
-    fill: (connection) => {
-      connection.run(fill, [0, RANK_MAX]);
-      for (const statement of finish) connection.run(statement);
-    },
-    words_of: table,
-  };
+  return { name: indexTables(table).terms, statements: indexStatements(table) };
 }
 
 function bucketsStep(table: Table): IndexStep {
@@ -136,7 +125,7 @@ export function hasBuckets(connection: SqliteConnection, { name }: Table): boole
   return hasTable(connection, bucketsTable(name));
 }
 
-export function hasTable(connection: SqliteConnection, name: string): boolean {
+function hasTable(connection: SqliteConnection, name: string): boolean {
   return connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined;
 }
 
@@ -146,22 +135,8 @@ export function isIndexed(connection: SqliteConnection, tables: Tables): boolean
   return lateSteps(tables).every(({ name }) => names.has(name));
 }
 
-/** The names under which the file of words and that of the documents are attached to each other. */
-const WORDS_FILE = 'made';
-export const DOCUMENTS_FILE = 'documents';
-
-/**
- * Stores in the file of words how far its documents were projected. Runs before the documents are read. Checkpoints only
- * advance, so if they are the same later on, all that was read is still true.
- */
-export const NOTE_CHECKPOINTS = `CREATE TABLE checkpoints AS SELECT lane, position FROM ${DOCUMENTS_FILE}.checkpoints`;
-const HAS_ADVANCED = `SELECT 1 FROM (
-  SELECT lane, position FROM main.checkpoints EXCEPT SELECT lane, position FROM ${WORDS_FILE}.checkpoints)`;
-
 export interface AddIndexesOptions {
   readonly onProgress?: (progress: IndexProgress) => void;
-  /** Resolves to a file with the word indexes, which are then copied, or to undefined. */
-  readonly words_file?: Promise<string | undefined>;
   /** Ends the work before the next index. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -170,56 +145,19 @@ export interface AddIndexesOptions {
 export async function addIndexes(
   connection: SqliteConnection,
   tables: Tables,
-  { onProgress = () => {}, words_file, signal }: AddIndexesOptions = {},
+  { onProgress = () => {}, signal }: AddIndexesOptions = {},
 ): Promise<void> {
   const steps = lateSteps(tables);
   for (const [built, step] of steps.entries()) {
     if (signal?.aborted) return;
     onProgress({ name: step.name, built, total: steps.length });
-    const file = step.words_of && (await words_file);
-    if (file === undefined) await connection.attempt(() => runStep(connection, step));
-    else await copyWords(connection, step, file);
+    await connection.attempt(() => connection.transaction(() => runStep(connection, step)));
     await nextTurn();
   }
 }
 
-function runStep(
-  connection: SqliteConnection,
-  step: IndexStep,
-  run: (connection: SqliteConnection, step: IndexStep) => void = runStatements,
-): void {
-  connection.transaction(() => {
-    if (!hasTable(connection, step.name)) run(connection, step);
-  });
-}
-
-function runStatements(connection: SqliteConnection, { statements, fill }: Omit<IndexStep, 'name'>): void {
+function runStep(connection: SqliteConnection, { name, statements, fill }: IndexStep): void {
+  if (hasTable(connection, name)) return;
   for (const statement of statements) connection.run(statement);
   fill?.(connection);
-}
-
-async function copyWords(connection: SqliteConnection, step: IndexStep, file: string): Promise<void> {
-  await connection.attempt(() => connection.all(`ATTACH ? AS ${WORDS_FILE}`, [file]));
-  try {
-    await connection.attempt(() => runStep(connection, step, copyOrIndexWords));
-  } finally {
-    await connection.attempt(() => connection.all(`DETACH ${WORDS_FILE}`));
-  }
-}
-
-/** Another process may have written documents after their words were indexed. The index is then made again. */
-function copyOrIndexWords(connection: SqliteConnection, step: IndexStep): void {
-  const has_advanced = connection.value(HAS_ADVANCED) !== undefined;
-  const copy = { statements: copyStatements(step.words_of!, WORDS_FILE) };
-  runStatements(connection, has_advanced ? step : copy);
-}
-
-/** From this many documents of a collection on, creating the indexes takes seconds. */
-const LARGE = 20_000;
-
-/** Returns whether creating the missing indexes would hold the process for long. */
-export function isLarge(connection: SqliteConnection): boolean {
-  return [...INDEXED_LATE].some(
-    (name) => connection.value(`SELECT 1 FROM ${name} WHERE rowid >= ${LARGE} LIMIT 1`) !== undefined,
-  );
 }

@@ -15,7 +15,7 @@ import {
   spanCondition,
   spanFrom,
 } from './list-buckets';
-import { column, type List, type RankedIndex, storedKey, type Table } from './tables';
+import { column, type List, type RankedIndex, type Table } from './tables';
 
 /** A page that begins within this many entries of the start of its list is looked for without reading the buckets. */
 const SCANNED_MAX = 2_000;
@@ -394,8 +394,7 @@ function findList(table: Table, where: ViewQuery['where'], key: string): FoundLi
   const { [scope_key]: scope, ...filters } = where;
   const [scope_column, key_column] = [column(table, scope_key), column(table, key)];
   const list = table.lists!.all.find((one) => one.scope === scope_column && one.key === key_column);
-  const stored_scope = storedKey(table, scope_key, scope as string);
-  return list && { list, scope: stored_scope, ...table.lists!.facets.split(filters) };
+  return list && { list, scope: scope as string, ...table.lists!.facets.split(filters) };
 }
 
 const isPlain = (condition: KeyCondition | undefined): condition is string => typeof condition === 'string';

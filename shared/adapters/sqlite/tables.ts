@@ -1,12 +1,9 @@
-import { COLLECTION_NAMES, type CollectionName, type Key } from '../../catalog/documents';
+import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
 import { LRUCache } from '../../kernel/cache';
 import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import { Facets } from './facets';
-import type { Frames } from './frames';
-import type { NumberedTexts } from './numbered-texts';
-import type { SharedValues } from './shared-values';
 
 /**
  * The table of a collection. Its columns are `id, position, key_<key>…, exact_keys, body, state, expansions`, and also
@@ -17,15 +14,8 @@ export interface Table extends StoredCollection {
   readonly keys: readonly string[];
   /** The columns of the keys, in the same order. */
   readonly columns: readonly string[];
-  /** Undefined if the collection has no lists, or if an earlier release created the table. */
+  /** Undefined if the collection has no lists. */
   readonly lists: TableLists | undefined;
-  /** Undefined if an earlier release created the file, or if the table is of no file. */
-  readonly shared: SharedValues | undefined;
-  /** The keys whose columns contain the numbers of their texts. */
-  readonly numbered: ReadonlySet<string>;
-  readonly texts: NumberedTexts | undefined;
-  /** Undefined if the bodies are stored whole. */
-  readonly frames: Frames | undefined;
   /** Cached selections, by the requested parts. */
   readonly selections: Map<string, Selection>;
   /**
@@ -83,39 +73,19 @@ export interface RankedIndex {
 
 export type Tables = Readonly<Partial<Record<CollectionName, Table>>>;
 
-interface TablesOptions {
-  /** The keys that the documents are stored with; by default the declared ones. */
-  readonly stored?: StoredKeys;
-  /** What the columns of the tables are used for; by default as this release creates them. */
-  readonly layout?: StoredLayout;
-  readonly shared?: SharedValues | undefined;
-  readonly texts?: NumberedTexts | undefined;
-  /** The frames of bodies by collection. */
-  readonly frames?: ReadonlyMap<string, Frames> | undefined;
-}
-
-/** Returns the tables of a version. Without `texts`, conditions on numbered keys are on their numbers. */
-export function tablesOf(options: TablesOptions = {}): Tables {
-  const { stored } = options;
+/** Returns the tables of a version whose documents are stored with the keys `stored`; by default the declared ones. */
+export function tablesOf(stored?: StoredKeys): Tables {
   const names = COLLECTION_NAMES.filter((name) => stored === undefined || stored[name] !== undefined);
-  return Object.fromEntries(names.map((name) => [name, toTable(storedCollection(name, stored), options)]));
+  return Object.fromEntries(names.map((name) => [name, toTable(storedCollection(name, stored))]));
 }
 
-function toTable(collection: StoredCollection, { layout, shared, texts, frames }: TablesOptions): Table {
-  const { name, spec } = collection;
-  const keys = Object.keys(spec.keys);
-  const lists = layout && !layout.listed.has(name) ? undefined : listsOf(collection);
-  const columns = keys.map(keyColumn);
-  const isNumbered = (key: string): boolean => layout?.numbered.has(`${name}.${keyColumn(key)}`) ?? true;
+function toTable(collection: StoredCollection): Table {
+  const keys = Object.keys(collection.spec.keys);
   return {
     ...collection,
     keys,
-    columns,
-    lists,
-    shared,
-    numbered: new Set((spec.numbered ?? []).filter(isNumbered)),
-    texts,
-    frames: frames?.get(name),
+    columns: keys.map(keyColumn),
+    lists: listsOf(collection),
     selections: new Map(),
     page_sql: new LRUCache({ max: 250 }),
   };
@@ -202,37 +172,6 @@ export function readStoredKeys(connection: Pick<SqliteConnection, 'all'>): Store
   return stored;
 }
 
-/** The type of a column with numbers of texts. To SQLite, it means the same as `INTEGER`. */
-const NUMBERED = 'INT';
-
-/** What the tables of a file have that those of earlier releases do not. */
-interface StoredLayout {
-  /** The tables that have the column `facet`. */
-  readonly listed: ReadonlySet<string>;
-  /** The columns with numbers of texts, each with its table: `publications.key_store_id`. */
-  readonly numbered: ReadonlySet<string>;
-}
-
-export function readLayout(connection: Pick<SqliteConnection, 'all'>): StoredLayout {
-  const rows = connection.all(
-    `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'`,
-  );
-  const numbered = rows.filter(([, , type]) => type === NUMBERED);
-  return {
-    listed: new Set(rows.filter(([, name]) => name === 'facet').map(([table]) => String(table))),
-    numbered: new Set(numbered.map(([table, name]) => `${table}.${name}`)),
-  };
-}
-
-/** Returns the value that the column of a key is compared with. */
-export function storedKey(
-  { numbered, texts }: Table,
-  key: string,
-  value: Exclude<Key, null>,
-): string | number {
-  return texts && typeof value === 'string' && numbered.has(key) ? texts.numberOf(value) : value;
-}
-
 /** Returns the DDL of the tables. Key columns come before the large columns, so that a filter does not read those. */
 export function tablesSchema(tables: readonly Table[]): string {
   return tables.map(toDdl).join(';\n');
@@ -240,18 +179,8 @@ export function tablesSchema(tables: readonly Table[]): string {
 
 function toDdl({ name, spec, lists }: Table): string {
   const keys = Object.entries(spec.keys).map(([key, kind]) => {
-    const type = spec.numbered?.includes(key) ? NUMBERED : kind.toUpperCase();
-    return `${keyColumn(key)} ${type},`;
+    return `${keyColumn(key)} ${kind.toUpperCase()},`;
   });
   return `CREATE TABLE ${name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
      ${lists ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
-}
-
-/**
- * Returns the statements that add search words to a table. A search finds only documents that are written afterwards.
- */
-export function searchableSchema(table: string): string {
-  return `
-    ALTER TABLE ${table} ADD COLUMN words_scope TEXT;
-    ALTER TABLE ${table} ADD COLUMN words TEXT`;
 }

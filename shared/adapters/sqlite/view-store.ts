@@ -4,9 +4,14 @@ import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
-import { removeWordFiles } from './build-indexes';
 import type { CommitNotifier } from './commit-notifier';
-import { isDamage, type OnDamage, retryWhileBusy, type SqliteConnection } from './connection';
+import {
+  isDamage,
+  type OnDamage,
+  OtherFormatError,
+  retryWhileBusy,
+  type SqliteConnection,
+} from './connection';
 import { DisposableFile, type OnRecreated } from './disposable-file';
 import { SqliteViewVersion, VERSION_REMEDY } from './view-version';
 
@@ -28,6 +33,8 @@ const RETIRED_AT = "'retired_at_ms ' || version";
 
 const FORMAT = 1;
 const CLOCK_SLACK_MS = 60_000;
+const FORMAT_REMEDY =
+  'A worker makes the documents again from the log; "catalog projections rebuild" does so at once.';
 
 export interface SqliteViewStoreOptions {
   /** Contains `views.sqlite` and one `views-v<N>.sqlite` per version. */
@@ -237,8 +244,12 @@ export class SqliteViewStore implements ViewStore {
     }
     const { partition_count, onDamage, commits } = this;
     const opened = await SqliteViewVersion.open(version, file, partition_count, {
-      ...(onDamage && { onDamage }),
+      onDamage,
       ...(commits && { onCommit: () => commits.publish() }),
+    }).catch((cause: unknown) => {
+      if (!(cause instanceof OtherFormatError)) throw cause;
+      const problem = 'has the format of another release';
+      throw new DamagedFileError(file, { problem, remedy: FORMAT_REMEDY, cause });
     });
     const close = (error: unknown): never => {
       opened.close();
@@ -336,7 +347,7 @@ function unknownVersion(version: number): CatalogError {
   return new CatalogError('unavailable', { message: `view version ${version} does not exist` });
 }
 
-/** The files of a realm's view versions: `views-v<N>.sqlite` and its `-wal`, `-shm` and `-words-…` files. */
+/** The files of a realm's view versions: `views-v<N>.sqlite` and its `-wal` and `-shm` files. */
 class VersionFiles {
   private readonly folder: string;
 
@@ -353,9 +364,7 @@ class VersionFiles {
   }
 
   remove(version: number): void {
-    const file = this.pathOf(version);
-    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
-    removeWordFiles(file);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(this.pathOf(version) + suffix, { force: true });
   }
 
   /** Returns the versions that have any file. */

@@ -22,15 +22,7 @@ import {
   type WriteBatch,
 } from '../../ports/view-store';
 import { keysDiffer, notStoredError } from '../stored-collections';
-import { buildIndexes } from './build-indexes';
-import {
-  ChangeSignal,
-  isRefusedValue,
-  type OnDamage,
-  SqliteConnection,
-  type SqliteOptions,
-  type SqlRow,
-} from './connection';
+import { ChangeSignal, isRefusedValue, type OnDamage, SqliteConnection, type SqlRow } from './connection';
 import {
   countQuery,
   inOrder,
@@ -42,22 +34,17 @@ import {
   toDocuments,
   writeDocument,
 } from './documents';
-import { FRAMES_TABLE, framesSchema, readFrames } from './frames';
-import { Generations } from './generations';
-import { addIndexes, earlySchema, hasBuckets, hasTable, isIndexed, isLarge } from './indexes';
+import { GENERATIONS_SCHEMA, Generations } from './generations';
+import { addIndexes, earlySchema, hasBuckets, isIndexed } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
-import { NUMBERED_TEXTS_SCHEMA, NumberedTexts } from './numbered-texts';
-import { SHARED_VALUES_SCHEMA, SharedValues } from './shared-values';
-import { readLayout, readStoredKeys, searchableSchema, type Table, type Tables, tablesOf } from './tables';
+import { readStoredKeys, type Table, type Tables, tablesOf } from './tables';
 import { KeptEntries } from './word-entries';
 import { matchingWords, searchPage } from './words';
 
-const declared = Object.values(tablesOf());
-
 /**
- * Column `lane` is the partition, and table `parked` is the dead-letter list. The names are those of earlier releases,
- * so that an older process on the same data folder can still read and write them.
+ * Column `lane` is the partition, and table `parked` is the dead-letter list: names in storage are kept
+ * (docs/decisions/0015-stored-names.md). `marks` has the newest event of each partition.
  */
 const SCHEMA = `
   CREATE TABLE checkpoints (lane INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
@@ -69,47 +56,20 @@ const SCHEMA = `
     reason TEXT NOT NULL,
     parked_at TEXT NOT NULL
   ) STRICT;
-  ${SHARED_VALUES_SCHEMA};
-  ${NUMBERED_TEXTS_SCHEMA};
-  ${framesSchema(declared)};
-  ${earlySchema(declared)}`;
+  CREATE TABLE marks (lane INTEGER PRIMARY KEY, position INTEGER NOT NULL, event_id TEXT NOT NULL) STRICT;
+  ${GENERATIONS_SCHEMA};
+  ${earlySchema(Object.values(tablesOf()))}`;
 
 /**
- * The newest event of each partition. Created when the first mark is stored. Without a new format, so that a process of an
- * earlier release can still read and write the file. Not on opening, so that a file of an earlier release can be read
- * while the disk is full or read-only.
+ * Format of the tables. A file of another format cannot be opened: its documents are made again from the log. The content
+ * of the documents has its own version: `schema` of `VersionInfo`.
  */
-const MARKS = `CREATE TABLE IF NOT EXISTS marks (
-  lane INTEGER PRIMARY KEY, position INTEGER NOT NULL, event_id TEXT NOT NULL) STRICT`;
-const HAS_MARKS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'marks'";
-
-/** Format of the tables. The content of the documents has its own version: `schema` of `VersionInfo`. */
-const FORMAT = 5;
-/**
- * A file of one of these formats is read as it is until the views are rebuilt (`is_current` is false): format 3 has neither
- * lists nor shared values, format 4 has other indexes of words.
- */
-const USABLE_FORMATS = [3, 4];
-/** Format 1 had no search words, and format 2 had no media. Files of both become files of format 3. */
-const SEARCHED = declared.filter(({ spec }) => spec.words).map(({ name }) => name);
-const MEDIA = earlySchema(declared.filter(({ name }) => name === 'media' || name === 'media_uses'));
-const UPGRADES = { 1: `${SEARCHED.map(searchableSchema).join(';')}; ${MEDIA}`, 2: MEDIA };
+const FORMAT = 6;
 const DEAD_LETTER_COLUMNS = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
 /** What an operator does about a damaged version, whether it is active, retired or being built. */
 export const VERSION_REMEDY = 'Run "catalog projections rebuild", then "catalog projections drop".';
-/** A publication takes about 2 kB, so with the default of 4 kB a quarter of each page would stay empty. */
+/** A publication takes about 3 kB, so with the default of 4 kB a quarter of each page would stay empty. */
 const PAGE_BYTES = 8_192;
-/**
- * How the file of a version is opened. NORMAL: a power failure may undo the latest batches, but always documents and
- * checkpoint together. Their events are then projected again.
- */
-export const VERSION_FILE: SqliteOptions = {
-  synchronous: 'NORMAL',
-  page_bytes: PAGE_BYTES,
-  schema: SCHEMA,
-  format: FORMAT,
-  remedy: VERSION_REMEDY,
-};
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
 
@@ -119,7 +79,7 @@ class LostRace extends Error {}
 /** What a version reports. */
 interface VersionReports {
   /** Called each time that the file turns out to be damaged. */
-  readonly onDamage?: OnDamage;
+  readonly onDamage?: OnDamage | undefined;
   /** Called after each commit that may have moved a checkpoint. */
   readonly onCommit?: () => void;
 }
@@ -129,10 +89,6 @@ export class SqliteViewVersion implements ViewVersion {
   readonly version: number;
   /** True if the documents are stored with other keys than the declared ones. The version is then read-only. */
   readonly keys_differ: boolean;
-  /** Absent for a file of an earlier format: a process of an earlier release may write to it without counting. */
-  readonly generation?: (stores: readonly string[]) => number;
-  /** Whether the file has today's format, so that no process of an earlier release writes to it. */
-  private readonly is_current: boolean;
   private readonly connection: SqliteConnection;
   private readonly tables: Tables;
   private readonly changes: ChangeSignal;
@@ -147,8 +103,6 @@ export class SqliteViewVersion implements ViewVersion {
   /** The tables that have buckets. A version that is being built gets some of them at the end. */
   private readonly with_buckets = new Set<Table>();
   private readonly lists: ListReader;
-  private readonly shared: SharedValues | undefined;
-  private readonly texts: NumberedTexts | undefined;
 
   private constructor(
     version: number,
@@ -161,19 +115,13 @@ export class SqliteViewVersion implements ViewVersion {
     this.onCommit = onCommit;
     const stored = readStoredKeys(connection);
     this.keys_differ = keysDiffer(stored);
-    this.shared = hasTable(connection, 'shared_values') ? new SharedValues(connection) : undefined;
-    this.texts = hasTable(connection, 'numbered_texts') ? new NumberedTexts(connection) : undefined;
-    const { shared, texts } = this;
-    const frames = hasTable(connection, FRAMES_TABLE) ? readFrames(connection) : undefined;
-    this.tables = tablesOf({ stored, layout: readLayout(connection), shared, texts, frames });
+    this.tables = tablesOf(stored);
     this.lists = new ListReader(connection);
     this.indexed = isIndexed(connection, this.tables);
     this.changes = new ChangeSignal(connection);
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
     this.generations = new Generations(connection, partition_count);
     this.kept_entries = new KeptEntries(this.generations);
-    this.is_current = connection.value('PRAGMA user_version') === FORMAT;
-    if (this.is_current) this.generation = (stores) => this.generations.sum(stores);
   }
 
   static async open(
@@ -184,8 +132,16 @@ export class SqliteViewVersion implements ViewVersion {
   ): Promise<SqliteViewVersion> {
     const partitions = Array.from({ length: partition_count }, (_, partition) => `(${partition}, 0)`);
     const schema = `${SCHEMA}; INSERT INTO checkpoints (lane, position) VALUES ${partitions.join(', ')}`;
-    const options = { ...VERSION_FILE, schema, usable_formats: USABLE_FORMATS, upgrades: UPGRADES };
-    const connection = await SqliteConnection.open(file, { ...options, ...(onDamage && { onDamage }) });
+    // NORMAL: a power failure may undo the latest batches, but always documents and checkpoint together. Their events are
+    // then projected again.
+    const connection = await SqliteConnection.open(file, {
+      synchronous: 'NORMAL',
+      page_bytes: PAGE_BYTES,
+      schema,
+      format: FORMAT,
+      remedy: VERSION_REMEDY,
+      onDamage,
+    });
     try {
       return await connection.attempt(
         () => new SqliteViewVersion(version, connection, partition_count, onCommit),
@@ -197,15 +153,15 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   /**
-   * Returns whether the documents in `file` are stored with other keys than the declared ones. Returns undefined if the
-   * file has no tables yet, or has an older format that `open` upgrades. Throws the errors of the driver.
+   * Returns whether the documents in `file` are stored with other keys than the declared ones, or in another format.
+   * Returns undefined if the file has no tables yet. Throws the errors of the driver.
    */
   static keysDiffer(file: string): boolean | undefined {
     const database = new Database(file, { readonly: true });
     try {
       const all = (sql: string): SqlRow[] => database.prepare(sql).raw().all() as SqlRow[];
       const format = Number(all('PRAGMA user_version')[0]![0]);
-      return format >= USABLE_FORMATS[0]! ? keysDiffer(readStoredKeys({ all })) : undefined;
+      return format === 0 ? undefined : format !== FORMAT || keysDiffer(readStoredKeys({ all }));
     } finally {
       database.close();
     }
@@ -225,22 +181,21 @@ export class SqliteViewVersion implements ViewVersion {
     }
   }
 
-  /** Whatever the other processes leave out is created in this one, which also shows why they failed. */
   private async buildIndexes(
     onProgress: (progress: IndexProgress) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const stop = AbortSignal.any([this.closing.signal, ...(signal ? [signal] : [])]);
-    const is_current = !this.keys_differ && this.shared !== undefined;
-    if (is_current && (await this.connection.attempt(() => isLarge(this.connection))))
-      await buildIndexes(this.connection.file, { onProgress, signal: stop });
-    if (!(await this.isIndexed()))
-      await addIndexes(this.connection, this.tables, { onProgress, signal: stop });
+    await addIndexes(this.connection, this.tables, { onProgress, signal: stop });
     this.indexed = await this.isIndexed();
   }
 
   private isIndexed(): Promise<boolean> {
     return this.connection.attempt(() => isIndexed(this.connection, this.tables));
+  }
+
+  generation(stores: readonly string[]): number {
+    return this.generations.sum(stores);
   }
 
   async checkpoints(): Promise<Position[]> {
@@ -268,9 +223,7 @@ export class SqliteViewVersion implements ViewVersion {
 
   async mark(): Promise<LogMark | undefined> {
     const sql = 'SELECT position, event_id FROM marks ORDER BY position DESC LIMIT 1';
-    const row = await this.connection.attempt(() =>
-      this.connection.first(HAS_MARKS) ? this.connection.first(sql) : undefined,
-    );
+    const row = await this.connection.attempt(() => this.connection.first(sql));
     return row && { position: BigInt(row[0]!), event_id: String(row[1]) };
   }
 
@@ -320,7 +273,7 @@ export class SqliteViewVersion implements ViewVersion {
     const documents: StoredDocument[] = [];
     for (let start = 0; start < distinct.length; start += IDS_PER_STATEMENT) {
       const chunk = JSON.stringify(distinct.slice(start, start + IDS_PER_STATEMENT));
-      documents.push(...(await this.read(table, parts, () => ({ sql, parameters: [chunk] }))));
+      documents.push(...(await this.read(table, parts, { sql, parameters: [chunk] })));
     }
     return documents;
   }
@@ -361,22 +314,13 @@ export class SqliteViewVersion implements ViewVersion {
 
   /** Reads in several statements, between which other requests run. The last one checks the conditions again. */
   async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
-    await this.prepareSearch();
+    await this.createIndexes();
     return searchPage(this.connection, this.table(collection), query, this.kept_entries);
   }
 
   async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {
-    await this.prepareSearch();
+    await this.createIndexes();
     return matchingWords(this.connection, this.table(collection), query);
-  }
-
-  /**
-   * A file of an earlier release has other indexes of words. A worker of that release would not maintain these, and to
-   * create them would hold up this process, so searches wait for the rebuild.
-   */
-  private prepareSearch(): Promise<void> {
-    if (!this.is_current) throw notStoredError('the index of words');
-    return this.createIndexes();
   }
 
   /** Another process may write between two statements, so a read of several must see one moment. */
@@ -389,7 +333,7 @@ export class SqliteViewVersion implements ViewVersion {
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },
   ): Promise<StoredDocument[]> {
     const table = this.table(collection);
-    return inOrder(await this.read(table, ALL_PARTS, () => scanQuery(table, options, ALL_PARTS)), BY_ID);
+    return inOrder(await this.read(table, ALL_PARTS, scanQuery(table, options, ALL_PARTS)), BY_ID);
   }
 
   /** Throws `CatalogError('unavailable')` if the version was created without the collection. */
@@ -399,16 +343,9 @@ export class SqliteViewVersion implements ViewVersion {
     return table;
   }
 
-  /** Within one attempt, because a query and a document may contain numbers of texts that must be looked up. */
-  private read(
-    table: Table,
-    parts: readonly DocumentPart[],
-    queryOf: () => Query,
-  ): Promise<StoredDocument[]> {
-    return this.connection.attempt(() => {
-      const { sql, parameters } = queryOf();
-      return toDocuments(table, parts, this.connection.all(sql, parameters));
-    });
+  private async read(table: Table, parts: readonly DocumentPart[], query: Query): Promise<StoredDocument[]> {
+    const rows = await this.connection.attempt(() => this.connection.all(query.sql, query.parameters));
+    return toDocuments(table, parts, rows);
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
@@ -484,8 +421,6 @@ export class SqliteViewVersion implements ViewVersion {
 
   /** Writes the documents, and the buckets of the lists that they are in. */
   private writeDocuments(writes: readonly DocumentWrite[]): void {
-    this.shared?.beginTransaction();
-    this.texts?.beginTransaction();
     const buckets = new Map<Table, BucketWriter | undefined>();
     for (const write of writes) {
       const table = this.table(write.collection);
@@ -514,7 +449,6 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   private storeMark(partition: number, { position, event_id }: LogMark): void {
-    this.connection.run(MARKS);
     const sql = 'INSERT OR REPLACE INTO marks (lane, position, event_id) VALUES (?, ?, ?)';
     this.connection.run(sql, [partition, position, event_id]);
   }

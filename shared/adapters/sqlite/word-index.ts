@@ -62,25 +62,13 @@ export function splitTerm(term: string): { readonly marker: string; readonly wor
 
 const spec = (table: Table) => table.spec.words!;
 
-/** The statements that create the index of a table and fill it, in this order. */
-export interface IndexStatements {
-  readonly create: readonly string[];
-  /** Numbers the documents by their rank. */
-  readonly number: readonly string[];
-  /** Adds the documents whose rank is above the first parameter, and at most the second one. */
-  readonly fill: string;
-  readonly finish: readonly string[];
-}
-
-/** Above the rank of every document. */
-export const RANK_MAX = Number.MAX_SAFE_INTEGER;
-
 /** How many bytes of terms FTS5 collects in memory before it writes them. A larger number leaves less to merge. */
 const FILL_BYTES = 16_777_216;
 /** The default of FTS5. */
 const UPDATE_BYTES = 1_048_576;
 
-export function indexStatements(table: Table): IndexStatements {
+/** Returns the statements that create the index of a table and fill it. */
+export function indexStatements(table: Table): string[] {
   const { terms, entries, scopes, vocabulary } = indexTables(table);
   const { filters, ranges, newest_by } = spec(table);
   const columns = ranges.map((key) => column(table, key));
@@ -94,53 +82,32 @@ export function indexStatements(table: Table): IndexStatements {
   const words = `iif(d.words = '', '', ' ' || ${tag} || replace(d.words, ' ', ' ' || ${tag}))`;
   const setBytes = (bytes: number): string =>
     `INSERT INTO ${terms} (${terms}, rank) VALUES ('hashsize', ${bytes})`;
-  return {
-    create: [
-      `CREATE TABLE ${scopes} (tag INTEGER PRIMARY KEY, scope TEXT NOT NULL UNIQUE) STRICT`,
-      `CREATE TABLE ${entries} (rank INTEGER PRIMARY KEY, row INTEGER NOT NULL UNIQUE
+  return [
+    `CREATE TABLE ${scopes} (tag INTEGER PRIMARY KEY, scope TEXT NOT NULL UNIQUE) STRICT`,
+    `CREATE TABLE ${entries} (rank INTEGER PRIMARY KEY, row INTEGER NOT NULL UNIQUE
       ${columns.map((name) => `, ${name} INTEGER`).join('')}) STRICT`,
-      `CREATE TABLE ${vocabulary} (tag INTEGER, word TEXT, PRIMARY KEY (tag, word)) STRICT, WITHOUT ROWID`,
-      `CREATE VIRTUAL TABLE ${terms} USING fts5(words, content = '', detail = none, columnsize = 0,
+    `CREATE TABLE ${vocabulary} (tag INTEGER, word TEXT, PRIMARY KEY (tag, word)) STRICT, WITHOUT ROWID`,
+    `CREATE VIRTUAL TABLE ${terms} USING fts5(words, content = '', detail = none, columnsize = 0,
       prefix = '${lengths}', tokenize = "ascii tokenchars ':=@'")`,
-    ],
-    number: [
-      `INSERT INTO ${scopes} (scope) SELECT DISTINCT words_scope FROM ${table.name} WHERE words IS NOT NULL`,
-      `INSERT INTO ${entries}
+    `INSERT INTO ${scopes} (scope) SELECT DISTINCT words_scope FROM ${table.name} WHERE words IS NOT NULL`,
+    `INSERT INTO ${entries}
       SELECT ${RANK_STEP} * row_number() OVER (ORDER BY ${column(table, newest_by)}, id), rowid
         ${columns.map((name) => `, ${name}`).join('')} FROM ${table.name} WHERE words IS NOT NULL`,
-      setBytes(FILL_BYTES),
-    ],
-    fill: `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[...blocks, `${tag} || '@'`, ...values, words].join(' || ')}
+    setBytes(FILL_BYTES),
+    `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[...blocks, `${tag} || '@'`, ...values, words].join(' || ')}
       FROM ${entries} AS e CROSS JOIN ${table.name} AS d ON d.rowid = e.row
-      CROSS JOIN ${scopes} AS s ON s.scope = d.words_scope WHERE e.rank > ? AND e.rank <= ? ORDER BY e.rank`,
-    finish: [
-      setBytes(UPDATE_BYTES),
-      // Into one segment: each look-up of a term searches all segments.
-      `INSERT INTO ${terms} (${terms}) VALUES ('optimize')`,
-      `CREATE VIRTUAL TABLE temp.${terms}_all USING fts5vocab(main, ${terms}, row)`,
-      // Marked words are in the vocabulary, too, but the starts of titles are not: their words are also marked words.
-      `INSERT OR IGNORE INTO ${vocabulary} (tag, word)
+      CROSS JOIN ${scopes} AS s ON s.scope = d.words_scope ORDER BY e.rank`,
+    setBytes(UPDATE_BYTES),
+    // Into one segment: each look-up of a term searches all segments.
+    `INSERT INTO ${terms} (${terms}) VALUES ('optimize')`,
+    `CREATE VIRTUAL TABLE temp.${terms}_all USING fts5vocab(main, ${terms}, row)`,
+    // Marked words are in the vocabulary, too, but the starts of titles are not: their words are also marked words.
+    `INSERT OR IGNORE INTO ${vocabulary} (tag, word)
       SELECT s.tag, substr(t.term, ${TAG_LENGTH + 1} + (substr(t.term, ${TAG_LENGTH + 1}, 1) = ':'))
       FROM ${scopes} AS s CROSS JOIN temp.${terms}_all AS t
         ON t.term >= ${tag} AND t.term < ${tag} || char(1114111)
       WHERE substr(t.term, ${TAG_LENGTH + 1}, 1) NOT IN ('=', '@')`,
-      `DROP TABLE temp.${terms}_all`,
-    ],
-  };
-}
-
-/**
- * Returns the statements that create the index as a copy of the one in the attached database `from`. FTS5 keeps its terms
- * in tables of its own. A connection that has used the new index before the copy would not notice it.
- */
-export function copyStatements(table: Table, from: string): string[] {
-  const { terms, entries, scopes, vocabulary } = indexTables(table);
-  const tables = [scopes, entries, vocabulary];
-  const of_terms = ['data', 'idx', 'config'].map((part) => `${terms}_${part}`);
-  return [
-    ...indexStatements(table).create,
-    ...of_terms.map((name) => `DELETE FROM ${name}`),
-    ...[...tables, ...of_terms].map((name) => `INSERT INTO ${name} SELECT * FROM ${from}.${name}`),
+    `DROP TABLE temp.${terms}_all`,
   ];
 }
 

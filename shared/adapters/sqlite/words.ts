@@ -14,7 +14,7 @@ import { wordScope } from '../stored-collections';
 import { COMPARED_WORDS_MAX, firstByTier, type Ranks, stagesOf, union } from './compared-words';
 import type { SqliteConnection, SqlRow } from './connection';
 import { checkWord, conditionSql, matchesNothing, scopeHash, selectionOf, toDocuments } from './documents';
-import { column, storedKey, type Table } from './tables';
+import { column, type Table } from './tables';
 import type { KeptEntries } from './word-entries';
 import {
   everyTerm,
@@ -491,8 +491,8 @@ function conditionsOf(
     if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
     const is_one = condition !== null && typeof condition !== 'object';
     if (n >= 0 && (is_one || excluded !== null)) by_terms[key] = condition;
-    if (n >= 0 && is_one) all.push(filterTerm(n, storedKey(table, key, condition)));
-    else if (n >= 0 && excluded !== null) none.push(filterTerm(n, storedKey(table, key, excluded)));
+    if (n >= 0 && is_one) all.push(filterTerm(n, condition));
+    else if (n >= 0 && excluded !== null) none.push(filterTerm(n, excluded));
     else if (key === 'id' && excluded !== null)
       without_rank = readEntry(connection, table, String(excluded))?.rank ?? 0;
     else rest[key] = condition;

@@ -27,18 +27,6 @@ export const NOT_FEATURED = 1_000_000;
 
 const FILTERS = ['featured_rank', 'free_shipping', 'in_stock'] as const;
 
-const HEAD = '{"id":"{id}","object":"publication","title":"';
-/** The end of the body of a publication that was neither changed nor viewed. */
-const UNCHANGED =
-  ',"created_at":"{created_at}","updated_at":"{created_at}","stats":{"media_count":0,"view_count":0},"media_ids":[]';
-const IN_LISTING = ',"listing_id":"{listing_id}"}';
-const FRAMES = [
-  [HEAD, UNCHANGED + IN_LISTING],
-  [HEAD, `${UNCHANGED}}`],
-  [HEAD, IN_LISTING],
-  [HEAD, '}'],
-] as const;
-
 export const NO_REVIEWS = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
 
 export const publicationCollection: CollectionSpec<typeof keys> = {
@@ -56,9 +44,6 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     aggregate_defaults: { free_shipping: null, view_count: 0 },
     state_defaults: { reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },
-  frames: FRAMES,
-  numbered: ['store_id', 'listing_id'],
-  shares: ['listing'],
   lists: {
     filters: {
       visibility: visibilitySchema.options,
