@@ -5,6 +5,7 @@ import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { socketHost } from '../../shared/kernel/server-url';
+import { RowError } from './item';
 
 export interface FetchOptions {
   /** Whether to connect to addresses that are not on the public internet. */
@@ -20,7 +21,7 @@ export interface FetchOptions {
 }
 
 /** Thrown if an image cannot be fetched. The report of the import prints the message. */
-export class FetchError extends Error {
+export class FetchError extends RowError {
   override readonly name = 'FetchError';
 }
 

@@ -49,3 +49,18 @@ function derive<Id extends PublicationId | ListingId | MediaId>(
   const suffix = generation === 1 ? [] : [`n${generation}`];
   return deriveId<Id>(Date.parse(store.created_at), store.id, kind, name, ...suffix);
 }
+
+/** `absent` if there is no resource with the id, or if it belongs to another store. */
+export type Presence = 'absent' | 'present' | 'deleted';
+
+/** Returns the first generation of an id whose resource is not deleted, and whether that resource exists. */
+export async function findUsable<Id>(
+  idOf: (generation: number) => Id,
+  presenceOf: (id: Id) => Promise<Presence>,
+): Promise<{ readonly id: Id; readonly is_present: boolean }> {
+  for (let generation = 1; ; generation++) {
+    const id = idOf(generation);
+    const presence = await presenceOf(id);
+    if (presence !== 'deleted') return { id, is_present: presence === 'present' };
+  }
+}

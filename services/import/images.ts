@@ -2,11 +2,10 @@ import { ALT_MAX } from '../../shared/api/requests/writes';
 import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import { Semaphore } from '../../shared/kernel/async';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';
-import { FetchError } from './fetch-image';
-import { mediaIdOf, type StoreIdentity } from './identity';
+import { findUsable, mediaIdOf, type StoreIdentity } from './identity';
 import type { ImageAddress, PublicationItem } from './item';
 import { rejectionReason, type Tally } from './report';
-import type { CatalogWriter, Presence } from './writer';
+import type { CatalogWriter } from './writer';
 
 /** Fetches a URL and streams its bytes to `use`. Throws `FetchError` if that fails. */
 export type FetchImage = <Result>(
@@ -38,22 +37,19 @@ export class Images {
     const { line, external_id, images } = item;
     if (images.length === 0) return;
     let attached = this.fetch ? [] : await this.writer.attachedMedia(publication_id);
-    const noteOf = (image: ImageAddress, reason: string) => ({
-      line,
-      external_id,
-      reason: `image ${image.url}: ${reason}`,
+    const noteOf = ({ url }: ImageAddress, reason: string) => ({
+      ...{ line, external_id },
+      reason: `image ${url}: ${reason}`,
     });
     const media_ids: (MediaId | null)[] = await Promise.all(
       images.map(async (image, index) => {
         if (this.signal?.aborted) return null;
         if (index >= PUBLICATION_MEDIA_MAX) {
-          this.tally.warn(
-            noteOf(image, `skipped: a publication has at most ${PUBLICATION_MEDIA_MAX} images`),
-          );
+          const reason = `skipped: a publication has at most ${PUBLICATION_MEDIA_MAX} images`;
+          this.tally.warn(noteOf(image, reason));
           return null;
         }
-        if (this.fetch === undefined)
-          return attached.length === 0 ? null : (await this.find(image.url)).media_id;
+        if (this.fetch === undefined) return attached.length === 0 ? null : (await this.find(image.url)).id;
         if ([...(image.alt ?? '')].length > ALT_MAX)
           this.tally.warn(noteOf(image, `the alternative text was cut to ${ALT_MAX} characters`));
         const result = await this.fetchOnce(image, this.fetch);
@@ -89,24 +85,19 @@ export class Images {
 
   /** Uploads an image, unless it exists already. */
   private async upload({ url, alt }: ImageAddress, fetch: FetchImage): Promise<FetchResult> {
-    const { media_id, presence } = await this.find(url);
-    if (presence === 'present') return { outcome: 'unchanged', media_id };
+    const { id: media_id, is_present } = await this.find(url);
+    if (is_present) return { outcome: 'unchanged', media_id };
     try {
       await fetch(url, (bytes) => this.writer.uploadMedia(media_id, bytes, alt));
       return { outcome: 'created', media_id };
     } catch (error) {
-      const reason = error instanceof FetchError ? error.message : rejectionReason(error);
+      const reason = rejectionReason(error);
       if (reason === undefined) throw error;
       return { outcome: 'failed', reason };
     }
   }
 
-  /** Finds the first generation of an image that is not deleted (see `StoreIdentity`). */
-  private async find(url: string): Promise<{ media_id: MediaId; presence: Presence }> {
-    for (let generation = 1; ; generation++) {
-      const media_id = mediaIdOf(this.store, url, generation);
-      const presence = await this.writer.media(media_id);
-      if (presence !== 'deleted') return { media_id, presence };
-    }
+  private find(url: string): Promise<{ readonly id: MediaId; readonly is_present: boolean }> {
+    return findUsable((generation) => mediaIdOf(this.store, url, generation), this.writer.media);
   }
 }

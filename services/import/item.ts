@@ -1,5 +1,3 @@
-import type { Stats } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 
 /** Says why a row or a part of a row failed, or how it was changed by the import. */
@@ -69,11 +67,6 @@ export interface Warning extends RowNote {
 /** The items that the reader of every format returns, in the order of the file. */
 export type ImportItem = PublicationItem | ListingItem | ReviewItem | FailedRow | Warning;
 
-/** Thrown if the file cannot be imported at all. The command line prints the message unchanged. */
-export class ImportFileError extends Error {
-  override readonly name = 'ImportFileError';
-}
-
 /** An opened import file. */
 export interface ImportFile {
   /** How many steps `items` has. Null if unknown, for example for a pipe. */
@@ -84,20 +77,5 @@ export interface ImportFile {
   items(): AsyncIterable<readonly ImportItem[]>;
 }
 
-/** Converts a common error of the operating system into an `ImportFileError`. Returns other errors unchanged. */
-export function fileError(error: unknown, path: string): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  const reason = {
-    ENOENT: 'the file does not exist',
-    EISDIR: 'it is a folder',
-    EACCES: 'permission denied',
-  }[code ?? ''];
-  return reason === undefined ? error : new ImportFileError(`Cannot read ${path}: ${reason}.`);
-}
-
-/** Returns the file's metadata. Throws `ImportFileError` if the file cannot be read. */
-export function statFile(path: string): Promise<Stats> {
-  return stat(path).catch((error: unknown) => {
-    throw fileError(error, path);
-  });
-}
+/** Why a row, or a part of it, cannot be imported. The report prints the message. */
+export class RowError extends Error {}

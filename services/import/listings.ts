@@ -3,7 +3,7 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId } from '../../shared/kernel/ids';
 import type { NewListing } from '../command/listing';
-import { listingIdOf, listingKey, type StoreIdentity } from './identity';
+import { findUsable, listingIdOf, listingKey, type StoreIdentity } from './identity';
 import type { Fields, ListingItem } from './item';
 import type { Tally } from './report';
 import type { CatalogWriter, Put } from './writer';
@@ -26,7 +26,7 @@ export class Listings {
   findOrCreate(name: string): Promise<ListingId> {
     return this.resolveOnce(name, async () => {
       const found = await this.find(name);
-      if (!found.present) await this.put(found.id, { name });
+      if (!found.is_present) await this.put(found.id, { name });
       else this.tally.count('listings', 'unchanged');
       return found.id;
     });
@@ -62,16 +62,13 @@ export class Listings {
    * Returns the listing for a name: the one that an import has created, or else one that the merchant has created with
    * this name. Without either, returns the id for a new listing (the first generation that is not deleted).
    */
-  private async find(name: string): Promise<{ id: ListingId; present: boolean }> {
-    for (let generation = 1; ; generation++) {
-      const id = listingIdOf(this.store, name, generation);
-      const presence = await this.writer.listing(id);
-      if (presence === 'present') return { id, present: true };
-      if (presence === 'deleted') continue;
-      const by_merchant = await this.findListing(name);
-      const usable = by_merchant !== undefined && (await this.writer.listing(by_merchant)) === 'present';
-      return usable ? { id: by_merchant, present: true } : { id, present: false };
-    }
+  private async find(name: string): Promise<{ readonly id: ListingId; readonly is_present: boolean }> {
+    const { store, writer } = this;
+    const usable = await findUsable((generation) => listingIdOf(store, name, generation), writer.listing);
+    if (usable.is_present) return usable;
+    const id = await this.findListing(name);
+    const is_usable = id !== undefined && (await writer.listing(id)) === 'present';
+    return is_usable ? { id, is_present: true } : usable;
   }
 
   /** Creates or updates a listing. Counts it once: a repeated mention only counts if it changes the listing. */

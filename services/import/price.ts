@@ -1,42 +1,33 @@
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
-
-/** A price in hundredths of the currency unit, or the reason why the text is not a price. */
-export type ParsedPrice =
-  | { readonly ok: true; readonly amount: number }
-  | { readonly ok: false; readonly reason: string };
+import { RowError } from './item';
 
 /** `12`, `12.5`, `12.50`, `.5`: digits and at most one point. No sign, symbol or thousands separator. */
 const DECIMAL = /^(?=[.\d])(\d*)(?:\.(\d*))?$/;
 
 /**
  * Parses a decimal text to hundredths. Works on the digits, because a binary fraction would round some amounts. Every
- * currency uses hundredths, also one without a minor unit (docs/interface.md#money): `500` yen are 50000.
+ * currency uses hundredths, also one without a minor unit (docs/interface.md#money): `500` yen are 50000. Throws
+ * `RowError` if the text is not a price.
  */
-export function parsePrice(text: string): ParsedPrice {
+export function parsePrice(text: string): number {
   const trimmed = text.trim();
-  const reject = (reason: string): ParsedPrice => ({
-    ok: false,
-    reason: `price "${shorten(trimmed)}": ${reason}`,
-  });
-  if (trimmed.startsWith('-')) return reject('must not be negative');
+  const refuse = (reason: string): never => {
+    throw new RowError(`price "${trimmed.length > 40 ? `${trimmed.slice(0, 40)}…` : trimmed}": ${reason}`);
+  };
+  if (trimmed.startsWith('-')) return refuse('must not be negative');
   const parts = DECIMAL.exec(trimmed);
-  if (!parts || trimmed === '.') return reject('must be a decimal number such as 12.50');
+  if (!parts || trimmed === '.') return refuse('must be a decimal number such as 12.50');
   const whole = parts[1]!.replace(/^0+/, '');
   const fraction = (parts[2] ?? '').replace(/0+$/, '');
-  if (fraction.length > 2) return reject('must have at most two decimals');
+  if (fraction.length > 2) return refuse('must have at most two decimals');
   // A number represents at most 15 digits exactly. An amount with more digits is above the maximum anyway.
   const digits = whole + fraction.padEnd(2, '0');
   const amount = digits.length > 15 ? Number.POSITIVE_INFINITY : Number(digits);
-  if (amount > PRICE_AMOUNT_MAX) return reject(`must be at most ${formatPrice(PRICE_AMOUNT_MAX)}`);
-  return { ok: true, amount };
+  return amount > PRICE_AMOUNT_MAX ? refuse(`must be at most ${formatPrice(PRICE_AMOUNT_MAX)}`) : amount;
 }
 
 /** Formats hundredths, for example `1250` as `12.50`. */
 export function formatPrice(amount: number): string {
   const digits = String(amount).padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
-}
-
-function shorten(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

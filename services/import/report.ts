@@ -1,7 +1,7 @@
-import { errorCatalogue } from '../../shared/api/error-catalogue';
+import { errorCatalogue, REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId } from '../../shared/kernel/ids';
-import type { ImageAddress, ListingItem, PublicationItem, RowNote } from './item';
+import { type ImageAddress, type ListingItem, type PublicationItem, RowError, type RowNote } from './item';
 import type { FieldEffects } from './manual-changes';
 
 export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
@@ -131,8 +131,9 @@ export function importedCount(report: ImportReport): number {
 /** Failures that are not caused by the row. They end the import. */
 const NOT_CAUSED_BY_ROW = new Set(['unavailable', 'database_timeout', 'internal']);
 
-/** Returns in one line why a command rejected a row. Returns undefined if the row did not cause the error. */
+/** Returns in one line why a row was rejected. Returns undefined if the row did not cause the error. */
 export function rejectionReason(error: unknown): string | undefined {
+  if (error instanceof RowError) return error.message;
   if (!(error instanceof CatalogError) || NOT_CAUSED_BY_ROW.has(error.condition)) return undefined;
   return describeRejection(error);
 }
@@ -145,5 +146,6 @@ export function describeRejection(error: CatalogError): string {
 }
 
 function faultText(constraint: string): string {
-  return constraint === 'required' ? 'is required' : `must be ${constraint}`;
+  if (constraint === REQUIRED) return 'is required';
+  return constraint === UNKNOWN_FIELD ? 'unknown field' : `must be ${constraint}`;
 }

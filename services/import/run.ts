@@ -1,22 +1,23 @@
+import { hash } from 'node:crypto';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { newReviewSchema } from '../command/review';
-import { contentHash, publicationIdOf, type StoreIdentity } from './identity';
+import { contentHash, findUsable, publicationIdOf, type StoreIdentity } from './identity';
 import { type FetchImage, Images } from './images';
-import type {
-  ImportFile,
-  ImportItem,
-  ListingItem,
-  PublicationItem,
-  ReviewItem,
-  ReviewRow,
-  RowNote,
+import {
+  type ImportFile,
+  type ImportItem,
+  type ListingItem,
+  type PublicationItem,
+  type ReviewItem,
+  type ReviewRow,
+  RowError,
+  type RowNote,
 } from './item';
 import { type FindListing, Listings } from './listings';
 import { runPool } from './pool';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
-import { TextNumbers } from './text-numbers';
 import { type CatalogWriter, importedPublication } from './writer';
 
 /** Steps that are written concurrently, so that many of them share one commit of the log. */
@@ -74,36 +75,37 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
 }
 
 async function importItem(state: RunState, item: ImportItem): Promise<void> {
-  if (item.kind === 'warning') return state.tally.warn(item);
-  if (item.kind === 'failed') return state.tally.fail(item.about && KIND_OF[item.about], item);
-  if (state.kinds && !state.kinds.includes(item.kind))
-    return state.tally.fail(null, noteOf(item, `this command does not import a ${item.kind}`));
+  const { tally, kinds } = state;
+  if (item.kind === 'warning') return tally.warn(item);
+  if (item.kind === 'failed') return tally.fail(item.about && KIND_OF[item.about], item);
+  if (kinds && !kinds.includes(item.kind))
+    return tally.fail(null, noteOf(item, `this command does not import a ${item.kind}`));
   switch (item.kind) {
     case 'publication':
       return importPublication(state, item);
     case 'listing':
-      return importListing(state, item);
+      await reportRejection(state, item, () => importListing(state, item));
+      return;
     case 'review':
-      return importReview(state, item);
+      await reportRejection(state, item, () => importReview(state, item));
   }
 }
 
 const KIND_OF = { listing: 'listings', publication: 'publications', review: 'reviews' } as const;
 
 async function importPublication(state: RunState, item: PublicationItem): Promise<void> {
-  const earlier_line = state.publications.add(item);
-  if (earlier_line !== undefined) {
-    state.tally.fail('publications', noteOf(item, `duplicate of line ${earlier_line}`));
-    return;
-  }
-  const writing = reportRejection(state, 'publications', item, () => writePublication(state, item));
-  state.publications.track(item, writing);
+  const { tally, publications } = state;
+  const earlier_line = publications.lines.get(item.external_id);
+  if (earlier_line !== undefined)
+    return tally.fail('publications', noteOf(item, `duplicate of line ${earlier_line}`));
+  const writing = reportRejection(state, item, () => writePublication(state, item));
+  publications.track(item, writing);
   const id = await writing;
   if (id !== undefined) await state.images.attach(id, item);
   for (const [index, review] of item.reviews.entries()) {
-    const note = (error: unknown): RowNote => noteOf(item, `reviews[${index}]: ${reasonOf(error)}`);
-    if (id === undefined) state.tally.fail('reviews', note('the publication was not imported'));
-    else await reportRejection(state, 'reviews', item, () => state.reviews.post(id, review), note);
+    const path = `reviews[${index}]: `;
+    if (id === undefined) tally.fail('reviews', noteOf(item, `${path}the publication was not imported`));
+    else await reportRejection(state, item, () => state.reviews.post(id, review), 'reviews', path);
   }
 }
 
@@ -128,99 +130,71 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
 }
 
 async function importListing(state: RunState, item: ListingItem): Promise<void> {
-  await reportRejection(state, 'listings', item, async () => {
-    const { name } = item.fields;
-    if (typeof name !== 'string')
-      throw CatalogError.ofFaults([
-        { condition: 'field_required', field: 'listing.name', constraint: 'required' },
-      ]);
-    await state.listings.write(item, name);
-  });
+  const { name } = item.fields;
+  if (typeof name !== 'string') throw new RowError('listing.name: is required');
+  await state.listings.write(item, name);
 }
 
 async function importReview(state: RunState, item: ReviewItem): Promise<void> {
-  await reportRejection(state, 'reviews', item, async () => {
-    const id = await findReviewedPublication(state, item);
-    if (id === undefined) throw new CatalogError('publication_not_found');
-    await state.reviews.post(id, item.review);
-  });
+  const id = await findReviewedPublication(state, item);
+  if (id === undefined) throw new CatalogError('publication_not_found');
+  await state.reviews.post(id, item.review);
 }
 
 /** Finds the publication of a review: by id, among the earlier lines of this file, or among earlier imports. */
 async function findReviewedPublication(
-  state: RunState,
-  item: ReviewItem,
+  { writer, store, publications }: RunState,
+  { publication }: ReviewItem,
 ): Promise<PublicationId | undefined> {
-  const { writer, store } = state;
-  if ('id' in item.publication) {
-    const id = item.publication.id as PublicationId;
+  if ('id' in publication) {
+    const id = publication.id as PublicationId;
     return (await writer.publication(id)) === 'present' ? id : undefined;
   }
-  const { external_id } = item.publication;
-  const in_this_file = state.publications.writing(external_id);
+  const { external_id } = publication;
+  const in_this_file = publications.writing.get(external_id);
   if (in_this_file) return in_this_file;
-  if (state.publications.hasFailed(external_id)) return undefined;
-  for (let generation = 1; ; generation++) {
-    const id = publicationIdOf(store, external_id, generation);
-    const presence = await writer.publication(id);
-    if (presence !== 'deleted') return presence === 'present' ? id : undefined;
-  }
+  if (publications.failed.has(external_id)) return undefined;
+  const idOf = (generation: number): PublicationId => publicationIdOf(store, external_id, generation);
+  const { id, is_present } = await findUsable(idOf, writer.publication);
+  return is_present ? id : undefined;
 }
 
-/**
- * The publications of the file by external id. Remembers the finished ones in a few bytes each, so that the memory of an
- * import hardly depends on the size of the file.
- */
+/** The publications of the file by external id. A publication that is written takes only the entry in `lines`. */
 class FilePublications {
-  /** Those that are being written. */
-  private readonly running = new Map<string, Promise<PublicationId | undefined>>();
-  /** Twice the line, plus 1 if the publication failed. */
-  private readonly lines = new TextNumbers();
+  readonly lines = new Map<string, number>();
+  readonly failed = new Set<string>();
+  /** The publications that are being written. The id resolves to undefined if the row fails. */
+  readonly writing = new Map<string, Promise<PublicationId | undefined>>();
 
-  /** Adds a row. Returns the line of an earlier row with the same external id, if there is one. */
-  add({ external_id, line }: PublicationItem): number | undefined {
-    const number = this.lines.add(external_id, 2 * line);
-    return number === 0 ? undefined : Math.floor(number / 2);
-  }
-
-  /** Notes that the row is being written. The id resolves to undefined if it fails. */
+  /** Adds a row that is being written. */
   track({ external_id, line }: PublicationItem, writing: Promise<PublicationId | undefined>): void {
-    this.running.set(external_id, writing);
+    this.lines.set(external_id, line);
+    this.writing.set(external_id, writing);
     const end = (id?: PublicationId): void => {
-      if (id === undefined) this.lines.set(external_id, 2 * line + 1);
-      this.running.delete(external_id);
+      if (id === undefined) this.failed.add(external_id);
+      this.writing.delete(external_id);
     };
     writing.then(end, () => end());
-  }
-
-  writing(external_id: string): Promise<PublicationId | undefined> | undefined {
-    return this.running.get(external_id);
-  }
-
-  hasFailed(external_id: string): boolean {
-    return this.lines.get(external_id) % 2 === 1;
   }
 }
 
 /** Runs `write`. Reports a rejection and returns undefined. Rethrows any other error, which ends the import. */
 async function reportRejection<Result>(
   state: RunState,
-  kind: Kind,
   item: PublicationItem | ListingItem | ReviewItem,
   write: () => Promise<Result>,
-  note: (error: unknown) => RowNote = (error) => noteOf(item, reasonOf(error)),
+  kind: Kind = KIND_OF[item.kind],
+  path = '',
 ): Promise<Result | undefined> {
   try {
     return await write();
   } catch (error) {
-    if (rejectionReason(error) === undefined) throw error;
-    state.tally.fail(kind, note(error));
+    const reason = rejectionReason(error);
+    if (reason === undefined) throw error;
+    state.tally.fail(kind, noteOf(item, path + reason));
     return undefined;
   }
 }
-
-const reasonOf = (error: unknown): string =>
-  typeof error === 'string' ? error : (rejectionReason(error) ?? '');
 
 function noteOf(item: PublicationItem | ListingItem | ReviewItem, reason: string): RowNote {
   return { line: item.line, external_id: nameOf(item), reason };
@@ -252,7 +226,8 @@ function nameOf(item: PublicationItem | ListingItem | ReviewItem): string | null
  * reviews with the same content, the second and later ones also get their number.
  */
 class Reviews {
-  private readonly repetitions = new TextNumbers();
+  /** How many reviews with a publication and content the file has, by the hash of both. */
+  private readonly repetitions = new Map<string, number>();
 
   constructor(
     private readonly writer: CatalogWriter,
@@ -269,8 +244,8 @@ class Reviews {
   /** Returns an external id for the second and each further review with the same content, undefined for the first. */
   private repetitionId(publication_id: PublicationId, row: ReviewRow): string | undefined {
     const content = contentHash(row.fields);
-    const key = `${publication_id} ${content}`;
-    const repetition = this.repetitions.get(key) + 1;
+    const key = hash('sha256', publication_id + content, 'base64url');
+    const repetition = (this.repetitions.get(key) ?? 0) + 1;
     this.repetitions.set(key, repetition);
     // The review's id is derived from this text. Another text would duplicate reviews that are already imported.
     return repetition === 1 ? undefined : `words ${content} ${repetition}`;

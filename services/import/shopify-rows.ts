@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
-import { fileError, ImportFileError } from './item';
+import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
 
 /** The columns that an import reads, each with the names that Shopify has given it over the years. */
 const COLUMNS = {
@@ -29,10 +28,6 @@ const NOT_STORED: readonly Column[] = ['handle', 'option', 'sku'];
 
 /** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
-const LINE_END = /\r\n?/g;
-
-/** More than any row of a product needs. A longer row means that a quote was never closed. */
-const ROW_BYTES_MAX = 4_000_000;
 
 /**
  * A row's trimmed values by column; empty if the file does not have the column. `line` is the first line of the row,
@@ -64,7 +59,7 @@ export async function* readRows(
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
-    max_record_size: ROW_BYTES_MAX,
+    max_record_size: ROW_LENGTH_MAX,
   });
   pipeline(readText(path), parser, () => {
     // The error is ignored here, because the loop below throws it, too.
@@ -88,30 +83,10 @@ export async function* readRows(
       code === 'CSV_MAX_RECORD_SIZE'
         ? 'the row is longer than 4 MB, or a quote is never closed; the rest of the file was not read'
         : 'a quote is opened and never closed';
-    if (code !== 'CSV_MAX_RECORD_SIZE' && code !== 'CSV_QUOTE_NOT_CLOSED') throw fileError(error, path);
+    if (code !== 'CSV_MAX_RECORD_SIZE' && code !== 'CSV_QUOTE_NOT_CLOSED') throw error;
     if (toRow) yield { line: end_line + 1, broken };
   }
   if (!toRow) throw new ImportFileError(`The file ${path} is empty.`);
-}
-
-/** Reads the text without its byte order mark, with `\n` line breaks, so that lines are counted as in an editor. */
-async function* readText(path: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let pending = '';
-  try {
-    for await (const chunk of createReadStream(path)) {
-      const text = pending + decoder.decode(chunk as Buffer, { stream: true });
-      // The `\n` of a `\r\n` may be in the next chunk.
-      pending = text.endsWith('\r') ? '\r' : '';
-      yield text.slice(0, text.length - pending.length).replace(LINE_END, '\n');
-    }
-    yield (pending + decoder.decode()).replace(LINE_END, '\n');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
-    throw new ImportFileError(
-      `The file ${path} is not UTF-8 text. Save it as UTF-8 and run the import again.`,
-    );
-  }
 }
 
 const newlinesIn = (record: readonly string[]): number =>

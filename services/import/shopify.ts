@@ -4,14 +4,14 @@ import {
   type FailedRow,
   type ImageAddress,
   type ImportFile,
-  ImportFileError,
   type ImportItem,
   type PublicationItem,
-  statFile,
+  RowError,
   type Warning,
 } from './item';
 import { parsePrice } from './price';
 import { readRows, type ShopifyRow } from './shopify-rows';
+import { ImportFileError, statFile } from './text-file';
 
 /**
  * Opens a Shopify product export. Reads the file twice, so that memory does not grow with its size: first to find the
@@ -65,18 +65,12 @@ const productKey = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${ro
 
 const QUANTITY = /^[+-]?\d{1,15}$/;
 
-/** The variant in a row, or the reason why it is invalid. */
-type Variant =
-  | {
-      readonly ok: true;
-      /** Hundredths of the currency unit. */
-      readonly amount: number;
-      /** Null if Shopify does not track the quantity. */
-      readonly quantity: number | null;
-      /** Whether the quantity was below zero. */
-      readonly oversold: boolean;
-    }
-  | { readonly ok: false; readonly reason: string };
+interface Variant {
+  /** Hundredths of the currency unit. */
+  readonly amount: number;
+  /** Below zero if more was sold than was in stock. Null if Shopify does not track the quantity. */
+  readonly quantity: number | null;
+}
 
 /**
  * Combines the rows of one handle, in the order of the file, into a publication with the lowest price, the sum of the
@@ -86,67 +80,58 @@ type Variant =
  */
 export function foldProduct(rows: readonly ShopifyRow[], currency?: string): ImportItem[] {
   const first = rows[0]!;
-  const noteOf = (row: ShopifyRow, reason: string) => ({
-    line: row.line,
-    external_id: first.handle || null,
-    reason,
-  });
-  const failed = (row: ShopifyRow, reason: string, about: FailedRow['about']): FailedRow => ({
-    kind: 'failed',
-    about,
-    ...noteOf(row, reason),
-  });
-  const failProduct = (reason: string, reported_rows: readonly FailedRow[] = []): ImportItem[] => [
-    failed(first, reason, 'publication'),
-    ...rows
-      .slice(1)
-      .map(
-        (row) =>
-          reported_rows.find((fault) => fault.line === row.line) ??
-          failed(row, `the product was not imported, see line ${first.line}`, null),
-      ),
-  ];
-  if (first.handle === '') return failProduct('missing handle');
-  if (first.title === '') return failProduct('missing title in the first row of the handle');
-  const visibility = parseVisibility(first);
-  if (!visibility.ok) return failProduct(visibility.reason);
-
+  const external_id = first.handle || null;
+  const failed = (row: ShopifyRow, about: FailedRow['about'], error: unknown): FailedRow => {
+    if (!(error instanceof RowError)) throw error;
+    return { kind: 'failed', about, line: row.line, external_id, reason: error.message };
+  };
+  const variants: Variant[] = [];
   const faults: FailedRow[] = [];
   const warnings: Warning[] = [];
-  const variants: Extract<Variant, { ok: true }>[] = [];
-  for (const row of rows.filter((each) => each === first || isVariant(each))) {
-    const variant = parseVariant(row);
-    if (!variant.ok) faults.push(failed(row, variant.reason, null));
-    else variants.push(variant);
-    if (variant.ok && variant.oversold)
-      warnings.push({ kind: 'warning', ...noteOf(row, `quantity ${row.quantity} was imported as 0`) });
+  try {
+    if (first.handle === '') throw new RowError('missing handle');
+    if (first.title === '') throw new RowError('missing title in the first row of the handle');
+    const visibility = parseVisibility(first);
+    for (const row of rows.filter((each) => each === first || isVariant(each)))
+      try {
+        const variant = parseVariant(row);
+        variants.push(variant);
+        const reason = `quantity ${row.quantity} was imported as 0`;
+        if ((variant.quantity ?? 0) < 0)
+          warnings.push({ kind: 'warning', line: row.line, external_id, reason });
+      } catch (error) {
+        faults.push(failed(row, null, error));
+      }
+    if (variants.length === 0)
+      throw new RowError(faults.find(({ line }) => line === first.line)?.reason ?? 'no variant with a price');
+    const publication: PublicationItem = {
+      kind: 'publication',
+      line: first.line,
+      external_id: first.handle,
+      fields: {
+        title: oneLine(first.title),
+        ...(first.columns.has('body') && {
+          description: htmlToText(first.body),
+          description_html: first.body === '' ? null : first.body,
+        }),
+        ...(visibility && { visibility }),
+        price_amount: Math.min(...variants.map(({ amount }) => amount)),
+        ...(currency !== undefined && { price_currency: currency }),
+        ...(first.columns.has('quantity') && { quantity_available: sumTracked(variants) }),
+      },
+      ...parseListing(first),
+      images: imagesOf(rows),
+      reviews: [],
+    };
+    return [publication, ...faults, ...warnings];
+  } catch (error) {
+    const others = new RowError(`the product was not imported, see line ${first.line}`);
+    return rows.map((row) =>
+      row === first
+        ? failed(first, 'publication', error)
+        : (faults.find(({ line }) => line === row.line) ?? failed(row, null, others)),
+    );
   }
-  if (variants.length === 0) {
-    const own = faults.find((fault) => fault.line === first.line);
-    return failProduct(own?.reason ?? 'no variant with a price', faults);
-  }
-  const publication: PublicationItem = {
-    kind: 'publication',
-    line: first.line,
-    external_id: first.handle,
-    fields: {
-      title: oneLine(first.title),
-      ...(first.columns.has('body') && {
-        description: htmlToText(first.body),
-        description_html: first.body === '' ? null : first.body,
-      }),
-      ...(visibility.value === undefined ? {} : { visibility: visibility.value }),
-      price_amount: Math.min(...variants.map((variant) => variant.amount)),
-      ...(currency !== undefined && { price_currency: currency }),
-      ...(first.columns.has('quantity') && {
-        quantity_available: sumTracked(variants.map((variant) => variant.quantity)),
-      }),
-    },
-    ...parseListing(first),
-    images: imagesOf(rows),
-    reviews: [],
-  };
-  return [publication, ...faults, ...warnings];
 }
 
 /** Returns whether a row has a variant. Otherwise it only adds an image. */
@@ -155,21 +140,17 @@ function isVariant(row: ShopifyRow): boolean {
 }
 
 function parseVariant(row: ShopifyRow): Variant {
-  if (row.price === '') return { ok: false, reason: 'missing price' };
-  const price = parsePrice(row.price);
-  if (!price.ok) return price;
-  if (row.quantity === '')
-    return { ok: true, amount: price.amount, quantity: row.tracker === '' ? null : 0, oversold: false };
+  if (row.price === '') throw new RowError('missing price');
+  const amount = parsePrice(row.price);
+  if (row.quantity === '') return { amount, quantity: row.tracker === '' ? null : 0 };
   if (!QUANTITY.test(row.quantity))
-    return { ok: false, reason: `quantity "${row.quantity.slice(0, 40)}": must be a whole number` };
-  // A negative quantity in Shopify means that more was sold than was in stock.
-  const quantity = Number(row.quantity);
-  return { ok: true, amount: price.amount, quantity: Math.max(0, quantity), oversold: quantity < 0 };
+    throw new RowError(`quantity "${row.quantity.slice(0, 40)}": must be a whole number`);
+  return { amount, quantity: Number(row.quantity) };
 }
 
-/** Returns the sum of the tracked quantities, or null if none is tracked. */
-function sumTracked(quantities: readonly (number | null)[]): number | null {
-  const counted = quantities.filter((quantity) => quantity !== null);
+/** Returns the sum of the tracked quantities, or null if none is tracked. An oversold variant counts as 0. */
+function sumTracked(variants: readonly Variant[]): number | null {
+  const counted = variants.flatMap(({ quantity }) => (quantity === null ? [] : Math.max(0, quantity)));
   return counted.length === 0 ? null : counted.reduce((sum, quantity) => sum + quantity, 0);
 }
 
@@ -177,21 +158,12 @@ function sumTracked(quantities: readonly (number | null)[]): number | null {
  * Returns the visibility. A draft or archived product is private. Otherwise `Published` decides, and if it is empty,
  * `Status`. Undefined if both are empty.
  */
-function parseVisibility(
-  row: ShopifyRow,
-): { ok: true; value: Visibility | undefined } | { ok: false; reason: string } {
-  const status = row.status.toLowerCase();
-  if (status === 'draft' || status === 'archived') return { ok: true, value: 'private' };
-  switch (row.published.toLowerCase()) {
-    case 'true':
-      return { ok: true, value: 'public' };
-    case 'false':
-      return { ok: true, value: 'private' };
-    case '':
-      return { ok: true, value: status === 'active' ? 'public' : undefined };
-    default:
-      return { ok: false, reason: `Published "${row.published.slice(0, 40)}": must be true or false` };
-  }
+function parseVisibility(row: ShopifyRow): Visibility | undefined {
+  const [status, published] = [row.status.toLowerCase(), row.published.toLowerCase()];
+  if (status === 'draft' || status === 'archived' || published === 'false') return 'private';
+  if (published === 'true' || (published === '' && status === 'active')) return 'public';
+  if (published === '') return undefined;
+  throw new RowError(`Published "${row.published.slice(0, 40)}": must be true or false`);
 }
 
 /**

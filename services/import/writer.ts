@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { ALT_MAX } from '../../shared/api/requests/writes';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { listingFields } from '../../shared/catalog/listing/fields';
-import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
+import { listingAggregate } from '../../shared/catalog/listing/listing';
 import { mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
@@ -24,6 +24,7 @@ import {
 import { existingMedia } from '../command/references';
 import type { MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
+import type { Presence } from './identity';
 import { type FieldEffects, FieldHistory, keepManualChanges, NO_EFFECTS } from './manual-changes';
 
 export interface ImportTarget {
@@ -32,9 +33,6 @@ export interface ImportTarget {
   /** Whether to overwrite fields that were changed by hand since the last import. Default: they are kept. */
   readonly overwrite?: boolean;
 }
-
-/** `absent` if there is no resource with the id, or if it belongs to another store. */
-export type Presence = 'absent' | 'present' | 'deleted';
 
 /** The dependencies of writes and uploads. */
 export type ImportDeps = StoreDeps & MediaDeps;
@@ -91,41 +89,35 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     });
   const readHistory = overwrite ? undefined : historyOf;
   let is_probably_new = true;
+  /** Returns the `revise` of a put, which keeps what was changed by hand, and the effects of its last call. */
+  const keeper = (category: 'listing' | 'publication', id: string) => {
+    let effects = NO_EFFECTS;
+    const keep = async <Wanted extends object>(before: object, wanted: Wanted): Promise<Wanted> => {
+      const kept = await keepManualChanges(before, wanted, readHistory && (() => readHistory(category, id)));
+      effects = kept.effects;
+      return kept.changes;
+    };
+    return { keep, effects: () => effects };
+  };
   return {
     putListing: async (id, input) => {
-      let effects = NO_EFFECTS;
-      const revise = async (before: Listing, wanted: NewListing): Promise<NewListing> => {
-        const kept = await keepManualChanges(
-          before,
-          wanted,
-          readHistory && (() => readHistory('listing', id)),
-        );
-        effects = kept.effects;
-        return kept.changes;
-      };
-      const { outcome } = await putListing(deps, context, { environment, store_id, id, revise }, input);
-      return { outcome, ...effects };
+      const { keep, effects } = keeper('listing', id);
+      const put = { environment, store_id, id, revise: keep<NewListing> };
+      const { outcome } = await putListing(deps, context, put, input);
+      return { outcome, ...effects() };
     },
     putPublication: async (id, input) => {
-      let effects = NO_EFFECTS;
       const { price_currency = DEFAULT_CURRENCY, listing_id = null } = input;
-      const revise = async (before: Publication, wanted: NewPublication): Promise<NewPublication> => {
-        const given = { ...wanted, price_currency: input.price_currency ?? before.price_currency };
-        const kept = await keepManualChanges(
-          before,
-          given,
-          readHistory && (() => readHistory('publication', id)),
-        );
-        effects = kept.effects;
-        return kept.changes;
-      };
+      const { keep, effects } = keeper('publication', id);
+      const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> =>
+        keep(before, { ...wanted, price_currency: input.price_currency ?? before.price_currency });
       const is_listing_checked = listing_id !== null && checked.has(listing_id);
       const put = { environment, store_id, id, is_probably_new, is_listing_checked, revise };
       const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
       is_probably_new = outcome === 'created';
       if (listing_id !== null && !is_listing_checked && outcome !== 'deleted') checked.set(listing_id, true);
-      return { outcome, ...effects };
+      return { outcome, ...effects() };
     },
     postReview: async (input, external_id) => {
       const written = await postReview(deps, context, { ...target, external_id }, input);
@@ -152,11 +144,9 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         const earlier = changes.flatMap(({ value }) => value as MediaId[]);
         const added = media_ids.filter((media_id) => !earlier.includes(media_id));
         const next = is_by_hand ? [...current, ...added].slice(0, PUBLICATION_MEDIA_MAX) : wanted;
-        const is_overwritten = !isSameValue(next.slice(0, current.length), current);
-        const is_kept = !isSameValue(next, wanted);
         effects = {
-          overwritten: is_overwritten ? ['media_ids'] : [],
-          kept: is_kept ? ['media_ids'] : [],
+          overwritten: isSameValue(next.slice(0, current.length), current) ? [] : ['media_ids'],
+          kept: isSameValue(next, wanted) ? [] : ['media_ids'],
         };
         return { media_ids: next };
       };

@@ -81,11 +81,11 @@ test.each([
     { rating: 4, publication_id: 'x' },
     'publication_id: must be a UUID',
   ],
-  ['an invalid image', { ...shirt, images: [7] }, 'images[0]: must be a URL, or an object with url and alt'],
+  ['an invalid image', { ...shirt, images: [7] }, 'images.0: must be a URL, or an object with url and alt'],
   [
     'an unknown field of an image',
     { ...shirt, images: [{ url: 'https://x', width: 3 }] },
-    'images[0].width: unknown field',
+    'images.0.width: unknown field',
   ],
   ['images that are not an array', { ...shirt, images: 'x' }, 'images: must be an array'],
 ])('reports %s', (_what, row, reason) => {
@@ -95,7 +95,7 @@ test.each([
 test('reports an invalid review, and returns its publication and the other reviews', () => {
   const items = parse({ ...shirt, reviews: [{ rating: 5 }, 'x', { stars: 3 }] });
   expect(items[0]).toMatchObject({ kind: 'publication', reviews: [{ fields: { rating: 5 } }] });
-  expect(reasons(items)).toEqual(['reviews[1]: must be an object', 'reviews[2].stars: unknown field']);
+  expect(reasons(items)).toEqual(['reviews[1]: must be an object', 'reviews[2]: stars: unknown field']);
 });
 
 test('any line gives an item or a reason', () => {
@@ -115,15 +115,11 @@ test('any line gives an item or a reason', () => {
   );
 });
 
-test('skips blank lines, reports a line that is not UTF-8, and accepts a last line without a line break', async () => {
+test('skips blank lines, and accepts a last line without a line break; refuses a file that is not UTF-8', async () => {
   await withTempDir(async (folder) => {
     const path = join(folder, 'x.jsonl');
-    const bad = Buffer.from([0x7b, 0xff, 0x7d, 0x0a]);
     const line = (id: string) => JSON.stringify({ ...shirt, external_id: id });
-    writeFileSync(
-      path,
-      Buffer.concat([Buffer.from(`\uFEFF${line('a')}\r\n\n`), bad, Buffer.from(line('b'))]),
-    );
+    writeFileSync(path, `\uFEFF${line('a')}\r\n\n{}\n${line('b')}`);
     const file = await openJsonlFile(path, 'USD');
     const items: ImportItem[] = [];
     for await (const step of file.items()) items.push(...step);
@@ -133,8 +129,14 @@ test('skips blank lines, reports a line that is not UTF-8, and accepts a last li
       ['failed', 3],
       ['publication', 4],
     ]);
-    writeFileSync(path, '\n');
-    await expect(openJsonlFile(path, 'USD')).rejects.toThrow('is empty');
+    for (const [content, message] of [
+      ['\n', 'is empty'],
+      [Buffer.from([0x7b, 0xff, 0x7d, 0x0a]), 'is not UTF-8 text'],
+      [Buffer.alloc(4_000_001, 'x'), 'Is it JSON Lines?'],
+    ] as const) {
+      writeFileSync(path, content);
+      await expect(openJsonlFile(path, 'USD')).rejects.toThrow(message);
+    }
     await expect(openJsonlFile(join(folder, 'none'), 'USD')).rejects.toThrow('does not exist');
   });
 });
