@@ -1,133 +1,31 @@
 import type { z } from 'zod';
-import type { SchemaDoc } from './documentation';
-import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from './requests/reads';
+import * as reads from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
-import {
-  deleteListingSchema,
-  listingPatchBody,
-  newListingBody,
-  newPublicationBody,
-  publicationPatchBody,
-  uploadForm,
-  uploadQuerySchema,
-  writeQuerySchema,
-} from './requests/writes';
+import * as writes from './requests/writes';
 import { envelopeOf, pageMetaSchema, pageOf, reviewsMetaSchema } from './responses/envelopes';
 import { authErrorSchema, errorInfoSchema, errorSchema, faultSchema } from './responses/errors';
-import {
-  exampleIds,
-  exampleListing,
-  exampleListingPublications,
-  exampleListings,
-  exampleMedia,
-  exampleMediaCollection,
-  exampleMeta,
-  exampleNewListing,
-  exampleNewMedia,
-  exampleNewPublication,
-  exampleNotReady,
-  examplePaymentMethod,
-  examplePublication,
-  examplePublications,
-  exampleReview,
-  exampleReviewsMeta,
-  exampleStore,
-  exampleToken,
-  exampleTokenDescription,
-} from './responses/examples';
-import {
-  deletedListingSchema,
-  deletedMediaSchema,
-  deletedPublicationSchema,
-  listingCollectionSchema,
-  listingPublicationsSchema,
-  listingSchema,
-  mediaCollectionSchema,
-  mediaSchema,
-  mediaVariantSchema,
-  paymentMethodSchema,
-  publicationCollectionSchema,
-  publicationSchema,
-  reviewSchema,
-  storeSchema,
-} from './responses/resources';
-import {
-  liveSchema,
-  notReadySchema,
-  readySchema,
-  START,
-  startSchema,
-  tokenSchema,
-  validationSchema,
-} from './responses/service';
+import * as examples from './responses/examples';
+import * as resources from './responses/resources';
+import * as service from './responses/service';
 
-/** Bodies of successful responses, under their names in the OpenAPI document and in generated clients. */
-export const answers = {
-  StoreAnswer: envelopeOf(200, storeSchema),
-  ListingAnswer: envelopeOf(200, listingSchema),
-  NewListingAnswer: envelopeOf(201, listingSchema),
-  DeletedListingAnswer: envelopeOf(200, deletedListingSchema),
-  ListingPage: pageOf(listingSchema, pageMetaSchema),
-  ListingPublicationsAnswer: envelopeOf(200, listingPublicationsSchema),
-  PublicationAnswer: envelopeOf(200, publicationSchema),
-  NewPublicationAnswer: envelopeOf(201, publicationSchema),
-  DeletedPublicationAnswer: envelopeOf(200, deletedPublicationSchema),
-  PublicationPage: pageOf(publicationSchema, pageMetaSchema),
-  MediaAnswer: envelopeOf(200, mediaSchema),
-  NewMediaAnswer: envelopeOf(201, mediaSchema),
-  MediaPage: pageOf(mediaSchema, pageMetaSchema),
-  DeletedMediaAnswer: envelopeOf(200, deletedMediaSchema),
-  PaymentMethodPage: pageOf(paymentMethodSchema, pageMetaSchema),
-  ReviewPage: pageOf(reviewSchema, reviewsMetaSchema),
-  TokenAnswer: envelopeOf(200, tokenSchema),
-  ValidationAnswer: envelopeOf(200, validationSchema),
-  StartAnswer: envelopeOf(200, startSchema),
-  LiveAnswer: envelopeOf(200, liveSchema),
-  ReadyAnswer: envelopeOf(200, readySchema),
-};
+/** A schema that has a name in `components.schemas` of the OpenAPI document and in generated clients. */
+export interface NamedSchema<Schema extends z.ZodType = z.ZodType> {
+  readonly schema: Schema;
+  readonly description: string;
+  /** A value of the schema. Without it, the example is made of those of the properties. */
+  readonly example?: unknown;
+}
 
-/** All response schemas that have a name in `components.schemas` of the OpenAPI document. */
-export const namedResponses = {
-  Store: storeSchema,
-  Listing: listingSchema,
-  ListingCollection: listingCollectionSchema,
-  ListingPublications: listingPublicationsSchema,
-  Publication: publicationSchema,
-  PublicationCollection: publicationCollectionSchema,
-  Media: mediaSchema,
-  MediaVariant: mediaVariantSchema,
-  MediaCollection: mediaCollectionSchema,
-  PaymentMethod: paymentMethodSchema,
-  Review: reviewSchema,
-  PageMeta: pageMetaSchema,
-  ReviewsMeta: reviewsMetaSchema,
-  DeletedListing: deletedListingSchema,
-  DeletedPublication: deletedPublicationSchema,
-  DeletedMedia: deletedMediaSchema,
-  Token: tokenSchema,
-  TokenDescription: validationSchema,
-  Error: errorSchema,
-  ErrorInfo: errorInfoSchema,
-  Fault: faultSchema,
-  AuthError: authErrorSchema,
-  NotReady: notReadySchema,
-  ...answers,
-} satisfies Record<string, z.ZodType>;
+const named = <Schema extends z.ZodType>(schema: Schema, description: string, example?: unknown) =>
+  ({ schema, description, example }) satisfies NamedSchema;
 
-/** All request schemas that have a name in `components.schemas` of the OpenAPI document. */
-export const namedRequests = {
-  NewListing: newListingBody,
-  ListingPatch: listingPatchBody,
-  NewPublication: newPublicationBody,
-  PublicationPatch: publicationPatchBody,
-  Upload: uploadForm,
-  TokenRequest: tokenBody,
-  NoFields: noBody,
-} satisfies Record<string, z.ZodType>;
+/** Names a successful response with this `data`. */
+const answer = <Data extends z.ZodType>(data: Data, description: string, example?: unknown) =>
+  named(envelopeOf(200, data), description, example);
+/** Names a page of these items. */
+const page = <Item extends z.ZodType>(item: Item, description: string) =>
+  named(pageOf(item, pageMetaSchema), description);
 
-type SchemaName = keyof typeof namedResponses | keyof typeof namedRequests;
-
-const doc = (description: string, example?: unknown): SchemaDoc => ({ description, example });
 const deleted = (id: string, object: string) => ({ id, object, deleted: true });
 const fault = { field: 'limit', constraint: 'an integer from 1 to 50', code: 'VALIDATION_ERROR' };
 const errorInfo = {
@@ -136,97 +34,161 @@ const errorInfo = {
   details: { field: fault.field, constraint: fault.constraint, errors: [fault] },
 };
 
-/** Description of each named schema, and an example if those of its properties do not make a good one. */
-export const schemaDocs: Readonly<Record<SchemaName, SchemaDoc>> = {
-  Store: doc('A shop, with the texts that a storefront shows about it.', exampleStore),
-  Listing: doc('A category of publications.', exampleListing),
-  ListingCollection: doc('The listings of a store, added by `expand=listing`.', exampleListings),
-  ListingPublications: doc(
+/** Bodies of successful responses. */
+const namedAnswers = {
+  StoreAnswer: answer(resources.storeSchema, 'Response with a store.'),
+  ListingAnswer: answer(resources.listingSchema, 'Response with a listing.'),
+  NewListingAnswer: named(
+    envelopeOf(201, resources.listingSchema),
+    'Response with a new listing.',
+    examples.answer(examples.newListing, 201),
+  ),
+  DeletedListingAnswer: answer(resources.deletedListingSchema, 'Response to the deletion of a listing.'),
+  ListingPage: page(resources.listingSchema, 'Response with a page of listings.'),
+  ListingPublicationsAnswer: answer(
+    resources.listingPublicationsSchema,
+    'Response with a page of the publications of a listing.',
+  ),
+  PublicationAnswer: answer(resources.publicationSchema, 'Response with a publication.'),
+  NewPublicationAnswer: named(
+    envelopeOf(201, resources.publicationSchema),
+    'Response with a new publication.',
+    examples.answer(examples.newPublication, 201),
+  ),
+  DeletedPublicationAnswer: answer(
+    resources.deletedPublicationSchema,
+    'Response to the deletion of a publication.',
+  ),
+  PublicationPage: page(resources.publicationSchema, 'Response with a page of publications.'),
+  MediaAnswer: answer(resources.mediaSchema, 'Response with a media.'),
+  NewMediaAnswer: named(
+    envelopeOf(201, resources.mediaSchema),
+    'Response with a new media, whose pictures have not been generated yet.',
+    examples.answer(examples.newMedia, 201),
+  ),
+  MediaPage: page(resources.mediaSchema, 'Response with a page of media.'),
+  DeletedMediaAnswer: answer(resources.deletedMediaSchema, 'Response to the deletion of a media.'),
+  PaymentMethodPage: page(resources.paymentMethodSchema, 'Response with a page of payment methods.'),
+  ReviewPage: named(pageOf(resources.reviewSchema, reviewsMetaSchema), 'Response with a page of reviews.'),
+  TokenAnswer: answer(service.tokenSchema, 'Response with a token.'),
+  ValidationAnswer: answer(service.validationSchema, 'Response with the description of a token.'),
+  StartAnswer: answer(service.startSchema, 'Where to begin.', examples.answer(service.START)),
+  LiveAnswer: answer(service.liveSchema, 'Response of a process that runs.'),
+  ReadyAnswer: answer(service.readySchema, 'Response of a service that can serve requests.'),
+};
+
+/** The schemas of `namedAnswers`. */
+export const answers = Object.fromEntries(
+  Object.entries(namedAnswers).map(([name, { schema }]) => [name, schema]),
+) as { readonly [Name in keyof typeof namedAnswers]: (typeof namedAnswers)[Name]['schema'] };
+
+/** All responses. */
+export const namedResponses: Readonly<Record<string, NamedSchema>> = {
+  Store: named(
+    resources.storeSchema,
+    'A shop, with the texts that a storefront shows about it.',
+    examples.store,
+  ),
+  Listing: named(resources.listingSchema, 'A category of publications.', examples.listing),
+  ListingCollection: named(
+    resources.listingCollectionSchema,
+    'The listings of a store, added by `expand=listing`.',
+    examples.listings,
+  ),
+  ListingPublications: named(
+    resources.listingPublicationsSchema,
     "A page of a listing's publications, the featured ones first.",
-    exampleListingPublications,
+    examples.listingPublications,
   ),
-  Publication: doc('A product.', examplePublication),
-  PublicationCollection: doc(
+  Publication: named(resources.publicationSchema, 'A product.', examples.publication),
+  PublicationCollection: named(
+    resources.publicationCollectionSchema,
     'The publications of a listing, added by `expand=publication`.',
-    examplePublications,
+    examples.publications,
   ),
-  Media: doc('An uploaded picture.', exampleMedia),
-  MediaVariant: doc('A smaller picture made from an upload.', exampleMedia.variants[0]),
-  MediaCollection: doc(
+  Media: named(resources.mediaSchema, 'An uploaded picture.', examples.media),
+  MediaVariant: named(
+    resources.mediaVariantSchema,
+    'A smaller picture made from an upload.',
+    examples.media.variants[0],
+  ),
+  MediaCollection: named(
+    resources.mediaCollectionSchema,
     'The media of a store, listing or publication, added by `expand=media`.',
-    exampleMediaCollection,
+    examples.mediaCollection,
   ),
-  PaymentMethod: doc('A way to pay in a store.', examplePaymentMethod),
-  Review: doc("A customer's review of a publication.", exampleReview),
-  PageMeta: doc('Number and size of the page, and number of all items.', exampleMeta),
-  ReviewsMeta: doc('The page of reviews, and a summary of all reviews.', exampleReviewsMeta),
-  DeletedListing: doc('A listing that was deleted.', {
-    ...deleted(exampleIds.listing, 'listing'),
+  PaymentMethod: named(resources.paymentMethodSchema, 'A way to pay in a store.', examples.paymentMethod),
+  Review: named(resources.reviewSchema, "A customer's review of a publication.", examples.review),
+  PageMeta: named(pageMetaSchema, 'Number and size of the page, and number of all items.', examples.meta),
+  ReviewsMeta: named(
+    reviewsMetaSchema,
+    'The page of reviews, and a summary of all reviews.',
+    examples.reviewsMeta,
+  ),
+  DeletedListing: named(resources.deletedListingSchema, 'A listing that was deleted.', {
+    ...deleted(examples.ids.listing, 'listing'),
     publication_count: 24,
   }),
-  DeletedPublication: doc('A publication that was deleted.', deleted(exampleIds.publication, 'publication')),
-  DeletedMedia: doc('A media that was deleted.', deleted(exampleIds.media, 'media')),
-  Token: doc('A bearer token.', { token: exampleToken, token_type: 'Bearer', expires_in: 900 }),
-  TokenDescription: doc('What a token permits, and until when.', exampleTokenDescription),
-  Error: doc('Why a request failed.', {
+  DeletedPublication: named(
+    resources.deletedPublicationSchema,
+    'A publication that was deleted.',
+    deleted(examples.ids.publication, 'publication'),
+  ),
+  DeletedMedia: named(
+    resources.deletedMediaSchema,
+    'A media that was deleted.',
+    deleted(examples.ids.media, 'media'),
+  ),
+  Token: named(service.tokenSchema, 'A bearer token.', {
+    token: examples.token,
+    token_type: 'Bearer',
+    expires_in: 900,
+  }),
+  TokenDescription: named(
+    service.validationSchema,
+    'What a token permits, and until when.',
+    examples.tokenDescription,
+  ),
+  Error: named(errorSchema, 'Why a request failed.', {
     ...{ code: 400, status: 'error', message: 'A query parameter is invalid' },
     error: errorInfo,
   }),
-  ErrorInfo: doc('What went wrong.', errorInfo),
-  Fault: doc('An invalid field or parameter.', fault),
-  AuthError: doc('Why a request to `/auth` failed.', {
+  ErrorInfo: named(errorInfoSchema, 'What went wrong.', errorInfo),
+  Fault: named(faultSchema, 'An invalid field or parameter.', fault),
+  AuthError: named(authErrorSchema, 'Why a request to `/auth` failed.', {
     code: 401,
     status: 'error',
     message: 'Invalid API key',
   }),
-  NotReady: doc('Why the service cannot serve requests.', exampleNotReady),
-  StoreAnswer: doc('Response with a store.'),
-  ListingAnswer: doc('Response with a listing.'),
-  NewListingAnswer: doc('Response with a new listing.', {
-    ...{ code: 201, status: 'OK' },
-    data: exampleNewListing,
-  }),
-  DeletedListingAnswer: doc('Response to the deletion of a listing.'),
-  ListingPage: doc('Response with a page of listings.'),
-  ListingPublicationsAnswer: doc('Response with a page of the publications of a listing.'),
-  PublicationAnswer: doc('Response with a publication.'),
-  NewPublicationAnswer: doc('Response with a new publication.', {
-    ...{ code: 201, status: 'OK' },
-    data: exampleNewPublication,
-  }),
-  DeletedPublicationAnswer: doc('Response to the deletion of a publication.'),
-  PublicationPage: doc('Response with a page of publications.'),
-  MediaAnswer: doc('Response with a media.'),
-  NewMediaAnswer: doc('Response with a new media, whose pictures have not been generated yet.', {
-    ...{ code: 201, status: 'OK' },
-    data: exampleNewMedia,
-  }),
-  DeletedMediaAnswer: doc('Response to the deletion of a media.'),
-  PaymentMethodPage: doc('Response with a page of payment methods.'),
-  ReviewPage: doc('Response with a page of reviews.'),
-  MediaPage: doc('Response with a page of media.'),
-  TokenAnswer: doc('Response with a token.'),
-  ValidationAnswer: doc('Response with the description of a token.'),
-  StartAnswer: doc('Where to begin.', { ...{ code: 200, status: 'OK' }, data: START }),
-  LiveAnswer: doc('Response of a process that runs.'),
-  ReadyAnswer: doc('Response of a service that can serve requests.'),
-  NewListing: doc('Fields of a new listing.'),
-  ListingPatch: doc('Fields of a listing to change. Fields that are left out stay as they are.'),
-  NewPublication: doc('Fields of a new publication.'),
-  PublicationPatch: doc('Fields of a publication to change. Fields that are left out stay as they are.'),
-  Upload: doc('Form with a picture to upload.'),
-  TokenRequest: doc('Options of the token.'),
-  NoFields: doc('An empty object. Fields are refused.'),
+  NotReady: named(service.notReadySchema, 'Why the service cannot serve requests.', examples.notReady),
+  ...namedAnswers,
+};
+
+/** All requests. */
+export const namedRequests: Readonly<Record<string, NamedSchema>> = {
+  NewListing: named(writes.newListingBody, 'Fields of a new listing.'),
+  ListingPatch: named(
+    writes.listingPatchBody,
+    'Fields of a listing to change. Fields that are left out stay as they are.',
+  ),
+  NewPublication: named(writes.newPublicationBody, 'Fields of a new publication.'),
+  PublicationPatch: named(
+    writes.publicationPatchBody,
+    'Fields of a publication to change. Fields that are left out stay as they are.',
+  ),
+  Upload: named(writes.uploadForm, 'Form with a picture to upload.'),
+  TokenRequest: named(tokenBody, 'Options of the token.'),
+  NoFields: named(noBody, 'An empty object. Fields are refused.'),
 };
 
 /** The query parameters of operations, under their names in the client's types. */
 export const namedQueries: Readonly<Record<string, z.ZodType>> = {
-  ReadQuery: readSchema,
-  ListQuery: listSchema,
-  PublicationsQuery: publicationsSchema,
-  SearchQuery: searchSchema,
-  MediaListQuery: mediaListSchema,
-  WriteQuery: writeQuerySchema,
-  DeleteListingQuery: deleteListingSchema,
-  UploadQuery: uploadQuerySchema,
+  ReadQuery: reads.readSchema,
+  ListQuery: reads.listSchema,
+  PublicationsQuery: reads.publicationsSchema,
+  SearchQuery: reads.searchSchema,
+  MediaListQuery: reads.mediaListSchema,
+  WriteQuery: writes.writeQuerySchema,
+  DeleteListingQuery: writes.deleteListingSchema,
+  UploadQuery: writes.uploadQuerySchema,
 };

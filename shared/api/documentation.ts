@@ -1,18 +1,12 @@
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
+import type { NamedSchema } from './components';
 
 // Completes the schemas of the OpenAPI document: every property gets a description and an example.
 
 type Schemas = Readonly<Record<string, JsonObject>>;
 
-/** What the document says about a named schema. */
-export interface SchemaDoc {
-  readonly description: string;
-  /** A value of the schema. Without it, the example is made of those of the properties. */
-  readonly example?: unknown;
-}
-
 /** Returns the named schemas with their descriptions, and with an example for each of them and for each property. */
-export function withDocs(schemas: Schemas, docs: Readonly<Record<string, SchemaDoc>>): Schemas {
+export function withDocs(schemas: Schemas, docs: Readonly<Record<string, NamedSchema>>): Schemas {
   const described = mapValues(schemas, (schema, name) => {
     const { description, example } = docs[name]!;
     return { ...schema, description, ...(example === undefined ? {} : { examples: [example as JsonValue] }) };
@@ -66,7 +60,8 @@ const descriptionOf = ({ description }: JsonObject): JsonObject =>
 
 const targetOf = (ref: JsonValue, schemas: Schemas): JsonObject => schemas[String(ref).split('/').pop()!]!;
 
-function mapValues<Value, Result>(
+/** Returns an object with the same names and other values. */
+export function mapValues<Value, Result>(
   object: Readonly<Record<string, Value>>,
   change: (value: Value, name: string) => Result,
 ): Record<string, Result> {

@@ -1,20 +1,19 @@
 import type { JsonObject } from '../catalog/events/envelope';
 import type { KeyType } from '../catalog/vocabulary';
 import type { CatalogError, Condition, Fault } from '../kernel/errors';
-import type { ErrorCode } from './responses/errors';
 
 /** HTTP form of a condition. */
 export interface ErrorRow {
   readonly status: number;
   /** `error.code` of the structured body (docs/interface.md#errors). */
-  readonly code: ErrorCode;
+  readonly code: string;
   /** Default text for people. Contains no internal details. */
   readonly message: string;
   /** Default of `Retry-After`, in seconds. */
   readonly retry_after_s?: number;
 }
 
-const row = (status: number, code: ErrorCode, message: string, retry_after_s?: number): ErrorRow =>
+const row = (status: number, code: string, message: string, retry_after_s?: number): ErrorRow =>
   retry_after_s === undefined ? { status, code, message } : { status, code, message, retry_after_s };
 
 /** One row per condition; `docs/errors.md` lists the same rows. */

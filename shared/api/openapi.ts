@@ -3,15 +3,16 @@ import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { environmentSchema } from '../catalog/vocabulary';
 import { type ApiLimits, parseConfig } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
-import { namedRequests, namedResponses, schemaDocs } from './components';
-import { exampleOfSchema, withDocs } from './documentation';
+import { type NamedSchema, namedRequests, namedResponses } from './components';
+import { exampleOfSchema, mapValues, withDocs } from './documentation';
 import { authErrorBody, errorBody, errorCatalogue, REQUIRED } from './error-catalogue';
 import { type RequestHeader, type ResponseHeader, requestHeaders, responseHeaders } from './headers';
 import { operations } from './operations';
 import { type ApiOperation, type Contents, type Operation, type Success, TAGS } from './operations/operation';
 import { shapeOf } from './requests/parameters';
-import { exampleIds, exampleMedia } from './responses/examples';
+import * as examples from './responses/examples';
 
+const named = { ...namedRequests, ...namedResponses };
 const { RATE_LIMIT_PUBLIC, RATE_LIMIT_SECRET, RATE_LIMIT_AUTH } = parseConfig({});
 const count = (number: number): string => number.toLocaleString('en');
 const rateOf = ({ per_minute, per_day, burst }: ApiLimits): string =>
@@ -31,9 +32,6 @@ Any request can also be refused with 405 (\`Allow\` names the methods of the pat
 
 /** Returns the OpenAPI 3.1 document of the whole interface. It is the same in every process. */
 export function openApiDocument(): JsonObject {
-  const names = new Map<z.ZodType, string>();
-  for (const [name, schema] of Object.entries({ ...namedRequests, ...namedResponses }))
-    names.set(schema, name);
   return {
     openapi: '3.1.1',
     info: {
@@ -44,11 +42,11 @@ export function openApiDocument(): JsonObject {
     // Relative to the document's URL, so that it is also correct behind a gateway that adds a path prefix.
     servers: [{ url: '.', description: 'The service that this document is read from.' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: pathsOf(names),
+    paths: pathsOf(),
     components: {
       schemas: withDocs(
-        { ...namedSchemas(namedResponses, 'output'), ...namedSchemas(namedRequests, 'input') },
-        schemaDocs,
+        { ...schemasOf(namedResponses, 'output'), ...schemasOf(namedRequests, 'input') },
+        named,
       ),
       headers: headerComponents(),
       parameters: headerParameters(),
@@ -71,16 +69,16 @@ export function openApiDocument(): JsonObject {
   };
 }
 
-function pathsOf(names: ReadonlyMap<z.ZodType, string>): JsonObject {
+function pathsOf(): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const path = templateOf(operation.path);
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(operation, names) };
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(operation) };
   }
   return paths;
 }
 
-function operationObject(operation: Operation, names: ReadonlyMap<z.ZodType, string>): JsonObject {
+function operationObject(operation: Operation): JsonObject {
   const { id, tag, summary, body, security } = operation;
   const description = descriptionOf(operation);
   return {
@@ -90,8 +88,8 @@ function operationObject(operation: Operation, names: ReadonlyMap<z.ZodType, str
     parameters: parametersOf(operation),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: body.required, content: contentOf(body.content, names) } }),
-    responses: responsesOf(operation, names),
+      : { requestBody: { required: body.required, content: contentOf(body.content) } }),
+    responses: responsesOf(operation),
   };
 }
 
@@ -106,13 +104,11 @@ function descriptionOf(operation: Operation & Partial<ApiOperation>): string {
 }
 
 function headerComponents(): JsonObject {
-  const entries = Object.entries(responseHeaders).map(
-    ([name, { description, optional, example, ...schema }]) => [
-      name,
-      { description, required: !optional, schema: { ...schema, examples: [example] } },
-    ],
-  );
-  return Object.fromEntries(entries) as JsonObject;
+  return mapValues(responseHeaders, ({ description, optional, example, schema }) => ({
+    description,
+    required: !optional,
+    schema: { ...schema, examples: [example] },
+  }));
 }
 
 // --- Parameters ---
@@ -128,13 +124,10 @@ function parametersOf(operation: Operation): JsonObject[] {
 
 /** Returns `components.parameters`: the request headers. */
 function headerParameters(): JsonObject {
-  const entries = Object.entries(requestHeaders);
-  return Object.fromEntries(
-    entries.map(([name, { schema, description, example }]) => [
-      name,
-      { name, in: 'header', description, schema: { ...schema, examples: [example] } },
-    ]),
-  );
+  return mapValues(requestHeaders, ({ schema, description, example }, name) => ({
+    ...{ name, in: 'header', description },
+    schema: { ...schema, examples: [example] },
+  }));
 }
 
 /** Turns Express's `/api/listing/:id` into `/api/listing/{id}`. */
@@ -151,20 +144,20 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
     schema: {
       type: 'string',
       pattern: '^[0-9a-f]{64}\\.(jpg|png|webp|gif|avif)$',
-      examples: [exampleMedia.url!.split('/').pop()!],
+      examples: [examples.media.url!.split('/').pop()!],
     },
   },
 };
 
 function pathParameters({ path }: Operation): JsonObject[] {
-  const resource = /^\/api\/(\w+)/.exec(path)?.[1] as keyof typeof exampleIds;
+  const resource = /^\/api\/(\w+)/.exec(path)?.[1] as keyof typeof examples.ids;
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name: name!,
     in: 'path',
     required: true,
     ...(PATH_PARAMETERS[name!] ?? {
       description: 'Id of the resource.',
-      schema: { type: 'string', format: 'uuid', examples: [exampleIds[resource]] },
+      schema: { type: 'string', format: 'uuid', examples: [examples.ids[resource]] },
     }),
   }));
 }
@@ -221,25 +214,22 @@ function commonHeadersOf({ method, path }: Operation): RequestHeader[] {
 /** Returns the reference to a named schema. */
 const schemaRef = (name: string): string => `#/components/schemas/${name}`;
 
-/** Returns named schemas that refer to each other. `io` is `input` for requests and `output` for responses. */
-function namedSchemas(
-  named: Readonly<Record<string, z.ZodType>>,
+/** Returns the schemas, which refer to each other. `io` is `input` for requests and `output` for responses. */
+function schemasOf(
+  schemas_by_name: Readonly<Record<string, NamedSchema>>,
   io: 'input' | 'output',
 ): Record<string, JsonObject> {
   const registry = z.registry<{ id: string }>();
-  for (const [name, schema] of Object.entries(named)) registry.add(schema, { id: name });
-  const { schemas } = z.toJSONSchema(registry, { ...optionsFor(io), uri: schemaRef });
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, toJson(schema)]));
+  for (const [name, { schema }] of Object.entries(schemas_by_name)) registry.add(schema, { id: name });
+  return mapValues(z.toJSONSchema(registry, { ...optionsFor(io), uri: schemaRef }).schemas, toJson);
 }
 
 /** Returns the schema of a value that a client sends. */
 const inputSchema = (schema: z.ZodType): JsonObject => toJson(z.toJSONSchema(schema, optionsFor('input')));
 
-/**
- * Returns a reference to a named schema. Throws if it has no name, because generated clients need one for each type.
- */
-function referTo(names: ReadonlyMap<z.ZodType, string>, schema: z.ZodType): JsonObject {
-  const name = names.get(schema);
+/** Returns a reference to a named schema. Throws if it has no name, because generated clients need one for each type. */
+function referTo(schema: z.ZodType): JsonObject {
+  const [name] = Object.entries(named).find(([, each]) => each.schema === schema) ?? [];
   if (name === undefined)
     throw new Error('The schema of an operation has no name: add it to shared/api/components.ts.');
   return { $ref: schemaRef(name) };
@@ -275,8 +265,6 @@ function toJson(schema: object): JsonObject {
 
 // --- Responses ---
 
-type Names = ReadonlyMap<z.ZodType, string>;
-
 /** Part of the interface. It decides the error body and the headers of an operation. */
 type Area = 'api' | 'auth' | 'other';
 
@@ -286,26 +274,22 @@ function areaOf(path: string): Area {
 }
 
 /** Returns the responses of an operation by status: successes, and the conditions that it can fail with. */
-function responsesOf(operation: Operation, names: Names): JsonObject {
+function responsesOf(operation: Operation): JsonObject {
   const area = areaOf(operation.path);
   const declared = { ...operation.successes, ...operation.failures };
   const responses: JsonObject = {};
   for (const [status, response] of Object.entries(declared))
-    responses[status] = declaredResponse(operation, status, response, names);
+    responses[status] = declaredResponse(operation, status, response);
   for (const [status, conditions] of conditionsByStatus(operation))
     responses[status] ??= errorResponse(area, operation, Number(status), conditions);
   return responses;
 }
 
-function contentOf(contents: Contents, names: Names): JsonObject {
-  const entries = Object.entries(contents).map(([type, { schema, example }]) => [
-    type,
-    {
-      ...(schema === undefined ? {} : { schema: referTo(names, schema) }),
-      ...(example === undefined ? {} : { example }),
-    },
-  ]);
-  return Object.fromEntries(entries);
+function contentOf(contents: Contents): JsonObject {
+  return mapValues(contents, ({ schema, example }) => ({
+    ...(schema === undefined ? {} : { schema: referTo(schema) }),
+    ...(example === undefined ? {} : { example: example as JsonValue }),
+  }));
 }
 
 /** Returns `components.examples`: each condition as a structured error, or as a plain error of `/auth/*`, or both. */
@@ -352,12 +336,11 @@ function declaredResponse(
   { path }: Operation,
   status: string,
   { description, headers = [], content }: Success,
-  names: Names,
 ): JsonObject {
   return {
     description,
     headers: referToHeaders([...headersOf(areaOf(path)), ...headers]),
-    ...(content === undefined ? {} : { content: contentOf(content, names) }),
+    ...(content === undefined ? {} : { content: contentOf(content) }),
     ...(status === '201' ? { links: linksOf(`${path}/:id`) } : {}),
   };
 }

@@ -33,6 +33,11 @@ export interface Success {
   readonly headers?: readonly ResponseHeader[];
 }
 
+export const NOT_MODIFIED = {
+  description: 'Not modified: `If-None-Match` names the current ETag.',
+  headers: ['ETag'],
+} as const satisfies Success;
+
 /**
  * Declaration of an endpoint. Routes, request validation, the `Allow` header of 405s, the OpenAPI document and the
  * types of the client are derived from it.

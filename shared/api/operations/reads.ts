@@ -3,19 +3,14 @@ import type { Permission } from '../../catalog/vocabulary';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from '../requests/reads';
-import {
-  exampleListing,
-  exampleListingPublications,
-  exampleMedia,
-  exampleMeta,
-  examplePaymentMethod,
-  examplePublication,
-  exampleReview,
-  exampleReviewsMeta,
-  exampleStore,
-} from '../responses/examples';
+import * as examples from '../responses/examples';
 import type { ApiOperation, Tag } from './operation';
-import { AUTHENTICATION_CONDITIONS, GENERAL_CONDITIONS, PARAMETER_CONDITIONS } from './operation';
+import {
+  AUTHENTICATION_CONDITIONS,
+  GENERAL_CONDITIONS,
+  NOT_MODIFIED,
+  PARAMETER_CONDITIONS,
+} from './operation';
 
 interface Read<Id extends string, Path extends string, Query extends z.ZodType, Answer extends z.ZodType> {
   readonly id: Id;
@@ -49,7 +44,7 @@ function read<
         headers: ['ETag'],
         content: { 'application/json': { schema: answer, example } },
       },
-      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
+      304: NOT_MODIFIED,
     },
     conditions: [
       ...AUTHENTICATION_CONDITIONS,
@@ -71,23 +66,22 @@ const mediaRecord = read({
     'Returns the record of an uploaded picture. With `Accept: image/*`, returns the image file, or 404 until it has been generated.',
   query: readSchema,
   answer: answers.MediaAnswer,
-  example: { code: 200, status: 'OK', data: exampleMedia },
+  example: examples.answer(examples.media),
   not_found: 'media_not_found',
 });
-const { 200: record_response, 304: not_modified_response } = mediaRecord.successes;
+const { 200: record_response } = mediaRecord.successes;
 const range_headers = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 
-const ok = { code: 200, status: 'OK' } as const;
-const page = <Item, Meta>(item: Item, meta: Meta) => ({ ...ok, data: [item], meta });
-const envelope = <Data>(data: Data) => ({ ...ok, data });
-
 const publications = { tag: 'Publications', permission: 'read:publications' } as const;
-const publicationPage = { answer: answers.PublicationPage, example: page(examplePublication, exampleMeta) };
+const publicationPage = {
+  answer: answers.PublicationPage,
+  example: examples.page(examples.publication, examples.meta),
+};
 const listings = { tag: 'Listings', permission: 'read:listings' } as const;
 const listingPage = {
   query: listSchema,
   answer: answers.ListingPage,
-  example: page(exampleListing, exampleMeta),
+  example: examples.page(examples.listing, examples.meta),
 };
 
 /** Every read of the interface (docs/interface.md#read-endpoints). */
@@ -101,7 +95,7 @@ export const reads = {
     description: "Returns the store of `store_id`, or the first of the token's stores.",
     query: readSchema,
     answer: answers.StoreAnswer,
-    example: envelope(exampleStore),
+    example: examples.answer(examples.store),
   }),
   searchStore: read({
     ...publications,
@@ -130,7 +124,7 @@ export const reads = {
     description: 'Sorted by `position`, the order that the merchant has set.',
     query: listSchema,
     answer: answers.PaymentMethodPage,
-    example: page(examplePaymentMethod, exampleMeta),
+    example: examples.page(examples.paymentMethod, examples.meta),
   }),
   listListings: read({
     ...listings,
@@ -147,7 +141,7 @@ export const reads = {
     summary: 'Retrieve a listing',
     query: readSchema,
     answer: answers.ListingAnswer,
-    example: envelope(exampleListing),
+    example: examples.answer(examples.listing),
     not_found: 'listing_not_found',
   }),
   listListingPublications: read({
@@ -160,7 +154,7 @@ export const reads = {
       'Featured publications come first. `page` and `limit` apply to the whole sequence of featured and other publications.',
     query: listSchema,
     answer: answers.ListingPublicationsAnswer,
-    example: envelope(exampleListingPublications),
+    example: examples.answer(examples.listingPublications),
     not_found: 'listing_not_found',
   }),
   listPublications: read({
@@ -180,7 +174,7 @@ export const reads = {
     description: 'A request with a public key counts as one view.',
     query: readSchema,
     answer: answers.PublicationAnswer,
-    example: envelope({ ...examplePublication, listing: exampleListing }),
+    example: examples.answer({ ...examples.publication, listing: examples.listing }),
     not_found: 'publication_not_found',
   }),
   listRelatedPublications: read({
@@ -204,7 +198,7 @@ export const reads = {
       'Newest first. `meta.summary` covers all reviews of the publication, not only those of the page.',
     query: listSchema,
     answer: answers.ReviewPage,
-    example: page(exampleReview, exampleReviewsMeta),
+    example: examples.page(examples.review, examples.reviewsMeta),
     not_found: 'publication_not_found',
   }),
   listMedia: read({
@@ -217,7 +211,7 @@ export const reads = {
       'Newest first by default. Returns media that a public publication or listing uses. `visibility=private` returns all other media, `all` returns both.',
     query: mediaListSchema,
     answer: answers.MediaPage,
-    example: page(exampleMedia, exampleMeta),
+    example: examples.page(examples.media, examples.meta),
   }),
   getMedia: {
     ...mediaRecord,
@@ -233,7 +227,7 @@ export const reads = {
         headers: range_headers,
         content: { 'image/*': {} },
       },
-      304: { ...not_modified_response, headers: ['ETag', 'Accept-Ranges'] },
+      304: { ...NOT_MODIFIED, headers: ['ETag', 'Accept-Ranges'] },
     },
     conditions: [...mediaRecord.conditions, 'range_unsatisfiable'],
   } as const satisfies ApiOperation,

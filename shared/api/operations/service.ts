@@ -1,7 +1,7 @@
 import { answers } from '../components';
-import { exampleNotReady } from '../responses/examples';
+import * as examples from '../responses/examples';
 import { notReadySchema, START } from '../responses/service';
-import type { Operation } from './operation';
+import { NOT_MODIFIED, type Operation } from './operation';
 
 const common = {
   method: 'GET',
@@ -9,7 +9,6 @@ const common = {
   security: 'none',
   conditions: ['malformed_request', 'internal'],
 } as const;
-const ok = { code: 200, status: 'OK' } as const;
 
 /** Health checks, metrics, documentation and pictures. They need no token (docs/interface.md#health-and-metrics). */
 export const service = {
@@ -25,10 +24,10 @@ export const service = {
         description: 'The process responds.',
         headers: ['ETag'],
         content: {
-          'application/json': { schema: answers.LiveAnswer, example: { ...ok, data: { live: true } } },
+          'application/json': { schema: answers.LiveAnswer, example: examples.answer({ live: true }) },
         },
       },
-      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
+      304: NOT_MODIFIED,
     },
   },
   getReadiness: {
@@ -42,21 +41,16 @@ export const service = {
         description: 'The service can serve requests.',
         headers: ['ETag'],
         content: {
-          'application/json': { schema: answers.ReadyAnswer, example: { ...ok, data: { ready: true } } },
+          'application/json': { schema: answers.ReadyAnswer, example: examples.answer({ ready: true }) },
         },
       },
-      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
+      304: NOT_MODIFIED,
     },
     failures: {
       503: {
         description: 'The service cannot serve requests. `error.details` has the state of each dependency.',
         headers: ['Retry-After'],
-        content: {
-          'application/json': {
-            schema: notReadySchema,
-            example: exampleNotReady,
-          },
-        },
+        content: { 'application/json': { schema: notReadySchema, example: examples.notReady } },
       },
     },
   },
@@ -80,10 +74,7 @@ export const service = {
         headers: ['ETag', 'Accept-Ranges', 'Content-Range'],
         content: { 'image/*': {} },
       },
-      304: {
-        description: 'Not modified: `If-None-Match` names the current ETag.',
-        headers: ['ETag', 'Accept-Ranges'],
-      },
+      304: { ...NOT_MODIFIED, headers: ['ETag', 'Accept-Ranges'] },
     },
   },
   getMetrics: {
@@ -108,7 +99,7 @@ export const service = {
       200: {
         description: 'Where the documentation is.',
         content: {
-          'application/json': { schema: answers.StartAnswer, example: { ...ok, data: START } },
+          'application/json': { schema: answers.StartAnswer, example: examples.answer(START) },
           'text/html': {},
         },
       },
@@ -126,7 +117,7 @@ export const service = {
         headers: ['ETag'],
         content: { 'application/json': {} },
       },
-      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
+      304: NOT_MODIFIED,
     },
   },
   getDocs: {
@@ -137,7 +128,7 @@ export const service = {
     description: 'Shows this document in Swagger UI, where you can send requests.',
     successes: {
       200: { description: 'An HTML page.', headers: ['ETag'], content: { 'text/html': {} } },
-      304: { description: 'Not modified: `If-None-Match` names the current ETag.', headers: ['ETag'] },
+      304: NOT_MODIFIED,
     },
   },
 } as const satisfies Record<string, Operation>;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import { noBody, tokenBody } from '../requests/tokens';
-import { exampleToken, exampleTokenDescription } from '../responses/examples';
+import * as examples from '../responses/examples';
 import type { Messages, Operation } from './operation';
 import { BODY_CONDITIONS, GENERAL_CONDITIONS } from './operation';
 
@@ -53,10 +53,7 @@ const BAD_TOKEN = {
 const token = {
   success: 'The token was issued.',
   answer: answers.TokenAnswer,
-  example: {
-    ...({ code: 200, status: 'OK' } as const),
-    data: { token: exampleToken, token_type: 'Bearer', expires_in: 900 } as const,
-  },
+  example: examples.answer({ token: examples.token, token_type: 'Bearer', expires_in: 900 } as const),
 };
 
 /** Every endpoint of `/auth` (docs/interface.md#token-endpoints). */
@@ -97,11 +94,7 @@ export const tokens = {
     schema: noBody,
     sample: {},
     answer: answers.ValidationAnswer,
-    example: {
-      code: 200,
-      status: 'OK',
-      data: exampleTokenDescription,
-    },
+    example: examples.answer(examples.tokenDescription),
     messages: { ...BAD_TOKEN, key_revoked: TOKEN_INVALID, key_invalid: TOKEN_INVALID },
   }),
 };

@@ -2,26 +2,8 @@ import type { z } from 'zod';
 import type { Permission } from '../../catalog/vocabulary';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
-import {
-  deleteListingSchema,
-  listingPatchBody,
-  newListingBody,
-  newPublicationBody,
-  publicationPatchBody,
-  uploadForm,
-  uploadQuerySchema,
-  writeQuerySchema,
-} from '../requests/writes';
-import {
-  exampleIds,
-  exampleListing,
-  exampleNewListing,
-  exampleNewMedia,
-  exampleNewPublication,
-  examplePublication,
-  listingSample,
-  publicationSample,
-} from '../responses/examples';
+import * as requests from '../requests/writes';
+import * as examples from '../responses/examples';
 import type { ApiOperation, Tag } from './operation';
 import {
   AUTHENTICATION_CONDITIONS,
@@ -49,7 +31,7 @@ interface WriteWithBody<Path extends string, Answer extends z.ZodType, Body exte
   readonly sample: z.input<Body>;
 }
 
-const common = { security: 'bearer', query: writeQuerySchema } as const;
+const common = { security: 'bearer', query: requests.writeQuerySchema } as const;
 const COMMON_CONDITIONS = [
   ...AUTHENTICATION_CONDITIONS,
   ...PARAMETER_CONDITIONS,
@@ -123,6 +105,8 @@ function remove<const Path extends string, Answer extends z.ZodType>(
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
 const media = { tag: 'Media', permission: 'write:media' } as const;
+const deleted = <const Name extends 'listing' | 'publication' | 'media'>(object: Name) =>
+  ({ id: examples.ids[object], object, deleted: true }) as const;
 const pricePatch = { price_amount: 3600, quantity_available: 60 };
 
 /** Every write of the interface (docs/interface.md#write-endpoints). */
@@ -132,10 +116,10 @@ export const writes = {
     id: 'createListing',
     path: '/api/listing',
     summary: 'Create a listing',
-    schema: newListingBody,
-    sample: listingSample,
+    schema: requests.newListingBody,
+    sample: examples.listingSample,
     answer: answers.NewListingAnswer,
-    example: { code: 201, status: 'OK', data: exampleNewListing },
+    example: examples.answer(examples.newListing, 201),
   }),
   updateListing: update({
     ...listing,
@@ -143,10 +127,10 @@ export const writes = {
     path: '/api/listing/:id',
     summary: 'Update a listing',
     description: 'Changes the fields in the body and keeps all others. Null clears an optional field.',
-    schema: listingPatchBody,
+    schema: requests.listingPatchBody,
     sample: { default_sort_mode: 'price_asc' },
     answer: answers.ListingAnswer,
-    example: { code: 200, status: 'OK', data: exampleListing },
+    example: examples.answer(examples.listing),
     not_found: 'listing_not_found',
   }),
   deleteListing: remove({
@@ -156,12 +140,9 @@ export const writes = {
     summary: 'Delete a listing',
     description:
       'Publications of the listing are not deleted; they no longer belong to a listing. With `if_empty=true`, a listing with publications is not deleted.',
-    query: deleteListingSchema,
+    query: requests.deleteListingSchema,
     answer: answers.DeletedListingAnswer,
-    example: {
-      ...{ code: 200, status: 'OK' },
-      data: { id: exampleIds.listing, object: 'listing', deleted: true, publication_count: 24 },
-    },
+    example: examples.answer({ ...deleted('listing'), publication_count: 24 }),
     not_found: 'listing_not_found',
     refusals: ['listing_not_empty'],
   }),
@@ -170,10 +151,10 @@ export const writes = {
     id: 'createPublication',
     path: '/api/publication',
     summary: 'Create a publication',
-    schema: newPublicationBody,
-    sample: publicationSample,
+    schema: requests.newPublicationBody,
+    sample: examples.publicationSample,
     answer: answers.NewPublicationAnswer,
-    example: { code: 201, status: 'OK', data: exampleNewPublication },
+    example: examples.answer(examples.newPublication, 201),
   }),
   updatePublication: update({
     ...publication,
@@ -181,10 +162,10 @@ export const writes = {
     path: '/api/publication/:id',
     summary: 'Update a publication',
     description: 'Changes the fields in the body and keeps all others. Null clears an optional field.',
-    schema: publicationPatchBody,
+    schema: requests.publicationPatchBody,
     sample: pricePatch,
     answer: answers.PublicationAnswer,
-    example: { code: 200, status: 'OK', data: { ...examplePublication, ...pricePatch } },
+    example: examples.answer({ ...examples.publication, ...pricePatch }),
     not_found: 'publication_not_found',
   }),
   deletePublication: remove({
@@ -193,10 +174,7 @@ export const writes = {
     path: '/api/publication/:id',
     summary: 'Delete a publication',
     answer: answers.DeletedPublicationAnswer,
-    example: {
-      ...{ code: 200, status: 'OK' },
-      data: { id: exampleIds.publication, object: 'publication', deleted: true },
-    },
+    example: examples.answer(deleted('publication')),
     not_found: 'publication_not_found',
   }),
   uploadMedia: {
@@ -206,13 +184,13 @@ export const writes = {
     summary: 'Upload a picture',
     description:
       'Stores the file and responds with `status: processing`. When the service has generated the pictures, the status becomes `ready`, or `failed` if it cannot decode the file.',
-    query: uploadQuerySchema,
+    query: requests.uploadQuerySchema,
     field_permissions: { publication_id: 'write:publications', listing_id: 'write:listings' },
     method: 'POST',
     body: {
       required: true,
       content: {
-        'multipart/form-data': { schema: uploadForm },
+        'multipart/form-data': { schema: requests.uploadForm },
         'image/*': {},
       },
     },
@@ -220,10 +198,7 @@ export const writes = {
       201: {
         description: 'The new media record.',
         headers: ['Location', 'ETag', ...WRITE_HEADERS],
-        content: json(answers.NewMediaAnswer, {
-          ...{ code: 201, status: 'OK' },
-          data: exampleNewMedia,
-        }),
+        content: json(answers.NewMediaAnswer, examples.answer(examples.newMedia, 201)),
       },
     },
     conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'unsupported_image'],
@@ -235,7 +210,7 @@ export const writes = {
     summary: 'Delete a media file',
     description: 'Also removes the file from all publications and listings that show it.',
     answer: answers.DeletedMediaAnswer,
-    example: { code: 200, status: 'OK', data: { id: exampleIds.media, object: 'media', deleted: true } },
+    example: examples.answer(deleted('media')),
     not_found: 'media_not_found',
   }),
 };

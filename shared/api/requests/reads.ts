@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { exampleIds } from '../responses/examples';
+import * as examples from '../responses/examples';
 import { commaList, flag, paginationSchema, priceBound, queryId } from './parameters';
 
 // Query parameters of the reads (docs/interface.md#query-parameters).
@@ -18,7 +18,7 @@ export const SORT_FIELDS = ['created_at', 'price', 'name'] as const;
 export const readSchema = z.object({
   store_id: queryId.optional().meta({
     description: "Store to read. Default: the first of the token's stores.",
-    example: exampleIds.store,
+    example: examples.ids.store,
   }),
   visibility: z
     .enum(VISIBILITY_FILTERS)
@@ -70,7 +70,7 @@ function areBoundsInOrder({ min_price, max_price }: PriceBounds): boolean {
 
 const listing_id = queryId.optional().meta({
   description: 'Return only publications of this listing.',
-  example: exampleIds.listing,
+  example: examples.ids.listing,
 });
 
 /**
@@ -121,11 +121,11 @@ export const mediaListSchema = listSchema.extend({
   publication_id: queryId.optional().meta({
     description:
       'Return only media of this publication, in the order of its `media_ids` unless `sort` is set.',
-    example: exampleIds.publication,
+    example: examples.ids.publication,
   }),
   listing_id: queryId.optional().meta({
     description: 'Return only media of this listing, in the order of its `media_ids` unless `sort` is set.',
-    example: exampleIds.listing,
+    example: examples.ids.listing,
   }),
 });
 

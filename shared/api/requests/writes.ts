@@ -3,7 +3,7 @@ import { newShape, patchShape } from '../../catalog/fields';
 import { idField, lineField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
-import { exampleIds } from '../responses/examples';
+import * as examples from '../responses/examples';
 import { flag, queryId } from './parameters';
 
 // Bodies of the writes (docs/interface.md#writes). Null clears an optional field and is rejected for a required one.
@@ -18,7 +18,7 @@ export const writeQuerySchema = z.object({
   store_id: queryId.optional().meta({
     description:
       "Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them.",
-    example: exampleIds.store,
+    example: examples.ids.store,
   }),
 });
 
@@ -30,7 +30,7 @@ export const deleteListingSchema = writeQuerySchema.extend({
   }),
 });
 
-const storeIdDoc = (description: string) => ({ description, example: exampleIds.store });
+const storeIdDoc = (description: string) => ({ description, example: examples.ids.store });
 const NEW_STORE_ID_DOC = storeIdDoc("Store of the new resource. Default: the first of the token's stores.");
 const newStoreId = { store_id: idField.nullish().meta(NEW_STORE_ID_DOC) };
 const patchStoreId = {
@@ -55,11 +55,11 @@ const alt = lineField(ALT_MAX).optional().meta({
 });
 const PUBLICATION_ID_DOC = {
   description: 'Publication to attach the picture to. It becomes the last of its media.',
-  example: exampleIds.publication,
+  example: examples.ids.publication,
 };
 const LISTING_ID_DOC = {
   description: 'Listing to attach the picture to. It becomes the last of its media.',
-  example: exampleIds.listing,
+  example: examples.ids.listing,
 };
 
 /** `POST /api/media`: the fields as query parameters. A form may use them, too; its own fields have priority. */

@@ -1,43 +1,9 @@
 import { z } from 'zod';
 import { FAULTS_MAX } from '../../kernel/errors';
+import { errorCatalogue } from '../error-catalogue';
 
-/** All values of `error.code` (docs/interface.md#errors). `error-catalogue.ts` maps conditions to them. */
-export const errorCodeSchema = z.enum([
-  'UNAUTHORIZED',
-  'TOKEN_INVALID',
-  'TOKEN_EXPIRED',
-  'REVOKED_API_KEY',
-  'INVALID_API_KEY',
-  'INSUFFICIENT_PERMISSIONS',
-  'STORE_ACCESS_DENIED',
-  'ACCOUNT_SUSPENDED',
-  'NOT_FOUND',
-  'OPERATION_NOT_ALLOWED',
-  'STORE_NOT_FOUND',
-  'LISTING_NOT_FOUND',
-  'PUBLICATION_NOT_FOUND',
-  'MEDIA_NOT_FOUND',
-  'INVALID_REQUEST',
-  'FIELD_REQUIRED',
-  'FIELD_INVALID',
-  'FIELD_TOO_LONG',
-  'FIELD_TOO_SHORT',
-  'INVALID_URL',
-  'INVALID_EMAIL',
-  'INVALID_UUID',
-  'VALIDATION_ERROR',
-  'LIMIT_EXCEEDED',
-  'INVALID_FORMAT',
-  'CONFLICT',
-  'DEPENDENCY_EXISTS',
-  'DUPLICATE_OPERATION',
-  'RESOURCE_LOCKED',
-  'RATE_LIMIT_EXCEEDED',
-  'SERVICE_UNAVAILABLE',
-  'DATABASE_TIMEOUT',
-  'INTERNAL_ERROR',
-]);
-export type ErrorCode = z.infer<typeof errorCodeSchema>;
+/** All values of `error.code` (docs/interface.md#errors). */
+export const errorCodeSchema = z.enum(Object.values(errorCatalogue).map(({ code }) => code));
 
 const httpStatus = z.int().min(400).max(599).describe('The HTTP status.');
 const status = z.literal('error').describe('Always `error` in a failed response.');

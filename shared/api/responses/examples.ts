@@ -17,7 +17,7 @@ import type { validationSchema } from './service';
 
 // Examples of the OpenAPI document, all of one store. A test checks them against the schemas.
 
-export const exampleIds = {
+export const ids = {
   store: '0195d4a2-8a00-7c1e-9f31-5b0c7a6e1d01',
   listing: '0195d4a2-8a01-7c1e-9f31-5b0c7a6e1d02',
   publication: '0195d4a2-8a02-7c1e-9f31-5b0c7a6e1d03',
@@ -28,10 +28,19 @@ export const exampleIds = {
   review: '0195d4a2-8a07-7c1e-9f31-5b0c7a6e1d08',
 };
 
+/** Returns the example of a successful response. */
+export const answer = <Data, Code extends number = 200>(data: Data, code = 200 as Code) => ({
+  ...({ code, status: 'OK' } as const),
+  data,
+});
+
+/** Returns the example of a page with one item. */
+export const page = <Item, Meta>(item: Item, page_meta: Meta) => ({ ...answer([item]), meta: page_meta });
+
 const times = { created_at: '2026-01-31T12:00:00.000Z', updated_at: '2026-02-02T08:30:00.000Z' };
 
-export const exampleStore: Store = {
-  id: exampleIds.store,
+export const store: Store = {
+  id: ids.store,
   object: 'store',
   status: 'active',
   ...exampleOf(storeFields),
@@ -39,8 +48,8 @@ export const exampleStore: Store = {
   stats: { listing_count: 1 },
 };
 
-export const exampleListing: Listing = {
-  id: exampleIds.listing,
+export const listing: Listing = {
+  id: ids.listing,
   object: 'listing',
   ...exampleOf(listingFields),
   ...times,
@@ -48,14 +57,14 @@ export const exampleListing: Listing = {
   media_ids: [],
 };
 
-export const examplePublication: Publication = {
-  id: exampleIds.publication,
+export const publication: Publication = {
+  id: ids.publication,
   object: 'publication',
   ...exampleOf(publicationFields),
   ...times,
   stats: { media_count: 1, view_count: 42 },
-  media_ids: [exampleIds.media],
-  listing_id: exampleIds.listing,
+  media_ids: [ids.media],
+  listing_id: ids.listing,
 };
 
 /** Bodies of writes, and the resources that they make. */
@@ -64,18 +73,18 @@ export const listingSample = {
   default_sort_mode: 'price_asc',
 } as const;
 export const publicationSample = {
-  ...{ title: examplePublication.title, description: examplePublication.description },
+  ...{ title: publication.title, description: publication.description },
   ...{ price_currency: 'PEN', price_amount: 3400, quantity_available: 80 },
 };
 const new_times = { created_at: times.created_at, updated_at: times.created_at };
-export const exampleNewListing: Listing = {
-  ...exampleListing,
+export const newListing: Listing = {
+  ...listing,
   ...listingSample,
   ...new_times,
   stats: { media_count: 0, publication_count: 0 },
 };
-export const exampleNewPublication: Publication = {
-  ...{ id: exampleIds.publication, object: 'publication', visibility: 'public', price_active: true },
+export const newPublication: Publication = {
+  ...{ id: ids.publication, object: 'publication', visibility: 'public', price_active: true },
   ...publicationSample,
   ...new_times,
   stats: { media_count: 0, view_count: 0 },
@@ -87,8 +96,8 @@ const variant = (name: 'thumb' | 'small' | 'medium' | 'large', width: number, di
   url: `/media/live/9be2570c1d46af8${digit}9be2570c1d46af8${digit}9be2570c1d46af8${digit}9be2570c1d46af8${digit}.webp`,
 });
 
-export const exampleMedia: Media = {
-  id: exampleIds.media,
+export const media: Media = {
+  id: ids.media,
   object: 'media',
   status: 'ready',
   mime_type: 'image/jpeg',
@@ -105,25 +114,22 @@ export const exampleMedia: Media = {
   ...times,
 };
 
-const { url: _url, placeholder: _placeholder, ...uploaded } = exampleMedia;
-export const exampleNewMedia: Media = { ...uploaded, ...new_times, status: 'processing', variants: [] };
+const { url: _url, placeholder: _placeholder, ...uploaded } = media;
+export const newMedia: Media = { ...uploaded, ...new_times, status: 'processing', variants: [] };
 
 const collection = <Item>(item: Item, url: string) => ({
   ...({ object: 'collection', data: [item], total_count: 1, has_more: false } as const),
   url,
 });
-export const exampleListings = collection(exampleListing, `/api/store-listings?store_id=${exampleIds.store}`);
-export const examplePublications = collection(
-  examplePublication,
-  `/api/listing/${exampleIds.listing}/publications`,
-);
-export const exampleMediaCollection = collection(
-  exampleMedia,
-  `/api/media?store_id=${exampleIds.store}&publication_id=${exampleIds.publication}`,
+export const listings = collection(listing, `/api/store-listings?store_id=${ids.store}`);
+export const publications = collection(publication, `/api/listing/${ids.listing}/publications`);
+export const mediaCollection = collection(
+  media,
+  `/api/media?store_id=${ids.store}&publication_id=${ids.publication}`,
 );
 
-export const exampleListingPublications: ListingPublications = {
-  featured: [examplePublication],
+export const listingPublications: ListingPublications = {
+  featured: [publication],
   others: [],
   meta: {
     default_sort_mode: 'price_asc',
@@ -132,8 +138,8 @@ export const exampleListingPublications: ListingPublications = {
   },
 };
 
-export const examplePaymentMethod: PaymentMethod = {
-  id: exampleIds.payment_method,
+export const paymentMethod: PaymentMethod = {
+  id: ids.payment_method,
   object: 'payment_method',
   type: 'bank_transfer',
   name: 'Bank transfer',
@@ -141,10 +147,10 @@ export const examplePaymentMethod: PaymentMethod = {
   position: 1,
 };
 
-export const exampleReview: Review = {
-  id: exampleIds.review,
+export const review: Review = {
+  id: ids.review,
   object: 'review',
-  publication_id: exampleIds.publication,
+  publication_id: ids.publication,
   rating: 5,
   title: 'The best of the morning',
   body: 'Ground for the press, always even.',
@@ -153,29 +159,29 @@ export const exampleReview: Review = {
   created_at: times.created_at,
 };
 
-export const exampleMeta = {
+export const meta = {
   ...{ page: 1, take: 20, item_count: 1 },
   pagination: { page: 1, total_pages: 1, total_items: 1, limit: 20 },
 };
 
-export const exampleReviewsMeta = {
-  ...exampleMeta,
+export const reviewsMeta = {
+  ...meta,
   summary: { average: 5, count: 1, distribution: { '1': 0, '2': 0, '3': 0, '4': 0, '5': 1 } },
 };
 
-export const exampleToken = 'eyJhbGciOiJIUzI1NiJ9.eyJlbnYiOiJsaXZlIn0.c2lnbmF0dXJl';
+export const token = 'eyJhbGciOiJIUzI1NiJ9.eyJlbnYiOiJsaXZlIn0.c2lnbmF0dXJl';
 
-export const exampleTokenDescription: z.infer<typeof validationSchema> = {
+export const tokenDescription: z.infer<typeof validationSchema> = {
   valid: true,
-  api_key_id: exampleIds.api_key,
-  account_id: exampleIds.account,
+  api_key_id: ids.api_key,
+  account_id: ids.account,
   key_type: 'public',
-  stores: [exampleIds.store],
+  stores: [ids.store],
   permissions: permissionsOf('public'),
   expires_at: '2026-01-31T12:15:00.000Z',
 };
 
-export const exampleNotReady = {
+export const notReady = {
   code: 503,
   status: 'error',
   error: {

@@ -1,11 +1,11 @@
 import { openApiDocument } from '../../../shared/api/openapi';
-import { examplePublication } from '../../../shared/api/responses/examples';
+import * as examples from '../../../shared/api/responses/examples';
 import { type Exchange, type OpenApiDocument, OpenApiValidator } from '../../support/openapi-validator';
 
 // The API tests check every response with `OpenApiValidator`. These tests show that it detects differences.
 describe('the check of responses against the OpenAPI document', () => {
   const validator = new OpenApiValidator(openApiDocument() as unknown as OpenApiDocument);
-  const PATH = `/api/publication/${examplePublication.id}?expand=listing`;
+  const PATH = `/api/publication/${examples.publication.id}?expand=listing`;
 
   const headers = (changes: Record<string, string | undefined> = {}): Headers => {
     const all: Record<string, string | undefined> = {
@@ -18,7 +18,7 @@ describe('the check of responses against the OpenAPI document', () => {
     const defined = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
     return new Headers(defined);
   };
-  const bodyOf = (data: object = examplePublication): string =>
+  const bodyOf = (data: object = examples.publication): string =>
     JSON.stringify({ code: 200, status: 'OK', data });
   const faults = (changes: Partial<Exchange>): string[] =>
     validator.mismatchesOf({
@@ -50,17 +50,17 @@ describe('the check of responses against the OpenAPI document', () => {
     ],
     [
       'an undocumented field',
-      { text: bodyOf({ ...examplePublication, margin: 4 }) },
+      { text: bodyOf({ ...examples.publication, margin: 4 }) },
       '/data must NOT have additional properties: margin',
     ],
     [
       'a field of another type',
-      { text: bodyOf({ ...examplePublication, price_amount: '5' }) },
+      { text: bodyOf({ ...examples.publication, price_amount: '5' }) },
       '/data/price_amount must be integer',
     ],
     [
       'a missing required field',
-      { text: bodyOf({ id: examplePublication.id }) },
+      { text: bodyOf({ id: examples.publication.id }) },
       "/data must have required property 'object'",
     ],
     [
