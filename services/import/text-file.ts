@@ -10,7 +10,7 @@ export class ImportFileError extends Error {
 }
 
 /** Converts a common error of the operating system into an `ImportFileError`. Returns other errors unchanged. */
-export function fileError(error: unknown, path: string): unknown {
+function fileError(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const reason = {
     ENOENT: 'the file does not exist',
