@@ -1,9 +1,7 @@
-import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
-import { Limits } from '../../shared/http/rate-limit';
 import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
 import type { ApiKeyId } from '../../shared/kernel/ids';
@@ -96,7 +94,7 @@ export async function buildCommandApp(
 }
 
 /**
- * Builds the app for reads: `services/query`, behind the edge cache. Calls `recordPageView` for every view of a
+ * Builds the app for reads: `services/query` with the edge cache. Calls `recordPageView` for every view of a
  * publication.
  */
 export async function buildQueryApp(
@@ -104,26 +102,18 @@ export async function buildQueryApp(
   changes: ControlChanges,
   recordPageView: RecordPageView,
   operations: Operations = startOperations(runtime, readiness(runtime, READS)),
-): Promise<RequestListener> {
+): Promise<Express> {
   const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { views, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });
-  const app = buildApp({ ...shared, routes, public_routes: [...docsRoutes(), pictureRoute(pictures)] });
+  const public_routes = [...docsRoutes(), pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
-  // The spans of a request belong to the stages of the app. MongoDB cannot tell whether documents have changed.
-  if (bytes_max === 0 || runtime.tracing || runtime.config.MONGODB_URL !== undefined) return app;
-  const validity = new Validity(views);
-  const limits = new Limits(shared);
-  const cache = new EdgeCache({
-    ...shared,
-    limits,
-    validity,
-    recordPageView,
-    onCache: metrics.onCache,
-    bytes_max,
-  });
-  return cache.inFrontOf(app);
+  // A span of a request shows its reads. So a process with traces makes every read.
+  const is_cached = bytes_max > 0 && !runtime.tracing;
+  const cache_options = { recordPageView, onCache: metrics.onCache, bytes_max };
+  const cache = is_cached && new EdgeCache({ ...cache_options, validity: new Validity(views) });
+  return buildApp({ ...shared, routes, public_routes, ...(cache && { cache }) });
 }
 
 /**

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '../../shared/api/openapi';
 import { service } from '../../shared/api/operations/service';
-import { type Compressed, etagOf, sendNotModified, sendText } from '../../shared/http/respond';
-import type { PublicRoute } from '../../shared/http/route';
+import { etagOf } from '../../shared/http/respond';
+import type { PublicRoute, TextAnswer } from '../../shared/http/route';
 import { startRoute } from './start-page';
 
 /** A text that is served to everyone without a token. */
@@ -61,19 +61,17 @@ export function docsRoutes(): PublicRoute[] {
 }
 
 function publicRoute({ path, content_type, read, headers }: PublicFile): PublicRoute {
-  let body: string | undefined;
-  const compressed: Compressed = new Map();
-  let response_headers: Record<string, string> = {};
+  let answer: TextAnswer | undefined;
+  const create = (): TextAnswer => {
+    const body = read();
+    const all = { 'Cache-Control': SHORT_CACHE, ETag: etagOf(undefined, body), ...headers };
+    return { body, content_type, headers: all, kept: new Map() };
+  };
   return {
     path,
-    serve: (req, res) => {
-      if (body === undefined) {
-        body = read();
-        response_headers = { 'Cache-Control': SHORT_CACHE, ETag: etagOf(undefined, body), ...headers };
-      }
-      if (sendNotModified(req, res, response_headers)) return;
-      res.set(response_headers);
-      sendText(res, body, content_type, 200, compressed);
+    serve: () => {
+      answer ??= create();
+      return answer;
     },
   };
 }

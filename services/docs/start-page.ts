@@ -1,6 +1,5 @@
 import { service } from '../../shared/api/operations/service';
 import { START } from '../../shared/api/responses/service';
-import { sendJson, sendText } from '../../shared/http/respond';
 import type { PublicRoute } from '../../shared/http/route';
 
 /**
@@ -10,13 +9,16 @@ import type { PublicRoute } from '../../shared/http/route';
 export function startRoute(): PublicRoute {
   return {
     path: service.getStart.path,
-    serve: (req, res) => {
-      res.vary('Accept');
-      res.setHeader('Cache-Control', 'no-cache');
+    serve: (req) => {
+      const headers = { Vary: 'Accept-Encoding, Accept', 'Cache-Control': 'no-cache' };
       if (req.accepts(['json', 'html']) !== 'html')
-        return sendJson(res, 200, { code: 200, status: 'OK', data: START });
-      res.setHeader('Content-Security-Policy', "default-src 'none'; img-src data:; frame-ancestors 'none'");
-      sendText(res, PAGE, 'text/html; charset=utf-8');
+        return { body: JSON.stringify({ code: 200, status: 'OK', data: START }), headers };
+      const policy = "default-src 'none'; img-src data:; frame-ancestors 'none'";
+      return {
+        body: PAGE,
+        content_type: 'text/html; charset=utf-8',
+        headers: { ...headers, 'Content-Security-Policy': policy },
+      };
     },
   };
 }

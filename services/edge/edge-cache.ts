@@ -1,48 +1,29 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Authenticator } from '../../shared/http/auth';
+import { hash } from 'node:crypto';
+import { reads } from '../../shared/api/operations/reads';
 import type { CacheObserver } from '../../shared/http/metrics';
-import { type Limits, rateLimitHeaders } from '../../shared/http/rate-limit';
-import {
-  type Principal,
-  type RequestContext,
-  type RequestRecords,
-  recordWhenClosed,
-  requestIdOf,
-} from '../../shared/http/request';
-import { endWithBody } from '../../shared/http/send-body';
+import type { AnswerCache } from '../../shared/http/pipeline';
+import type { Principal } from '../../shared/http/request';
+import { matchesNone, type Reply } from '../../shared/http/respond';
+import type { RouteCall } from '../../shared/http/serve-route';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
-import type { System } from '../../shared/kernel/system';
-import type { Verdict } from '../../shared/ports/rate-limiter';
 import type { RecordPageView } from '../query/page-view-counter';
 import { Admission } from './admission';
-import { type Asked, askedBy } from './asked';
-import { type CapturedAnswer, captureAnswer } from './capture';
-import { answerFor, type Sent, type StoredAnswer, storedAnswer } from './stored-answer';
-import type { Basis, Reading, Validity } from './validity';
+import type { Basis, CountedView, Reading, Validity } from './validity';
 
-export interface EdgeCacheOptions extends RequestRecords {
-  readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateNow'>;
-  readonly limits: Pick<Limits, 'takeForKey' | 'takeForKeyNow'>;
+export interface EdgeCacheOptions {
   readonly validity: Validity;
-  readonly system: System;
   readonly recordPageView: RecordPageView;
   readonly onCache: CacheObserver;
   /** Memory for stored answers. */
   readonly bytes_max: number;
 }
 
-/** A request for which the cache may have the answer. */
-interface Exchange {
-  readonly asked: Asked;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** By `performance.now()`. */
-  readonly started_ms: number;
-}
-
 interface Entry {
-  readonly answer: StoredAnswer;
+  readonly complete: Reply;
+  readonly not_modified: Reply;
+  readonly etag: string;
+  readonly bytes: number;
   basis: Basis;
 }
 
@@ -52,21 +33,17 @@ const ENTRY_BYTES = 1_500;
 const SHARE_MAX = 1 / 32;
 /** From this part of its memory on, the cache stores only what is asked for again. */
 const FULL = 0.9;
-const AUDIENCES_MAX = 10_000;
 
 /**
- * Sends answers of the app again while they are up to date, as a cache in front of the service would, but exactly: the
- * request is authenticated, limited, counted and logged like any other, and the answer is what the app would send now
- * (docs/http.md#edge-cache). The app answers everything that the cache does not have.
+ * Sends replies of reads again while they are up to date, as a cache in front of the service would, but exactly: it is a
+ * stage after authentication and rate limit, and the reply is what the read would return now (docs/http.md#edge-cache).
  */
-export class EdgeCache {
+export class EdgeCache implements AnswerCache {
   private readonly options: EdgeCacheOptions;
   private readonly entries: LRUCache<string, Entry>;
   private readonly admission = new Admission();
-  /** The number of each set of rights, which keys of entries begin with. */
-  private readonly audiences = new LRUCache<string, number>({ max: AUDIENCES_MAX });
-  private readonly audience_of = new WeakMap<Principal, number>();
-  private last_audience = 0;
+  private readonly audiences = new WeakMap<Principal, string>();
+  private turn: Promise<void> | undefined;
 
   constructor(options: EdgeCacheOptions) {
     this.options = options;
@@ -74,119 +51,115 @@ export class EdgeCache {
     this.entries = new LRUCache({
       maxSize: bytes_max,
       maxEntrySize: Math.floor(bytes_max * SHARE_MAX),
-      sizeCalculation: ({ answer }, key) =>
-        ENTRY_BYTES + 2 * key.length + (answer.complete?.body.length ?? 0),
+      sizeCalculation: ({ bytes }, key) => ENTRY_BYTES + 2 * key.length + bytes,
     });
   }
 
-  /**
-   * Returns the listener that answers from the cache, and otherwise passes the request to `app` unchanged. Answers the
-   * requests of one turn of the event loop together, after all of them have arrived: then the store has to be asked only
-   * once whether its documents have changed.
-   */
-  inFrontOf(app: RequestListener): RequestListener {
-    let waiting: Exchange[] = [];
-    const answerWaiting = (): void => {
-      const exchanges = waiting;
-      waiting = [];
-      for (const exchange of exchanges) void this.answerOrPass(exchange, app);
-    };
-    return (request, response) => {
-      const asked = askedBy(request);
-      if (asked === undefined) app(request, response);
-      else if (waiting.push({ asked, request, response, started_ms: performance.now() }) === 1)
-        setImmediate(answerWaiting);
-    };
+  /** Returns a stored reply if it is up to date, otherwise what `produce` returns, and stores that. */
+  async answer(call: RouteCall, produce: () => Promise<Reply>): Promise<Reply> {
+    const { req } = call.exchange;
+    // A read that waits for a position may use other documents than those that a generation counts.
+    if (req.headers['x-catalog-min-position'] !== undefined) return produce();
+    const key = this.keyOf(call);
+    const found = await this.find(key, call).catch(() => undefined);
+    if (found?.reply) return found.reply;
+    const reply = await produce();
+    // A reply that cannot be stored is made again next time.
+    if (found?.reading) this.store(key, reply, found.reading).catch(() => undefined);
+    return reply;
   }
 
-  private async answerOrPass(exchange: Exchange, app: RequestListener): Promise<void> {
-    const { request, response } = exchange;
-    try {
-      if ((await this.answer(exchange)) === 'answered') return;
-    } catch {
-      // The app reads again, and answers with the error if it fails, too.
-    }
-    if (!response.headersSent) app(request, response);
-  }
-
-  /** Answers from the cache, at once if possible. Otherwise has the answer of the app stored. */
-  private async answer(exchange: Exchange): Promise<'answered' | undefined> {
-    const { authenticator, limits, validity, onCache } = this.options;
-    const { asked, request, response } = exchange;
-    const principal =
-      authenticator.authenticateNow(asked.bearer) ?? (await authenticator.authenticate(asked.bearer));
-    const { environment } = principal;
-    const view = validity.currentViewNow(environment) ?? (await validity.currentView(environment));
+  /** Returns the stored reply. If there is none, returns the reading that is about to be made if its reply may be stored. */
+  private async find(
+    key: string,
+    call: RouteCall,
+  ): Promise<{ readonly reply?: Reply; readonly reading?: Reading } | undefined> {
+    const { validity, onCache } = this.options;
+    const view = await validity.currentView(call.principal.environment);
     if (view === undefined) return undefined;
-    const key = `${this.audienceOf(principal)} ${asked.key}`;
+    await this.endOfTurn();
     const entry = this.entries.get(key);
-    const sent = entry && answerFor(entry.answer, asked.if_none_match);
-    const confirmed = sent && validity.confirm(entry.basis, view);
-    const basis = confirmed instanceof Promise ? await confirmed : confirmed;
+    const basis = entry && (await validity.confirm(entry.basis, view));
     onCache('edge', basis !== undefined);
-    if (entry && sent && basis) {
+    if (entry && basis) {
       entry.basis = basis;
-      const verdict = limits.takeForKeyNow(principal) ?? (await limits.takeForKey(principal));
-      // A refused request takes no token, so the app refuses it again.
-      if (!verdict.allowed) return undefined;
-      this.send(exchange, principal, sent, verdict);
-      this.countView(request, principal, basis);
-      return 'answered';
+      this.countView(call, basis);
+      const is_known = matchesNone(call.exchange.req.headers['if-none-match'], entry.etag);
+      return { reply: is_known ? entry.not_modified : entry.complete };
     }
-    if (entry === undefined && !this.isWorthStoring(key)) return undefined;
-    const reading = await validity.begin(view, asked, request.url ?? '', principal);
-    if (reading)
-      captureAnswer(response, this.entries.maxEntrySize, (captured) => {
-        // An answer that could not be stored is read again next time.
-        this.store(key, captured, reading).catch(() => undefined);
-      });
-    return undefined;
+    return this.isWorthStoring(key, entry) ? this.reading(view, call) : undefined;
   }
 
-  private send(exchange: Exchange, principal: Principal, sent: Sent, verdict: Verdict): void {
-    const { asked, request, response, started_ms } = exchange;
-    const client_id = request.headers['x-request-id'];
-    const request_id = requestIdOf(
-      typeof client_id === 'string' ? client_id : undefined,
-      this.options.system,
+  private async reading(view: CountedView, call: RouteCall): Promise<{ readonly reading?: Reading }> {
+    const reading = await this.options.validity.begin(view, call);
+    return reading ? { reading } : {};
+  }
+
+  /**
+   * Resolves after all requests of this turn of the event loop have arrived. So the store is asked only once per turn
+   * whether its documents have changed.
+   */
+  private endOfTurn(): Promise<void> {
+    this.turn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        this.turn = undefined;
+        resolve();
+      }),
     );
-    const { path, route } = asked;
-    const context: RequestContext = { request_id, started_ms, area: 'api', path, route, principal };
-    const limit_headers = rateLimitHeaders(verdict, principal.key_type);
-    response.writeHead(sent.status, ['X-Request-Id', request_id, ...limit_headers, ...sent.headers]);
-    if (sent.body instanceof Buffer) endWithBody(response, sent.body);
-    else response.end(sent.body, 'latin1');
-    recordWhenClosed(request.method ?? '', response, context, this.options);
+    return this.turn;
   }
 
-  private async store(key: string, captured: CapturedAnswer, reading: Reading): Promise<void> {
-    const answer = storedAnswer(captured);
-    const basis = answer && (await this.options.validity.end(reading));
-    if (basis) this.entries.set(key, { answer, basis });
+  private async store(key: string, complete: Reply, reading: Reading): Promise<void> {
+    const { status, headers, body, made_from } = complete;
+    const {
+      ETag: etag,
+      'Content-Type': type,
+      'Content-Length': _,
+      'Content-Encoding': __,
+      ...rest
+    } = headers;
+    const is_stored_body = typeof body === 'string' || Buffer.isBuffer(body);
+    if (status !== 200 || !is_stored_body || etag === undefined || !type?.startsWith('application/json'))
+      return;
+    const basis = await this.options.validity.end(reading, made_from);
+    if (!basis) return;
+    const not_modified = { status: 304, headers: { ETag: etag, ...rest } };
+    this.entries.set(key, { complete, not_modified, etag, bytes: bytesOf(body), basis });
   }
 
-  private isWorthStoring(key: string): boolean {
+  private isWorthStoring(key: string, entry: Entry | undefined): boolean {
     const { size, calculatedSize, maxSize } = this.entries;
-    return calculatedSize < FULL * maxSize || this.admission.wasAskedFor(key, size);
+    return entry !== undefined || calculatedSize < FULL * maxSize || this.admission.wasAskedFor(key, size);
   }
 
-  /** Returns a number that two principals share if they may see the same. */
-  private audienceOf(principal: Principal): number {
-    const known = this.audience_of.get(principal);
+  /** Returns what decides the answer to a read, besides the documents. */
+  private keyOf({ exchange: { req }, route, principal }: RouteCall): string {
+    const { 'accept-encoding': encoding = '' } = req.headers;
+    // Only a media has answers of several types.
+    const accept = route.path === reads.getMedia.path ? (req.headers.accept ?? '') : '';
+    return `${this.audienceOf(principal)} ${req.method} ${req.url}\n${encoding}\n${accept}`;
+  }
+
+  /** Returns a text that two principals share if they may see the same. */
+  private audienceOf(principal: Principal): string {
+    const known = this.audiences.get(principal);
     if (known !== undefined) return known;
     const { environment, key_type, stores, permissions } = principal;
-    const rights = [environment, key_type, stores.join(), [...permissions].sort().join()].join(' ');
-    const number = this.audiences.get(rights) ?? ++this.last_audience;
-    this.audiences.set(rights, number);
-    this.audience_of.set(principal, number);
-    return number;
+    const rights = JSON.stringify([environment, key_type, stores, [...permissions].sort()]);
+    const audience = hash('sha256', rights, 'base64url');
+    this.audiences.set(principal, audience);
+    return audience;
   }
 
-  /** Counts what the app counts (docs/interface.md#views). */
-  private countView({ method }: IncomingMessage, principal: Principal, { source }: Basis): void {
-    if (method !== 'GET' || principal.key_type !== 'public' || source?.collection !== 'publications') return;
-    const { store_id, id } = source;
+  /** Counts what the read counts (docs/interface.md#views). */
+  private countView({ exchange: { req }, principal }: RouteCall, { made_from }: Basis): void {
+    if (req.method !== 'GET' || principal.key_type !== 'public') return;
+    if (made_from?.collection !== 'publications') return;
+    const { store_id, id } = made_from;
     const { environment } = principal;
     this.options.recordPageView({ environment, store_id, publication_id: id as PublicationId });
   }
 }
+
+/** Returns the memory of a body. V8 may need two bytes for a character. */
+const bytesOf = (body: string | Buffer): number => (typeof body === 'string' ? 2 : 1) * body.length;

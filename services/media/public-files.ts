@@ -3,7 +3,6 @@ import { typeOfExtension } from '../../shared/catalog/media/media-address';
 import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/sniff';
 import { ENVIRONMENTS } from '../../shared/catalog/realm';
 import type { ImageType } from '../../shared/catalog/vocabulary';
-import { sendFile } from '../../shared/http/respond';
 import type { FileAnswer, Pictures, PublicRoute } from '../../shared/http/route';
 import { LRUCache } from '../../shared/kernel/cache';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -42,12 +41,12 @@ export function pictureRoute(pictures: Pictures): PublicRoute {
   };
   return {
     path: service.getPicture.path,
-    serve: async (req, res) => {
-      const file = pictureOf(pictures, String(req.params.environment), String(req.params.file));
+    serve: async (_, params) => {
+      const file = pictureOf(pictures, String(params.environment), String(params.file));
       // With another extension, the bytes would be sent with the wrong content type.
       if ((await typeOf(file.blobs, file.hash)) !== file.content_type)
         throw new CatalogError('path_not_found');
-      await sendFile(req, res, file);
+      return { data: null, file };
     },
   };
 }

@@ -217,7 +217,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
   const is_precomputed = isPrecomputed(query);
   const version = await openForId(deps, request, 'listings');
-  const listing = await findById(deps, request, version, 'listings', {
+  const { document: listing } = await findById(deps, request, version, 'listings', {
     visibility: query.visibility,
     isVisible: isContainerVisible,
     parts: is_precomputed ? ['state', 'expansions'] : ['state'],
@@ -400,7 +400,7 @@ function orderOfMethods(query: Pick<ListQuery, 'sort' | 'order'>): SortOrder {
 export async function readReviews(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listReviews, request, []);
   const version = await openForId(deps, request, 'publications');
-  const [publication, page] = await Promise.all([
+  const [{ document: publication }, page] = await Promise.all([
     findById(deps, request, version, 'publications', {
       visibility: query.visibility,
       isVisible: isContainerVisible,

@@ -12,7 +12,7 @@ import { type Entries, type Entry, EXPANDED_MAX } from '../../shared/catalog/sto
 import type { Permission, Visibility } from '../../shared/catalog/vocabulary';
 import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
-import type { ApiRequest, Pictures } from '../../shared/http/route';
+import type { ApiRequest, DocumentVersion, Pictures } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
@@ -238,7 +238,7 @@ export class StoreStatuses {
 // --- Reads by id ---
 
 /** The collections whose documents are read by id. */
-type CollectionById = 'listings' | 'publications' | 'media';
+type CollectionById = DocumentVersion['collection'];
 
 const NOT_FOUND: Readonly<Record<CollectionById, Condition>> = {
   listings: 'listing_not_found',
@@ -270,6 +270,12 @@ export interface ByIdRead {
   readonly parts: readonly DocumentPart[];
 }
 
+/** A document that exists, with its position. */
+export interface FoundById<Document> {
+  readonly document: Document;
+  readonly made_from: DocumentVersion;
+}
+
 /**
  * Returns the document with the id from the path. Throws `…_not_found` unless the resource belongs to one of the
  * token's stores (or to the store in the query) and is visible with the read's `visibility` (docs/interface.md#visibility).
@@ -281,9 +287,10 @@ export async function findById<Name extends CollectionById>(
   version: DocumentReader,
   collection: Name,
   read: ByIdRead,
-): Promise<DocumentOf<Name>> {
+): Promise<FoundById<DocumentOf<Name>>> {
   const accessible = accessibleStores(request);
-  const stored = await version.get(collection, request.params.id ?? '', read.parts);
+  const id = request.params.id ?? '';
+  const stored = await version.get(collection, id, read.parts);
   const document = stored?.document;
   const store_id = accessibleStoreOf(accessible, document);
   // The store in the query must be active even if it does not contain the resource.
@@ -293,9 +300,9 @@ export async function findById<Name extends CollectionById>(
     const fresh = minPositionOf(request) !== undefined;
     if (!(await statuses.isActive(version, checked_store, fresh))) throw new CatalogError('store_not_found');
   }
-  if (!document || !store_id || !read.isVisible(read.visibility, visibilityOf(document)))
+  if (!stored || !document || !store_id || !read.isVisible(read.visibility, visibilityOf(document)))
     throw new CatalogError(NOT_FOUND[collection]);
-  return document;
+  return { document, made_from: { collection, id, position: stored.position, store_id } };
 }
 
 /**

@@ -53,12 +53,12 @@ async function listingsForExpansion(
 export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getListing, request, EXPANSIONS.listing);
   const version = await openForId(deps, request, 'listings');
-  const listing = await findById(deps, request, version, 'listings', {
+  const { document: listing, made_from } = await findById(deps, request, version, 'listings', {
     visibility: query.visibility,
     isVisible: isItemVisible,
     parts: partsFor('listing', query),
   });
-  return { data: presentListing(listing, query), version: Number(listing.keys.version) };
+  return { data: presentListing(listing, query), version: Number(listing.keys.version), made_from };
 }
 
 /**
@@ -69,7 +69,7 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
 export async function readPublication(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getPublication, request, EXPANSIONS.publication);
   const version = await openForId(deps, request, 'publications');
-  const publication = await findById(deps, request, version, 'publications', {
+  const { document: publication, made_from } = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
     isVisible: isItemVisible,
     parts: partsFor('publication', query),
@@ -81,7 +81,11 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
       store_id: publication.keys.store_id as StoreId,
       publication_id: request.params.id as PublicationId,
     });
-  return { data: presentPublication(publication, query), version: Number(publication.keys.version) };
+  return {
+    data: presentPublication(publication, query),
+    version: Number(publication.keys.version),
+    made_from,
+  };
 }
 
 /** Adds `Accept` to the `Vary` header of other responses. */
@@ -97,14 +101,14 @@ export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<An
   const { visibility } = parseRead(reads.getMedia, request, []);
   const wants_picture = prefersImage(request.header('accept'));
   const version = await openForId(deps, request, 'media');
-  const media = await findById(deps, request, version, 'media', {
+  const { document: media, made_from } = await findById(deps, request, version, 'media', {
     visibility,
     isVisible: () => true,
     parts: ['state'],
   });
   if (request.principal.key_type === 'public' && isHidden(media)) throw new CatalogError('media_not_found');
   if (wants_picture) return pictureAnswer(deps, request, media);
-  return { data: media.body, version: Number(media.keys.version), headers: VARY };
+  return { data: media.body, version: Number(media.keys.version), made_from, headers: VARY };
 }
 
 /**

@@ -149,7 +149,7 @@ interface Section {
 export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
   const version = await openForId(deps, request, 'publications');
-  const publication = await findById(deps, request, version, 'publications', {
+  const { document: publication } = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
     isVisible: isContainerVisible,
     parts: ['words'],

@@ -8,7 +8,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Request, RequestHandler, Response } from 'express';
-import { requestContext } from '../../shared/http/request';
+import { exchangeOf } from '../../shared/http/request';
 import { hideSecretValues } from '../../shared/kernel/log';
 import { readContext, startSpan } from './spans';
 
@@ -53,7 +53,7 @@ function attributesOf(req: Request): Attributes {
 }
 
 function end(span: Span, req: Request, res: Response): void {
-  const { route } = requestContext(res);
+  const { route } = exchangeOf(res);
   if (route !== undefined) {
     span.updateName(`${methodOf(req)} ${route}`);
     span.setAttribute('http.route', route);

@@ -50,11 +50,7 @@ export function traceView(view: ActiveView, realm: Realm, system: string): Activ
     const version = await view.current();
     return version && tracedVersion(version);
   };
-  const peek = (): DocumentReader | undefined => {
-    const version = view.peek();
-    return version && tracedVersion(version);
-  };
-  return withMethods(view, { current, peek });
+  return withMethods(view, { current });
 }
 
 function traceReads(version: DocumentReader, realm: Realm, system: string): DocumentReader {

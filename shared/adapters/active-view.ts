@@ -20,10 +20,6 @@ export class CachedActiveView implements ActiveView {
     return this.cache.get('active');
   }
 
-  peek(): DocumentReader | undefined {
-    return this.cache.peek('active');
-  }
-
   /** The cast is safe: the store returns documents exactly as the projection wrote them. */
   private async load(): Promise<DocumentReader | undefined> {
     const active = (await this.store.versions()).find(({ status }) => status === 'active');

@@ -1,14 +1,12 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { IdempotencyStore } from '../ports/idempotency-store';
 import type { BearerAuthenticator } from './auth';
-import { errorStage } from './errors';
 import { Idempotency } from './idempotency';
 import type { HttpMetrics, MetricsText } from './metrics';
 import { healthRoutes, metricsRoute, type ReadyCheck } from './operational';
+import { type AnswerCache, Pipeline } from './pipeline';
 import { Limits, type LimitsOptions } from './rate-limit';
-import { openRequest, setCommonHeaders } from './request';
 import type { AuthEndpoints, PublicRoute, Route } from './route';
-import { addApi, addAuth, addPublicRoute, rejectPath } from './routing';
 
 export interface AppOptions extends LimitsOptions {
   readonly authenticator: BearerAuthenticator;
@@ -20,6 +18,8 @@ export interface AppOptions extends LimitsOptions {
   readonly auth?: AuthEndpoints;
   /** Routes that need no token, such as pictures and the documentation. */
   readonly public_routes?: readonly PublicRoute[];
+  /** Answers reads again while they are up to date. Without it, each read is made anew. */
+  readonly cache?: AnswerCache;
   /** Check behind `/health/ready`. Default: always ready. */
   readonly ready?: ReadyCheck;
   /** Returns the body of `/metrics`. Without it, there is no such route. */
@@ -28,22 +28,22 @@ export interface AppOptions extends LimitsOptions {
   readonly traceRequest?: RequestHandler;
 }
 
-/** Builds the Express app of a process. Its stages are in the order of docs/http.md#stages. Throws `ConfigError`. */
+/**
+ * Builds the Express app of a process. Its only handler is the pipeline, which has the stages of docs/http.md#stages.
+ * Throws `ConfigError`.
+ */
 export function buildApp(options: AppOptions): Express {
-  const { log, system, metrics, authenticator, routes } = options;
-  const limits = new Limits(options);
+  const { config, log, system, metrics, authenticator, routes, auth = {}, cache } = options;
   const store = options.idempotency_store;
-  const records_max = options.config.IDEMPOTENCY_RECORDS_MAX;
+  const records_max = config.IDEMPOTENCY_RECORDS_MAX;
   const idempotency = store && new Idempotency({ store, system, log, metrics, records_max });
-  const app = newApp();
-  if (options.traceRequest) app.use(options.traceRequest);
-  app.use(openRequest(options), setCommonHeaders);
-  addApi(app, { routes, authenticator, limits, idempotency });
-  addAuth(app, options.auth ?? {}, limits);
-  for (const route of options.public_routes ?? []) addPublicRoute(app, route);
-  for (const route of healthRoutes(options.ready)) addPublicRoute(app, route);
-  if (options.metrics_text) addPublicRoute(app, metricsRoute(options.metrics_text, options.config));
-  return finish(app, options);
+  const public_routes = [...(options.public_routes ?? []), ...healthRoutes(options.ready)];
+  if (options.metrics_text) public_routes.push(metricsRoute(options.metrics_text, config));
+  const admission = { authenticator, limits: new Limits(options) };
+  const pipeline = new Pipeline({
+    ...{ log, system, metrics, routes, auth, public_routes, admission, idempotency, cache },
+  });
+  return mount(pipeline, options.traceRequest);
 }
 
 export interface HealthAppOptions extends Pick<AppOptions, 'config' | 'log' | 'system'> {
@@ -53,23 +53,15 @@ export interface HealthAppOptions extends Pick<AppOptions, 'config' | 'log' | 's
 }
 
 /** Builds the app of a process that serves only `/health/*` and `/metrics`. */
-export function buildHealthApp(options: HealthAppOptions): Express {
-  const app = newApp();
-  app.use(openRequest(options));
-  for (const route of healthRoutes(options.ready)) addPublicRoute(app, route);
-  addPublicRoute(app, metricsRoute(options.metrics_text, options.config));
-  return finish(app, options);
+export function buildHealthApp({ ready, metrics_text, config, ...records }: HealthAppOptions): Express {
+  const public_routes = [...healthRoutes(ready), metricsRoute(metrics_text, config)];
+  return mount(new Pipeline({ ...records, routes: [], auth: {}, public_routes }));
 }
 
-function newApp(): Express {
+function mount(pipeline: Pipeline, traceRequest?: RequestHandler): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').disable('query parser');
-  app.enable('strict routing').enable('case sensitive routing');
-  return app;
-}
-
-function finish(app: Express, { log }: Pick<AppOptions, 'log'>): Express {
-  app.use(rejectPath);
-  app.use(errorStage(log));
+  if (traceRequest) app.use(traceRequest);
+  app.use(pipeline.serve);
   return app;
 }

@@ -88,8 +88,7 @@ export function keyOfError(error: unknown): KeyIdentity | undefined {
 }
 
 /** The part of `Authenticator` that the HTTP stages use. */
-export type BearerAuthenticator = Pick<Authenticator, 'authenticate'> &
-  Partial<Pick<Authenticator, 'authenticateNow'>>;
+export type BearerAuthenticator = Pick<Authenticator, 'authenticate'>;
 
 /** The state of an account or key as its document contains it. */
 interface Stored<State> {
@@ -114,14 +113,9 @@ export class Authenticator {
   private readonly knownLimits = new LRUCache<string, Pick<ApiKey, 'limits'>>({ max: ENTRIES_MAX });
   /** The principal of each token whose claims are remembered, with the limits that its key had last. */
   private readonly principals = new WeakMap<TokenClaims, Principal>();
-  /** Whether the changes from before the start of this process are included. */
-  private has_changes = false;
 
   constructor(options: AuthenticatorOptions) {
     this.options = options;
-    void options.changes.ready.then(() => {
-      this.has_changes = true;
-    });
     const createCache = <Value>(
       name: string,
       read: (view: DocumentReader, key: string) => Promise<Value | undefined>,
@@ -158,21 +152,6 @@ export class Authenticator {
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
     return this.principalOf(claims, key);
-  }
-
-  /**
-   * Returns what `authenticate` would resolve with, without waiting. Returns undefined if that takes a read, or if the
-   * token is refused: `authenticate` then reads, or tells the reason.
-   */
-  authenticateNow(bearer: string): Principal | undefined {
-    const claims = this.has_changes ? this.options.tokens.recall(bearer) : undefined;
-    if (claims === undefined) return undefined;
-    const stored_key = this.keysById.peek(claims.api_key_id);
-    const stored_account = this.accounts.peek(claims.account_id);
-    if (stored_key === undefined || stored_account === undefined) return undefined;
-    const key = this.currentKey(claims.api_key_id, stored_key);
-    const is_active = this.currentStatus(claims.account_id, stored_account) === 'active';
-    return is_active && key && this.refusalOf(key) === undefined ? this.principalOf(claims, key) : undefined;
   }
 
   /** Returns the same object as long as the key's limits have not been read again. */
@@ -222,15 +201,11 @@ export class Authenticator {
   /** Returns the key. Throws `key_revoked` if it is revoked, and `key_invalid` if it has expired or does not exist. */
   assertUsable(key: ApiKey | undefined): ApiKey {
     if (key === undefined) throw new CatalogError('key_invalid');
-    const refusal = this.refusalOf(key);
-    if (refusal !== undefined) throw new CatalogError(refusal);
+    const { revoked_at, expires_at } = key;
+    if (revoked_at !== null) throw new CatalogError('key_revoked');
+    if (expires_at !== null && Date.parse(expires_at) <= this.options.system.now())
+      throw new CatalogError('key_invalid');
     return key;
-  }
-
-  private refusalOf({ revoked_at, expires_at }: ApiKey): 'key_revoked' | 'key_invalid' | undefined {
-    if (revoked_at !== null) return 'key_revoked';
-    const has_expired = expires_at !== null && Date.parse(expires_at) <= this.options.system.now();
-    return has_expired ? 'key_invalid' : undefined;
   }
 
   /** Rejects with `unavailable` if the read fails. A key whose state is unknown must not be reported as invalid. */
@@ -302,7 +277,7 @@ type Verified = (error: unknown, principal?: Principal) => void;
 /**
  * Returns a function that authenticates the value of an `Authorization` header. It rejects with `unauthenticated` if
  * there is no bearer token, and like `Authenticator.authenticate`. A token in the query is ignored, because URLs end
- * up in logs and browser histories. Passport is not asked again about a token that `authenticateNow` knows.
+ * up in logs and browser histories.
  */
 export function bearerIdentity(
   authenticator: BearerAuthenticator,
@@ -316,8 +291,11 @@ export function bearerIdentity(
       );
     }),
   );
-  const identify = (header: string | undefined, bearer: string | undefined): Promise<Principal> =>
+  return (header) =>
     new Promise((resolve, reject) => {
+      const bearer = bearerOf(header);
+      if (bearer !== undefined && API_KEY_START.test(bearer))
+        throw new CatalogError('token_invalid', { message: KEY_AS_TOKEN });
       const decide = (error: unknown, principal?: Principal | false): void => {
         if (error) reject(error);
         else if (principal) resolve(principal);
@@ -330,13 +308,6 @@ export function bearerIdentity(
       const request = { headers: { authorization } } as Parameters<RequestHandler>[0];
       middleware(request, {} as Parameters<RequestHandler>[1], reject);
     });
-  return async (header) => {
-    const bearer = bearerOf(header);
-    if (bearer !== undefined && API_KEY_START.test(bearer))
-      throw new CatalogError('token_invalid', { message: KEY_AS_TOKEN });
-    const known = bearer === undefined ? undefined : authenticator.authenticateNow?.(bearer);
-    return known ?? identify(header, bearer);
-  };
 }
 
 /**

@@ -1,34 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import { authErrorBody, errorBody, errorCatalogue } from '../api/error-catalogue';
 import { CatalogError } from '../kernel/errors';
 import { generateId } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
 import type { RenderedAnswer } from '../ports/idempotency-store';
-import { requestContext } from './request';
-import { sendHeldOpen, sendRendered } from './respond';
+import type { Exchange } from './request';
+import { encode, send, sendHeldOpen } from './respond';
 
 const SERVER_ERROR = 500;
 
-/** Last stage: logs an error and sends it as an HTTP response (docs/interface.md#errors). No other code does that. */
-export function errorStage(log: Logger): ErrorRequestHandler {
-  return (error: unknown, req, res, _next) => {
-    const failure = toCatalogError(error);
-    report(log, error, failure, res);
-    // If part of the response was sent, closing the connection is the only way to signal the error.
-    if (res.headersSent || res.destroyed) res.destroy();
-    else {
-      res.removeHeader('ETag');
-      const rendered = renderError(failure, res);
-      if (closesEarly(req, res)) drainBody(req, res, sendHeldOpen(res, rendered));
-      else {
-        sendRendered(res, rendered);
-        drainBody(req, res);
-      }
-    }
-  };
+/** Logs an error and sends it as an HTTP response (docs/interface.md#errors). No other code does that. */
+export async function sendError(exchange: Exchange, error: unknown, log: Logger): Promise<void> {
+  const { req, res } = exchange;
+  const failure = toCatalogError(error);
+  report(log, error, failure, exchange);
+  // If part of the response was sent, closing the connection is the only way to signal the error.
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  const rendered = renderError(failure, exchange);
+  if (closesEarly(exchange)) drainBody(req, res, sendHeldOpen(exchange, rendered));
+  else {
+    await send(exchange, await encode(exchange, rendered));
+    drainBody(req, res);
+  }
 }
 
 /**
@@ -46,14 +45,13 @@ function toCatalogError(error: unknown): CatalogError {
 }
 
 /** Returns the error response, with the error body of the request's area (docs/interface.md#errors). */
-export function renderError(failure: CatalogError, res: Response): RenderedAnswer {
+export function renderError(failure: CatalogError, { area, tier }: Exchange): RenderedAnswer {
   const { status, retry_after_s } = errorCatalogue[failure.condition];
   const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
   const wait_s = failure.retry_after_s ?? retry_after_s;
   if (wait_s !== undefined) headers['Retry-After'] = String(Math.max(1, Math.ceil(wait_s)));
-  const context = requestContext(res);
-  if (context.area === 'api' && status === 401) headers['WWW-Authenticate'] = challengeOf(failure);
-  const body = context.area === 'auth' ? authErrorBody(failure) : errorBody(failure, context.tier);
+  if (area === 'api' && status === 401) headers['WWW-Authenticate'] = challengeOf(failure);
+  const body = area === 'auth' ? authErrorBody(failure) : errorBody(failure, tier);
   return { status, headers, body: JSON.stringify(body) };
 }
 
@@ -63,8 +61,7 @@ function challengeOf(failure: CatalogError): string {
   return failure.condition === 'unauthenticated' ? realm : `${realm}, error="invalid_token"`;
 }
 
-function report(log: Logger, error: unknown, failure: CatalogError, res: Response): void {
-  const { request_id, path } = requestContext(res);
+function report(log: Logger, error: unknown, failure: CatalogError, { request_id, path }: Exchange): void {
   if (failure.condition === 'internal') log.error({ err: error, request_id, path }, 'request failed');
   else if (errorCatalogue[failure.condition].status >= SERVER_ERROR)
     log.warn({ err: error, request_id, path }, 'request failed because a dependency is unavailable');
@@ -75,7 +72,7 @@ const DRAIN_BYTES_MAX = 16_777_216;
 const DRAIN_MS = 10_000;
 
 /** Whether Node closes the connection at the end of the response, although the client is still sending its body. */
-function closesEarly(req: Request, res: Response): boolean {
+function closesEarly({ req, res }: Exchange): boolean {
   return !req.complete && !res.shouldKeepAlive;
 }
 

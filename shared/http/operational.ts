@@ -4,7 +4,6 @@ import type { Config } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { MetricsText } from './metrics';
 import { parseAddresses } from './rate-limit';
-import { sendAnswer, sendJson, sendText } from './respond';
 import type { PublicRoute } from './route';
 
 /**
@@ -18,27 +17,22 @@ export interface ReadyState {
   readonly details: JsonObject;
 }
 
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
 /**
  * Returns `/health/live`, which always responds, and `/health/ready`, which is 503 if the service cannot serve
  * requests.
  */
 export function healthRoutes(checkReady: ReadyCheck = alwaysReady): PublicRoute[] {
   return [
-    {
-      path: '/health/live',
-      serve: (req, res) => {
-        res.setHeader('Cache-Control', 'no-store');
-        return sendAnswer(req, res, { data: { live: true } });
-      },
-    },
+    { path: '/health/live', serve: () => ({ data: { live: true }, headers: NO_STORE }) },
     {
       path: '/health/ready',
-      serve: async (req, res) => {
-        res.setHeader('Cache-Control', 'no-store');
+      serve: async () => {
         const { ok, details } = await checkReady().catch(() => ({ ok: false, details: {} }));
-        if (ok) return sendAnswer(req, res, { data: { ready: true, ...details } });
-        res.setHeader('Retry-After', String(errorCatalogue.unavailable.retry_after_s));
-        sendJson(res, 503, notReadyBody(details));
+        if (ok) return { data: { ready: true, ...details }, headers: NO_STORE };
+        const headers = { ...NO_STORE, 'Retry-After': String(errorCatalogue.unavailable.retry_after_s) };
+        return { status: 503, body: JSON.stringify(notReadyBody(details)), headers };
       },
     },
   ];
@@ -60,15 +54,13 @@ export function metricsRoute(
   const mayRead = parseAddresses('METRICS_FROM', METRICS_FROM, 'a list of addresses');
   return {
     path: '/metrics',
-    serve: async (req, res) => {
+    serve: async (req) => {
       const is_forwarded = GATEWAY_HEADERS.some((name) => req.headers[name] !== undefined);
       if (is_forwarded || !mayRead(req.socket.remoteAddress ?? ''))
         throw new CatalogError('path_not_found', {
           message: 'METRICS_FROM does not allow this address to read /metrics',
         });
-      const { content_type, body } = await getMetrics();
-      res.setHeader('Cache-Control', 'no-store');
-      sendText(res, body, content_type);
+      return { ...(await getMetrics()), headers: NO_STORE };
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import type { Request, Response } from 'express';
 import * as ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
 import type { KeyLimits } from '../catalog/api-key/api-key';
@@ -9,9 +8,9 @@ import { type Config, ConfigError } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
 import type { System } from '../kernel/system';
-import type { RateLimiter, Take, Tier, Verdict } from '../ports/rate-limiter';
+import type { RateLimiter, Tier, Verdict } from '../ports/rate-limiter';
 import type { HttpMetrics } from './metrics';
-import { requestContext } from './request';
+import type { Exchange } from './request';
 
 const WARN_EVERY_MS = 10_000;
 
@@ -40,7 +39,7 @@ export interface LimitsOptions {
  */
 export class Limits {
   private readonly options: LimitsOptions;
-  private readonly addressOf: (req: Request) => string;
+  private readonly addressOf: (req: IncomingMessage) => string;
   private readonly api: Readonly<Record<KeyType, Tier>>;
   private readonly auth: Tier;
   private warned_at_ms = Number.NEGATIVE_INFINITY;
@@ -62,69 +61,53 @@ export class Limits {
    * without a daily limit. The key's own limits may be higher: the daily limit of its type would refuse it until
    * midnight, and the burst of its type would cut the tokens that its bucket has stored.
    */
-  async admitApi(req: Request, res: Response, key: KeyIdentity | undefined): Promise<void> {
-    const type = key?.key_type ?? 'public';
-    const { subject, tier } = key ? this.bucketOf(key) : this.bucketOfAddress(req);
-    await this.admit(res, 'api', subject, tier, type);
-  }
-
-  /** Takes a token from the bucket of a request to `/api/*` with this key. */
-  takeForKey(key: KeyIdentity): Promise<Verdict> {
-    const { subject, tier } = this.bucketOf(key);
-    return this.take(subject, tier);
-  }
-
-  /** Does the same without waiting. Returns undefined and takes nothing if that is not possible. */
-  takeForKeyNow(key: KeyIdentity): Verdict | undefined {
-    const { subject, tier } = this.bucketOf(key);
-    return this.options.limiter.takeNow?.(subject, tier);
-  }
-
-  private bucketOf({ api_key_id, key_type, limits }: KeyIdentity): Take {
+  async admitApi(exchange: Exchange, key: KeyIdentity | undefined): Promise<void> {
+    if (key === undefined) {
+      const subject = `ip:${this.addressOf(exchange.req)}`;
+      return this.admit(exchange, 'api', subject, this.api.public, 'public');
+    }
+    const { api_key_id, key_type, limits } = key;
     const subject = `key:${api_key_id}`;
     const tier_of_type = this.api[key_type];
-    if (limits === 'unknown')
-      return { subject: `${subject}:limits-unknown`, tier: { ...tier_of_type, per_day: null } };
-    return { subject, tier: limits === undefined ? tier_of_type : apiTier(limits) };
-  }
-
-  private bucketOfAddress(req: Request): Take {
-    return { subject: `ip:${this.addressOf(req)}`, tier: this.api.public };
+    if (limits !== 'unknown')
+      return this.admit(exchange, 'api', subject, limits ? apiTier(limits) : tier_of_type, key_type);
+    const unlimited_day = { ...tier_of_type, per_day: null };
+    return this.admit(exchange, 'api', `${subject}:limits-unknown`, unlimited_day, key_type);
   }
 
   /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */
-  async admitAuth(
-    req: Request,
-    res: Response,
-    endpoint: string,
-    key: KeyIdentity | undefined,
-  ): Promise<void> {
-    const client = key === undefined ? `ip:${this.addressOf(req)}` : key.api_key_id;
-    await this.admit(res, 'auth', `auth:${endpoint}:${client}`, this.auth, key?.key_type ?? 'public');
+  async admitAuth(exchange: Exchange, endpoint: string, key: KeyIdentity | undefined): Promise<void> {
+    const client = key === undefined ? `ip:${this.addressOf(exchange.req)}` : key.api_key_id;
+    const type = key?.key_type ?? 'public';
+    return this.admit(exchange, 'auth', `auth:${endpoint}:${client}`, this.auth, type);
   }
 
   /**
    * Limits OPTIONS by IP address, because OPTIONS has no token. The bucket is separate, so that a browser can still send
    * preflights when its other requests get 429.
    */
-  async admitOptions(req: Request, res: Response): Promise<void> {
-    await this.admit(res, 'options', `options:ip:${this.addressOf(req)}`, this.api.public, 'public');
+  async admitOptions(exchange: Exchange): Promise<void> {
+    const subject = `options:ip:${this.addressOf(exchange.req)}`;
+    return this.admit(exchange, 'options', subject, this.api.public, 'public');
   }
 
   private async admit(
-    res: Response,
+    exchange: Exchange,
     area: 'api' | 'auth' | 'options',
     subject: string,
     tier: Tier,
     type: KeyType,
   ): Promise<void> {
-    const verdict = this.options.limiter.takeNow?.(subject, tier) ?? (await this.take(subject, tier));
-    requestContext(res).tier = `${type}_key`;
-    const headers = rateLimitHeaders(verdict, type);
-    for (let i = 0; i < headers.length; i += 2) res.setHeader(headers[i]!, headers[i + 1]!);
-    if (verdict.allowed) return;
-    this.options.metrics?.limiterRefused({ area, tier: `${type}_key` });
-    throw new CatalogError('rate_limited', { retry_after_s: verdict.retry_after_s });
+    const { allowed, limit, remaining, reset_s, retry_after_s } = await this.take(subject, tier);
+    const { headers } = exchange;
+    exchange.tier = `${type}_key`;
+    headers['X-RateLimit-Limit'] = String(limit);
+    headers['X-RateLimit-Remaining'] = String(remaining);
+    headers['X-RateLimit-Reset'] = String(reset_s);
+    headers['X-RateLimit-Tier'] = exchange.tier;
+    if (allowed) return;
+    this.options.metrics?.limiterRefused({ area, tier: exchange.tier });
+    throw new CatalogError('rate_limited', { retry_after_s });
   }
 
   private async take(subject: string, tier: Tier): Promise<Verdict> {
@@ -145,16 +128,6 @@ export class Limits {
     this.warned_at_ms = now_ms;
     this.options.log.warn({ err: error }, 'shared rate limiter failed; using the limiter of this process');
   }
-}
-
-/** Returns the names and values of the rate-limit headers, alternately. */
-export function rateLimitHeaders({ limit, remaining, reset_s }: Verdict, type: KeyType): readonly string[] {
-  return [
-    ...['X-RateLimit-Limit', String(limit)],
-    ...['X-RateLimit-Remaining', String(remaining)],
-    ...['X-RateLimit-Reset', String(reset_s)],
-    ...['X-RateLimit-Tier', `${type}_key`],
-  ];
 }
 
 function apiTier({ per_minute, per_day, burst }: KeyLimits): Tier {

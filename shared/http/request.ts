@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { TierName } from '../api/error-catalogue';
 import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { Environment } from '../catalog/realm';
@@ -29,14 +28,18 @@ export interface Principal {
   readonly limits?: KeyLimits;
 }
 
-/** State of one request that its stages share. */
-export interface RequestContext {
+/** A request with what its stages have found out about it. */
+export interface Exchange {
+  readonly req: Request;
+  readonly res: Response;
   readonly request_id: string;
   /** When the request arrived, by `performance.now()`. */
   readonly started_ms: number;
   readonly area: Area;
   /** Path of the URL, without the query. */
   readonly path: string;
+  /** Headers of the response, also of an error. The headers of a `Reply` replace those with the same name. */
+  readonly headers: Record<string, string>;
   /** Pattern of the matching route, such as `/api/listing/:id`, for metrics. Undefined if there is none. */
   route?: string;
   principal?: Principal;
@@ -44,100 +47,64 @@ export interface RequestContext {
   tier?: TierName;
 }
 
-export function requestContext(res: Response): RequestContext {
-  return res.locals.context as RequestContext;
+/** Returns the exchange of a response, for code that only has the response. */
+export function exchangeOf(res: Response): Exchange {
+  return res.locals.exchange as Exchange;
+}
+
+export interface RequestRecords {
+  readonly log: Logger;
+  readonly metrics?: HttpMetrics | undefined;
+  readonly system: System;
 }
 
 /** The service uses the request id of a client only if it matches: then it is safe in log lines and headers. */
 const SAFE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** Where requests are logged and counted. */
-export interface RequestRecords {
-  readonly log: Logger;
-  readonly metrics?: HttpMetrics | undefined;
+/** Begins an exchange: chooses the request id and the common headers, and logs the request when its response is closed. */
+export function openExchange(req: Request, res: Response, records: RequestRecords): Exchange {
+  const { path } = req;
+  const area = areaOf(path);
+  const client_id = req.headers['x-request-id'];
+  const { now, random } = records.system;
+  const is_safe = typeof client_id === 'string' && SAFE_REQUEST_ID.test(client_id);
+  const request_id = is_safe ? client_id : generateId(now(), random);
+  const headers = commonHeaders(req, area, request_id);
+  const exchange: Exchange = { req, res, request_id, started_ms: performance.now(), area, path, headers };
+  res.locals.exchange = exchange;
+  res.once('close', () => record(exchange, records));
+  return exchange;
 }
-
-interface FirstStageOptions extends RequestRecords {
-  readonly system: System;
-}
-
-/** First stage: creates the context and the request id, and logs the request when it ends. */
-export function openRequest(options: FirstStageOptions): RequestHandler {
-  return (req, res, next) => {
-    const request_id = requestIdOf(req.get('x-request-id'), options.system);
-    const started_ms = performance.now();
-    const context: RequestContext = { request_id, started_ms, area: areaOf(req.path), path: req.path };
-    res.locals.context = context;
-    res.setHeader('X-Request-Id', request_id);
-    recordWhenClosed(req.method, res, context, options);
-    res.setHeader('X-Content-Type-Options', 'nosniff');
-    next();
-  };
-}
-
-/** Returns the request id of the client if it is safe, else a new one. */
-export function requestIdOf(client_id: string | undefined, { now, random }: System): string {
-  const is_safe = client_id !== undefined && SAFE_REQUEST_ID.test(client_id);
-  return is_safe ? client_id : generateId(now(), random);
-}
-
-/**
- * Second stage: sets the headers for caches and CORS. Throws `malformed_request` for an HTTP/1.1 request without
- * `Host` (RFC 9112 §3.2), and `expectation_failed` for an `Expect` other than `100-continue` (RFC 9110 §10.1.1). Node's
- * own checks are off, because its responses would have no body and no `X-Request-Id`.
- */
-export const setCommonHeaders: RequestHandler = (req, res, next) => {
-  const { area } = requestContext(res);
-  setCacheHeaders(res, area);
-  setCorsHeaders(req, res, area);
-  if (req.headers.host === undefined && req.httpVersion === '1.1')
-    throw new CatalogError('malformed_request', { message: 'The Host header is missing' });
-  if ((req.headers.expect ?? EXPECT_CONTINUE).toLowerCase() !== EXPECT_CONTINUE)
-    throw new CatalogError('expectation_failed');
-  next();
-};
-
-const EXPECT_CONTINUE = '100-continue';
 
 function areaOf(path: string): Area {
   if (path === '/api' || path.startsWith('/api/')) return 'api';
-  if (path === '/auth' || path.startsWith('/auth/')) return 'auth';
-  return 'other';
+  return path === '/auth' || path.startsWith('/auth/') ? 'auth' : 'other';
 }
 
 /**
- * Counts the request and logs one line when its response is closed. The line has no query and no headers, because they
- * may contain secrets. `context` is read at that time.
+ * Throws `malformed_request` for an HTTP/1.1 request without `Host` (RFC 9112 §3.2), and `expectation_failed` for an
+ * `Expect` other than `100-continue` (RFC 9110 §10.1.1). Node's own checks are off, because its responses would have no
+ * body and no `X-Request-Id`.
  */
-export function recordWhenClosed(
-  method: string,
-  res: ServerResponse,
-  context: RequestContext,
-  { log, metrics }: RequestRecords,
-): void {
-  res.once('close', () => {
-    const { request_id, started_ms, area, path, route = 'none', principal } = context;
-    const duration_ms = Math.round((performance.now() - started_ms) * 1000) / 1000;
-    const status = res.statusCode;
-    metrics?.requestFinished({ method, route, status, duration_ms });
-    const key = principal === undefined ? {} : { api_key_id: principal.api_key_id };
-    const aborted = res.writableFinished ? {} : { aborted: true };
-    const line = { request_id, method, path, status, duration_ms, ...key, ...aborted };
-    if (area === 'other') log.debug(line, 'request');
-    else log.info(line, 'request');
-  });
+export function assertSupported({ headers, httpVersion }: Request): void {
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new CatalogError('malformed_request', { message: 'The Host header is missing' });
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
+    throw new CatalogError('expectation_failed');
 }
 
-/**
- * Responses depend on the token or API key, so shared caches must not store them. A client may store responses of
- * `/api` and revalidate them by ETag. Tokens must not be stored at all (RFC 6749 §5.1).
- */
-function setCacheHeaders(res: Response, area: Area): void {
-  if (area === 'api') {
-    res.setHeader('Cache-Control', 'private, no-cache');
-    res.setHeader('Vary', 'Authorization, Accept-Encoding');
-  } else res.setHeader('Vary', 'Accept-Encoding');
-  if (area === 'auth') res.setHeader('Cache-Control', 'no-store');
+/** Counts the request and logs one line. The line has no query and no headers, because they may contain secrets. */
+function record(exchange: Exchange, { log, metrics }: RequestRecords): void {
+  const { req, res, request_id, started_ms, area, path, route = 'none', principal } = exchange;
+  const { method } = req;
+  const duration_ms = Math.round((performance.now() - started_ms) * 1000) / 1000;
+  const status = res.statusCode;
+  metrics?.requestFinished({ method, route, status, duration_ms });
+  const key = principal === undefined ? {} : { api_key_id: principal.api_key_id };
+  const aborted = res.writableFinished ? {} : { aborted: true };
+  const line = { request_id, method, path, status, duration_ms, ...key, ...aborted };
+  if (area === 'other') log.debug(line, 'request');
+  else log.info(line, 'request');
 }
 
 /** Value of `Access-Control-Expose-Headers`. The gateway's own answers have the same. */
@@ -167,22 +134,34 @@ const CORS_ACCEPTED = [
 ].join(', ');
 
 /** How long a browser may cache a preflight response: the longest time that any browser accepts. */
-const CORS_MAX_AGE_S = 7200;
+const CORS_MAX_AGE_S = '7200';
 
 /**
- * Allows scripts of any origin to read and to use `/auth/*` (docs/interface.md#cors-and-head). Writes require a
- * secret key, which must not be in a browser: the preflight allows only the reading methods, so browsers do not send
- * writes. `*` is safe, because scripts send credentials in headers and never in cookies.
+ * Returns the headers that do not depend on the answer.
+ *
+ * Responses depend on the token or API key, so shared caches must not store them. A client may store responses of
+ * `/api` and revalidate them by ETag. Tokens must not be stored at all (RFC 6749 §5.1).
+ *
+ * Scripts of any origin may read and may use `/auth/*` (docs/interface.md#cors-and-head). Writes require a secret key,
+ * which must not be in a browser: the preflight allows only the reading methods, so browsers do not send writes. `*` is
+ * safe, because scripts send credentials in headers and never in cookies.
  */
-function setCorsHeaders(req: Request, res: Response, area: Area): void {
-  const is_write = req.method === 'POST' || req.method === 'PATCH' || req.method === 'DELETE';
+function commonHeaders({ method, headers: asked }: Request, area: Area, request_id: string) {
+  const headers: Record<string, string> = {
+    'X-Request-Id': request_id,
+    'X-Content-Type-Options': 'nosniff',
+    Vary: area === 'api' ? 'Authorization, Accept-Encoding' : 'Accept-Encoding',
+  };
+  if (area !== 'other') headers['Cache-Control'] = area === 'api' ? 'private, no-cache' : 'no-store';
+  const is_write = method === 'POST' || method === 'PATCH' || method === 'DELETE';
   if (!is_write || area === 'auth') {
-    res.setHeader('Access-Control-Allow-Origin', '*');
-    res.setHeader('Access-Control-Expose-Headers', CORS_EXPOSED);
+    headers['Access-Control-Allow-Origin'] = '*';
+    headers['Access-Control-Expose-Headers'] = CORS_EXPOSED;
   }
-  if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined) {
-    res.setHeader('Access-Control-Allow-Methods', area === 'auth' ? 'POST, OPTIONS' : 'GET, HEAD, OPTIONS');
-    res.setHeader('Access-Control-Allow-Headers', CORS_ACCEPTED);
-    res.setHeader('Access-Control-Max-Age', String(CORS_MAX_AGE_S));
+  if (method === 'OPTIONS' && asked['access-control-request-method'] !== undefined) {
+    headers['Access-Control-Allow-Methods'] = area === 'auth' ? 'POST, OPTIONS' : 'GET, HEAD, OPTIONS';
+    headers['Access-Control-Allow-Headers'] = CORS_ACCEPTED;
+    headers['Access-Control-Max-Age'] = CORS_MAX_AGE_S;
   }
+  return headers;
 }

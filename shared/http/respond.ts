@@ -1,27 +1,75 @@
 import { createHash, hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { type BrotliOptions, brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
-import type { JsonObject } from '../catalog/events/envelope';
 import { JsonText, jsonPieces, writeJson } from '../catalog/json-text';
 import { endLongTurn } from '../kernel/async';
 import { CatalogError } from '../kernel/errors';
 import type { ByteRange } from '../ports/blob-store';
 import type { RenderedAnswer } from '../ports/idempotency-store';
-import type { Answer, FileAnswer } from './route';
+import type { Exchange } from './request';
+import type { Answer, DocumentVersion, FileAnswer, PublicAnswer } from './route';
 import { endWithBody } from './send-body';
 
-/** Sends the answer of a handler: the envelope with an ETag, 304 if the client has that version, or a file. */
-export async function sendAnswer(req: Request, res: Response, answer: Answer): Promise<void> {
-  if (answer.file) return sendFile(req, res, answer.file);
-  const is_read = req.method === 'GET' || req.method === 'HEAD';
-  const rendered = is_read ? await renderRead(answer) : renderAnswer(answer, false);
-  if (!is_read || !sendNotModified(req, res, rendered.headers)) sendRendered(res, rendered);
+/** A response that is ready to be sent. */
+export interface Reply {
+  readonly status: number;
+  /** Without those in `headers` of the exchange. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | AsyncIterable<Uint8Array>;
+  /** See `Answer`. */
+  readonly made_from?: DocumentVersion | undefined;
+}
+
+/** Writes the headers once, then the body. Resolves when a file has been sent, at once for any other body. */
+export async function send(
+  { req, res, headers }: Exchange,
+  { status, headers: own, body }: Reply,
+): Promise<void> {
+  // The client has left.
+  if (res.destroyed) return;
+  res.writeHead(status, { ...headers, ...own });
+  if (body === undefined || req.method === 'HEAD') res.end();
+  else if (typeof body === 'string' || Buffer.isBuffer(body)) endWithBody(res, body);
+  else await sendBytes(res, body);
+}
+
+/**
+ * Sends a complete response, but does not end it, because Node closes a connection without keep-alive at the end of the
+ * response. The client can read the response by its `Content-Length`. Returns the function that ends it.
+ */
+export function sendHeldOpen({ res, headers }: Exchange, rendered: RenderedAnswer): () => void {
+  const length = String(Buffer.byteLength(rendered.body));
+  const own = { ...rendered.headers, 'Content-Type': JSON_TYPE, 'Content-Length': length };
+  res.writeHead(rendered.status, { ...headers, ...own });
+  res.write(rendered.body);
+  return () => res.end();
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, or a file. */
+export async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
+  if (answer.file) return fileReply(exchange, answer.file);
+  const rendered = await renderRead(answer);
+  const { made_from } = answer;
+  return notModified(exchange, rendered.headers) ?? encode(exchange, { ...rendered, made_from });
+}
+
+/** Returns the reply of a public route. */
+export async function publicReply(exchange: Exchange, answer: PublicAnswer): Promise<Reply> {
+  if ('data' in answer) return replyToRead(exchange, answer);
+  const { status = 200, body, content_type, headers, kept } = answer;
+  return notModified(exchange, headers) ?? encode(exchange, { status, headers, body }, content_type, kept);
 }
 
 /** An answer whose body may be in bytes already. */
-type Rendered = Omit<RenderedAnswer, 'body'> & { readonly body: string | Buffer };
+type Rendered = Omit<RenderedAnswer, 'body'> & {
+  readonly body: string | Buffer;
+  readonly made_from?: DocumentVersion | undefined;
+};
 
 /** An answer with fewer characters is rendered at once. */
 const LARGE_LENGTH = 250_000;
@@ -70,48 +118,6 @@ function headOf({ status = 200, headers }: Answer, etag: string | undefined): Om
   return { status, headers: { ...headers, ...(etag !== undefined && { ETag: etag }) } };
 }
 
-export function sendRendered(res: Response, { status, headers, body }: Rendered): void {
-  setHeaders(res, headers);
-  sendText(res, body, 'application/json; charset=utf-8', status);
-}
-
-/**
- * Sends a complete response, but does not end it, because Node closes a connection without keep-alive at the end of the
- * response. The client can read the response by its `Content-Length`. Returns the function that ends it.
- */
-export function sendHeldOpen(res: Response, { status, headers, body }: RenderedAnswer): () => void {
-  setHeaders(res, headers);
-  res.statusCode = status;
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  res.setHeader('Content-Length', Buffer.byteLength(body));
-  res.write(body);
-  return () => res.end();
-}
-
-export function sendJson(res: Response, status: number, body: JsonObject): void {
-  sendText(res, JSON.stringify(body), 'application/json; charset=utf-8', status);
-}
-
-/**
- * Sends a text. For HEAD, Node omits the body and keeps `Content-Length`. `kept`: the compressed forms of the text, if it
- * is sent often.
- */
-export function sendText(
-  res: Response,
-  body: string | Buffer,
-  content_type: string,
-  status = 200,
-  kept?: Compressed,
-): void {
-  res.statusCode = status;
-  res.setHeader('Content-Type', content_type);
-  endCompressed(res, body, kept);
-}
-
-function setHeaders(res: Response, headers: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-}
-
 // --- ETags ---
 
 /** Base64url characters of the hash in an ETag: 96 bits, enough to avoid collisions between versions of one URL. */
@@ -137,12 +143,11 @@ function tagOf(version: number | undefined, digest: string): string {
   return version === undefined ? `"${tag}"` : `"${version}-${tag}"`;
 }
 
-/** Sends 304 with `headers` and returns true if `If-None-Match` names their ETag. Otherwise returns false. */
-export function sendNotModified(req: Request, res: Response, headers: Record<string, string>): boolean {
-  if (headers.ETag === undefined || !matchesNone(req.get('if-none-match'), headers.ETag)) return false;
-  setHeaders(res, headers);
-  res.status(304).end();
-  return true;
+/** Returns 304 if `If-None-Match` names the ETag in `headers`, otherwise undefined. */
+function notModified({ req }: Exchange, headers: Readonly<Record<string, string>>): Reply | undefined {
+  const { ETag } = headers;
+  if (ETag === undefined || !matchesNone(req.headers['if-none-match'], ETag)) return undefined;
+  return { status: 304, headers };
 }
 
 /** Whether `If-None-Match` names this ETag. Uses the weak comparison (RFC 9110 §13.1.2). */
@@ -176,40 +181,48 @@ const COMPRESSED_BYTES_MIN = 1024;
 const SYNC_BYTES_MAX = 65_536;
 const BROTLI_QUALITY = 4;
 
-type Encoding = 'br' | 'gzip';
-/** The compressed forms of a body. */
-export type Compressed = Map<Encoding, Buffer>;
+const compressBrotli = promisify<string | Buffer, BrotliOptions, Buffer>(brotliCompress);
+const compressGzip = promisify<string | Buffer, Buffer>(gzip);
 
-/** Ends the response with the body. Compresses it if it is large enough and the client accepts an encoding. */
-function endCompressed(res: Response, body: string | Buffer, kept?: Compressed): void {
+/**
+ * Adds type and length of the body. Compresses it if it is large enough and the client accepts an encoding. `kept`: the
+ * compressed forms by encoding, of a text that is sent often.
+ */
+export async function encode(
+  { req }: Exchange,
+  rendered: Rendered,
+  content_type = JSON_TYPE,
+  kept?: Map<string, Buffer>,
+): Promise<Reply> {
+  const { body } = rendered;
   const length = Buffer.byteLength(body);
-  const is_compressible = length >= COMPRESSED_BYTES_MIN && res.req.method !== 'HEAD';
-  const encoding = is_compressible ? encodingOf(res.req) : undefined;
+  const is_compressible = length >= COMPRESSED_BYTES_MIN && req.method !== 'HEAD';
+  const encoding = is_compressible ? encodingOf(req) : undefined;
   if (encoding === undefined) {
-    end(res, body, length);
-    return;
+    const headers = { ...rendered.headers, 'Content-Type': content_type, 'Content-Length': String(length) };
+    return { ...rendered, headers };
   }
-  res.setHeader('Content-Encoding', encoding);
-  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
-  const params = { [BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [BROTLI_PARAM_SIZE_HINT]: length };
-  const done = kept?.get(encoding);
-  if (done !== undefined) end(res, done);
-  else if (length <= SYNC_BYTES_MAX)
-    end(res, encoding === 'br' ? brotliCompressSync(body, { params }) : gzipSync(body));
-  else if (encoding === 'br') brotliCompress(body, { params }, onCompressed);
-  else gzip(body, onCompressed);
+  const compressed = kept?.get(encoding) ?? (await compress(body, length, encoding));
+  kept?.set(encoding, compressed);
+  const headers = {
+    ...rendered.headers,
+    'Content-Type': content_type,
+    'Content-Encoding': encoding,
+    'Content-Length': String(compressed.length),
+  };
+  return { ...rendered, headers, body: compressed };
+}
 
-  function onCompressed(error: Error | null, compressed: Buffer): void {
-    if (error) res.destroy(error);
-    else {
-      kept?.set(encoding!, compressed);
-      end(res, compressed);
-    }
-  }
+function compress(body: string | Buffer, length: number, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> {
+  const is_small = length <= SYNC_BYTES_MAX;
+  if (encoding === 'gzip') return is_small ? gzipSync(body) : compressGzip(body);
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
+  const options = { params: { [BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [BROTLI_PARAM_SIZE_HINT]: length } };
+  return is_small ? brotliCompressSync(body, options) : compressBrotli(body, options);
 }
 
 /** Returns the encoding that the client prefers. Brotli compresses best, so it counts for more without quality values. */
-function encodingOf(req: Request): Encoding | undefined {
+function encodingOf(req: Request): 'br' | 'gzip' | undefined {
   const accepted = req.headers['accept-encoding'];
   if (accepted === undefined) return undefined;
   if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
@@ -217,40 +230,37 @@ function encodingOf(req: Request): Encoding | undefined {
   return preferred === 'br' || preferred === 'gzip' ? preferred : undefined;
 }
 
-function end(res: Response, body: string | Buffer, length = body.length): void {
-  res.setHeader('Content-Length', length);
-  endWithBody(res, body);
-}
-
 // --- Files ---
 
 /**
- * Sends a file of the blob store. Supports `If-None-Match`, `If-Range`, a single `Range`, and HEAD. Rejects with
- * `file.missing` if the file does not exist, with `range_unsatisfiable`, and with errors of the store.
+ * Returns the reply with a file of the blob store. Supports `If-None-Match`, `If-Range`, a single `Range`, and HEAD.
+ * Rejects with `file.missing` if the file does not exist, with `range_unsatisfiable`, and with errors of the store.
  */
-export async function sendFile(req: Request, res: Response, file: FileAnswer): Promise<void> {
+async function fileReply(exchange: Exchange, file: FileAnswer): Promise<Reply> {
+  const { method, headers: asked } = exchange.req;
   const size_bytes = await file.blobs.size(file.hash);
   if (size_bytes === undefined) throw new CatalogError(file.missing);
   const etag = `"${file.hash}"`;
   const headers = { ETag: etag, 'Accept-Ranges': 'bytes', ...file.headers };
-  if (sendNotModified(req, res, headers)) return;
-  const if_range = req.get('if-range');
-  const uses_range = req.method === 'GET' && (if_range === undefined || if_range === etag);
-  const range = uses_range ? rangeOf(req.get('range'), size_bytes) : undefined;
+  const not_modified = notModified(exchange, headers);
+  if (not_modified) return not_modified;
+  const if_range = asked['if-range'];
+  const uses_range = method === 'GET' && (if_range === undefined || if_range === etag);
+  const range = uses_range ? rangeOf(asked.range, size_bytes) : undefined;
   if (range === 'unsatisfiable') {
-    res.setHeader('Content-Range', `bytes */${size_bytes}`);
+    exchange.headers['Content-Range'] = `bytes */${size_bytes}`;
     throw new CatalogError('range_unsatisfiable');
   }
-  const reading = req.method === 'HEAD' ? undefined : await file.blobs.read(file.hash, range);
-  if (reading === undefined && req.method !== 'HEAD') throw new CatalogError(file.missing);
+  const reading = method === 'HEAD' ? undefined : await file.blobs.read(file.hash, range);
+  if (reading === undefined && method !== 'HEAD') throw new CatalogError(file.missing);
   const { first, last } = range ?? { first: 0, last: size_bytes - 1 };
-  setHeaders(res, headers);
-  res.setHeader('Content-Type', file.content_type);
-  res.setHeader('Content-Length', last - first + 1);
-  if (range) res.setHeader('Content-Range', `bytes ${first}-${last}/${size_bytes}`);
-  res.status(range ? 206 : 200);
-  if (reading === undefined) res.end();
-  else await sendBytes(res, reading.bytes);
+  const described = {
+    ...headers,
+    'Content-Type': file.content_type,
+    'Content-Length': String(last - first + 1),
+    ...(range && { 'Content-Range': `bytes ${first}-${last}/${size_bytes}` }),
+  };
+  return { status: range ? 206 : 200, headers: described, ...(reading && { body: reading.bytes }) };
 }
 
 /**

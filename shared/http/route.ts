@@ -1,11 +1,12 @@
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type { ApiOperation, Method } from '../api/operations/operation';
 import { shapeOf } from '../api/requests/parameters';
-import type { JsonObject } from '../catalog/events/envelope';
+import type { JsonObject, Position } from '../catalog/events/envelope';
 import type { Presentable } from '../catalog/json-text';
 import type { Environment } from '../catalog/realm';
 import type { Permission } from '../catalog/vocabulary';
 import type { Condition } from '../kernel/errors';
+import type { StoreId } from '../kernel/ids';
 import type { BlobStore } from '../ports/blob-store';
 import type { Operation } from '../ports/idempotency-store';
 import type { KeyIdentity } from './rate-limit';
@@ -52,15 +53,26 @@ export interface ApiRequest {
 
 /** Result of a handler. `respond.ts` adds the envelope and the ETag, and responds with 304 if nothing changed. */
 export interface Answer {
-  readonly status?: 200 | 201;
+  /** Default: 200. */
+  readonly status?: number;
   readonly data: Presentable;
   /** For lists: `meta` next to `data` (docs/interface.md#pagination). */
   readonly meta?: JsonObject;
   /** Version of the resource: the part of the ETag that `If-Match` compares. Undefined for lists. */
   readonly version?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** For a read: the only document that the answer was made from, besides the status of its store. */
+  readonly made_from?: DocumentVersion;
   /** For a read: the file to send instead of `data`. */
   readonly file?: FileAnswer;
+}
+
+/** A document at a position. No other content of the document ever has the same position. */
+export interface DocumentVersion {
+  readonly collection: 'listings' | 'publications' | 'media';
+  readonly id: string;
+  readonly position: Position;
+  readonly store_id: StoreId;
 }
 
 /** A file of the blob store as the response. */
@@ -88,11 +100,27 @@ export function routeOf(
   return { method, path, permission, parameters, handler, ...optional };
 }
 
+/** A text that is sent as it is. A client that has its `ETag` gets 304. */
+export interface TextAnswer {
+  readonly status?: number;
+  readonly body: string;
+  /** Default: JSON. */
+  readonly content_type?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where to keep the compressed forms of a text that is sent often. */
+  readonly kept?: Map<string, Buffer>;
+}
+
 /** A GET that needs no token and has no rate limit, such as `/docs` or a picture. */
 export interface PublicRoute {
   readonly path: string;
-  readonly serve: (req: Request, res: Response) => void | Promise<void>;
+  readonly serve: (
+    req: Request,
+    params: Readonly<Record<string, string>>,
+  ) => PublicAnswer | Promise<PublicAnswer>;
 }
+
+export type PublicAnswer = Answer | TextAnswer;
 
 /** A request to `/auth/*` that was authenticated by its key or token. */
 export interface AuthExchange extends KeyIdentity {

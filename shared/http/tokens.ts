@@ -9,8 +9,6 @@ import { type AccountId, type AnyId, type ApiKeyId, generateId, isUuid, type Sto
 import type { System } from '../kernel/system';
 import { type KeyRing, KID_LENGTH_MAX, type TokenKey } from './token-keys';
 
-/** Maximum number of tokens that are recognised by their text, which is faster than by their hash. */
-const RECENT_MAX = 1_000;
 /** Maximum number of cached tokens whose signature was verified. Each takes about 1 KB. */
 const VERIFIED_MAX = 10_000;
 
@@ -64,7 +62,6 @@ export class TokenCodec {
   private readonly options: TokenCodecOptions;
   private readonly keys: ReadonlyMap<string, TokenKey>;
   private readonly verified = new LRUCache<string, TokenClaims>({ max: VERIFIED_MAX });
-  private readonly recent = new LRUCache<string, TokenClaims>({ max: RECENT_MAX });
 
   constructor(options: TokenCodecOptions) {
     this.options = options;
@@ -82,12 +79,6 @@ export class TokenCodec {
     return jwt.sign(claims, key.signing, { algorithm: key.alg, keyid: key.kid });
   }
 
-  /** Returns the claims of a valid token that `verify` has seen recently, otherwise undefined. */
-  recall(token: string): TokenClaims | undefined {
-    const claims = this.recent.get(token);
-    return claims && claims.exp * 1000 > this.options.system.now() ? claims : undefined;
-  }
-
   /** Returns the claims of a valid token. Throws `token_expired`, or `token_invalid` for any other invalid token. */
   verify(token: string): TokenClaims {
     const token_hash = hash('sha256', token, 'base64url');
@@ -98,7 +89,6 @@ export class TokenCodec {
       throw new CatalogError('token_expired');
     }
     if (cached === undefined) this.verified.set(token_hash, claims);
-    this.recent.set(token, claims);
     return claims;
   }
 

@@ -6,8 +6,6 @@ export { LRUCache };
 interface Entry<Value> {
   readonly loading: Promise<Value | undefined>;
   readonly read_at_ms: number;
-  /** Undefined until it is loaded. */
-  value?: Value;
 }
 
 /**
@@ -33,37 +31,21 @@ export class TtlCache<Value> {
   }
 
   /** Returns the cached value of `key`, or loads it. */
-  async get(key: string): Promise<Value | undefined> {
-    const now_ms = this.options.now();
-    const cached = this.fresh(key, now_ms);
-    this.options.onLookup?.(cached !== undefined);
-    return cached ? cached.loading : this.load(key, now_ms);
-  }
-
-  /** Returns the cached value of `key` without waiting. Undefined if it must be loaded, or is being loaded. */
-  peek(key: string): Value | undefined {
-    const value = this.fresh(key, this.options.now())?.value;
-    if (value !== undefined) this.options.onLookup?.(true);
-    return value;
-  }
-
-  private fresh(key: string, now_ms: number): Entry<Value> | undefined {
+  get(key: string): Promise<Value | undefined> {
+    const { now, load, onLookup } = this.options;
+    const now_ms = now();
     const cached = this.entries.get(key);
     const age_ms = cached === undefined ? Number.NaN : now_ms - cached.read_at_ms;
     // If the clock was set back, the age is negative and the real age of the entry is unknown. So it is loaded again.
-    return age_ms >= 0 && age_ms < this.options.ttl_ms ? cached : undefined;
-  }
-
-  private load(key: string, now_ms: number): Promise<Value | undefined> {
-    const entry: Entry<Value> = { loading: this.options.load(key), read_at_ms: now_ms };
+    const is_fresh = age_ms >= 0 && age_ms < this.options.ttl_ms;
+    onLookup?.(is_fresh);
+    if (cached && is_fresh) return cached.loading;
+    const entry: Entry<Value> = { loading: load(key), read_at_ms: now_ms };
     this.entries.set(key, entry);
     const evict = (): void => {
       if (this.entries.peek(key) === entry) this.entries.delete(key);
     };
-    entry.loading.then((value) => {
-      if (value === undefined) evict();
-      else entry.value = value;
-    }, evict);
+    entry.loading.then((value) => value === undefined && evict(), evict);
     return entry.loading;
   }
 }

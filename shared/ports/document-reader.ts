@@ -33,6 +33,4 @@ export interface ActiveView {
   readonly partition_count: number;
   /** Returns the active version, at most 0.5 s old. Returns undefined if no version was ever activated. */
   current(): Promise<DocumentReader | undefined>;
-  /** Returns what `current` would resolve with, without waiting. Undefined if it must be read first. */
-  peek(): DocumentReader | undefined;
 }

@@ -43,13 +43,8 @@ export interface Take {
  * - Time is the clock of the store, not of the calling process. So a process whose clock is wrong neither refills a
  *   bucket early nor starts a day early. Stores without a clock of their own (memory, a SQLite file) belong to one
  *   machine and use its clock.
- *
- * `takeNow`
- * - Does the same without waiting, if the process may decide alone. Returns undefined and takes nothing otherwise.
- *   Absent in a limiter that always has to ask its store.
  */
 export interface RateLimiter {
   take(subject: string, tier: Tier): Promise<Verdict>;
-  takeNow?(subject: string, tier: Tier): Verdict | undefined;
   close(): Promise<void>;
 }

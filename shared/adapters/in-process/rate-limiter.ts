@@ -24,10 +24,6 @@ export class MemoryRateLimiter implements RateLimiter {
   }
 
   async take(subject: string, tier: Tier): Promise<Verdict> {
-    return this.takeNow(subject, tier);
-  }
-
-  takeNow(subject: string, tier: Tier): Verdict {
     this.states ??= new LRUCache({ max: this.subjects_max });
     const { state, verdict } = takeToken(this.states.get(subject), tier, this.now());
     this.states.set(subject, state);

@@ -128,11 +128,11 @@ export class SqliteRateLimiter implements RateLimiter {
   }
 
   async take(subject: string, tier: Tier): Promise<Verdict> {
-    return this.takeNow(subject, tier) ?? this.batcher.load('', { subject, tier });
+    return this.takeFromLease(subject, tier) ?? this.batcher.load('', { subject, tier });
   }
 
-  /** Takes a token of a lease. */
-  takeNow(subject: string, tier: Tier): Verdict | undefined {
+  /** Takes a token of a lease without waiting. Returns undefined, and takes nothing, if there is none to use. */
+  private takeFromLease(subject: string, tier: Tier): Verdict | undefined {
     const lease = this.leases.get(subject);
     if (lease === undefined || lease.left === 0) return undefined;
     const now_ms = this.now();

@@ -1,0 +1,200 @@
+import type { Request, Response } from 'express';
+import { errorCatalogue } from '../api/error-catalogue';
+import { methodsOfPaths } from '../api/operations';
+import type { Method } from '../api/operations/operation';
+import { CatalogError } from '../kernel/errors';
+import { type BearerAuthenticator, bearerIdentity, keyOfError } from './auth';
+import { readBody } from './body';
+import { sendError } from './errors';
+import type { Idempotency } from './idempotency';
+import { type FoundPath, PathTable } from './paths';
+import type { KeyIdentity, Limits } from './rate-limit';
+import { assertSupported, type Exchange, openExchange, type Principal, type RequestRecords } from './request';
+import { encode, publicReply, type Reply, renderAnswer, replyToRead, send } from './respond';
+import type { ApiRequest, AuthEndpoint, AuthEndpoints, PublicRoute, Route } from './route';
+import { answerRead, answerWrite, assertPermitted, type RouteCall } from './serve-route';
+import { ignoredParameters, queryParameters } from './validation';
+
+/** Answers reads again while their answers are up to date (`services/edge`). */
+export interface AnswerCache {
+  /** Returns what `produce` would resolve with now, possibly an earlier reply. */
+  answer(read: RouteCall, produce: () => Promise<Reply>): Promise<Reply>;
+}
+
+export interface PipelineOptions extends RequestRecords {
+  /** Endpoints of `/api` that this process serves. */
+  readonly routes: readonly Route[];
+  /** Endpoints of `/auth` that this process serves. */
+  readonly auth: AuthEndpoints;
+  /** Routes that need no token. */
+  readonly public_routes: readonly PublicRoute[];
+  /** Undefined in a process that serves only public routes. */
+  readonly admission?: { readonly authenticator: BearerAuthenticator; readonly limits: Limits } | undefined;
+  readonly idempotency?: Idempotency | undefined;
+  readonly cache?: AnswerCache | undefined;
+}
+
+type Serve = (exchange: Exchange, params: ApiRequest['params']) => Promise<Reply>;
+
+/** What is served at a path. */
+interface Endpoint {
+  /** The methods of the path in the whole interface. This process may serve only some of them. */
+  readonly methods: readonly Method[];
+  readonly serve: ReadonlyMap<string, Serve>;
+  /** For `/auth`: part of the names of the rate-limit buckets. */
+  readonly bucket?: string;
+}
+
+/** Passes each request through its stages, in the order of docs/http.md#stages. A stage returns or throws. */
+export class Pipeline {
+  private readonly options: PipelineOptions;
+  private readonly paths: PathTable<Endpoint>;
+  private readonly identify: ((authorization: string | undefined) => Promise<Principal>) | undefined;
+
+  constructor(options: PipelineOptions) {
+    this.options = options;
+    this.identify = options.admission && bearerIdentity(options.admission.authenticator);
+    this.paths = new PathTable(this.endpoints());
+  }
+
+  readonly serve = async (req: Request, res: Response): Promise<void> => {
+    const exchange = openExchange(req, res, this.options);
+    try {
+      await send(exchange, await this.answer(exchange));
+    } catch (error) {
+      await sendError(exchange, error, this.options.log);
+    }
+  };
+
+  private async answer(exchange: Exchange): Promise<Reply> {
+    const { req, area, path } = exchange;
+    assertSupported(req);
+    if (area === 'api') await this.admitApi(exchange);
+    const found = this.paths.find(path);
+    const serve = found?.value.serve.get(req.method === 'HEAD' ? 'GET' : req.method);
+    if (found && serve) {
+      exchange.route = found.path;
+      return serve(exchange, found.params);
+    }
+    if (area === 'auth') await this.admitAuth(exchange, found?.value.bucket ?? 'none', undefined);
+    return answerOther(exchange, found);
+  }
+
+  private endpoints(): Map<string, Endpoint> {
+    const { routes, auth, public_routes } = this.options;
+    const endpoints = new Map<string, Endpoint>();
+    const api_paths = Object.keys(methodsOfPaths).filter((path) => path.startsWith('/api/'));
+    for (const path of new Set([...api_paths, ...routes.map((route) => route.path)])) {
+      const own = routes.filter((route) => route.path === path);
+      const methods = new Set([...(methodsOfPaths[path] ?? []), ...own.map(({ method }) => method)]);
+      const serve = new Map(own.map((route) => [route.method, this.serveApi(route)]));
+      endpoints.set(path, { methods: [...methods], serve });
+    }
+    for (const [path, endpoint] of Object.entries(auth)) {
+      const serve = new Map([['POST', this.serveAuth(endpoint)]]);
+      endpoints.set(path, { methods: ['POST'], serve, bucket: endpoint.name });
+    }
+    for (const { path, serve: answer } of public_routes) {
+      const get: Serve = async (exchange, params) =>
+        publicReply(exchange, await answer(exchange.req, params));
+      endpoints.set(path, { methods: ['GET'], serve: new Map([['GET', get]]) });
+    }
+    return endpoints;
+  }
+
+  /**
+   * Authenticates and limits a request before the path is checked. Unknown paths of `/api` require a token, too
+   * (docs/interface.md#tokens). Otherwise, a client without a token could find out which paths exist. Only OPTIONS
+   * requires no token, because browsers send preflights without one.
+   */
+  private async admitApi(exchange: Exchange): Promise<void> {
+    const { admission } = this.options;
+    if (!admission || !this.identify) return;
+    if (exchange.req.method === 'OPTIONS') return admission.limits.admitOptions(exchange);
+    // The token is checked first, because the rate limit depends on it: per key if valid, otherwise per IP address.
+    const [principal, error] = await valueOrError(this.identify(exchange.req.headers.authorization));
+    await admission.limits.admitApi(exchange, principal ?? keyOfError(error));
+    if (principal === undefined) throw error;
+    exchange.principal = principal;
+  }
+
+  private serveApi(route: Route): Serve {
+    const { idempotency, cache } = this.options;
+    return async (exchange, params) => {
+      const { principal, req } = exchange;
+      if (principal === undefined) throw new CatalogError('unauthenticated');
+      assertPermitted(principal, route);
+      const query = queryParameters(req.url);
+      const ignored = route.parameters && ignoredParameters(query, route.parameters);
+      if (ignored !== undefined) exchange.headers['X-Catalog-Ignored'] = ignored;
+      const call: RouteCall = { exchange, route, principal, params, query };
+      if (route.method !== 'GET') return encode(exchange, await answerWrite(call, idempotency));
+      const produce = async () => replyToRead(exchange, await answerRead(call));
+      return cache ? cache.answer(call, produce) : produce();
+    };
+  }
+
+  /** Authenticates by headers before the rate limit, which depends on the key. But 429 has priority over other errors. */
+  private serveAuth(endpoint: AuthEndpoint): Serve {
+    return async (exchange) => {
+      const { req } = exchange;
+      const header = (name: string) => req.get(name);
+      const [accepted, error] = await valueOrError(endpoint.authenticate(header));
+      await this.admitAuth(exchange, endpoint.name, accepted ?? keyOfError(error));
+      if (accepted === undefined) throw error;
+      const data = accepted.respond(await readBody(req, AUTH_BODY_BYTES_MAX));
+      return encode(exchange, renderAnswer({ data }, false));
+    };
+  }
+
+  private async admitAuth(exchange: Exchange, bucket: string, key: KeyIdentity | undefined): Promise<void> {
+    const limits = this.options.admission?.limits;
+    if (exchange.req.method === 'OPTIONS') await limits?.admitOptions(exchange);
+    else await limits?.admitAuth(exchange, bucket, key);
+  }
+}
+
+/** The longest valid body is `{"ttl_minutes":60}`. */
+const AUTH_BODY_BYTES_MAX = 1_024;
+
+/** Returns the value of a promise, or undefined and its error. */
+async function valueOrError<Value>(promise: Promise<Value>): Promise<[Value | undefined, unknown]> {
+  try {
+    return [await promise, undefined];
+  } catch (error) {
+    return [undefined, error];
+  }
+}
+
+/** Answers OPTIONS. Throws for a path or method that this process does not serve. */
+function answerOther({ req, path, headers }: Exchange, found: FoundPath<Endpoint> | undefined): Reply {
+  const { method } = req;
+  if (found === undefined) throw refusalOf(method, path, 'path_not_found');
+  const { methods } = found.value;
+  // Another process serves this method. The gateway should have sent the request to that process.
+  if (methods.some((allowed) => allowed === (method === 'HEAD' ? 'GET' : method)))
+    throw new CatalogError('path_not_found');
+  // HEAD is allowed if GET is, and OPTIONS always (docs/interface.md#cors-and-head).
+  const allowed = methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
+  headers.Allow = [...allowed, 'OPTIONS'].join(', ');
+  if (method !== 'OPTIONS') throw refusalOf(method, path, 'method_not_allowed');
+  return { status: 204, headers: {} };
+}
+
+/** Returns the refusal of a path or method. Names the right path if the request confuses a resource with its list. */
+function refusalOf(
+  method: string,
+  path: string,
+  condition: 'path_not_found' | 'method_not_allowed',
+): CatalogError {
+  const other = path
+    .replace(/^(\/api\/[^/]+)\/[^/]+/, '$1/:id')
+    .replace(/^\/api\/[^/]+/, (resource) =>
+      resource.endsWith('s') ? resource.slice(0, -1) : `${resource}s`,
+    );
+  const is_known = other !== path && methodsOfPaths[other]?.some((known) => known === method);
+  if (!is_known) return new CatalogError(condition);
+  return new CatalogError(condition, {
+    message: `${errorCatalogue[condition].message}; use ${method} ${other}`,
+  });
+}

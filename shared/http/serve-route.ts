@@ -1,0 +1,166 @@
+import { withTimeout } from '../kernel/async';
+import { CatalogError } from '../kernel/errors';
+import { parseId } from '../kernel/ids';
+import type { RenderedAnswer } from '../ports/idempotency-store';
+import { readBody } from './body';
+import { renderError } from './errors';
+import { assertIdempotencyKey, fingerprintOf, type Idempotency } from './idempotency';
+import type { Exchange, Principal } from './request';
+import { renderAnswer } from './respond';
+import type { Answer, ApiRequest, Route } from './route';
+import { receiveUpload } from './upload';
+import type { QueryParameters } from './validation';
+
+/** A request to a route of `/api` that has a token with the route's permission and has passed the rate limit. */
+export interface RouteCall {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  readonly principal: Principal;
+  /** Path parameters as they were sent. */
+  readonly params: ApiRequest['params'];
+  readonly query: QueryParameters;
+}
+
+/**
+ * When the answer begins at the latest (docs/operations/failures.md#outages), counted from the arrival of the request,
+ * without the time in which its body arrived: 5 s, less some time for what follows the handler.
+ */
+const ANSWER_MS_MAX = 4_900;
+
+/** Returns the answer of a read. */
+export async function answerRead(call: RouteCall): Promise<Answer> {
+  const { exchange, route } = call;
+  assertParametersPermitted(call);
+  return answerInTime(route.handler, requestOf(call, {}, exchange.started_ms + ANSWER_MS_MAX));
+}
+
+/** Carries out a write, once per `Idempotency-Key`. Returns its answer, or the first answer again. */
+export async function answerWrite(
+  call: RouteCall,
+  idempotency: Idempotency | undefined,
+): Promise<RenderedAnswer> {
+  const { exchange, route } = call;
+  assertParametersPermitted(call);
+  const params = checkParams(call.params);
+  const before_body_ms = performance.now() - exchange.started_ms;
+  const body = await bodyOf(call);
+  const answer_by_ms = performance.now() + ANSWER_MS_MAX - before_body_ms;
+  const request = requestOf({ ...call, params }, body, answer_by_ms);
+  const key = request.header('idempotency-key');
+  if (key !== undefined) assertIdempotencyKey(key);
+  if (key === undefined || idempotency === undefined)
+    return renderAnswer(await answerInTime(route.handler, request), false);
+  return answerOnce(idempotency, key, route, request, exchange);
+}
+
+/** Reads the body of a write. */
+async function bodyOf({ exchange: { req }, route, principal }: RouteCall): Promise<ApiRequest['body']> {
+  if (!route.upload) return readBody(req);
+  const assertField = (field: string): void => assertFieldPermitted(principal, route, field);
+  return receiveUpload(req, route.upload, principal, assertField);
+}
+
+function requestOf(
+  { exchange, route, principal, params, query }: RouteCall,
+  body: ApiRequest['body'],
+  answer_by_ms: number,
+): ApiRequest {
+  const { req, request_id } = exchange;
+  return {
+    method: req.method === 'HEAD' ? 'HEAD' : route.method,
+    principal,
+    params: checkParams(params),
+    query,
+    body,
+    request_id,
+    answer_by_ms,
+    assertAwaited: () => {
+      if (!req.socket.destroyed && performance.now() < answer_by_ms) return;
+      throw new CatalogError('unavailable', { message: 'nobody waits for the answer any more' });
+    },
+    header: (name) => req.get(name),
+  };
+}
+
+/**
+ * Calls the handler, which may make several calls to the stores, each of which may take almost as long as the whole
+ * request. Rejects at `answer_by_ms`: with `database_timeout` if an append was sent, which may still be stored. Otherwise
+ * with `unavailable`; none is sent any more.
+ */
+function answerInTime(handler: Route['handler'], request: ApiRequest): Promise<Answer> {
+  let is_sent = false;
+  let is_over = false;
+  const beforeSend = async (): Promise<void> => {
+    // A plain error, not `unavailable`: nothing is wrong with the store, and requests that wait for this one may
+    // still succeed.
+    if (is_over && !is_sent) throw new Error('the request is already answered');
+    is_sent = true;
+  };
+  const left_ms = Math.max(0, request.answer_by_ms - performance.now());
+  return withTimeout(handler({ ...request, beforeSend }), left_ms, () => {
+    is_over = true;
+    throw new CatalogError(is_sent ? 'database_timeout' : 'unavailable', {
+      message: 'the request did not end in time',
+    });
+  });
+}
+
+/** Runs the handler once per `Idempotency-Key`, and returns the response, or the first one again. */
+function answerOnce(
+  idempotency: Idempotency,
+  idempotency_key: string,
+  route: Route,
+  request: ApiRequest,
+  exchange: Exchange,
+): Promise<RenderedAnswer> {
+  const { query, body, params, principal } = request;
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
+  const parameters = Object.fromEntries(Object.entries(query).map(([name, values]) => [name, [...values]]));
+  return idempotency.once({
+    key: { api_key_id: principal.api_key_id, idempotency_key },
+    limits: principal.limits,
+    answer_by_ms: request.answer_by_ms,
+    fingerprint: fingerprintOf(route.method, path, parameters, body),
+    run: async (operation) => {
+      const answer = await answerInTime(route.handler, {
+        ...request,
+        operation: { ...operation, idempotency_key },
+      });
+      return renderAnswer(answer, false);
+    },
+    renderFailure: (failure) => renderError(failure, exchange),
+  });
+}
+
+/**
+ * Throws `insufficient_permissions`. A public key may never write, whatever its token contains
+ * (docs/interface.md#api-keys).
+ */
+export function assertPermitted(principal: Principal, route: Route): void {
+  const has_permission = principal.permissions.includes(route.permission);
+  if (has_permission && (route.method === 'GET' || principal.key_type === 'secret')) return;
+  throw new CatalogError('insufficient_permissions', {
+    message: `This request requires a ${route.method === 'GET' ? '' : 'secret '}key with the permission ${route.permission}`,
+  });
+}
+
+function assertParametersPermitted({ principal, route, query }: RouteCall): void {
+  if (route.field_permissions)
+    for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
+}
+
+function assertFieldPermitted(principal: Principal, { field_permissions = {} }: Route, name: string): void {
+  const required = Object.hasOwn(field_permissions, name) ? field_permissions[name] : undefined;
+  if (required === undefined || principal.permissions.includes(required)) return;
+  throw new CatalogError('insufficient_permissions', {
+    message: `${name} requires the permission ${required}`,
+  });
+}
+
+function checkParams(params: ApiRequest['params']): ApiRequest['params'] {
+  if (params.id === undefined) return params;
+  const id = parseId(params.id);
+  if (id === undefined)
+    throw CatalogError.ofFaults([{ condition: 'invalid_uuid', field: 'id', constraint: 'a UUID' }]);
+  return { ...params, id };
+}
