@@ -14,6 +14,7 @@ describe('the edge cache', () => {
   let harness: Harness;
   let shop: Shop;
   let tea: string;
+  let shelf: string;
 
   beforeAll(async () => {
     harness = await startHarness({ environment: { VIEW_FLUSH_INTERVAL_S: '3600' } });
@@ -21,7 +22,8 @@ describe('the edge cache', () => {
   afterAll(() => harness.close());
   beforeEach(async () => {
     shop = await harness.newShop();
-    tea = await created();
+    shelf = (await write('POST', '/api/listing', { name: 'Shelf' })).body.data.id;
+    tea = await created({ listing_id: shelf });
   });
 
   const write = (method: string, path: string, body?: object): Promise<Reply> =>
@@ -57,6 +59,14 @@ describe('the edge cache', () => {
     ['a search', () => '/api/store/search?q=tea'],
     ['related publications', () => `${teaPath()}/related`],
     ['the store', () => '/api/store'],
+    ['an expanded store', () => '/api/store?expand=listing,media'],
+    ['the listings of the store', () => '/api/store-listings?expand=publication'],
+    ['payment methods', () => '/api/payment-methods'],
+    ['a listing', () => `/api/listing/${shelf}`],
+    ['the publications of a listing', () => `/api/listing/${shelf}/publications`],
+    ['reviews', () => `${teaPath()}/reviews`],
+    ['media', () => '/api/media'],
+    ['filtered publications', () => '/api/publications?min_price=1&sort=price&expand=listing'],
   ])('sends %s again with the same status, headers and bytes', async (_, path) => {
     const first = await get(path());
     expect(first.status).toBe(200);

@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import { type Service, startAllInOne } from '../../services/boot/all-in-one';
+import type { Listening } from '../../services/boot/listen';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
-import { AnswerTwins } from '../support/answer-twins';
+import { startColdApp } from '../support/cold-app';
 import { fetch } from '../support/fetch';
 import { type Harness, type Reply, startHarness, type TestKey } from '../support/harness';
 
@@ -35,7 +36,7 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
   const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
   let harness: Harness;
   let second: Service;
-  let twins: AnswerTwins;
+  let uncached: Listening;
   let publications: string[] = [];
   const listings: string[] = [];
   let own: string;
@@ -45,7 +46,7 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
   beforeAll(async () => {
     harness = await startHarness({ environment: { VIEW_FLUSH_INTERVAL_S: '3600', EDGE_CACHE_MB: '1' } });
     second = await startAllInOne(parseConfig(harness.settings), pino({ level: 'silent' }), realSystem);
-    twins = await AnswerTwins.start(harness.service.runtime);
+    uncached = await startColdApp(harness.service.runtime);
     const shop = await harness.newShop();
     const other = await harness.newStore();
     merchant = shop.secret;
@@ -56,7 +57,7 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
     own = (await write('POST', '/api/publication', fields)).data.id;
   });
   afterAll(async () => {
-    await twins.close();
+    await uncached.close({ idle_ms: 1 });
     await second.close();
     await harness.close();
   });
@@ -126,7 +127,7 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
       const position = reply.headers.get('x-catalog-position') ?? '';
       expect([reply.status, position]).toEqual([200, expect.stringMatching(/^[0-9]+$/)]);
       const headers = { authorization: `Bearer ${merchant.token}`, 'x-catalog-min-position': position };
-      expect((await fetch(`${twins.cold_url}/api/publication/${own}`, { headers })).status).toBe(200);
+      expect((await fetch(`${uncached.url}/api/publication/${own}`, { headers })).status).toBe(200);
       for (const path of [`/api/publication/${own}`, OLDEST])
         for (const url of urls())
           expect([path, await read(url, path, merchant)]).toEqual([path, expect.stringContaining(title)]);
@@ -153,7 +154,7 @@ describe(`warm answers under concurrent writes (EDGE_SEED=${SEED})`, () => {
       await Promise.all(readers);
       for (const path of paths())
         for (const key of keys) {
-          const cold = await read(twins.cold_url, path, key);
+          const cold = await read(uncached.url, path, key);
           for (const url of urls()) expect([path, await read(url, path, key)]).toEqual([path, cold]);
         }
     }

@@ -10,7 +10,6 @@ import { CatalogClient, type ClientOptions } from '../../shared/client';
 import { parseConfig } from '../../shared/kernel/config';
 import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import { realSystem, type System } from '../../shared/kernel/system';
-import { AnswerTwins } from './answer-twins';
 import { fetchDocumented } from './fetch-documented';
 import { type OwnNames, ownNames, serversOfEnvironment } from './own-servers';
 import { makeTempDir } from './temp-dir';
@@ -113,7 +112,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     await service.close();
     throw new Error('the service did not start');
   }
-  const twins = comparesAnswers() ? await AnswerTwins.start(service.runtime) : undefined;
   const deps: ControlDeps = { system, events: service.runtime.events };
   // Each write of the harness is a separate request.
   let requests = 0;
@@ -127,9 +125,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     const before = late.count;
     const response = await fetchDocumented(...args);
     if (late.count > before && options.waits_for_late !== false) await settled();
-    const [input, init = {}] = args;
-    const path = String(input).slice(new URL(String(input)).origin.length);
-    if (isComparable(path, init, response)) await twins?.compare(path, init);
     return response;
   };
   const send: Harness['request'] = (method, path, sent = {}) =>
@@ -169,7 +164,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     return { store_id, public: visitor!, secret: merchant! };
   };
   const close = async (): Promise<void> => {
-    await twins?.close();
     await within(service.close(), 'the service to stop');
     await servers.dispose();
     folder.remove();
@@ -179,16 +173,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     ...{ url: service.url, service, deps, data_dir, settings, account_id, settled, token },
     ...{ request: send, client, newStore, newKey, newShop, close },
   };
-}
-
-/** In `test/api`, each read is also answered without the edge cache and from a warm one, and must be the same. */
-function comparesAnswers(): boolean {
-  return expect.getState().testPath?.includes('/test/api/') ?? false;
-}
-
-function isComparable(path: string, { method = 'GET' }: RequestInit, { status }: Response): boolean {
-  const is_read = path.startsWith('/api') && (method === 'GET' || method === 'HEAD');
-  return is_read && status !== 429 && status < 500;
 }
 
 /**
