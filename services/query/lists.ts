@@ -122,28 +122,21 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
       ...pageOf(query),
     });
   const is_maintained = hasMaintainedTotal(query);
-  const [store, listing, counted_total, early_page] = await Promise.all([
+  const [store, listing, counted_total, first_page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, query, store_id),
     is_maintained ? undefined : version.count('publications', where),
-    isProbablyFull(query) ? findPage() : undefined,
+    query.page === 1 ? findPage() : undefined,
   ]);
   const { facets } = assertActive(store).state;
   if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
   const total =
     counted_total ?? countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
+  // Nothing is looked for behind the last page, which may be far away.
   const is_empty = pageOf(query).skip >= total;
-  const page = early_page ?? (is_empty ? [] : await findPage());
+  const page = first_page ?? (is_empty ? [] : await findPage());
   return pageAnswer({ version, request }, 'publication', page, query, total);
-}
-
-/**
- * Returns whether to find the page at the same time as its total. Otherwise the total is read first: it may show that the
- * page is empty, and then nothing is looked for.
- */
-function isProbablyFull(query: PublicationsQuery): boolean {
-  return query.page === 1 && !filtersByPrice(query) && !FILTERS.some(isSetIn(query));
 }
 
 /**

@@ -55,8 +55,6 @@ interface PendingViews {
 const PUBLICATIONS_MAX = 200_000;
 /** Concurrent appends. Enough for appends to share a commit; more would slow down the reads of this process. */
 const CONCURRENCY = 16;
-/** The same at a stop, when there are no more reads: as many appends as share a commit in the embedded log. */
-const STOPPING_CONCURRENCY = 250;
 const RETRY_PAUSE_MS = 250;
 
 /**
@@ -72,7 +70,6 @@ export class PageViewCounter {
   private dropped = 0;
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
-  private concurrency = CONCURRENCY;
 
   constructor(options: PageViewCounterOptions) {
     this.options = options;
@@ -113,7 +110,6 @@ export class PageViewCounter {
   /** Stops the timer and appends all counted views. Retries what fails, for at most `timeout_ms`. */
   async stop(timeout_ms: number): Promise<void> {
     clearInterval(this.timer);
-    this.concurrency = STOPPING_CONCURRENCY;
     const ending = new AbortController();
     await withTimeout(this.drain(ending.signal), timeout_ms, () => ending.abort());
     const views = this.unsaved;
@@ -148,7 +144,7 @@ export class PageViewCounter {
     // All calls of `appendPending` share one iterator: each takes the next store.
     const queue = stores.values();
     const failures: unknown[] = [];
-    await Promise.all(Array.from({ length: this.concurrency }, () => this.appendPending(queue, failures)));
+    await Promise.all(Array.from({ length: CONCURRENCY }, () => this.appendPending(queue, failures)));
     if (failures.length > 0)
       log.warn(
         { err: failures[0], stores: failures.length },

@@ -14,7 +14,7 @@ import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { ApiRequest, DocumentVersion, Pictures } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
-import { LRUCache } from '../../shared/kernel/cache';
+import { TtlCache } from '../../shared/kernel/cache';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
@@ -119,7 +119,7 @@ export function visibleEntries(
 /** The dependencies of reads in one environment. */
 export interface EnvironmentReads {
   readonly view: ActiveView;
-  readonly statuses: StoreStatuses;
+  readonly active_stores: TtlCache<true>;
 }
 
 /** The dependencies of the read handlers. */
@@ -203,36 +203,28 @@ async function waitForStores(
   if (reached.includes(false)) throw new CatalogError('unavailable', { retry_after_s: RETRY_AFTER_S });
 }
 
-const CACHED_MS = 1_000;
-const CACHED_STORES_MAX = 10_000;
+/** Reads by id need only the status of the store. So they cache for this time that a store is active. */
+const ACTIVE_MS = 1_000;
+const ACTIVE_STORES_MAX = 10_000;
 
 /**
- * Caches for one second that a store is active. Reads by id use the cache instead of the store's document, of which they
- * need only the status. Other statuses are not cached, so a store that becomes active is readable immediately.
+ * Creates the cache of active stores, by id. Other statuses are not cached, so a store that becomes active is readable
+ * immediately.
  */
-export class StoreStatuses {
-  private readonly now: () => number;
-  private readonly onCache: CacheObserver | undefined;
-  private readonly active_until_ms = new LRUCache<string, number>({ max: CACHED_STORES_MAX });
+export function activeStores(view: ActiveView, now: () => number, onCache?: CacheObserver): TtlCache<true> {
+  return new TtlCache({
+    ttl_ms: ACTIVE_MS,
+    entries_max: ACTIVE_STORES_MAX,
+    now,
+    load: async (store_id) => isActive(await view.current(), store_id),
+    onLookup: (hit) => onCache?.('read_store', hit),
+  });
+}
 
-  /** `now` returns Unix milliseconds. */
-  constructor(now: () => number, onCache?: CacheObserver) {
-    this.now = now;
-    this.onCache = onCache;
-  }
-
-  /** Returns whether the store exists and is active. `fresh` bypasses the cache. */
-  async isActive(version: DocumentReader, store_id: string, fresh = false): Promise<boolean> {
-    const is_cached = !fresh && (this.active_until_ms.get(store_id) ?? 0) > this.now();
-    this.onCache?.('read_store', is_cached);
-    if (is_cached) return true;
-    const read_at_ms = this.now();
-    const store = await version.get('stores', store_id);
-    const active = store?.document?.keys.status === 'active';
-    if (active) this.active_until_ms.set(store_id, read_at_ms + CACHED_MS);
-    else this.active_until_ms.delete(store_id);
-    return active;
-  }
+/** Returns undefined unless the store exists and is active. */
+async function isActive(version: DocumentReader | undefined, store_id: string): Promise<true | undefined> {
+  const store = await version?.get('stores', store_id);
+  return store?.document?.keys.status === 'active' ? true : undefined;
 }
 
 // --- Reads by id ---
@@ -296,9 +288,10 @@ export async function findById<Name extends CollectionById>(
   // The store in the query must be active even if it does not contain the resource.
   const checked_store = store_id ?? (request.query.store_id && accessible[0]);
   if (checked_store) {
-    const { statuses } = deps[request.principal.environment];
-    const fresh = minPositionOf(request) !== undefined;
-    if (!(await statuses.isActive(version, checked_store, fresh))) throw new CatalogError('store_not_found');
+    const { active_stores } = deps[request.principal.environment];
+    const is_fresh = minPositionOf(request) !== undefined;
+    const active = is_fresh ? isActive(version, checked_store) : active_stores.get(checked_store);
+    if (!(await active)) throw new CatalogError('store_not_found');
   }
   if (!stored || !document || !store_id || !read.isVisible(read.visibility, visibilityOf(document)))
     throw new CatalogError(NOT_FOUND[collection]);

@@ -14,7 +14,7 @@ import {
   readReviews,
 } from './lists';
 import type { RecordPageView } from './page-view-counter';
-import { type EnvironmentReads, type ReadDeps, StoreStatuses } from './read';
+import { activeStores, type EnvironmentReads, type ReadDeps } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
 import { readRelated, readSearch } from './search';
 
@@ -56,7 +56,7 @@ export function queryRoutes({
 }: QueryOptions): Route[] {
   const readsOf = (view: ActiveView): EnvironmentReads => ({
     view,
-    statuses: new StoreStatuses(system.now, onCache),
+    active_stores: activeStores(view, system.now, onCache),
   });
   const deps: ReadDeps = { live: readsOf(views.live), test: readsOf(views.test), recordPageView, pictures };
   return READS.map(([operation, read]) => routeOf(operation, read.bind(undefined, deps)));

@@ -10,7 +10,7 @@ import {
 import { type ApiKey, type ApiKeyEvent, type ApiKeyState, apiKeyAggregate } from '../catalog/api-key/api-key';
 import type { ApiKeyDocument } from '../catalog/api-key/document';
 import type { Aggregate } from '../catalog/events/aggregate';
-import { LRUCache, TtlCache } from '../kernel/cache';
+import { TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import { type AccountId, type AnyId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
 import type { System } from '../kernel/system';
@@ -68,7 +68,7 @@ export interface AuthenticatorOptions {
 
 /**
  * Thrown if a token has a valid signature, but the state of its key cannot be read. The request fails with `unavailable`
- * and still counts against the rate limit of that key: `key` has the limits that this process read last.
+ * and counts against a bucket of the key.
  */
 export class KeyStateUnavailable extends CatalogError {
   readonly key: KeyIdentity;
@@ -106,11 +106,6 @@ export class Authenticator {
   private readonly keysById: TtlCache<Stored<ApiKeyState>>;
   private readonly keysByHash: TtlCache<Stored<ApiKeyState> & { readonly id: string }>;
   private readonly accounts: TtlCache<Stored<AccountState>>;
-  /**
-   * The rate limits of each key, by id, as they were read last. An entry does not expire, because an outage can last
-   * longer than any time to live.
-   */
-  private readonly knownLimits = new LRUCache<string, Pick<ApiKey, 'limits'>>({ max: ENTRIES_MAX });
   /** The principal of each token whose claims are remembered, with the limits that its key had last. */
   private readonly principals = new WeakMap<TokenClaims, Principal>();
 
@@ -222,8 +217,7 @@ export class Authenticator {
   private async readState<State>(claims: TokenClaims, reading: Promise<State>): Promise<State> {
     const { api_key_id, key_type } = claims;
     return reading.catch((error: unknown) => {
-      const known = this.knownLimits.get(api_key_id) ?? { limits: 'unknown' as const };
-      throw new KeyStateUnavailable({ api_key_id, key_type, ...known }, error);
+      throw new KeyStateUnavailable({ api_key_id, key_type, limits: 'unknown' }, error);
     });
   }
 
@@ -235,17 +229,11 @@ export class Authenticator {
     return state.tag === 'present' ? state.account.status : undefined;
   }
 
-  /**
-   * Returns the key with the changes that its document does not contain yet. Remembers its limits for the time when its
-   * state cannot be read.
-   */
+  /** Returns the key with the changes that its document does not contain yet. */
   private currentKey(id: string, stored: Stored<ApiKeyState> | undefined): ApiKey | undefined {
     const changes = this.options.changes.api_keys.get(id);
     const state = withChanges(apiKeyAggregate, id as ApiKeyId, stored, changes);
-    if (state.tag === 'absent') return undefined;
-    const { limits } = state.key;
-    this.knownLimits.set(id, limits === undefined ? {} : { limits });
-    return state.key;
+    return state.tag === 'absent' ? undefined : state.key;
   }
 }
 

@@ -6,12 +6,20 @@ import { CatalogError } from '../kernel/errors';
 import { type BearerAuthenticator, bearerIdentity, keyOfError } from './auth';
 import { readBody } from './body';
 import { sendError } from './errors';
+import { fileReply } from './file';
 import type { Idempotency } from './idempotency';
-import { type FoundPath, PathTable } from './paths';
 import type { KeyIdentity, Limits } from './rate-limit';
 import { assertSupported, type Exchange, openExchange, type Principal, type RequestRecords } from './request';
-import { encode, publicReply, type Reply, renderAnswer, replyToRead, send } from './respond';
-import type { ApiRequest, AuthEndpoint, AuthEndpoints, PublicRoute, Route } from './route';
+import { encode, notModified, type Reply, renderAnswer, renderRead, send } from './respond';
+import type {
+  Answer,
+  ApiRequest,
+  AuthEndpoint,
+  AuthEndpoints,
+  PublicAnswer,
+  PublicRoute,
+  Route,
+} from './route';
 import { answerRead, answerWrite, assertPermitted, type RouteCall } from './serve-route';
 import { ignoredParameters, queryParameters } from './validation';
 
@@ -197,4 +205,69 @@ function refusalOf(
   return new CatalogError(condition, {
     message: `${errorCatalogue[condition].message}; use ${method} ${other}`,
   });
+}
+
+/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, or a file. */
+async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
+  if (answer.file) return fileReply(exchange, answer.file);
+  const rendered = await renderRead(answer);
+  const { made_from } = answer;
+  return notModified(exchange, rendered.headers) ?? encode(exchange, { ...rendered, made_from });
+}
+
+/** Returns the reply of a public route. */
+async function publicReply(exchange: Exchange, answer: PublicAnswer): Promise<Reply> {
+  if ('data' in answer) return replyToRead(exchange, answer);
+  const { status = 200, body, content_type, headers, kept } = answer;
+  return notModified(exchange, headers) ?? encode(exchange, { status, headers, body }, content_type, kept);
+}
+
+// --- Paths ---
+
+interface Pattern<Value> {
+  readonly path: string;
+  readonly segments: readonly string[];
+  readonly value: Value;
+}
+
+interface FoundPath<Value> {
+  /** The pattern, such as `/api/listing/:id`. */
+  readonly path: string;
+  readonly value: Value;
+  /** The percent-decoded parameters by name. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/**
+ * Finds values by path. A segment of a pattern that begins with `:` matches any text that is not empty; all others match
+ * exactly. So every path has one spelling, which caches and logs rely on.
+ */
+class PathTable<Value> {
+  private readonly by_length = new Map<number, Pattern<Value>[]>();
+
+  constructor(values: Iterable<readonly [path: string, value: Value]>) {
+    for (const [path, value] of values) {
+      const segments = path.split('/');
+      const patterns = this.by_length.get(segments.length) ?? [];
+      this.by_length.set(segments.length, patterns);
+      patterns.push({ path, segments, value });
+    }
+  }
+
+  /** Returns undefined if no pattern matches. Throws `URIError` if a parameter has invalid percent-encoding. */
+  find(path: string): FoundPath<Value> | undefined {
+    const asked = path.split('/');
+    const found = this.by_length.get(asked.length)?.find(({ segments }) => matches(segments, asked));
+    if (found === undefined) return undefined;
+    const params: Record<string, string> = {};
+    for (const [index, segment] of found.segments.entries())
+      if (segment.startsWith(':')) params[segment.slice(1)] = decodeURIComponent(asked[index]!);
+    return { path: found.path, value: found.value, params };
+  }
+}
+
+function matches(segments: readonly string[], asked: readonly string[]): boolean {
+  return segments.every((segment, index) =>
+    segment.startsWith(':') ? asked[index] !== '' : segment === asked[index],
+  );
 }

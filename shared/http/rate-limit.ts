@@ -18,7 +18,7 @@ const WARN_EVERY_MS = 10_000;
 export interface KeyIdentity {
   readonly api_key_id: string;
   readonly key_type: KeyType;
-  /** The key's own limits. Absent: those of its type. `unknown`: the key's state could not be read yet. */
+  /** The key's own limits. Absent: those of its type. `unknown`: the key's state cannot be read. */
   readonly limits?: KeyLimits | 'unknown';
 }
 
@@ -57,9 +57,8 @@ export class Limits {
    * Limits `/api/*` by key, with the key's own limits or those of its type. A request without a valid key is limited by
    * IP address, with the limit of a public key.
    *
-   * While the limits of a key are unknown, its requests have a bucket of their own, with the rate of its type and
-   * without a daily limit. The key's own limits may be higher: the daily limit of its type would refuse it until
-   * midnight, and the burst of its type would cut the tokens that its bucket has stored.
+   * While the limits of a key are unknown, because its state cannot be read, its requests have a bucket of their own, with
+   * the rate of its type and without a daily limit, which would refuse the key until midnight.
    */
   async admitApi(exchange: Exchange, key: KeyIdentity | undefined): Promise<void> {
     if (key === undefined) {

@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -7,11 +8,9 @@ import type { Request, Response } from 'express';
 import { JsonText, jsonPieces, writeJson } from '../catalog/json-text';
 import { endLongTurn } from '../kernel/async';
 import { CatalogError } from '../kernel/errors';
-import type { ByteRange } from '../ports/blob-store';
 import type { RenderedAnswer } from '../ports/idempotency-store';
 import type { Exchange } from './request';
-import type { Answer, DocumentVersion, FileAnswer, PublicAnswer } from './route';
-import { endWithBody } from './send-body';
+import type { Answer, DocumentVersion } from './route';
 
 /** A response that is ready to be sent. */
 export interface Reply {
@@ -50,21 +49,6 @@ export function sendHeldOpen({ res, headers }: Exchange, rendered: RenderedAnswe
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, or a file. */
-export async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
-  if (answer.file) return fileReply(exchange, answer.file);
-  const rendered = await renderRead(answer);
-  const { made_from } = answer;
-  return notModified(exchange, rendered.headers) ?? encode(exchange, { ...rendered, made_from });
-}
-
-/** Returns the reply of a public route. */
-export async function publicReply(exchange: Exchange, answer: PublicAnswer): Promise<Reply> {
-  if ('data' in answer) return replyToRead(exchange, answer);
-  const { status = 200, body, content_type, headers, kept } = answer;
-  return notModified(exchange, headers) ?? encode(exchange, { status, headers, body }, content_type, kept);
-}
-
 /** An answer whose body may be in bytes already. */
 type Rendered = Omit<RenderedAnswer, 'body'> & {
   readonly body: string | Buffer;
@@ -86,8 +70,8 @@ export function renderAnswer(answer: Answer, is_read: boolean): RenderedAnswer {
   return { ...headOf(answer, etag), body: before + data + after };
 }
 
-/** Does the same for a read. Renders a large answer piece by piece, and lets other requests run in between. */
-async function renderRead(answer: Answer): Promise<Rendered> {
+/** Renders the envelope of a read. Renders a large answer piece by piece, and lets other requests run in between. */
+export async function renderRead(answer: Answer): Promise<Rendered> {
   const pieces = jsonPieces(answer.data);
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   if (length < LARGE_LENGTH) return renderAnswer({ ...answer, data: new JsonText(pieces.join('')) }, true);
@@ -144,7 +128,7 @@ function tagOf(version: number | undefined, digest: string): string {
 }
 
 /** Returns 304 if `If-None-Match` names the ETag in `headers`, otherwise undefined. */
-function notModified({ req }: Exchange, headers: Readonly<Record<string, string>>): Reply | undefined {
+export function notModified({ req }: Exchange, headers: Readonly<Record<string, string>>): Reply | undefined {
   const { ETag } = headers;
   if (ETag === undefined || !matchesNone(req.headers['if-none-match'], ETag)) return undefined;
   return { status: 304, headers };
@@ -230,56 +214,70 @@ function encodingOf(req: Request): 'br' | 'gzip' | undefined {
   return preferred === 'br' || preferred === 'gzip' ? preferred : undefined;
 }
 
-// --- Files ---
+// --- Bodies ---
 
 /**
- * Returns the reply with a file of the blob store. Supports `If-None-Match`, `If-Range`, a single `Range`, and HEAD.
- * Rejects with `file.missing` if the file does not exist, with `range_unsatisfiable`, and with errors of the store.
+ * A large body is written in pieces of this size. The next piece is written after `drain`. Only complete pieces count as
+ * read, so a client that takes 16 kB/s is not cut.
  */
-async function fileReply(exchange: Exchange, file: FileAnswer): Promise<Reply> {
-  const { method, headers: asked } = exchange.req;
-  const size_bytes = await file.blobs.size(file.hash);
-  if (size_bytes === undefined) throw new CatalogError(file.missing);
-  const etag = `"${file.hash}"`;
-  const headers = { ETag: etag, 'Accept-Ranges': 'bytes', ...file.headers };
-  const not_modified = notModified(exchange, headers);
-  if (not_modified) return not_modified;
-  const if_range = asked['if-range'];
-  const uses_range = method === 'GET' && (if_range === undefined || if_range === etag);
-  const range = uses_range ? rangeOf(asked.range, size_bytes) : undefined;
-  if (range === 'unsatisfiable') {
-    exchange.headers['Content-Range'] = `bytes */${size_bytes}`;
-    throw new CatalogError('range_unsatisfiable');
-  }
-  const reading = method === 'HEAD' ? undefined : await file.blobs.read(file.hash, range);
-  if (reading === undefined && method !== 'HEAD') throw new CatalogError(file.missing);
-  const { first, last } = range ?? { first: 0, last: size_bytes - 1 };
-  const described = {
-    ...headers,
-    'Content-Type': file.content_type,
-    'Content-Length': String(last - first + 1),
-    ...(range && { 'Content-Range': `bytes ${first}-${last}/${size_bytes}` }),
-  };
-  return { status: range ? 206 : 200, headers: described, ...(reading && { body: reading.bytes }) };
+const PIECE_BYTES = 32_768;
+/** Smaller bodies are sent at once: in pieces, a process sends a third fewer pages of 50 expanded items. */
+const COUNTED_BYTES_MIN = 262_144;
+/** How much a process may hold of bodies whose clients do not read them (docs/http.md#answers). */
+const UNREAD_BYTES_MAX = 64_000_000;
+
+/** A client that has taken something within this time is not cut: it is reading. */
+const READING_MS = 2_000;
+
+interface Unread {
+  readonly bytes: number;
+  /** When the client last took something, by `performance.now()`. */
+  readonly taken_ms: number;
 }
 
-/**
- * Parses a `Range` header with one range (RFC 9110 §14.1.2). Returns undefined if the whole file must be sent: the
- * header is missing or malformed, or has several ranges. Express's `req.range()` is not suitable, because it rejects
- * a suffix longer than the file and a range that ends before it starts.
- */
-function rangeOf(header: string | undefined, size_bytes: number): ByteRange | 'unsatisfiable' | undefined {
-  const parts = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header ?? '');
-  if (!parts || (parts[1] === '' && parts[2] === '')) return undefined;
-  const end = size_bytes - 1;
-  if (parts[1] === '') {
-    const length = Number(parts[2]);
-    return length === 0 ? 'unsatisfiable' : { first: Math.max(0, size_bytes - length), last: end };
+/** The bodies that clients are reading. The one of which nothing was taken for the longest time is first. */
+const unread = new Map<ServerResponse, Unread>();
+let unread_bytes = 0;
+
+/** Ends the response with the body. Cuts the connections of clients that do not read if too much is unread. */
+export function endWithBody(response: ServerResponse, body: string | Buffer): void {
+  // The client has left. `close` is not emitted again.
+  if (response.destroyed) return;
+  if (body.length < COUNTED_BYTES_MIN || response.req.method === 'HEAD') {
+    response.end(body);
+    return;
   }
-  const first = Number(parts[1]);
-  const last = parts[2] === '' ? end : Number(parts[2]);
-  if (first > end) return 'unsatisfiable';
-  return last < first ? undefined : { first, last: Math.min(last, end) };
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const now_ms = performance.now();
+  unread.set(response, { bytes: bytes.length, taken_ms: now_ms });
+  unread_bytes += bytes.length;
+  response.once('close', () => forget(response));
+  for (const [slowest, { taken_ms }] of unread) {
+    if (unread_bytes <= UNREAD_BYTES_MAX || now_ms - taken_ms < READING_MS) break;
+    forget(slowest);
+    slowest.destroy();
+  }
+  writeFrom(response, bytes, 0);
+}
+
+function forget(response: ServerResponse): void {
+  unread_bytes -= unread.get(response)?.bytes ?? 0;
+  unread.delete(response);
+}
+
+function writeFrom(response: ServerResponse, body: Buffer, start: number): void {
+  let end = start + PIECE_BYTES;
+  while (end < body.length && response.write(body.subarray(end - PIECE_BYTES, end))) end += PIECE_BYTES;
+  if (end >= body.length) {
+    response.end(body.subarray(end - PIECE_BYTES));
+    return;
+  }
+  response.once('drain', () => {
+    // Moves the response to the end: it was the last to make progress.
+    if (!unread.delete(response)) return;
+    unread.set(response, { bytes: body.length, taken_ms: performance.now() });
+    writeFrom(response, body, end);
+  });
 }
 
 /** Streams the bytes to the client. Does not reject if the client closes the connection early. */

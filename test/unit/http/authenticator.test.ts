@@ -179,38 +179,6 @@ describe('the authenticator', () => {
     expect(await authenticator.authenticate(token)).toBeDefined();
   });
 
-  test.each([
-    ['the limits that a key had last', { per_minute: 600, per_day: 100_000, burst: 900 }],
-    ['that a key has none of its own', undefined],
-  ])('knows %s when its state can no longer be read', async (_, limits) => {
-    const { authenticator, token, state, clock } = controlRealm();
-    const { api_key_id, key_type } = grant;
-    const known = limits === undefined ? {} : { limits };
-    const refusal = async () => keyOfError(await authenticator.authenticate(token).catch((error) => error));
-    state.key = change(state.key, { limits: { per_minute: 1, per_day: 1, burst: 1 } });
-    await authenticator.authenticate(token);
-    const { limits: _limits, ...of_type } = state.key;
-    state.key = { ...of_type, ...known };
-    clock.now_ms += 1000;
-    await authenticator.authenticate(token);
-
-    state.is_down = true;
-    for (let minute = 0; minute < 3; minute++) {
-      clock.now_ms += 60_000;
-      expect(await refusal()).toEqual({ api_key_id, key_type, ...known });
-    }
-  });
-
-  test('knows the limits of a key for which it has only seen a request for a token', async () => {
-    const { authenticator, token, state } = controlRealm();
-    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
-    state.key = change(state.key, { limits });
-    await authenticator.findKeyByHash('hash');
-    state.is_down = true;
-    const refusal = await authenticator.authenticate(token).catch((error: unknown) => error);
-    expect(keyOfError(refusal)).toMatchObject({ limits });
-  });
-
   test('reads the state of a key and its account once for concurrent requests, and nothing for a forged token', async () => {
     const { authenticator, token, state } = controlRealm();
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(token)));

@@ -141,23 +141,6 @@ test('flushes in every interval and when it stops', async () => {
   expect(counts(a).reduce((sum, count) => sum + count)).toBe(3);
 });
 
-test('stop appends the views of many stores at once, so that they share commits', async () => {
-  let [running, most] = [0, 0];
-  const append = async (): Promise<void> => {
-    most = Math.max(most, ++running);
-    await new Promise((resolve) => setImmediate(resolve));
-    running--;
-  };
-  const { counter, view } = newCounter({ append });
-  for (let n = 0; n < 1_000; n++) view(newPageView(newStore()));
-  await counter.flush();
-  const most_beside_reads = most;
-  for (let n = 0; n < 1_000; n++) view(newPageView(newStore()));
-  await counter.stop(60_000);
-  expect(most).toBeGreaterThan(10 * most_beside_reads);
-  expect(counter.unsaved).toBe(0);
-});
-
 test('stop retries failed batches until they are appended, and ends after its timeout', async () => {
   const { counter, view, control, counts, attempts } = newCounter();
   const a = newPageView();

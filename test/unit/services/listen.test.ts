@@ -3,7 +3,7 @@ import { Agent, createServer, get, type RequestListener, type ServerResponse } f
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { listen } from '../../../services/boot/listen';
-import { endWithBody } from '../../../shared/http/send-body';
+import { endWithBody } from '../../../shared/http/respond';
 import { waitFor, within } from '../../support/wait-for';
 
 /** Longer than any test, so that no timeout ends a connection. */
