@@ -49,12 +49,7 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
     key === 'id' || (stored_spec !== undefined && stored_spec.keys[key] === keys[key]);
   const list_keys = lists && [
     ...Object.keys(lists.filters),
-    ...lists.orders.flatMap(({ scope, key, also = [], range }) => [
-      scope,
-      key,
-      ...also,
-      ...(range ? [range] : []),
-    ]),
+    ...lists.orders.flatMap(({ scope, key, also = [] }) => [scope, key, ...also]),
   ];
   const word_keys = words && [...words.scope, words.newest_by, ...words.filters, ...words.ranges];
   const has_words = stored_spec?.words && word_keys?.every(isStored);

@@ -97,7 +97,7 @@ export interface WordsSpec<KeyName extends string = string> {
 export interface ListsSpec<KeyName extends string = string> {
   /**
    * The keys that lists are filtered by. The values of each key form groups: one per listed value, or those below a number
-   * and all others. A document with a scope has a value that is in a group.
+   * and all others. A document with a scope has a value that is in a group, and a value of each key that a list is sorted by.
    */
   readonly filters: { readonly [Name in KeyName]?: readonly Key[] | { readonly below: number } };
   readonly orders: readonly ListOrder<KeyName>[];
@@ -108,8 +108,6 @@ interface ListOrder<KeyName extends string> {
   readonly key: KeyName | 'id';
   /** Keys that are also read from the index of the list, so that a condition on them reads no documents. */
   readonly also?: readonly KeyName[];
-  /** An integer key by whose range the list is filtered. Also read from the index. */
-  readonly range?: KeyName;
 }
 
 /**

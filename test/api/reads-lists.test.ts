@@ -111,12 +111,10 @@ describe('GET /api/publications', () => {
     expect(meta.item_count).toBe(expected.length);
   });
 
-  test('a price filter reaches 1,000 results by page, and all of them if the list is sorted by price', async () => {
-    const deep = '/api/publications?min_price=1&limit=50&page=';
-    expect((await read(`${deep}20`)).data).toEqual([]);
-    expect((await read(`${deep}21&sort=price`)).data).toEqual([]);
-    const refused = await harness.request('GET', `${deep}21`, { token: shop.secret.token });
-    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+  test('a price filter reaches any page, whatever the list is sorted by', async () => {
+    const deep = '/api/publications?min_price=1&limit=50&page=21';
+    expect((await read(deep)).data).toEqual([]);
+    expect((await read(`${deep}&sort=price`)).data).toEqual([]);
   });
 
   test('in_stock=false means a quantity of 0; untracked stock is in stock', async () => {

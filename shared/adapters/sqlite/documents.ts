@@ -133,6 +133,8 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   }
   if (table.lists) {
     const is_listed = table.lists.scopes.some((scope) => keys[scope] !== null);
+    const missing = is_listed && table.lists.keys.find((key) => keys[key] === null);
+    if (missing) throw new Error(`key ${missing} is null: no list can be sorted by it`);
     values.facet = is_listed ? table.lists.facets.of(keys) : null;
   }
   values.exact_keys = exact ? null : JSON.stringify(keys);

@@ -2,20 +2,13 @@ import type { Key } from '../../catalog/documents';
 import type { ListsSpec } from '../../catalog/stored-document';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 
-/** The values of one key that are counted together. */
-type Group = (value: Key) => boolean;
-
+/** A key that lists are filtered by. Its values form groups, which are numbered. */
 interface Filter {
   readonly key: string;
-  readonly groups: readonly Group[];
+  readonly groups: number;
+  groupOf(value: Key): number;
   /** Returns the groups whose values all match; undefined if a group has values that match and others that do not. */
   matching(condition: KeyCondition): readonly number[] | undefined;
-}
-
-/** A `where`, split into facets and conditions that facets do not express. */
-export interface FacetedWhere {
-  readonly facets: readonly number[];
-  readonly others: ViewQuery['where'];
 }
 
 /**
@@ -30,30 +23,30 @@ export class Facets {
     this.filters = Object.entries(filters).map(([key, groups]) =>
       'below' in groups! ? splitAt(key, groups.below) : listed(key, groups!),
     );
-    this.count = this.filters.reduce((product, { groups }) => product * groups.length, 1);
+    this.count = this.filters.reduce((product, { groups }) => product * groups, 1);
   }
 
   /** Returns the facet of a document with these keys. Throws if a value is in no group. */
   of(keys: Readonly<Record<string, Key>>): number {
     let facet = 0;
-    for (const { key, groups } of this.filters) {
-      const group = groups.findIndex((includes) => includes(keys[key] ?? null));
+    for (const { key, groups, groupOf } of this.filters) {
+      const group = groupOf(keys[key] ?? null);
       if (group === -1) throw new Error(`key ${key} has a value that no list is filtered by`);
-      facet = facet * groups.length + group;
+      facet = facet * groups + group;
     }
     return facet;
   }
 
-  /** Splits a `where`. Conditions on keys that are no filters are among the others. */
-  split(where: ViewQuery['where']): FacetedWhere {
+  /** Splits a `where` into facets and the conditions that facets do not express. */
+  split(where: ViewQuery['where']): { facets: readonly number[]; others: ViewQuery['where'] } {
     const others: Record<string, KeyCondition> = { ...where };
     let facets = [0];
     for (const { key, groups, matching } of this.filters) {
       const condition = where[key];
       const matched = condition === undefined ? undefined : matching(condition);
       if (matched) delete others[key];
-      const numbers = matched ?? groups.map((_, number) => number);
-      facets = facets.flatMap((facet) => numbers.map((number) => facet * groups.length + number));
+      const numbers = matched ?? Array.from({ length: groups }, (_, number) => number);
+      facets = facets.flatMap((facet) => numbers.map((number) => facet * groups + number));
     }
     return { facets, others };
   }
@@ -62,7 +55,8 @@ export class Facets {
 function listed(key: string, values: readonly Key[]): Filter {
   return {
     key,
-    groups: values.map((value) => (other) => other === value),
+    groups: values.length,
+    groupOf: (value) => values.indexOf(value),
     matching: (condition) => values.flatMap((value, number) => (matches(value, condition) ? [number] : [])),
   };
 }
@@ -71,7 +65,8 @@ function listed(key: string, values: readonly Key[]): Filter {
 function splitAt(key: string, limit: number): Filter {
   return {
     key,
-    groups: [(value) => typeof value === 'number' && value < limit, (value) => value === limit],
+    groups: 2,
+    groupOf: (value) => (value === limit ? 1 : typeof value === 'number' && value < limit ? 0 : -1),
     matching: (condition) => {
       if (condition === limit) return [1];
       if (condition === null || typeof condition !== 'object' || !('lte' in condition)) return undefined;

@@ -76,7 +76,7 @@ const isEarly = (index: Index): boolean =>
 export function earlySchema(tables: readonly Table[]): string {
   const early = tables.flatMap(indexesOf).filter(isEarly);
   const with_buckets = tables.filter(({ name, lists }) => lists && !INDEXED_LATE.has(name));
-  return [tablesSchema(tables), ...early.map(({ ddl }) => ddl), ...with_buckets.flatMap(bucketsSchema)].join(
+  return [tablesSchema(tables), ...early.map(({ ddl }) => ddl), ...with_buckets.map(bucketsSchema)].join(
     ';\n',
   );
 }
@@ -111,11 +111,10 @@ function bucketsStep(table: Table): IndexStep {
   const { name, lists } = table;
   return {
     name: bucketsTable(name),
-    statements: bucketsSchema(table),
+    statements: [bucketsSchema(table)],
     fill: (connection) => {
       const buckets = new BucketWriter(connection, table);
       for (const list of lists!.all) buckets.fill(list);
-      buckets.finish();
     },
   };
 }

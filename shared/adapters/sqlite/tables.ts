@@ -41,13 +41,10 @@ export interface List {
   readonly name: string;
   readonly scope: string;
   readonly key: string;
-  /** Whether entries may have no key. */
-  readonly has_nulls: boolean;
+  /** Further columns of its index. */
   readonly also: readonly string[];
-  /** The key by whose range the list is filtered. */
-  readonly range: string | undefined;
-  /** The indexes of the scope, of the key and of the range key in a row of `entry_sql`. */
-  readonly columns_in_entry: readonly [number, number, number];
+  /** The indexes of the scope and of the key in a row of `entry_sql`. */
+  readonly columns_in_entry: readonly [number, number];
 }
 
 export interface TableLists {
@@ -55,7 +52,9 @@ export interface TableLists {
   /** The keys by which lists are scoped. */
   readonly scopes: readonly string[];
   readonly all: readonly List[];
-  /** Reads the facet, the row id, the scopes and the keys of a row by its id. */
+  /** The keys by which lists are sorted. */
+  readonly keys: readonly string[];
+  /** Reads the facet, the scopes and the keys of a row by its id. */
   readonly entry_sql: string;
   /** The indexes of the rows whose value of a filter is below its limit, in the orders that begin with this value. */
   readonly ranked: readonly RankedIndex[];
@@ -96,28 +95,19 @@ function listsOf({ name, spec }: StoredCollection): TableLists | undefined {
   const { filters, orders } = spec.lists;
   const toColumn = (key: string): string => (key === 'id' ? 'id' : keyColumn(key));
   const entry_columns = [
-    ...new Set([
-      'facet',
-      'rowid',
-      ...orders.flatMap(({ scope, key, range = key }) => [scope, key, range].map(toColumn)),
-    ]),
+    ...new Set(['facet', ...orders.flatMap(({ scope, key }) => [scope, key].map(toColumn))]),
   ];
   return {
     facets: new Facets(filters),
     scopes: [...new Set(orders.map(({ scope }) => scope))],
-    all: orders.map(({ scope, key, also = [], range }, number) => ({
+    keys: [...new Set(orders.map(({ key }) => key))].filter((key) => key !== 'id'),
+    all: orders.map(({ scope, key, also = [] }, number) => ({
       number,
       name: `${name}_list_${number}`,
       scope: toColumn(scope),
       key: toColumn(key),
-      has_nulls: key !== 'id',
-      also: [...new Set(range === undefined ? also : [...also, range])].map(toColumn),
-      range: range === undefined ? undefined : toColumn(range),
-      columns_in_entry: [scope, key, range ?? key].map((one) => entry_columns.indexOf(toColumn(one))) as [
-        number,
-        number,
-        number,
-      ],
+      also: also.map(toColumn),
+      columns_in_entry: [entry_columns.indexOf(toColumn(scope)), entry_columns.indexOf(toColumn(key))],
     })),
     entry_sql: `SELECT ${entry_columns.join(', ')} FROM ${name} WHERE id = ?`,
     ranked: rankedIndexes({ name, spec }),

@@ -283,13 +283,10 @@ export class SqliteViewVersion implements ViewVersion {
     const table = this.table(collection);
     // A page may have 8 MB.
     await endLongTurn();
-    const rowsOf = (): SqlRow[] => {
-      const page = this.hasBuckets(table) ? this.lists.page(table, query) : undefined;
-      if (page) return page;
-      const { sql, parameters } = pageQuery(table, query);
-      return this.connection.all(sql, parameters);
-    };
-    const documents = await this.snapshot(() => toDocuments(table, query.parts ?? [], rowsOf()));
+    const page = this.hasBuckets(table) ? await this.lists.page(table, query) : undefined;
+    const documents = page
+      ? toDocuments(table, query.parts ?? [], page)
+      : await this.read(table, query.parts ?? [], pageQuery(table, query));
     return inOrder(documents, query.order);
   }
 
@@ -304,12 +301,10 @@ export class SqliteViewVersion implements ViewVersion {
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
     const table = this.table(collection);
     if (matchesNothing(where)) return 0;
-    return this.snapshot(() => {
-      const counted = this.hasBuckets(table) ? this.lists.count(table, where) : undefined;
-      if (counted !== undefined) return counted;
-      const { sql, parameters } = countQuery(table, where);
-      return Number(this.connection.value(sql, parameters));
-    });
+    const counted = this.hasBuckets(table) ? await this.lists.count(table, where) : undefined;
+    if (counted !== undefined) return counted;
+    const { sql, parameters } = countQuery(table, where);
+    return this.connection.attempt(() => Number(this.connection.value(sql, parameters)));
   }
 
   /** Reads in several statements, between which other requests run. The last one checks the conditions again. */
@@ -321,11 +316,6 @@ export class SqliteViewVersion implements ViewVersion {
   async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {
     await this.createIndexes();
     return matchingWords(this.connection, this.table(collection), query);
-  }
-
-  /** Another process may write between two statements, so a read of several must see one moment. */
-  private snapshot<Result>(read: () => Result): Promise<Result> {
-    return this.connection.attempt(() => this.connection.snapshot(read));
   }
 
   async scan(
@@ -431,7 +421,6 @@ export class SqliteViewVersion implements ViewVersion {
       if (!this.writeOrRefuse(write)) throw new LostRace();
       writer?.move(write.id, before, writer.entryOf(write.id));
     }
-    for (const writer of buckets.values()) writer?.finish();
   }
 
   /**

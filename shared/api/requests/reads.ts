@@ -89,30 +89,10 @@ export const publicationFilters = {
   ),
 };
 
-/**
- * How many results `page` reaches in a list that is filtered by price and not sorted by it. No index has such a list, so
- * the cost of a page grows with its depth.
- */
-const PRICE_FILTERED_DEPTH_MAX = 1_000;
-
 /** Parameters of `GET /api/publications`: those of every list, and filters (docs/interface.md#filters). */
 export const publicationsSchema = listSchema
   .extend({ listing_id, ...publicationFilters, ...priceBounds })
-  .refine(areBoundsInOrder, BOUNDS_ERROR)
-  .refine(isWithinDepth, {
-    path: ['page'],
-    error: `at most ${PRICE_FILTERED_DEPTH_MAX} results with a price filter: use sort=price for later pages`,
-  });
-
-function isWithinDepth({
-  page,
-  limit,
-  sort,
-  ...bounds
-}: PriceBounds & Pick<ListQuery, 'page' | 'limit' | 'sort'>) {
-  const is_filtered = bounds.min_price !== undefined || bounds.max_price !== undefined;
-  return !is_filtered || sort === 'price' || page * limit <= PRICE_FILTERED_DEPTH_MAX;
-}
+  .refine(areBoundsInOrder, BOUNDS_ERROR);
 
 export type PublicationsQuery = z.infer<typeof publicationsSchema>;
 

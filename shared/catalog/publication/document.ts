@@ -52,20 +52,15 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
       in_stock: [0, 1],
     },
     orders: [
-      // With these keys, a search that filters by them is answered from the index alone, newest first.
-      {
-        scope: 'store_id',
-        key: 'created_at',
-        also: ['visibility', 'price_up', 'listing_id'],
-        range: 'price_up',
-      },
+      // With the price in the index, a list that is filtered by it reads no documents but its own.
+      { scope: 'store_id', key: 'created_at', also: ['price_up'] },
       { scope: 'store_id', key: 'price_up', also: ['created_at'] },
       { scope: 'store_id', key: 'price_down' },
-      { scope: 'store_id', key: 'name_fold', range: 'price_up' },
-      { scope: 'listing_id', key: 'created_at', range: 'price_up' },
+      { scope: 'store_id', key: 'name_fold', also: ['price_up'] },
+      { scope: 'listing_id', key: 'created_at', also: ['price_up'] },
       { scope: 'listing_id', key: 'price_up', also: ['created_at'] },
       { scope: 'listing_id', key: 'price_down' },
-      { scope: 'listing_id', key: 'name_fold', range: 'price_up' },
+      { scope: 'listing_id', key: 'name_fold', also: ['price_up'] },
     ],
   },
   indexes: [
