@@ -127,6 +127,45 @@ export class Semaphore {
   }
 }
 
+/**
+ * Shares reads of one value: one read runs at a time. Calls that arrive meanwhile wait for the next one, which all of them
+ * share. They cannot use the running read, because it may not see what was written before their call.
+ */
+export class SharedRead<Result> {
+  private running: Promise<Result> | undefined;
+  private next: Promise<Result> | undefined;
+  private last: { readonly result: Result; readonly began_ms: number } | undefined;
+
+  /**
+   * Returns what `read` returns, or what another call has read; of a read that began at most `max_age_ms` ago, too. If the
+   * read before it fails, rejects with the same error without a try, which would take as long again.
+   */
+  get(max_age_ms: number, read: () => Promise<Result>): Promise<Result> {
+    if (this.last && performance.now() - this.last.began_ms < max_age_ms)
+      return Promise.resolve(this.last.result);
+    this.next ??= this.readAfter(this.running, read);
+    return this.next;
+  }
+
+  private async readAfter(before: Promise<Result> | undefined, read: () => Promise<Result>): Promise<Result> {
+    const failure = await before?.then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    this.running = this.next;
+    this.next = undefined;
+    try {
+      if (failure) throw failure.error;
+      const began_ms = performance.now();
+      const result = await read();
+      this.last = { result, began_ms };
+      return result;
+    } finally {
+      this.running = undefined;
+    }
+  }
+}
+
 interface Batch<Item, Result> {
   readonly items: Item[];
   readonly results: Promise<readonly Result[]>;

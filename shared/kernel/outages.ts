@@ -15,23 +15,18 @@ const TITLES: Readonly<Record<Server, string>> = {
  * An outage that lasts no longer than this is not logged: connections are replaced, and leaders elected, in that time.
  */
 const LOG_AFTER_MS = 1_000;
-/** The scope of a failure that concerns the whole server, so that any success ends it. */
-const ANY = '';
-/** A failure of another scope than the successes counts as ended if it was not reported for this long. */
-const SCOPE_ENDS_AFTER_MS = 30_000;
+/** An outage has ended if this time after a success brings no further failure: some calls may succeed during an outage. */
+const ENDS_AFTER_MS = 1_000;
 
 /** Receives what an adapter learns about its server. */
 export interface OutageReport {
   /**
    * Reports a failure. `cause` says in plain words why the server cannot be used, without addresses and other changing
-   * parts. If only some calls fail, such as those for which a right is missing, `scope` names them.
+   * parts.
    */
-  failed(cause: string, scope?: string): void;
-  /**
-   * Reports an answer of the server. Ends the outage, except for failures of another scope that were reported within the
-   * last 30 s.
-   */
-  succeeded(scope?: string): void;
+  failed(cause: string): void;
+  /** Reports an answer of the server. Ends the outage, unless another failure follows within a second. */
+  succeeded(): void;
 }
 
 /** Discards the reports. */
@@ -73,11 +68,13 @@ export class Outages {
 }
 
 class ServerOutage implements OutageReport {
-  /** The cause of each scope, oldest first. Empty if there is no outage. */
-  private readonly causes = new Map<string, { readonly cause: string; readonly at_ms: number }>();
+  /** The newest cause. Undefined if there is no outage. */
+  private cause: string | undefined;
   private readonly logged = new Set<string>();
   private since_ms = 0;
-  private timer: NodeJS.Timeout | undefined;
+  private is_long = false;
+  private log_timer: NodeJS.Timeout | undefined;
+  private end_timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly server: Server,
@@ -89,35 +86,35 @@ class ServerOutage implements OutageReport {
     return this.cause === undefined ? undefined : { cause: this.cause, since: timestamp(this.since_ms) };
   }
 
-  failed(cause: string, scope = ANY): void {
-    if (this.causes.size === 0) {
+  failed(cause: string): void {
+    if (this.cause === undefined) {
       this.since_ms = this.now();
-      this.timer = setTimeout(() => this.logCause(), LOG_AFTER_MS).unref();
+      this.log_timer = setTimeout(() => {
+        this.is_long = true;
+        if (!this.end_timer) this.logCause();
+      }, LOG_AFTER_MS).unref();
     }
-    this.causes.delete(scope);
-    this.causes.set(scope, { cause, at_ms: performance.now() });
-    if (this.logged.size > 0) this.logCause();
+    this.cause = cause;
+    clearTimeout(this.end_timer);
+    this.end_timer = undefined;
+    if (this.is_long) this.logCause();
   }
 
-  succeeded(scope = ANY): void {
-    if (this.causes.size === 0) return;
-    this.causes.delete(ANY);
-    this.causes.delete(scope);
-    const ended_before_ms = performance.now() - SCOPE_ENDS_AFTER_MS;
-    for (const [name, { at_ms }] of this.causes) if (at_ms < ended_before_ms) this.causes.delete(name);
-    if (this.causes.size > 0) return;
-    clearTimeout(this.timer);
+  succeeded(): void {
+    if (this.cause !== undefined) this.end_timer ??= setTimeout(() => this.end(), ENDS_AFTER_MS).unref();
+  }
+
+  private end(): void {
+    clearTimeout(this.log_timer);
     if (this.logged.size > 0)
       this.log.info(
         { server: this.server, outage_ms: this.now() - this.since_ms },
         'a server can be used again',
       );
+    this.cause = undefined;
+    this.end_timer = undefined;
+    this.is_long = false;
     this.logged.clear();
-  }
-
-  /** The newest cause. */
-  private get cause(): string | undefined {
-    return [...this.causes.values()].at(-1)?.cause;
   }
 
   private logCause(): void {

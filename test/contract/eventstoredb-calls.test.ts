@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Socket } from 'node:net';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type CountedPageViews, PageViewLog } from '../../services/command/page-views';
-import { type CurrentClient, EventStoreDbConnection } from '../../shared/adapters/eventstoredb/connection';
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { REALMS } from '../../shared/catalog/realm';
@@ -244,20 +243,6 @@ describe('reads of the head', () => {
     expect(await realms[1]!.head()).toBeGreaterThanOrEqual(positionOf(appended));
     for (const realm of realms) await realm.close();
   });
-
-  test('a store that is closed during its read does not fail the reads of others', async () => {
-    const [closed, open] = await Promise.all([openStore(server.url), openStore(server.url)]);
-    await Promise.all([closed.head(), open.head()]);
-    server.faults.set({ silent: true });
-    const first = closed.head();
-    const second = open.head();
-    const third = open.head();
-    await closed.close();
-    server.faults.clear();
-    await expect(first).rejects.toMatchObject({ condition: 'unavailable' });
-    expect(await second).toBe(await third);
-    await open.close();
-  });
 });
 
 describe('a server that does not answer', () => {
@@ -348,48 +333,6 @@ describe('a server that cannot be reached', () => {
     const appended = await appendInTheEnd(early, aStream(), NO_STREAM, someEvents(1));
     expect(appended).toMatchObject({ outcome: 'appended' });
     await early.close();
-  });
-
-  test('each outage is waited for, also the next one after hours without a call', async () => {
-    await server.stop();
-    const limits = { call_ms: 1_000, short_outage_ms: 60_000, outage_ms: 0 };
-    const connection = new EventStoreDbConnection(server.url, limits);
-    const attempts = async (): Promise<number> => {
-      let count = 0;
-      const attempt = ({ client }: CurrentClient) => {
-        count++;
-        return client.deleteStream(aStream());
-      };
-      await expect(connection.call(attempt)).rejects.toMatchObject({ condition: 'unavailable' });
-      return count;
-    };
-    let later_ms = 0;
-    const now = performance.now.bind(performance);
-    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + later_ms);
-    try {
-      expect(await attempts()).toBeGreaterThan(1);
-      later_ms += 50_000;
-      expect(await attempts()).toBeGreaterThan(1);
-      later_ms += 50_000;
-      expect(await attempts()).toBe(1);
-      later_ms += 3_600_000;
-      expect(await attempts()).toBeGreaterThan(1);
-    } finally {
-      clock.mockRestore();
-      await connection.close();
-    }
-  });
-
-  test('an attempt that the end of the call cuts short does not hide why the attempt before it failed', async () => {
-    await server.stop();
-    const connection = new EventStoreDbConnection(server.url, { attempt_ms: 2_000, call_ms: 1_000 });
-    let attempts = 0;
-    const call = connection.call(({ client }) =>
-      ++attempts === 1 ? client.deleteStream(aStream()) : new Promise<never>(() => {}),
-    );
-    await expect(call).rejects.toMatchObject({ condition: 'unavailable', retry_after_s: 1 });
-    expect(attempts).toBe(2);
-    await connection.close();
   });
 
   test('a call during a restart succeeds', async () => {

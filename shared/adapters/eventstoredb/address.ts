@@ -7,8 +7,7 @@ import {
   type EventStoreAddress,
   parseEventStoreAddress,
 } from '../../kernel/eventstore-address';
-import type { ProbedServer } from '../outage-cause';
-import './grpc-connecting';
+import { CAUSES } from '../outage-cause';
 
 /** A connection is dead if a ping is not answered within this time. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000;
@@ -37,22 +36,12 @@ export class ServerAddress {
     return this.address.user !== undefined;
   }
 
-  /** Whether the hosts are only asked for the members of the cluster. */
-  get hosts_are_seeds(): boolean {
-    return this.address.discover || this.address.hosts.length > 1;
-  }
-
-  /** Contains the CA that the newest client trusts. */
-  get probed(): ProbedServer {
-    const { address, files } = this;
-    const { hosts, tls } = address;
-    return {
-      hosts,
-      tls,
-      get ca() {
-        return files.get('tlsCAFile');
-      },
-    };
+  /** Why the server cannot be used, if an error does not say it. Several hosts are only asked for the cluster's members. */
+  get unknown_cause(): string {
+    const hosts_are_seeds = this.address.discover || this.address.hosts.length > 1;
+    return hosts_are_seeds
+      ? 'no host of the address can be reached, or none names a leader of the cluster'
+      : CAUSES.closed;
   }
 
   /** Creates a client. Reads the files again, because certificates are renewed. */

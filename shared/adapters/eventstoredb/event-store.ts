@@ -20,13 +20,13 @@ import {
   type LogMark,
   NO_STREAM,
 } from '../../ports/event-store';
-import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
-import { StreamNames, toBytes, toEventData } from './events';
+import { type CallLimits, EventStoreDbConnection } from './connection';
+import { StreamNames, toBytes } from './events';
 import { codeOf, RESOURCE_EXHAUSTED } from './failures';
 import { readHead, readMarkAt, readStream } from './reading';
 import type { AppendRequest } from './shared-appends';
 import { EventStoreDbSnapshots } from './snapshots';
-import { follow } from './subscription';
+import { followRealm } from './subscription';
 
 const BATCH_SIZE = 256;
 
@@ -64,10 +64,6 @@ export class EventStoreDbEventStore implements EventStore {
     return new EventStoreDbEventStore(connection, new StreamNames(options.namespace ?? '', options.realm));
   }
 
-  get connection_number(): number {
-    return this.connection.connection_number;
-  }
-
   async append(
     stream: StreamName,
     expected_revision: number,
@@ -90,7 +86,7 @@ export class EventStoreDbEventStore implements EventStore {
   }): AsyncGenerator<LogBatch, void, undefined> {
     const { connection, names } = this;
     const { after, signal, batch_size = BATCH_SIZE } = options;
-    return follow({
+    return followRealm({
       connection,
       names,
       after,
@@ -116,11 +112,6 @@ export class EventStoreDbEventStore implements EventStore {
 /**
  * Appends, and retries with the same event ids at the same explicit revision. EventStoreDB makes this idempotent: if an
  * earlier attempt was stored, the server returns the result of that attempt.
- *
- * A small append shares a call with other appends. If that call ends, the append is repeated in a call of its own,
- * because the server may have ended the shared call because of it: then it gets its own error, and other appends do not
- * fail a second time. If the server cannot be reached in its own call either, the next attempt shares a call again,
- * because hundreds of appends may have waited for the server.
  */
 async function append(
   connection: EventStoreDbConnection,
@@ -135,73 +126,41 @@ async function append(
     expected_revision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
     events: events.map(toBytes),
   };
-  assertFits(
-    request.events.reduce(
-      (sum, { type, data, metadata }) => sum + bytesOfEvent(type, data.length, metadata.length),
-      0,
-    ),
+  const sizes = request.events.map(({ type, data, metadata }) =>
+    bytesOfEvent(type, data.length, metadata.length),
   );
+  assertFits(sizes.reduce((sum, size) => sum + size, 0));
+  const readOwn = () => readStream(connection, names, stream, expected_revision + 1, events.length);
   try {
-    const result = await connection.call(
-      (current, timeout_ms, suspect) =>
-        !suspect && current.appends.accepts(request)
-          ? current.appends.append(request, timeout_ms)
-          : appendAlone(current, request, timeout_ms),
-      'streams',
-      beforeSend,
-    );
-    return toAppendResult(
-      result,
-      await lastPosition(
-        result,
-        () => readStream(connection, names, stream, expected_revision + 1, events.length),
-        () => readHead(connection),
-      ),
-    );
+    const result = await connection.call(({ appends }) => appends.append(request), { beforeSend });
+    return {
+      outcome: 'appended',
+      revision: Number(result.nextExpectedRevision),
+      position: result.position?.commit ?? (await readLastPosition(connection, result, readOwn)),
+    };
   } catch (error) {
     if (error instanceof MaxAppendSizeExceededError || codeOf(error) === RESOURCE_EXHAUSTED)
       throw new CatalogError('too_large', { cause: error });
     if (error instanceof StreamDeletedError)
       throw new DeletedStreamError(`an operator has deleted the stream ${stream}`, { cause: error });
     if (!(error instanceof WrongExpectedVersionError)) throw error;
-    const later_events = await readStream(connection, names, stream, expected_revision + 1, events.length);
-    return (
-      resultOfEarlierAppend(later_events, events) ?? {
-        outcome: 'wrong_revision',
-        actual: actualRevision(error),
-      }
-    );
+    const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : NO_STREAM;
+    return resultOfEarlierAppend(await readOwn(), events) ?? { outcome: 'wrong_revision', actual };
   }
-}
-
-/** Appends in a call of its own, which no other append can end. */
-function appendAlone(
-  { client }: CurrentClient,
-  request: AppendRequest,
-  deadline: number,
-): Promise<ServersResult> {
-  const { stream, expected_revision: expectedRevision, events } = request;
-  const options = { expectedRevision, deadline, requiresLeader: true };
-  return client.appendToStream(stream, events.map(toEventData), options);
-}
-
-function toAppendResult(result: ServersResult, position: Position): AppendResult {
-  return { outcome: 'appended', revision: Number(result.nextExpectedRevision), position };
 }
 
 /**
  * Returns the position of the last appended event. If the server recognises a repeated append but cannot read its events,
- * its result has no position; then this function reads the stream. If an operator has
- * truncated the stream since, the event is gone, and this function returns the head, a position after it.
+ * its result has no position; then this function reads the stream. If an operator has truncated the stream since, the
+ * event is gone, and this function returns the head, a position after it.
  */
-async function lastPosition(
-  result: ServersResult,
-  read: () => Promise<RecordedEvent[]>,
-  head: () => Promise<Position>,
+async function readLastPosition(
+  connection: EventStoreDbConnection,
+  { nextExpectedRevision }: ServersResult,
+  readOwn: () => Promise<RecordedEvent[]>,
 ): Promise<Position> {
-  if (result.position !== undefined) return result.position.commit;
-  const last = (await read()).find((event) => BigInt(event.revision) === result.nextExpectedRevision);
-  return last ? last.position : head();
+  const last = (await readOwn()).find(({ revision }) => BigInt(revision) === nextExpectedRevision);
+  return last?.position ?? readHead(connection);
 }
 
 /** Returns the result of the earlier append if `later_events`, those after the expected revision, begin with `events`. */
@@ -212,8 +171,4 @@ function resultOfEarlierAppend(
   const last = later_events[events.length - 1];
   const same = last !== undefined && events.every((event, index) => later_events[index]?.id === event.id);
   return same ? { outcome: 'appended', revision: last.revision, position: last.position } : undefined;
-}
-
-function actualRevision(error: WrongExpectedVersionError): number {
-  return typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : NO_STREAM;
 }

@@ -1,20 +1,22 @@
 import {
   type AllStreamRecordedEvent,
+  type AllStreamResolvedEvent,
   BACKWARDS,
   END,
   type EventStoreDBClient,
   FORWARDS,
   START as LOG_START,
-  type ReadPosition,
   type RecordedEvent as ServersEvent,
   StreamDeletedError,
   type StreamingRead,
   StreamNotFoundError,
 } from '@eventstore/db-client';
 import { type Position, type RecordedEvent, START, type StreamName } from '../../catalog/events/envelope';
-import { LogMismatchError } from '../../kernel/errors';
+import { withTimeout } from '../../kernel/async';
+import { CatalogError, LogMismatchError } from '../../kernel/errors';
 import type { LogMark } from '../../ports/event-store';
-import type { EventStoreDbConnection } from './connection';
+import { filterByPrefix } from './client';
+import type { CallOptions, CurrentClient, EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
 import { isReadAllError, NoResponseError } from './failures';
 
@@ -23,6 +25,14 @@ const LEADER = { requiresLeader: true } as const;
 
 /** How many events one call reads. A call that fails is repeated from its first event. */
 const PAGE_EVENTS = 1_024;
+
+/**
+ * How long the server may be silent while it looks for events of a realm among those of others. It examines about 100,000
+ * events per second. A lost connection is noticed earlier, by the reads of the head.
+ */
+const SEARCH_MS = 60_000;
+/** A read of the head that fails at the end of its own time says why, so its callers wait a little longer than that. */
+const GRACE_MS = 100;
 
 /**
  * Returns the stream's events from revision `from` on, at most `count`. Returns none if the stream does not exist or was
@@ -38,7 +48,10 @@ export async function readStream(
   const events: RecordedEvent[] = [];
   for (let next = from; ; ) {
     const size = Math.min(count - events.length, PAGE_EVENTS);
-    const page = await readPage(connection, names.stored(stream), next, size);
+    const page = await readPage(connection, names.stored(stream), {
+      fromRevision: BigInt(next),
+      maxCount: size,
+    });
     for (const event of page) if (!isSystemEvent(event)) events.push(toRecordedEvent(event, names));
     // Not the number of own events: a page may also contain events of the server.
     if (page.length < size || events.length === count) return events;
@@ -46,18 +59,25 @@ export async function readStream(
   }
 }
 
+/** Returns the last event of the stream with this stored name. Undefined if the stream does not exist or was deleted. */
+export async function readLast(
+  connection: EventStoreDbConnection,
+  stored_stream: string,
+): Promise<ServersEvent | undefined> {
+  const newest = { direction: BACKWARDS, fromRevision: END, maxCount: 1 } as const;
+  return (await readPage(connection, stored_stream, newest))[0];
+}
+
 /** Reads events of a stream, including the server's own. Returns none if there is no such stream. */
 async function readPage(
   connection: EventStoreDbConnection,
   stored_stream: string,
-  from: number,
-  count: number,
+  range: Parameters<EventStoreDBClient['readStream']>[1],
 ): Promise<ServersEvent[]> {
   try {
-    return await connection.call(async ({ client }, timeout_ms, _, onProgress) => {
-      const range = { fromRevision: BigInt(from), maxCount: count };
+    return await connection.call(async ({ client }, silence_ms, onProgress) => {
       const reading = client.readStream(stored_stream, { ...LEADER, ...range });
-      const resolved = await collect(reading, timeout_ms, onProgress);
+      const resolved = await collect(reading, silence_ms, onProgress);
       return resolved.flatMap(({ event }) => event ?? []);
     });
   } catch (error) {
@@ -66,103 +86,90 @@ async function readPage(
   }
 }
 
-/** Returns the last event of the stream with this stored name. Undefined if the stream does not exist or was deleted. */
-export async function readLast(
-  connection: EventStoreDbConnection,
-  stored_name: string,
-): Promise<ServersEvent | undefined> {
-  try {
-    const [last] = await connection.call(({ client }, timeout_ms) =>
-      collect(
-        client.readStream(stored_name, {
-          ...LEADER,
-          ...{ direction: BACKWARDS, fromRevision: END, maxCount: 1 },
-        }),
-        timeout_ms,
-      ),
-    );
-    return last?.event;
-  } catch (error) {
-    if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return undefined;
-    throw error;
-  }
-}
-
 /**
  * Returns the position of the newest event of the server's log, of any realm; `START` if the log is empty. `max_age_ms`:
- * how long ago the position may have been read.
+ * how long ago the position may have been read. Callers of the process share these reads, because EventStoreDB stalls for
+ * seconds if a few of them run at once.
  */
 export function readHead(connection: EventStoreDbConnection, max_age_ms = 0): Promise<Position> {
-  return connection.head.share(connection, max_age_ms, async () => {
+  const read = async (): Promise<Position> => {
     const options = { ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const;
-    const [last] = await connection.call(
-      ({ client }, timeout_ms) => collect(client.readAll(options), timeout_ms),
-      '$all',
-    );
-    return last?.event === undefined ? START : positionOf(last.event);
-  });
+    const [last] = await readLog(connection, ({ client }) => client.readAll(options));
+    return last === undefined ? START : positionOf(last);
+  };
+  const { limits, closed } = connection;
+  const onTimeout = (): never => {
+    if (closed.aborted) throw new CatalogError('unavailable', { message: 'the event store is closed' });
+    throw new CatalogError('database_timeout', { message: 'the head of the log could not be read in time' });
+  };
+  return withTimeout(connection.head.get(max_age_ms, read), limits.call_ms + GRACE_MS, onTimeout, closed);
 }
 
 /**
- * Reads the first `count` events at or after `position`, of any realm. Throws `LogMismatchError` if two reads
- * there fail in a row: the position is then in the middle of a record. A single failure may have another cause.
+ * Reads the first `count` events at or after `position`, of any realm. With `prefix`, only those whose streams begin with
+ * it; if there are fewer, the log has no others up to its head at the time of the call. Throws `LogMismatchError` if two
+ * reads there fail in a row: the position is then in the middle of a record. A single failure may have another cause.
  */
-export async function readAllFrom(
+export async function readLogFrom(
   connection: EventStoreDbConnection,
   position: Position,
   count: number,
+  prefix?: string,
 ): Promise<AllStreamRecordedEvent[]> {
-  const resolved = await connection.call(async ({ client }, timeout_ms, _, onProgress) => {
-    const read = () => collect(readForwards(client, position, count), timeout_ms, onProgress);
-    try {
-      return await read().catch((error: unknown) => {
-        if (isReadAllError(error)) return read();
-        throw error;
-      });
-    } catch (error) {
+  const fromPosition = position === START ? LOG_START : { commit: position, prepare: position };
+  const options = { ...LEADER, direction: FORWARDS, fromPosition, maxCount: count } as const;
+  const open = ({ client }: CurrentClient) =>
+    prefix === undefined ? client.readAll(options) : filterByPrefix(client, prefix).readAll(options);
+  const read = () => readLog(connection, open, prefix === undefined ? {} : { silence_ms: SEARCH_MS });
+  const onUnreadable =
+    (next: (error: unknown) => never | Promise<AllStreamRecordedEvent[]>) => (error: unknown) => {
       if (!isReadAllError(error)) throw error;
-      throw new LogMismatchError(`No event begins at position ${position} of the log.`, error);
-    }
-  }, '$all');
-  return resolved.flatMap(({ event }) => (event === undefined ? [] : [event]));
+      return next(error);
+    };
+  return read()
+    .catch(onUnreadable(read))
+    .catch(
+      onUnreadable((error) => {
+        throw new LogMismatchError(`No event begins at position ${position} of the log.`, error);
+      }),
+    );
 }
 
-/** Returns the first event at or after `position`, of any realm. Throws as `readAllFrom` does. */
+/** Returns the first event at or after `position`, of any realm. Throws as `readLogFrom` does. */
 export async function readMarkAt(
   connection: EventStoreDbConnection,
   position: Position,
 ): Promise<LogMark | undefined> {
-  const [first] = await readAllFrom(connection, position, 1);
+  const [first] = await readLogFrom(connection, position, 1);
   return first && { position: positionOf(first), event_id: first.id };
 }
 
-/**
- * Converts to a position of the server. Commit and prepare position are equal for events written without legacy
- * transactions.
- */
-export function toServersPosition(position: Position): ReadPosition {
-  return position === START ? LOG_START : { commit: position, prepare: position };
-}
-
-function readForwards(client: EventStoreDBClient, position: Position, count: number) {
-  const fromPosition = toServersPosition(position);
-  return client.readAll({ ...LEADER, direction: FORWARDS, fromPosition, maxCount: count });
+async function readLog(
+  connection: EventStoreDbConnection,
+  open: (current: CurrentClient) => StreamingRead<AllStreamResolvedEvent>,
+  options: CallOptions = {},
+): Promise<AllStreamRecordedEvent[]> {
+  const resolved = await connection.call(
+    (current, silence_ms, onProgress) => collect(open(current), silence_ms, onProgress),
+    { needs_all: true, ...options },
+  );
+  return resolved.flatMap(({ event }) => event ?? []);
 }
 
 /**
  * Reads the stream to its end. Calls `onProgress` for each event. Throws `NoResponseError` if no event comes for
- * `timeout_ms`.
+ * `silence_ms`.
  */
 async function collect<Event>(
   reading: StreamingRead<Event>,
-  timeout_ms: number,
-  onProgress: () => void = () => {},
+  silence_ms: number,
+  onProgress: () => void,
 ): Promise<Event[]> {
   // The client may emit an error after the loop below has ended. Without a listener, this error would end the process.
   reading.on('error', () => {});
   const timer = setTimeout(
-    () => reading.destroy(new NoResponseError(`a read was silent for ${Math.round(timeout_ms)} ms`)),
-    timeout_ms,
+    () => reading.destroy(new NoResponseError(`a read was silent for ${Math.round(silence_ms)} ms`)),
+    silence_ms,
   );
   const events: Event[] = [];
   try {

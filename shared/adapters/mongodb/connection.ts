@@ -16,8 +16,7 @@ import { withTimeout } from '../../kernel/async';
 import { ConfigError } from '../../kernel/config';
 import { CatalogError } from '../../kernel/errors';
 import { NO_REPORT, type OutageReport, outageMessage } from '../../kernel/outages';
-import { splitUrl } from '../../kernel/server-url';
-import { ConnectionOutage, type ProbedServer } from '../outage-cause';
+import { CAUSES } from '../outage-cause';
 import { endWritesWithTheirConnections } from './driver';
 import { ConnectError, outageCauseOf, SilentServerError } from './failures';
 
@@ -29,7 +28,6 @@ const SELECTION_MS = 2_000;
 const SOCKET_MS = 4_000;
 const DUPLICATE_KEY = 11_000;
 const NAMESPACE_NOT_FOUND = 26;
-const DEFAULT_PORT = 27_017;
 /**
  * The only error codes that say something about the document of a write: InvalidBSON, DollarPrefixedFieldName,
  * DottedFieldName, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey, KeyTooLong, and the two codes of a
@@ -84,14 +82,14 @@ export class MongoConnection {
   private readonly unlimited_clients = new Set<MongoClient>();
   private readonly database: Db;
   private readonly deadline_ms: number;
-  private readonly outage: ConnectionOutage;
+  private readonly outage: OutageReport;
   private connected = false;
   private closed = false;
 
   constructor(options: MongoConnectionOptions) {
     this.deadline_ms = options.deadline_ms ?? DEADLINE_MS;
     this.url = options.url;
-    this.outage = new ConnectionOutage(options.report ?? NO_REPORT, probedServer(options.url));
+    this.outage = options.report ?? NO_REPORT;
     this.client = newClient(options.url, CLIENT_OPTIONS);
     // Without a listener, an error of a background connection ends the process. Each call reports its own failure.
     this.client.on('error', () => {});
@@ -193,9 +191,9 @@ export class MongoConnection {
       return error;
     }
     if (this.closed) return new CatalogError('unavailable', { message: CLOSED, cause: error });
-    const { cause, scope, is_slow = false } = outageCauseOf(error);
-    const shown = this.outage.failed(cause, { ...(scope && { scope }) });
-    const message = outageMessage('view_store', shown);
+    const { cause = CAUSES.closed, is_slow = false } = outageCauseOf(error);
+    this.outage.failed(cause);
+    const message = outageMessage('view_store', cause);
     return new CatalogError(is_slow ? 'database_timeout' : 'unavailable', { message, cause: error });
   }
 
@@ -213,14 +211,6 @@ function newClient(url: string, options: MongoClientOptions): MongoClient {
   } catch (error) {
     throw new ConfigError(`Invalid MONGODB_URL: ${(error as Error).message}.`);
   }
-}
-
-/** Returns the hosts of the address. Undefined for `mongodb+srv`, whose hosts are in the DNS. */
-function probedServer(url: string): ProbedServer | undefined {
-  const { scheme, hosts, options } = splitUrl(url);
-  if (scheme !== 'mongodb') return undefined;
-  const tls = options.some(([name, value]) => /^(tls|ssl)$/i.test(name) && value === 'true');
-  return { hosts: hosts.map(({ address, port = DEFAULT_PORT }) => ({ address, port })), tls };
 }
 
 /** Returns whether the server, its address or the network has failed, and not the call itself. */

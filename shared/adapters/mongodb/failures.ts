@@ -25,15 +25,13 @@ export class ConnectError extends Error {
 /** Why the server cannot be used. */
 export interface OutageCause {
   /** In plain words; undefined if the error does not say it. */
-  readonly cause: string | undefined;
-  /** Set if only calls of this kind fail. */
-  readonly scope?: string;
+  readonly cause?: string | undefined;
   /** Whether the server answers, but too late. */
   readonly is_slow?: boolean;
 }
 
 const NO_PRIMARY = 'the replica set has no primary that can be reached';
-const NO_RIGHT: OutageCause = { cause: 'the user has no right to use the database', scope: 'rights' };
+const NO_RIGHT: OutageCause = { cause: 'the user has no right to use the database' };
 const SLOW: OutageCause = { cause: 'the server takes too long', is_slow: true };
 const NO_MAJORITY = 'too few members of the replica set acknowledge writes';
 

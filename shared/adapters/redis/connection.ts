@@ -1,15 +1,12 @@
-import type { Socket } from 'node:net';
-import { type Command, Redis, type RedisOptions } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import { NO_REPORT, type OutageReport, outageMessage } from '../../kernel/outages';
-import { type ServerUrl, socketHost, splitUrl } from '../../kernel/server-url';
-import { CAUSES, ConnectionOutage, networkCause, type ProbedServer } from '../outage-cause';
+import { socketHost, splitUrl } from '../../kernel/server-url';
+import { CAUSES, networkCause } from '../outage-cause';
 
 const DEFAULT_PORT = 6_379;
 const SENTINEL_PORT = 26_379;
-/** Pause before a server that was refused as a member of a Redis Cluster is asked again. */
-const REFUSED_MS = 5_000;
 const CONNECT_MS = 2_000;
 /** How long `disconnect` waits until the server has closed the connection, too. It delays the end of the process. */
 const DISCONNECT_MS = 500;
@@ -24,56 +21,24 @@ const COMMON_OPTIONS = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
 
+/** How long a connection may be silent while a command waits. It may have died without a TCP close (a cut network). */
+const SILENCE_MS = 2_000;
+
 /**
  * Opens a connection that fails fast: a command fails at once if the server is unavailable, and after `command_ms` if
  * it does not answer. By default, ioredis queues commands while it reconnects, and sends unanswered commands again. A
  * request would then wait for the server without a limit.
  */
 export function connectFailFast(url: string, command_ms: number, report?: OutageReport): Redis {
-  const connection = watch(
-    new Redis({
-      ...COMMON_OPTIONS,
-      ...addressOptions(url),
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
-    }),
-    newOutage(url, report),
-  );
-  limitSilence(connection, command_ms);
-  return connection;
-}
-
-/** Number of timer ticks in which the time of a command is counted. */
-const TICKS = 5;
-
-/**
- * Rejects each command that is not answered within `command_ms`. Replaces the connection if nothing at all arrives for
- * twice that time: it may have died without a TCP close (a cut network, a stopped machine).
- *
- * However long the event loop of this process is blocked, the timer ticks only once meanwhile, so that time hardly
- * counts. The time-outs of ioredis end during the stall, before the replies that have arrived meanwhile are read. So
- * they would take a stall of this process for an outage of Redis.
- */
-function limitSilence(connection: Redis, command_ms: number): void {
-  const send = connection.sendCommand.bind(connection);
-  connection.sendCommand = (command, stream) => {
-    const socket: Socket | undefined = connection.stream;
-    const bytes_read = socket?.bytesRead;
-    let ticks = 0;
-    const timer = setInterval(() => {
-      ticks++;
-      if (ticks === TICKS) command.reject(new Error(TIMED_OUT));
-      if (ticks < 2 * TICKS) return;
-      clearInterval(timer);
-      if (socket?.bytesRead === bytes_read) socket?.destroy(new Error('Redis does not answer'));
-    }, command_ms / TICKS);
-    const stop = (): void => {
-      if (ticks < TICKS) clearInterval(timer);
-    };
-    command.promise.then(stop, stop);
-    return send(command, stream);
+  const options = {
+    ...COMMON_OPTIONS,
+    ...addressOptions(url),
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    socketTimeout: Math.max(SILENCE_MS, 2 * command_ms),
   };
+  return watch(new Redis(options), report, command_ms);
 }
 
 /** The message of the error of a command that was not answered in time. */
@@ -104,14 +69,13 @@ export function connectBlocking(url: string, silence_ms: number, report?: Outage
     maxRetriesPerRequest: null,
     socketTimeout: silence_ms,
   };
-  const outage = newOutage(url, report);
-  const connection = watch(new Redis(options), outage);
+  const connection = watch(new Redis(options), report);
   const connections = [connection];
   // BullMQ duplicates the connection for the blocking commands of each worker. The duplicates are recorded here so that
   // `end` can close them in any state.
   connection.duplicate = (override) => {
     const duplicate = Redis.prototype.duplicate.call(connection, override);
-    connections.push(watch(duplicate, outage));
+    connections.push(watch(duplicate, report));
     return duplicate as never;
   };
   const end = (): void => {
@@ -155,125 +119,66 @@ function addressOptions(url: string): AddressOptions {
     ...(given.family && { family: Number(given.family) }),
     ...(tls && { tls: {} }),
   };
-  const servers = serversOf(hosts, is_sentinel);
-  const addresses = servers.map(({ address, port }) => ({ host: socketHost(address), port }));
+  const default_port = is_sentinel ? SENTINEL_PORT : DEFAULT_PORT;
+  const addresses = hosts.map(({ address, port = default_port }) => ({ host: socketHost(address), port }));
   if (!is_sentinel) return { ...common, ...addresses[0]! };
   return { ...common, sentinels: addresses, name, enableTLSForSentinelMode: tls };
-}
-
-/** Returns the hosts with their ports: by default that of Sentinels, or that of Redis. */
-function serversOf(hosts: ServerUrl['hosts'], is_sentinel: boolean): ProbedServer['hosts'] {
-  const default_port = is_sentinel ? SENTINEL_PORT : DEFAULT_PORT;
-  return hosts.map(({ address, port = default_port }) => ({ address, port }));
 }
 
 /** Why the connection, or the newest command on it, has failed. In plain words. */
 const last_causes = new WeakMap<Redis, string>();
 
-function newOutage(url: string, report: OutageReport = NO_REPORT): ConnectionOutage {
-  const { scheme, hosts } = splitUrl(url);
-  const server: ProbedServer = {
-    hosts: serversOf(hosts, scheme.endsWith('+sentinel')),
-    tls: scheme.startsWith('rediss'),
-  };
-  return new ConnectionOutage(report, server);
-}
-
 /** Not 0 for no limit: BullMQ adds to the limit and so makes 0 a limit of 3. */
 const LISTENERS_MAX = 1_000;
 
 /**
- * Reports when the connection fails and when it is ready again. Without an `error` listener, ioredis prints each lost
- * connection to stderr. Also raises the limit of listeners, because the queue of each partition adds some to the same
- * connection.
+ * Reports when the connection fails and when it is ready again, and the replies that say that the server, and not the
+ * command, is at fault. Rejects commands that are not answered within `command_ms`. Raises the limit of listeners, because
+ * the queue of each partition adds some to the same connection.
  */
-function watch(connection: Redis, outage: ConnectionOutage): Redis {
-  const fail = (cause: string | undefined, scope?: string): void => {
-    last_causes.set(connection, outage.failed(cause, scope === undefined ? {} : { scope }));
+function watch(connection: Redis, report: OutageReport = NO_REPORT, command_ms?: number): Redis {
+  const fail = (cause: string): void => {
+    last_causes.set(connection, cause);
+    report.failed(cause);
   };
-  let had_error = false;
-  refuseCluster(connection, () => fail(IS_CLUSTER));
-  const succeed = (scope?: string): void => {
+  const succeed = (): void => {
     last_causes.delete(connection);
-    outage.succeeded(scope);
+    report.succeeded();
   };
-  reportRefusedCommands(connection, fail, succeed);
-  return connection
-    .setMaxListeners(LISTENERS_MAX)
-    .on('error', (error) => {
-      had_error = true;
-      hideCommand(error);
-      fail(replyCause(error, connection) ?? networkCause(error));
-    })
-    .on('close', () => {
-      // A server that expects TLS closes a connection without TLS, which is no error for ioredis.
-      const is_explained = had_error || last_causes.get(connection) === IS_CLUSTER;
-      if (!is_explained && connection.status === 'reconnecting') fail(undefined);
-      had_error = false;
-    })
-    .on('ready', () => succeed());
-}
-
-const IS_CLUSTER =
-  'it is a Redis Cluster (cluster_enabled is yes), which is not supported: use one primary, with replicas and Sentinel';
-
-/** A non-public part of the client. It asks `check` whether the server is the wanted one before a connection is ready. */
-interface Connector {
-  check(info: Readonly<Record<string, string>>): boolean;
-}
-
-/** Refuses a member of a Redis Cluster: the keys of one script may be on several members. Calls `onRefused`. */
-function refuseCluster(connection: Redis, onRefused: () => void): void {
-  const { connector } = connection as unknown as { connector: Connector };
-  const check = connector.check.bind(connector);
-  const { retryStrategy } = connection.options;
-  connector.check = (info) => {
-    const is_cluster = info.cluster_enabled === '1';
-    connection.options.retryStrategy = (attempts) => {
-      const retry_ms = retryStrategy?.(attempts);
-      return is_cluster && typeof retry_ms === 'number' ? REFUSED_MS : retry_ms;
-    };
-    if (!is_cluster) return check(info);
-    onRefused();
-    return false;
-  };
-}
-
-/**
- * Reports replies that say that the server, and not the command, is at fault. The connection stays ready meanwhile. So
- * the outage ends when the same command succeeds: others, such as reads, may have been possible all the time.
- */
-function reportRefusedCommands(
-  connection: Redis,
-  fail: (cause: string | undefined, scope: string) => void,
-  succeed: (scope: string) => void,
-): void {
-  const refused = new Set<string>();
   connection.sendCommand = (command, stream) => {
+    // ioredis has an option for this time. After a stall of the event loop, it ends before replies are read that have
+    // arrived meanwhile; `setImmediate` waits for them.
+    const onTimeout = () => setImmediate(() => command.reject(new Error(TIMED_OUT)));
+    const timer = command_ms === undefined ? undefined : setTimeout(onTimeout, command_ms);
     const onReply = (reply: unknown): void => {
+      clearTimeout(timer);
       // Inside a transaction, a command is only queued.
-      if (refused.size === 0 || connection.status !== 'ready' || String(reply) === 'QUEUED') return;
-      const scope = scopeOf(command);
-      refused.delete(scope);
-      // Reported for every command: a refused one that is not sent again counts as ended after some time.
-      succeed(scope);
+      if (connection.status === 'ready' && String(reply) !== 'QUEUED') succeed();
     };
     const onError = (error: unknown): void => {
+      clearTimeout(timer);
       hideCommand(error);
       const cause = replyCause(error, connection);
-      if (cause === undefined || connection.status !== 'ready') return;
-      const scope = scopeOf(command);
-      refused.add(scope);
-      fail(cause, scope);
+      if (cause !== undefined && connection.status === 'ready') fail(cause);
     };
     command.promise.then(onReply, onError);
     return Redis.prototype.sendCommand.call(connection, command, stream);
   };
-}
-
-/** Returns the name of the command; for a script, also its hash. */
-function scopeOf({ name, args }: Command): string {
-  return name === 'evalsha' ? `${name} ${String(args[0])}` : name;
+  let had_error = false;
+  return connection
+    .setMaxListeners(LISTENERS_MAX)
+    .on('error', (error) => {
+      // Without a listener, ioredis prints each lost connection to stderr.
+      had_error = true;
+      hideCommand(error);
+      fail(replyCause(error, connection) ?? networkCause(error) ?? CAUSES.closed);
+    })
+    .on('close', () => {
+      // A server that expects TLS closes a connection without TLS, which is no error for ioredis.
+      if (!had_error && connection.status === 'reconnecting') fail(CAUSES.closed);
+      had_error = false;
+    })
+    .on('ready', succeed);
 }
 
 /** Removes the command that the library adds to an error reply: the one of the login contains the password. */
@@ -290,6 +195,10 @@ const REPLY_CAUSES: readonly (readonly [RegExp, string])[] = [
   [/^MASTERDOWN/, 'the server is a replica that has lost its primary'],
   [/^MISCONF/, 'the server cannot save its data'],
   [/^OOM/, 'the server has no memory left'],
+  [
+    /^(MOVED|CROSSSLOT|CLUSTERDOWN)/,
+    'it is a Redis Cluster, which is not supported: use one primary, with replicas and Sentinel',
+  ],
 ];
 
 /** Returns why the server refuses a command. Undefined if the error is no reply, or one about the command itself. */

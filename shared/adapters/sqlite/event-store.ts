@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
-import { PageSize, withTimeout } from '../../kernel/async';
-import { CatalogError, DamagedFileError, isOutage, LogMismatchError } from '../../kernel/errors';
+import { PageSize } from '../../kernel/async';
+import { CatalogError, DamagedFileError, LogMismatchError } from '../../kernel/errors';
 import {
   type AppendResult,
   assertAppendable,
@@ -17,6 +17,7 @@ import {
   NO_STREAM,
   type StoreHealth,
 } from '../../ports/event-store';
+import { follow } from '../follow';
 import type { CommitNotifier } from './commit-notifier';
 import {
   ChangeSignal,
@@ -68,8 +69,8 @@ const VERSION_BYTES = ',"schema_version":1'.length;
 /** For how many turns of the event loop appends are collected for a commit. */
 const COLLECT_TURNS_MAX = 8;
 const REMEDY = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
-/** How long a subscription waits after a failed read before it reads again. */
-const FAILURE_PAUSE_MS = 500;
+/** How long a subscription waits at the end of the log if no change of the file is noticed. */
+const POLL_MS_MAX = 60_000;
 /** Time of an event whose metadata has none: rows have no time column. */
 const NO_TIME = new Date(0).toISOString();
 
@@ -175,9 +176,10 @@ export class SqliteEventStore implements EventStore {
     const size = new PageSize({ items_max: options.batch_size ?? BATCH_SIZE, length_max: BATCH_LENGTH_MAX });
     return follow({
       after: options.after,
-      signals: [options.signal, this.closing.signal],
-      changes: this.changes,
+      signal: AbortSignal.any([options.signal, this.closing.signal]),
+      hints: this.changes,
       read: (after) => this.readBatch(after, size),
+      pollMs: () => POLL_MS_MAX,
     });
   }
 
@@ -427,90 +429,4 @@ class AppendQueue {
 function settle(append: PendingAppend, outcome: Outcome): void {
   if ('result' in outcome) append.resolve(outcome.result);
   else append.reject(outcome.error);
-}
-
-/** Yields batches until one of `signals` aborts. At the head of the log, waits until the file changes. */
-async function* follow(log: {
-  readonly after: Position;
-  readonly signals: readonly AbortSignal[];
-  readonly changes: ChangeSignal;
-  readonly read: (after: Position) => Promise<LogBatch>;
-}): AsyncGenerator<LogBatch, void, undefined> {
-  const waiter = new ChangeWaiter(log.changes, log.signals);
-  try {
-    let { after } = log;
-    let reported_caught_up = false;
-    while (!waiter.ended) {
-      // Reset before the read, so that a change after the read wakes the next wait.
-      waiter.reset();
-      const batch = await readUnlessFailing(log.read, after);
-      if (!batch) await waiter.wait(FAILURE_PAUSE_MS);
-      if (!batch || waiter.ended) continue;
-      if (batch.events.length > 0 || !reported_caught_up) yield batch;
-      after = batch.position;
-      reported_caught_up = batch.caught_up;
-      // Reads are synchronous. Yielding between them keeps the process responsive.
-      if (batch.caught_up) await waiter.wait();
-      else await nextTurn();
-    }
-  } finally {
-    waiter.stop();
-  }
-}
-
-/** Returns undefined if the file fails, so that a subscription survives an outage. Throws if the file is damaged. */
-async function readUnlessFailing(
-  read: (after: Position) => Promise<LogBatch>,
-  after: Position,
-): Promise<LogBatch | undefined> {
-  try {
-    return await read(after);
-  } catch (error) {
-    if (isOutage(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Waits for a change of the file or an abort of one of the signals. */
-class ChangeWaiter {
-  private woken = false;
-  private wake: () => void = () => {};
-  private readonly signals: readonly AbortSignal[];
-  private readonly stopListening: () => void;
-
-  constructor(changes: ChangeSignal, signals: readonly AbortSignal[]) {
-    this.signals = signals;
-    this.stopListening = changes.listen(this.onChange);
-    for (const signal of signals) signal.addEventListener('abort', this.onChange);
-  }
-
-  get ended(): boolean {
-    return this.signals.some((signal) => signal.aborted);
-  }
-
-  private readonly onChange = (): void => {
-    this.woken = true;
-    this.wake();
-    // Stops here too, because an iterator that is never resumed does not run its `finally`.
-    if (this.ended) this.stop();
-  };
-
-  reset(): void {
-    this.woken = false;
-  }
-
-  /** Waits for a change since `reset`, at most `timeout_ms`. */
-  async wait(timeout_ms?: number): Promise<void> {
-    if (this.woken || this.ended) return;
-    const change = new Promise<void>((resolve) => {
-      this.wake = resolve;
-    });
-    if (timeout_ms === undefined) await change;
-    else await withTimeout(change, timeout_ms, () => undefined);
-  }
-
-  stop(): void {
-    for (const signal of this.signals) signal.removeEventListener('abort', this.onChange);
-    this.stopListening();
-  }
 }

@@ -47,7 +47,6 @@ export const ownNamespace = (): string => `t${randomUUID()}.`;
 const LONG_LIMITS: Partial<CallLimits> = {
   attempt_ms: 5 * DEFAULT_LIMITS.attempt_ms,
   call_ms: 120_000,
-  short_outage_ms: 120_000,
 };
 
 /**

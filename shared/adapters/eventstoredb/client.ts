@@ -1,0 +1,169 @@
+import { isIP, type Socket } from 'node:net';
+import type { EventStoreDBClient } from '@eventstore/db-client';
+import type { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb';
+import { ReadReq } from '@eventstore/db-client/generated/streams_pb';
+import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport';
+import { withTimeout } from '../../kernel/async';
+import type { ServerAddress } from './address';
+import { SharedAppends, type StreamingClient } from './shared-appends';
+
+/** Limit for `dispose()`, which waits until every call has ended. */
+const DISPOSE_MS_MAX = 1_000;
+
+/** Non-public members of the client. The constructor assigns them to the instance, so they can be replaced on it. */
+interface Internals extends StreamingClient {
+  supports: () => Promise<boolean>;
+  handleError: (grpc_client: unknown, error: Error) => Promise<void>;
+  getChannel: () => Promise<Channel>;
+}
+
+/** A channel of grpc-js. It connects again by itself when its connection is lost. */
+interface Channel {
+  close(): void;
+  getConnectivityState(connect: boolean): number;
+  watchConnectivityState(current: number, deadline: number, onChange: () => void): void;
+}
+
+/** States of a channel of grpc-js. */
+const IDLE = 0;
+const READY = 2;
+const SHUTDOWN = 4;
+
+/**
+ * A client of the server, from its opening to its end. It connects at its first call.
+ *
+ * grpc-js shares one socket between all channels with equal address and options, even while that socket is dead and the
+ * failure is not detected yet. A new client would then get the dead socket of the old one. So each `generation` gets a
+ * slightly different ping interval: its options differ, and grpc-js opens a new socket.
+ */
+export class OpenedClient {
+  readonly client: EventStoreDBClient;
+  readonly appends: SharedAppends;
+  private readonly retiring = new AbortController();
+  /** `dispose()` of the library ends the calls but leaves the channels open. */
+  private readonly channels = new Set<Channel>();
+  private closed = false;
+
+  /** `onLost` is called when a connection has ended, or accepts no new calls because the server is about to stop. */
+  constructor(server: ServerAddress, generation: number, onLost: (client: OpenedClient) => void) {
+    this.client = server.connect(generation);
+    const internals = this.client as unknown as Internals;
+    // One call per append. By default the client uses its own batch stream, which keeps the pending appends of all clients
+    // of the process in one table: an error on one connection fails the appends of every connection, and a response that
+    // still arrives for one of them is an uncaught exception. `SharedAppends` does without that table.
+    internals.supports = async () => false;
+    // The client does not await it. A rejection, for example because discovery fails, would end the process.
+    const { handleError, getChannel } = internals;
+    internals.handleError = (grpc_client, error) => handleError(grpc_client, error).catch(() => {});
+    internals.getChannel = async () => {
+      const channel = await getChannel();
+      // A call that waited for discovery opens its channel only afterwards, when this client may have been closed.
+      if (this.closed) {
+        channel.close();
+        throw new Error('a closed channel');
+      }
+      if (!this.channels.has(channel)) watchConnection(channel, () => onLost(this));
+      this.channels.add(channel);
+      return channel;
+    };
+    this.appends = new SharedAppends(internals);
+  }
+
+  /** Aborts when the client is replaced or closed. Its subscriptions end then. */
+  get retired(): AbortSignal {
+    return this.retiring.signal;
+  }
+
+  /** Whether a call that is made now is sent at once. */
+  get is_connected(): boolean {
+    return [...this.channels].some((channel) => channel.getConnectivityState(false) === READY);
+  }
+
+  /**
+   * Ends the subscriptions at once, and the shared call of appends as soon as they are answered: a leader that is shutting
+   * down stays the leader while a call is open.
+   */
+  retire(): void {
+    this.retiring.abort();
+    this.appends.retire();
+  }
+
+  /** Closes every call and connection. */
+  async close(): Promise<void> {
+    this.retiring.abort();
+    this.appends.close();
+    await withTimeout(this.client.dispose(), DISPOSE_MS_MAX, () => undefined);
+    this.closed = true;
+    for (const channel of this.channels) channel.close();
+  }
+}
+
+/** Calls `onLost` each time that the channel's connection has ended, or accepts no new calls (GOAWAY). */
+function watchConnection(channel: Channel, onLost: () => void): void {
+  const state = channel.getConnectivityState(false);
+  if (state === SHUTDOWN) return;
+  channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, () => {
+    if (state === READY && channel.getConnectivityState(false) === IDLE) onLost();
+    watchConnection(channel, onLost);
+  });
+}
+
+/** How many events of other streams the server examines at a time. */
+const SEARCH_WINDOW = 512;
+
+/**
+ * Returns the client with a `readAll` that reads only streams whose names begin with `prefix`. The server has this filter
+ * for reads as well as for subscriptions, but `readAll` of the library has no option for it.
+ */
+export function filterByPrefix(client: EventStoreDBClient, prefix: string): EventStoreDBClient {
+  const expression = new ReadReq.Options.FilterOptions.Expression().setPrefixList([prefix]);
+  const filter = new ReadReq.Options.FilterOptions()
+    .setStreamIdentifier(expression)
+    .setMax(SEARCH_WINDOW)
+    .setCheckpointintervalmultiplier(1);
+  type CreateStream = (streams: Pick<StreamsClient, 'read'>) => unknown;
+  type Creator = (service: unknown, name: string, create: CreateStream) => unknown;
+  const { GRPCStreamCreator: createStream } = client as unknown as { GRPCStreamCreator: Creator };
+  const GRPCStreamCreator: Creator = (service, name, create) =>
+    createStream(service, name, (streams) => {
+      const read = (request: ReadReq, ...rest: unknown[]) => {
+        request.getOptions()?.setFilter(filter);
+        return (streams.read as (...parameters: unknown[]) => unknown).call(streams, request, ...rest);
+      };
+      return create({ read: read as StreamsClient['read'] });
+    });
+  return Object.create(client, { GRPCStreamCreator: { value: GRPCStreamCreator } }) as EventStoreDBClient;
+}
+
+/** Limit for connecting: TCP, TLS, and the first message of HTTP/2. Longer than an attempt of a call. */
+const CONNECT_MS_MAX = 5_000;
+
+type Connect = typeof Http2SubchannelConnector.prototype.connect;
+type SecureConnector = Parameters<Connect>[1];
+
+const connect = Http2SubchannelConnector.prototype.connect;
+
+/**
+ * Ends connections of grpc-js that a server accepts but does not answer. grpc-js keeps them, even after their channel is
+ * closed: a silent server would get one more with each new client, and the process could not end.
+ */
+Http2SubchannelConnector.prototype.connect = async function (address, connector, options) {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), CONNECT_MS_MAX).unref();
+  // The address becomes the options of `net.connect`, which destroys the socket when the signal aborts.
+  const bounded_address = { ...address, signal: limit.signal };
+  try {
+    return await connect.call(this, bounded_address, carefulConnector(connector), options);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+function carefulConnector(connector: SecureConnector): SecureConnector {
+  const { connectionOptions } = connector as { connectionOptions?: { servername?: string } };
+  // An IP address is not a server name (RFC 6066): Node prints a warning. The certificate is compared with `host` then.
+  if (isIP(connectionOptions?.servername ?? '')) connectionOptions!.servername = '';
+  return Object.assign(Object.create(connector) as SecureConnector, {
+    connect: (socket: Socket) => connector.connect(socket.unref().on('error', () => {})),
+  });
+}
