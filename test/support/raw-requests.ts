@@ -1,4 +1,4 @@
-import { deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 
 /* Makes raw HTTP requests from a seed: valid ones of every documented operation, most of them with mutations. */
 
@@ -63,268 +63,74 @@ interface Request {
 /** A header that a read may send but the generator does not: a position in the future is 503, as documented. */
 const NOT_SENT = 'X-Catalog-Min-Position';
 const CRLF = '\r\n';
+const LAST_CHUNK = Buffer.from(`0${CRLF}${CRLF}`);
 const long = (length: number): string => 'a'.repeat(length);
+const words = (text: string): readonly string[] => text.split(' ');
 
+/** Values for parameters, paths, headers and fields: of other types, over limits, and badly encoded. */
 const TEXTS = [
-  ...[
-    '',
-    ' ',
-    'a',
-    'Tea',
-    '0',
-    '-1',
-    '1e999',
-    'null',
-    'true',
-    '[]',
-    '{}',
-    'undefined',
-    'NaN',
-    '9'.repeat(40),
-  ],
-  ...[
-    '%',
-    '%00',
-    '%zz',
-    '%c0%af',
-    '%e0%80%af',
-    '%ed%a0%80',
-    '%ff%fe',
-    '%F0%9F%98%80',
-    '..%2f..%2fetc',
-    '%25%32%35',
-  ],
-  ...["' OR 1=1 --", '<script>', '$gt', '__proto__', 'constructor', '#{7*7}', '\\', '"', '*', '(', '~^', 'ﬀ'],
-  ...[
-    '2026-01-31',
-    'created_at',
-    'asc',
-    'listing,media',
-    'public',
-    'all',
-    'EUR',
-    '00000000-0000-7000-8000-000000000000',
-  ],
-] as const;
-
-const HEADERS: readonly (readonly [string, readonly string[]])[] = [
-  ['Expect', ['100-continue', '100-Continue, x', '200-ok', '']],
-  ['Upgrade', ['websocket', 'h2c', 'TLS/1.2', 'HTTP/2.0, HTTP/1.1']],
-  [
-    'Connection',
-    ['close', 'keep-alive', 'Upgrade', 'upgrade, HTTP2-Settings', 'Transfer-Encoding', 'x, , y', long(500)],
-  ],
-  ['HTTP2-Settings', ['AAMAAABkAARAAAAAAAIAAAAA']],
-  ['Accept', ['*/*', 'image/*', 'image/webp;q=0', 'application/json;q=2', ',;,', 'text/html', long(3_000)]],
-  [
-    'Accept-Encoding',
-    ['gzip', 'br', 'gzip;q=0', '*;q=0', 'identity;q=0', 'deflate, gzip;q=1.0, *;q=0.5', ',', 'zstd'],
-  ],
-  ['Accept-Charset', ['utf-16', '*']],
-  [
-    'Content-Type',
-    [
-      'application/json',
-      'application/json; charset=utf-16',
-      'application/json; charset="',
-      'text/plain',
-      'multipart/form-data',
-    ],
-  ],
-  [
-    'Content-Type',
-    [
-      'multipart/form-data; boundary=',
-      `multipart/form-data; boundary=${long(300)}`,
-      'image/png',
-      'image/svg+xml',
-      '/',
-      ';',
-      'a/b;=',
-    ],
-  ],
-  ['Content-Encoding', ['gzip', 'br', 'deflate', 'identity', 'gzip, gzip', 'x', '']],
-  ['If-Match', ['*', '"a"', 'W/"1"', '"', ',', '"1", "2"', long(5_000)]],
-  ['If-None-Match', ['*', '"a"', 'W/', ',,,', '"\u00e9"', Array(300).fill('"a"').join(',')]],
-  ['If-Modified-Since', ['Thu, 01 Jan 1970 00:00:00 GMT', 'x']],
-  [
-    'Range',
-    [
-      'bytes=0-',
-      'bytes=-1',
-      'bytes=0-0,2-3',
-      'bytes=9-1',
-      'bytes=99999999999999999999-',
-      'lines=1-2',
-      'bytes=',
-      'bytes=--',
-    ],
-  ],
-  ['If-Range', ['"a"', 'W/"a"', 'x', 'Thu, 01 Jan 1970 00:00:00 GMT']],
-  [
-    'Authorization',
-    [
-      '',
-      'Bearer',
-      'Bearer  ',
-      'Basic YTpi',
-      'bearer a.b.c',
-      `Bearer ${long(7_000)}`,
-      'Bearer e30.e30.',
-      'Bearer .',
-      'Bearer \u00ff',
-    ],
-  ],
-  ['X-API-Key', ['', 'pk_live_', `sk_live_${long(43)}`, long(7_000), 'sk_test_\u00e9']],
-  ['Idempotency-Key', ['', 'a', long(255), long(256), 'same-key', '\u00e9', ' x ']],
-  ['X-Request-Id', ['ok-1', '', long(129), 'a b', '"><']],
-  ['X-Forwarded-For', ['1.2.3.4', '::1', 'x', ',', long(2_000)]],
-  ['Forwarded', ['for="[::1]:1"']],
-  ['Prefer', ['return=minimal', 'return=representation', 'return=', ',;=', 'return="minimal"']],
-  ['Origin', ['null', 'https://shop.example', 'x', '']],
-  ['Access-Control-Request-Method', ['PATCH', 'x', '']],
-  ['Access-Control-Request-Headers', ['authorization', ',', long(3_000)]],
-  ['Cookie', ['a=b; c', long(4_000)]],
-  ['traceparent', ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', '00-', long(200)]],
-  ['tracestate', ['a=b', ',', long(600)]],
-  ['Trailer', ['X-Sum', 'Content-Length']],
-  ['TE', ['trailers', 'trailers, deflate;q=0.5']],
-  ['X-HTTP-Method-Override', ['DELETE']],
-  ['Sec-WebSocket-Key', ['dGhlIHNhbXBsZSBub25jZQ==']],
-  ['__proto__', ['x']],
-  ['constructor', ['x']],
+  ...words('a Tea 0 -1 1e999 null true [] {} NaN % %00 %zz %c0%af %ed%a0%80 %ff%fe %F0%9F%98%80 %25%32%35'),
+  ...words('..%2f..%2fetc <script> $gt __proto__ constructor \\ " * ( ~^ \ufb00 2026-01-31 created_at asc'),
+  ...words('listing,media public all EUR 00000000-0000-7000-8000-000000000000'),
+  ...['', ' ', "' OR 1=1 --", '9'.repeat(40)],
 ];
 
+/** Headers that a stage or a handler reads, and values that their own grammars allow or nearly allow. */
+const HEADERS = words(
+  'Expect Upgrade Connection Accept Accept-Encoding Content-Type Content-Encoding If-Match If-None-Match ' +
+    'If-Modified-Since Range If-Range Authorization X-API-Key Idempotency-Key X-Request-Id X-Forwarded-For Prefer ' +
+    'Origin Access-Control-Request-Method Access-Control-Request-Headers Cookie traceparent Trailer TE __proto__',
+);
+const HEADER_VALUES = [
+  ...words(
+    '100-continue websocket h2c close upgrade image/* image/webp;q=0 gzip;q=0 br , ,;, ; a/b;= "a" W/',
+  ),
+  ...words('multipart/form-data text/plain image/svg+xml bytes=0- bytes=-1 bytes=0-0,2-3 bytes=9-1 bytes=--'),
+  ...words('Bearer return=minimal return= same-key 1.2.3.4 ::1 PATCH Content-Length sk_test_\u00e9 "\u00e9"'),
+  ...['multipart/form-data; boundary=', 'application/json; charset=utf-16', 'Basic YTpi', 'Bearer e30.e30.'],
+  ...['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', Array(300).fill('"a"').join(',')],
+  ...[long(129), long(256), long(3_000), long(7_000)],
+];
 const METHODS = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-  'TRACE',
-  'CONNECT',
-  'PROPFIND',
-  'QUERY',
-  'M-SEARCH',
-  'PURGE',
-  'get',
-  'G',
-  'PRI',
+  ...words('GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY get G GE\u00c9'),
   long(200),
-  'GE\u00c9',
   '',
 ];
-const VERSIONS = [
-  'HTTP/1.0',
-  'HTTP/0.9',
-  'HTTP/1.2',
-  'HTTP/2.0',
-  'HTTP/2',
-  'http/1.1',
-  'HTTP/1.1 ',
-  'HTTP/1',
-  'HTTP/',
-  'HTTP/11.1',
-  '',
-];
-const OTHER_PATHS = [
-  '/',
-  '/api',
-  '/api/',
-  '/auth',
-  '/media/live/x',
-  '/docs',
-  '/metrics',
-  '/openapi.json',
-  '/health',
-  '/favicon.ico',
-  '/api/listing/',
-  '/%',
-];
+const VERSIONS = ['', ...words('HTTP/1.0 HTTP/0.9 HTTP/1.2 HTTP/2.0 http/1.1 HTTP/1 HTTP/11.1')];
+const OTHER_PATHS = words(
+  '/ /api /api/ /auth /media/live/x /docs /metrics /openapi.json /health /api/listing/ /%',
+);
 
-const FRAMINGS: readonly string[][] = [
-  ['Content-Length: 0', 'Content-Length: 5'],
-  ['Content-Length: 5, 5'],
-  ['Content-Length: -1'],
-  ['Content-Length: +5'],
-  ['Content-Length: 0x5'],
-  ['Content-Length: 5 '],
-  ['Content-Length: 99999999999999999999999'],
-  ['Content-Length: 10485761'],
-  ['Content-Length: '],
-  ['Content-Length: 3', 'Transfer-Encoding: chunked'],
-  ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
-  ['Transfer-Encoding: gzip, chunked'],
-  ['Transfer-Encoding: chunked, gzip'],
-  ['Transfer-Encoding: identity'],
-  ['Transfer-Encoding: xchunked'],
-  ['Transfer-Encoding:\tchunked'],
-  ['Transfer-Encoding: "chunked"'],
-  ['Transfer-Encoding : chunked'],
-  ['Transfer-Encoding:', ' chunked'],
-];
-const RAW_LINES = [
+/** Lines that frame a body of five bytes wrongly, or that are not valid in a head. */
+const BROKEN_LINES = [
+  'Content-Length: 0\r\nContent-Length: 5',
+  ...['5, 5', '-1', '+5', '0x5', '9'.repeat(23), '10485761', ''].map((value) => `Content-Length: ${value}`),
+  'Content-Length: 3\r\nTransfer-Encoding: chunked',
   ...[
-    ' folded: line',
-    '\tfolded',
-    'no colon',
-    ': no name',
-    'space before : x',
-    'X-Nul: a\0b',
-    'X-Cr: a\rb',
-    'X-Lf: a\nb',
-    'X-\u00e9: a',
-  ],
-  ...[
-    'Host: other',
-    'Host: a b',
-    'Host: [::1',
-    'Host: ',
-    'Host: \u00ff',
-    `X-Long: ${long(9_000)}`,
-    `X-Huge: ${long(40_000)}`,
-  ],
-  ...[
-    Array(120).fill('X-Many: 1').join(CRLF),
-    Array(3_000).fill('X-Many: 1').join(CRLF),
-    Array(900).fill('a:').join(CRLF),
-  ],
+    'gzip, chunked',
+    'chunked, gzip',
+    'identity',
+    'xchunked',
+    '\tchunked',
+    '"chunked"',
+    `${CRLF} chunked`,
+  ].map((value) => `Transfer-Encoding: ${value}`),
+  ...['Transfer-Encoding : chunked', ' folded: line', 'no colon', ': no name', 'X-Nul: a\0b', 'X-Cr: a\rb'],
+  ...['X-Lf: a\nb', 'X-\u00e9: a', 'Host: other', 'Host: [::1', 'Host: \u00ff', `X-Long: ${long(40_000)}`],
+  ...[120, 3_000].map((count) => Array(count).fill('X-Many: 1').join(CRLF)),
 ];
 const CHUNK_SIZES = [
-  '0',
-  '-1',
-  '0x5',
-  'FFFFFFFFFFFFFFFFF',
-  'fffffffffffffff',
-  'g',
   '',
-  ' 5',
-  '5 ',
-  '5;ext',
-  '5;a="b\r\n"',
-  `5;${long(2_000)}`,
-  `5;${long(20_000)}`,
-  '00000000000000000005',
   '5\n',
+  '5;a="b\r\n"',
+  `5;${long(20_000)}`,
+  ...words('0 -1 0x5 FFFFFFFFFFFFFFFFF g 5;ext 005'),
 ];
-const TRAILERS = [
-  'X-Sum: 1',
-  'Content-Length: 3',
-  'Transfer-Encoding: chunked',
-  'no colon',
-  `X-Long: ${long(20_000)}`,
-  'Authorization: Bearer x',
-];
+const TRAILERS = ['X-Sum: 1', 'Content-Length: 3', 'no colon', `X-Long: ${long(20_000)}`];
 const PREFACES: readonly Buffer[] = [
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1'),
   Buffer.from('160301006c0100006803034a', 'hex'),
-  Buffer.from('GET /\r\n'),
   Buffer.from('\r\n\r\n\r\nGET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'),
-  Buffer.from('\0\0\0\0'),
-  Buffer.from('SSH-2.0-x\r\n'),
-  Buffer.from('\n\nGET / HTTP/1.1\nHost: a\n\n'),
   Buffer.alloc(0),
 ];
 
@@ -354,14 +160,10 @@ export class RawRequests {
       const mutations = dice.of([0, 1, 1, 1, 2, 3]);
       for (let m = 0; m < mutations; m++) mutate(request, dice);
       const breaks_framing = dice.chance(0.2);
-      let bytes = breaks_framing ? withBrokenFraming(request, dice) : framed(request);
-      if (dice.chance(0.06)) bytes = scrambled(bytes, dice);
-      else if (!breaks_framing && mutations === 0) {
-        parts.push(bytes);
-        continue;
-      }
-      is_complete = false;
-      parts.push(bytes);
+      const scrambles = dice.chance(0.06);
+      const bytes = breaks_framing ? withBrokenFraming(request, dice) : framed(request);
+      parts.push(scrambles ? scrambled(bytes, dice) : bytes);
+      if (scrambles || breaks_framing || mutations > 0) is_complete = false;
     }
     return sent(parts, is_complete, dice);
   }
@@ -369,24 +171,18 @@ export class RawRequests {
   private valid(dice: Dice): Request {
     if (dice.chance(0.04)) return this.withCommonHeaders('GET', dice.of(OTHER_PATHS), dice);
     const { method, path, operation } = dice.of(this.operations);
-    const target = path.replace(/\{(\w+)\}/g, () =>
-      dice.chance(0.8) ? dice.of(this.world.ids) : encoded(dice),
-    );
+    const target = path.replace(/\{(\w+)\}/g, () => dice.of(dice.chance(0.8) ? this.world.ids : TEXTS));
     const query: string[] = [];
     const headers: [string, string][] = [];
     for (const reference of operation.parameters ?? []) {
       const parameter = this.resolve(reference);
       if (parameter.name === NOT_SENT || dice.chance(0.7)) continue;
-      const value = String(this.value(parameter.schema, dice, 0));
+      const value = String(this.value(parameter.schema, dice));
       if (parameter.in === 'query') query.push(`${parameter.name}=${encodeURIComponent(value)}`);
       if (parameter.in === 'header') headers.push([parameter.name, value.replace(/[^\x20-\x7e]/g, '?')]);
     }
-    const asked = query.length > 0 ? `${target}?${query.join('&')}` : target;
-    const request = this.withCommonHeaders(
-      method === 'GET' && dice.chance(0.1) ? 'HEAD' : method,
-      asked,
-      dice,
-    );
+    const asked = [target.replace(/[\s\\]/g, ''), ...(query.length > 0 ? [query.join('&')] : [])].join('?');
+    const request = this.withCommonHeaders(method, asked, dice);
     request.headers.push(...headers);
     if (path === '/auth/token') request.headers.push(['X-API-Key', dice.of(this.world.api_keys)]);
     const types = Object.entries(operation.requestBody?.content ?? {});
@@ -407,26 +203,21 @@ export class RawRequests {
     dice: Dice,
   ): void {
     request.framing = dice.chance(0.7) ? 'length' : 'chunked';
+    let full_type = type === 'image/*' ? 'image/png' : type;
     if (type === 'application/json') {
-      request.headers.push(['Content-Type', 'application/json']);
-      const value = dice.chance(0.3) && media.example ? media.example : this.value(media.schema, dice, 0);
+      const value = dice.chance(0.3) && media.example ? media.example : this.value(media.schema, dice);
       request.body = dice.chance(0.3) ? hostileJson(value, dice) : Buffer.from(JSON.stringify(value ?? null));
-      return;
+    } else {
+      const is_whole = dice.chance(0.02);
+      const { picture } = this.world;
+      request.body = is_whole ? picture : scrambled(picture.subarray(0, 8 + dice.below(60)), dice);
+      if (type.startsWith('multipart/')) {
+        const boundary = dice.of(['xyz', '----WebKitFormBoundaryabc', "a'()+_,-./:=?", long(70)]);
+        full_type = `${type}; boundary="${boundary}"`;
+        request.body = multipart(boundary, request.body, this.world.ids, dice);
+      }
     }
-    const picture = dice.chance(0.02)
-      ? this.world.picture
-      : scrambled(this.world.picture.subarray(0, 8 + dice.below(60)), dice);
-    if (type.startsWith('image/')) {
-      request.headers.push(['Content-Type', dice.of(['image/png', 'image/jpeg', 'image/*', 'image/avif'])]);
-      request.body = picture;
-      return;
-    }
-    const boundary = dice.of(['xyz', '----WebKitFormBoundaryabc', "a'()+_,-./:=?", long(70), '0']);
-    request.headers.push([
-      'Content-Type',
-      `multipart/form-data; boundary=${dice.chance(0.5) ? `"${boundary}"` : boundary}`,
-    ]);
-    request.body = multipart(boundary, picture, this.world.ids, dice);
+    request.headers.push(['Content-Type', full_type]);
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: a JSON schema or a reference to one
@@ -437,32 +228,22 @@ export class RawRequests {
   }
 
   /** Returns a value for a schema: often a valid one, sometimes of another type or over a limit. */
-  private value(reference: Schema | undefined, dice: Dice, depth: number): unknown {
+  private value(reference: Schema | undefined, dice: Dice): unknown {
     const schema = this.resolve(reference);
     if (dice.chance(0.08)) return dice.of<unknown>([null, true, 1.5, -1, '', [], {}, dice.of(TEXTS), 1e21]);
     const options = schema.oneOf ?? schema.anyOf;
-    if (options) return this.value(dice.of(options), dice, depth + 1);
+    if (options) return this.value(dice.of(options), dice);
     if (schema.enum) return dice.of(schema.enum);
     if (schema.const !== undefined) return schema.const;
-    const type = Array.isArray(schema.type) ? dice.of(schema.type as string[]) : schema.type;
-    switch (type) {
+    const { minimum = 0, maximum = 10, maxLength = 300 } = schema;
+    switch (Array.isArray(schema.type) ? dice.of(schema.type as string[]) : schema.type) {
       case 'object':
-        return this.object(schema, dice, depth);
+        return this.object(schema, dice);
       case 'array':
-        return Array.from({ length: dice.of([0, 1, 2, 60]) }, () =>
-          this.value(schema.items, dice, depth + 1),
-        );
+        return Array.from({ length: dice.of([0, 1, 2, 60]) }, () => this.value(schema.items, dice));
       case 'integer':
       case 'number':
-        return dice.of([
-          schema.minimum ?? 0,
-          schema.maximum ?? 10,
-          1,
-          2,
-          50,
-          (schema.maximum ?? 10) + 1,
-          Number.MAX_SAFE_INTEGER,
-        ]);
+        return dice.of([minimum, maximum, 1, 2, 50, maximum + 1, Number.MAX_SAFE_INTEGER]);
       case 'boolean':
         return dice.chance(0.5);
       case 'null':
@@ -472,18 +253,17 @@ export class RawRequests {
           dice.of(this.world.ids),
           dice.of(TEXTS),
           'Tea',
-          long(schema.maxLength ?? 300),
-          long((schema.maxLength ?? 300) + 1),
+          long(maxLength),
+          long(maxLength + 1),
         ]);
     }
   }
 
-  private object(schema: Schema, dice: Dice, depth: number): unknown {
+  private object(schema: Schema, dice: Dice): unknown {
     const made: Record<string, unknown> = {};
     for (const [name, property] of Object.entries(schema.properties ?? {}))
-      if (dice.chance(schema.required?.includes(name) ? 0.95 : 0.4))
-        made[name] = this.value(property, dice, depth + 1);
-    if (dice.chance(0.1)) made[dice.of(TEXTS) as string] = dice.of(TEXTS);
+      if (dice.chance(schema.required?.includes(name) ? 0.95 : 0.4)) made[name] = this.value(property, dice);
+    if (dice.chance(0.1)) made[dice.of(TEXTS)] = dice.of(TEXTS);
     return made;
   }
 }
@@ -499,247 +279,148 @@ interface Operation {
   };
 }
 
-const encoded = (dice: Dice): string =>
-  dice.chance(0.5) ? encodeURIComponent(dice.of(TEXTS)) : dice.of(TEXTS).replace(/[\s\\]/g, '');
-
 /** Changes one thing of a request that its parser, a stage or a handler looks at. */
 function mutate(request: Request, dice: Dice): void {
-  switch (dice.below(9)) {
-    case 0:
+  const { headers, target } = request;
+  const at = dice.below(headers.length);
+  const pair = (): string => `${dice.of(TEXTS)}${dice.of(['=', '', '[]=', '[a][b]='])}${dice.of(TEXTS)}`;
+  const change = dice.of<() => void>([
+    () => {
       request.method = dice.of(METHODS);
-      break;
-    case 1:
-      request.target = otherTarget(request.target, dice);
-      break;
-    case 2: {
-      const pairs = Array.from(
-        { length: dice.of([1, 2, 5, 50, 900]) },
-        () => `${encoded(dice)}${dice.of(['=', '', '[]=', '[a][b]=', ';'])}${encoded(dice)}`,
-      );
-      request.target += `${request.target.includes('?') ? '&' : '?'}${pairs.join('&')}`;
-      break;
-    }
-    case 3:
+    },
+    () => {
+      request.target = otherTarget(target, dice);
+    },
+    () => {
+      const pairs = Array.from({ length: dice.of([1, 2, 5, 50, 900]) }, pair).join('&');
+      request.target += `${target.includes('?') ? '&' : '?'}${pairs.replace(/[\s\\]/g, '')}`;
+    },
+    () => {
       request.version = dice.of(VERSIONS);
-      break;
-    case 4: {
-      const index = dice.below(request.headers.length);
-      const repeated = dice.chance(0.5) ? request.headers.slice(index, index + 1) : [];
-      if (repeated.length > 0) request.headers.push(...repeated);
-      else request.headers.splice(index, 1);
-      break;
-    }
-    case 5: {
-      request.body = dice.of([
-        () => Buffer.alloc(0),
-        () => request.body.subarray(0, dice.below(request.body.length + 1)),
-        () => Buffer.concat([request.body, dice.bytes(20)]),
-        () => gzipSync(request.body),
-        () => deflateSync(request.body),
-        () => hostileJson({}, dice),
-        () => dice.bytes(200),
-        () => Buffer.alloc(300_000, 'x'),
-      ])();
+    },
+    () => headers.splice(at, 1),
+    () => headers.push(...headers.slice(at, at + 1)),
+    () => {
+      request.body = otherBody(request.body, dice);
       if (request.framing === 'none') request.framing = 'length';
-      break;
-    }
-    default: {
-      const [name, values] = dice.of(HEADERS);
-      request.headers.push([name, dice.of(values)]);
-    }
-  }
+    },
+    () => headers.push([dice.of(HEADERS), dice.of(HEADER_VALUES)]),
+    () => headers.push([dice.of(HEADERS), dice.of(TEXTS)]),
+  ]);
+  change();
 }
 
 function otherTarget(target: string, dice: Dice): string {
   return dice.of([
-    () => `http://catalog${target}`,
-    () => `http://user:word@other.example:99${target}`,
-    () => `//other${target}`,
-    () => '*',
-    () => 'catalog:80',
-    () => target.slice(1),
-    () => `${target}#part`,
-    () => `${target}/`,
-    () => target.replaceAll('/', '//'),
-    () => target.replaceAll('/', '\\'),
-    () =>
-      target.replace(/[a-z]/g, (letter) =>
-        dice.chance(0.2) ? `%${letter.charCodeAt(0).toString(16)}` : letter,
-      ),
-    () => `${target}/../../etc`,
-    () => `${target}${dice.of(TEXTS)}`,
-    () => `${target}?${long(20_000)}`,
-    () => `${target}?q=${'%41'.repeat(4_000)}`,
-    () => `/${'a/'.repeat(2_000)}`,
-    () => '',
-    () => `${target} extra`,
-    () => target.toUpperCase(),
-    () => `${target}\u00ff\u00fe`,
-  ])();
+    `http://user:word@other.example:99${target}`,
+    ...[`//other${target}`, '*', 'catalog:80', target.slice(1), `${target}#part`, `${target}/`, ''],
+    ...[target.replaceAll('/', '//'), target.replaceAll('/', '\\'), target.replaceAll('e', '%65')],
+    ...[`${target}/../../etc`, `${target}${dice.of(TEXTS)}`, `${target}?${long(20_000)}`],
+    ...[`/${'a/'.repeat(2_000)}`, `${target} extra`, target.toUpperCase(), `${target}\u00ff\u00fe`],
+  ]);
+}
+
+function otherBody(body: Buffer, dice: Dice): Buffer {
+  const cut = body.subarray(0, dice.below(body.length + 1));
+  const extended = Buffer.concat([body, dice.bytes(20)]);
+  return dice.of([
+    Buffer.alloc(0),
+    cut,
+    extended,
+    gzipSync(body),
+    dice.bytes(200),
+    Buffer.alloc(300_000, 'x'),
+  ]);
 }
 
 /** JSON that parsers disagree on. */
 function hostileJson(value: unknown, dice: Dice): Buffer {
-  const text = hostileText(value, dice);
-  return typeof text === 'string' ? Buffer.from(text) : text;
-}
-
-function hostileText(value: unknown, dice: Dice): Buffer | string {
   const text = JSON.stringify(value ?? null);
   const field = (json: string): string => (text === '{}' ? `{${json}}` : text.replace(/\}$/, `,${json}}`));
-  const depth = dice.of([10, 200, 5_000, 40_000]);
-  return dice.of<() => Buffer | string>([
-    () => '['.repeat(depth) + ']'.repeat(depth),
-    () => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,
-    () => field(`"title":${'['.repeat(depth)}${']'.repeat(depth)}`),
-    () => field('"price_amount":1e999'),
-    () => field('"price_amount":-0'),
-    () => field('"price_amount":1e-400'),
-    () => field(`"price_amount":${'9'.repeat(400)}`),
-    () => field('"title":"a","title":"b","name":"a","name":"b"'),
-    () => field('"title":"\\ud800","name":"\\udfff\\ud800"'),
-    () => Buffer.from(field('"title":"\u00ed\u00a0\u0080\u00c0\u00af\u00ff"'), 'latin1'),
-    () => field('"__proto__":{"is_admin":true},"constructor":{"prototype":{}}'),
-    () => field(`"title":"${long(120_000)}","name":"${long(120_000)}"`),
-    () => field('"title":"a\\u0000b\\u202e","description":"\\u0007"'),
-    () => field('"title":"\0"'),
-    () => field(Array.from({ length: 4_000 }, (_, n) => `"k${n}":${n}`).join(',')),
-    () => field(`"media_ids":[${Array(2_000).fill('"a"').join(',')}]`),
-    () => `\ufeff${text}`,
-    () => Buffer.from(text, 'utf16le'),
-    () => Buffer.concat([Buffer.from([0xfe, 0xff]), Buffer.from(text, 'utf16le').swap16()]),
-    () => text.slice(0, -1),
-    () => `${text}${text}`,
-    () =>
-      dice.of([
-        '',
-        ' ',
-        'null',
-        '[]',
-        '"a"',
-        '1',
-        'NaN',
-        '{"a":}',
-        '{a:1}',
-        '[1,]',
-        '/**/{}',
-        "{'a':1}",
-        '\0',
-        '{"title":"\n"}',
-        '-',
-        '01',
-        'tru',
-      ]),
-  ])();
+  const depth = dice.of([10, 5_000, 40_000]);
+  const nested = '['.repeat(depth) + ']'.repeat(depth);
+  const many = Array.from({ length: 4_000 }, (_, n) => `"k${n}":${n}`).join(',');
+  const made = dice.of<Buffer | string>([
+    ...[nested, `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`, field(`"title":${nested}`)],
+    ...['1e999', '-0', '1e-400', '9'.repeat(400)].map((number) => field(`"price_amount":${number}`)),
+    field('"title":"a","title":"b","name":"a","name":"b"'),
+    field('"title":"\\ud800","name":"\\udfff\\ud800"'),
+    field('"__proto__":{"is_admin":true},"constructor":{"prototype":{}}'),
+    field(`"title":"${long(120_000)}","name":"${long(120_000)}"`),
+    field('"title":"a\\u0000b\\u202e","description":"\\u0007"'),
+    ...[field('"title":"\0"'), field(many), field(`"media_ids":[${Array(2_000).fill('"a"')}]`)],
+    ...[
+      `\ufeff${text}`,
+      Buffer.from(text, 'utf16le'),
+      Buffer.from(field('"title":"\u00ed\u00a0"'), 'latin1'),
+    ],
+    ...[
+      text.slice(0, -1),
+      `${text}${text}`,
+      ...words(' null [] "a" 1 {"a":} {a:1} [1,] /**/{} {\'a\':1} \0 - 01'),
+    ],
+  ]);
+  return typeof made === 'string' ? Buffer.from(made) : made;
 }
 
 function multipart(boundary: string, picture: Buffer, ids: readonly string[], dice: Dice): Buffer {
-  const disposition = dice.of([
+  const head = dice.of([
+    'Content-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png',
+    'Content-Disposition: form-data; name="file"; filename="../../a\\"b.png"',
+    'Content-Disposition: form-data; name="file"; filename*=UTF-8\'\'%ff%00.png',
     ...[
-      'form-data; name="file"; filename="a.png"',
-      'form-data; name="file"',
-      'form-data; name=file; filename=a.png',
-      'form-data',
-    ],
-    ...[
-      'form-data; name="file"; filename="../../a\\"b.png"',
-      'form-data; name="file"; filename*=UTF-8\'\'%ff%00.png',
-      'attachment',
-      '',
-    ],
-    ...[
+      'form-data; name=file',
       'form-data; name="__proto__"',
+      'form-data',
       `form-data; name="${long(3_000)}"`,
-      'form-data; name="file"; filename=""',
-      'form-data; name="\u00e9"',
-    ],
+    ].map((disposition) => `Content-Disposition: ${disposition}`),
+    ...['', `X: ${long(20_000)}`, 'Content-Type: multipart/mixed; boundary=b'],
   ]);
-  const type = dice.of([
-    'Content-Type: image/png',
-    'Content-Type: x',
-    '',
-    'Content-Transfer-Encoding: base64',
-    `X: ${long(20_000)}`,
-    'Content-Type: multipart/mixed; boundary=b',
-  ]);
-  const file = [`Content-Disposition: ${disposition}`, type].filter(Boolean).join(CRLF);
   const text = (name: string, value: string): string =>
     `--${boundary}${CRLF}Content-Disposition: form-data; name="${name}"${CRLF}${CRLF}${value}${CRLF}`;
   const fields = dice.of([
-    () => '',
-    () => text('alt', dice.of(TEXTS)),
-    () => text('publication_id', dice.of(ids)),
-    () => text('alt', 'a') + text('alt', 'b'),
-    () => text('__proto__', 'x') + text('constructor', 'x'),
-    () => Array.from({ length: 600 }, (_, n) => text(`f${n}`, 'x')).join(''),
-    () => text('alt', long(70_000)),
-  ])();
-  const blank = dice.chance(0.95) ? CRLF + CRLF : CRLF;
-  const end = dice.of([
-    `${CRLF}--${boundary}--${CRLF}`,
-    `${CRLF}--${boundary}--`,
-    `${CRLF}--${boundary}${CRLF}`,
-    '',
-    `--${boundary}--`,
-    `${CRLF}--${boundary}--${CRLF}after`,
+    ...['', text('alt', dice.of(TEXTS)), text('publication_id', dice.of(ids)), text('alt', long(70_000))],
+    ...[text('alt', 'a') + text('alt', 'b'), text('__proto__', 'x'), text('f', 'x').repeat(600)],
   ]);
-  const one = Buffer.concat([Buffer.from(`--${boundary}${CRLF}${file}${blank}`), picture]);
-  const files = dice.chance(0.1) ? [one, Buffer.from(CRLF), one] : [one];
-  return Buffer.concat([Buffer.from(fields), ...files, Buffer.from(end)]);
+  const last = `${CRLF}--${boundary}--${CRLF}`;
+  const end = dice.of([last, last, `${CRLF}--${boundary}${CRLF}`, '', `--${boundary}--`, `${last}after`]);
+  const blank = dice.chance(0.95) ? CRLF + CRLF : CRLF;
+  return Buffer.concat([
+    Buffer.from(`${fields}--${boundary}${CRLF}${head}${blank}`),
+    picture,
+    Buffer.from(end),
+  ]);
 }
 
-const headOf = ({ method, target, version, headers }: Request, framing: readonly string[]): Buffer => {
-  const lines = [
-    `${method} ${target} ${version}`,
-    ...headers.map(([name, value]) => `${name}: ${value}`),
-    ...framing,
-  ];
-  return Buffer.from(`${lines.join(CRLF)}${CRLF}${CRLF}`, 'latin1');
+const headOf = ({ method, target, version, headers }: Request, ...framing: string[]): Buffer => {
+  const named = headers.map(([name, value]) => `${name}: ${value}`);
+  return Buffer.from([`${method} ${target} ${version}`, ...named, ...framing, '', ''].join(CRLF), 'latin1');
 };
+
+const CHUNKED = 'Transfer-Encoding: chunked';
+const chunk = (body: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${body.length.toString(16)}${CRLF}`), body, Buffer.from(CRLF)]);
 
 function framed(request: Request): Buffer {
   const { body, framing } = request;
-  if (framing === 'none') return headOf(request, []);
-  if (framing === 'length') return Buffer.concat([headOf(request, [`Content-Length: ${body.length}`]), body]);
-  return Buffer.concat([
-    headOf(request, ['Transfer-Encoding: chunked']),
-    ...chunks(body),
-    Buffer.from(`0${CRLF}${CRLF}`),
-  ]);
-}
-
-function chunks(body: Buffer): Buffer[] {
-  const made: Buffer[] = [];
-  for (let from = 0; from < body.length; from += 50_000) {
-    const part = body.subarray(from, from + 50_000);
-    made.push(Buffer.from(`${part.length.toString(16)}${CRLF}`), part, Buffer.from(CRLF));
-  }
-  return made;
+  if (framing === 'none') return headOf(request);
+  if (framing === 'length') return Buffer.concat([headOf(request, `Content-Length: ${body.length}`), body]);
+  const chunks = body.length > 0 ? [chunk(body)] : [];
+  return Buffer.concat([headOf(request, CHUNKED), ...chunks, LAST_CHUNK]);
 }
 
 function withBrokenFraming(request: Request, dice: Dice): Buffer {
   const { body } = request;
-  const chunked = ['Transfer-Encoding: chunked'];
-  const last = Buffer.from(`0${CRLF}${CRLF}`);
+  const length = (more: number): string => `Content-Length: ${Math.max(0, body.length + more)}`;
+  const badly_chunked = `${dice.of(CHUNK_SIZES)}${CRLF}aaaaa${CRLF}0${CRLF}${CRLF}`;
+  const with_trailer = `0${CRLF}${dice.of(TRAILERS)}${CRLF}${CRLF}`;
   return dice.of([
-    () => Buffer.concat([headOf(request, dice.of(FRAMINGS)), body]),
-    () => Buffer.concat([headOf(request, [dice.of(RAW_LINES), `Content-Length: ${body.length}`]), body]),
-    () => Buffer.concat([headOf(request, [`Content-Length: ${body.length + dice.of([1, 5, 1_000])}`]), body]),
-    () => Buffer.concat([headOf(request, [`Content-Length: ${Math.max(0, body.length - 1)}`]), body]),
-    () =>
-      Buffer.concat([
-        headOf(request, chunked),
-        Buffer.from(`${dice.of(CHUNK_SIZES)}${CRLF}aaaaa${CRLF}`),
-        last,
-      ]),
-    () =>
-      Buffer.concat([
-        headOf(request, chunked),
-        ...chunks(body),
-        Buffer.from(`0${CRLF}${dice.of(TRAILERS)}${CRLF}${CRLF}`),
-      ]),
-    () => Buffer.concat([headOf(request, chunked), ...chunks(body)]),
-    () => Buffer.concat([headOf(request, chunked), ...chunks(body), last, dice.bytes(10)]),
+    () => Buffer.concat([headOf(request, dice.of(BROKEN_LINES)), body]),
+    () => Buffer.concat([headOf(request, dice.of(BROKEN_LINES), length(0)), body]),
+    () => Buffer.concat([headOf(request, length(dice.of([-1, 1, 1_000]))), body]),
+    () => Buffer.concat([headOf(request, CHUNKED), Buffer.from(badly_chunked)]),
+    () => Buffer.concat([headOf(request, CHUNKED), chunk(body), Buffer.from(with_trailer)]),
+    () => Buffer.concat([headOf(request, CHUNKED), chunk(body), dice.bytes(10)]),
     () => Buffer.from(framed(request).toString('latin1').replaceAll(CRLF, '\n'), 'latin1'),
     () => framed(request).subarray(0, dice.below(200)),
   ])();
@@ -751,17 +432,15 @@ function scrambled(bytes: Buffer, dice: Dice): Buffer {
   for (let times = 1 + dice.below(4); times > 0 && changed.length > 0; times--) {
     const at = dice.below(changed.length);
     const [before, after] = [changed.subarray(0, at), changed.subarray(at)];
-    changed = dice.of([
-      () => Buffer.concat([before, dice.bytes(1), after.subarray(1)]),
-      () => Buffer.concat([before, after.subarray(1 + dice.below(8))]),
-      () => Buffer.concat([before, after.subarray(0, 8), after]),
-      () =>
-        Buffer.concat([
-          before,
-          Buffer.from(dice.of(['\0', '\r', '\n', '\r\n', ' ', '\u00ff', ':', '%'])),
-          after,
-        ]),
-    ])();
+    const inserted = Buffer.from(dice.of(['\0', '\r', '\n', '\r\n', ' ', '\u00ff', ':', '%']));
+    changed = Buffer.concat(
+      dice.of([
+        [before, dice.bytes(1), after.subarray(1)],
+        [before, after.subarray(1 + dice.below(8))],
+        [before, after.subarray(0, 8), after],
+        [before, inserted, after],
+      ]),
+    );
   }
   return changed;
 }
