@@ -61,11 +61,6 @@ describe('keys and tokens over time', () => {
       }
   });
 
-  test('an API key is refused as a token, and a token as an API key', async () => {
-    expect((await read(shop.secret.key)).body.error.code).toBe('TOKEN_INVALID');
-    expect((await exchange(shop.secret.token)).body).toEqual(plain('Invalid API key'));
-  });
-
   test('the tokens of a revoked key are refused everywhere within seconds', async () => {
     const { id, key, token } = await harness.newKey('secret', [shop.store_id]);
     expect((await read(token)).status).toBe(200);

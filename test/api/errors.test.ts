@@ -1,7 +1,4 @@
-import type { WriteContext } from '../../services/command/execute';
-import { changeStoreStatus } from '../../services/command/store';
 import { type Harness, type Shop, startHarness } from '../support/harness';
-import { waitFor } from '../support/wait-for';
 import { merchantRequests } from './merchant-requests';
 import { expectErrorShape } from './replies';
 
@@ -109,98 +106,5 @@ describe('errors of the running service', () => {
     expectErrorShape(reply, 400, code);
     expect(reply.body.error.details).toMatchObject({ field, constraint: expect.any(String) });
     expect(reply.body.error.details.errors[0]).toMatchObject({ field, code });
-  });
-
-  test('one response reports all invalid fields', async () => {
-    const reply = await request('POST', '/api/publication', {
-      body: { title: '', price_amount: -1, colour: 1 },
-    });
-    const codes = reply.body.error.details.errors.map((fault: { field: string; code: string }) => [
-      fault.field,
-      fault.code,
-    ]);
-    expect(codes).toEqual(
-      expect.arrayContaining([
-        ['title', 'FIELD_TOO_SHORT'],
-        ['price_currency', 'FIELD_REQUIRED'],
-        ['price_amount', 'FIELD_INVALID'],
-        ['colour', 'FIELD_INVALID'],
-      ]),
-    );
-    expect(codes).toHaveLength(4);
-  });
-
-  test.each([
-    ['malformed JSON', '{"title":', 'application/json', 400, 'INVALID_REQUEST'],
-    ['an array', '[]', 'application/json', 400, 'INVALID_REQUEST'],
-    ['a form', 'title=x', 'application/x-www-form-urlencoded', 415, 'INVALID_REQUEST'],
-    [
-      'larger than 1 MiB',
-      JSON.stringify({ title: 'x'.repeat(1_100_000) }),
-      'application/json',
-      413,
-      'LIMIT_EXCEEDED',
-    ],
-  ])('a body that is %s is refused', async (_name, body, type, status, code) => {
-    expectErrorShape(
-      await request('POST', '/api/publication', { body, headers: { 'content-type': type } }),
-      status,
-      code,
-    );
-  });
-
-  test('invalid tokens are 401 and missing permissions are 403', async () => {
-    expectErrorShape(await request('GET', '/api/store', { token: 'forged' }), 401, 'TOKEN_INVALID');
-    expectErrorShape(await harness.request('GET', '/api/store'), 401, 'UNAUTHORIZED');
-    const hidden = await request('GET', '/api/publications?visibility=all', { token: shop.public.token });
-    expectErrorShape(hidden, 403, 'INSUFFICIENT_PERMISSIONS');
-    expectErrorShape(
-      await request('POST', '/api/publication', { token: shop.public.token, body: LAMP }),
-      403,
-      'INSUFFICIENT_PERMISSIONS',
-    );
-  });
-
-  test('a private publication is 404, not 403', async () => {
-    const { body } = await request('POST', '/api/publication', { body: { ...LAMP, visibility: 'private' } });
-    const path = `/api/publication/${body.data.id}`;
-    for (const token of [shop.public.token, shop.secret.token])
-      expectErrorShape(await request('GET', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
-    expect((await request('GET', `${path}?visibility=private`)).status).toBe(200);
-  });
-
-  test('a write with an outdated If-Match is 412', async () => {
-    const created = await request('POST', '/api/publication', { body: LAMP });
-    const path = `/api/publication/${created.body.data.id}`;
-    const etag = created.headers.get('etag')!;
-    expect(
-      (await request('PATCH', path, { body: { title: 'Other' }, headers: { 'if-match': etag } })).status,
-    ).toBe(200);
-    expectErrorShape(
-      await request('PATCH', path, { body: { title: 'Third' }, headers: { 'if-match': etag } }),
-      412,
-      'CONFLICT',
-    );
-    expectErrorShape(await request('DELETE', path, { headers: { 'if-match': etag } }), 412, 'CONFLICT');
-    expect((await request('DELETE', path)).status).toBe(200);
-    expectErrorShape(await request('PATCH', path, { body: { title: 'Gone' } }), 404, 'PUBLICATION_NOT_FOUND');
-  });
-
-  test('a read at a position that is not reached is 503 with Retry-After', async () => {
-    const reply = await request('GET', '/api/store', {
-      headers: { 'x-catalog-min-position': '99999999999' },
-    });
-    expectErrorShape(reply, 503, 'SERVICE_UNAVAILABLE');
-    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-  });
-
-  test('a store that is not active is 404', async () => {
-    const closed = await harness.newShop();
-    const context: WriteContext = { source: 'cli', request_id: 'close-store' };
-    const target = { environment: 'live', id: closed.store_id } as const;
-    await changeStoreStatus(harness.deps, context, target, 'inactive');
-    const read = () => request('GET', '/api/store', { token: closed.public.token });
-    await waitFor(async () => (await read()).status === 404);
-    expectErrorShape(await read(), 404, 'STORE_NOT_FOUND');
   });
 });

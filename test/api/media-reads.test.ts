@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { deleteMedia } from '../../services/command/media';
-import type { MediaId } from '../../shared/kernel/ids';
 import { chunks } from '../support/media';
 import { flatPicture } from '../support/pictures';
 import { MediaShop } from './media-shop';
@@ -251,41 +249,5 @@ describe('media in other resources', () => {
     const page = await publicRead('/api/publications');
     const listed = page.body.data.find(({ id }: { id: string }) => id === publication);
     expect(listed.stats.media_count).toBe(1);
-  });
-
-  test('are at most 20, with the total count', async () => {
-    const media_ids = await media.recordMany(22);
-    const publication = await media.publication({ media_ids });
-    const { data } = (await publicRead(`/api/publication/${publication}?expand=media`)).body;
-    expect(ids(data.media)).toEqual(media_ids.slice(0, 20));
-    expect(data.media).toMatchObject({ total_count: 22, has_more: true });
-    const store = (await publicRead('/api/store?expand=media')).body.data;
-    expect(ids(store.media)).toEqual(media_ids.toReversed().slice(0, 20));
-    expect(store.media.has_more).toBe(true);
-  });
-
-  test('are not visible to public keys if the resource is private', async () => {
-    const media_ids = [await media.record()];
-    const hidden = await media.publication({ media_ids, visibility: 'private' });
-    expect((await publicRead(`/api/publication/${hidden}?expand=media`)).status).toBe(404);
-    const managed = await media.get(`/api/publication/${hidden}?expand=media&visibility=all`);
-    expect(ids(managed.body.data.media)).toEqual(media_ids);
-  });
-
-  test('cannot belong to another store', async () => {
-    const other = await media.harness.newShop();
-    const foreign_id = (await media.send(media.png, { token: other.secret.token })).body.data.id;
-    const body = { title: 'Tea', price_currency: 'USD', price_amount: 1, media_ids: [foreign_id] };
-    const reply = await media.harness.request('POST', '/api/publication', { token: media.token, body });
-    expect([reply.body.error.code, reply.body.error.details.field]).toEqual(['FIELD_INVALID', 'media_ids.0']);
-  });
-
-  test('pass verify after a media without a task was deleted', async () => {
-    const deleted_id = await media.record();
-    await media.publication({ media_ids: [deleted_id] });
-    const context = { source: 'system', request_id: 'verify' } as const;
-    await deleteMedia(media.harness.deps, context, { environment: 'live', id: deleted_id as MediaId });
-    await media.harness.settled();
-    expect(await media.verify()).toMatchObject({ clean: true, undecided: 0, differences: [] });
   });
 });

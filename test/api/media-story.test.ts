@@ -1,6 +1,4 @@
-import { makePictures } from '../../services/media/make-pictures';
 import { loadSharp } from '../../shared/images/sharp';
-import type { MediaId } from '../../shared/kernel/ids';
 import { fetch } from '../support/fetch';
 import { animation, cornersPicture, FORMATS, flatPicture, pngDeclaringSize } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
@@ -89,14 +87,6 @@ test('a damaged file becomes failed and has no pictures', async () => {
   expect([data.url, data.placeholder]).toEqual([undefined, undefined]);
 });
 
-test('a media that is deleted while its pictures are made stays deleted', async () => {
-  const id = await uploaded(await flatPicture('png', { width: 50, height: 50 }));
-  await media.harness.request('DELETE', `/api/media/${id}`, { token: media.token });
-  const task = { environment: 'live' as const, media_id: id as MediaId };
-  expect(await makePictures(media.harness.service.runtime, task)).toBe('nothing');
-  expect((await media.get(`/api/media/${id}`)).status).toBe(404);
-});
-
 test('metrics count the processed and the waiting media', async () => {
   await waitFor(async () => {
     const text = await (await fetch(`${media.harness.url}/metrics`)).text();
@@ -111,8 +101,4 @@ test('metrics count the processed and the waiting media', async () => {
     const text = await (await fetch(`${media.harness.url}/metrics`)).text();
     return text.includes('catalog_media_processing{realm="live"} 1');
   });
-});
-
-test('verify finds no differences', async () => {
-  expect((await media.verify()).differences).toEqual([]);
 });

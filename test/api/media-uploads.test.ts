@@ -58,19 +58,6 @@ describe('uploads', () => {
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/avif']);
   });
 
-  test('the file can be the request body, with the fields in the query', async () => {
-    const publication_id = await media.publication();
-    const reply = await media.send(media.png, { query: { alt: 'Green', publication_id } });
-    expect(reply.status).toBe(201);
-    expect(reply.body.data).toMatchObject({ alt: 'Green', width: 30, height: 20 });
-  });
-
-  test('an empty form field counts as missing', async () => {
-    const reply = await media.sendForm({ alt: '', publication_id: '', listing_id: '', file: media.png });
-    expect(reply.status).toBe(201);
-    expect(reply.body.data).not.toHaveProperty('alt');
-  });
-
   test('a missing or empty file returns FIELD_REQUIRED', async () => {
     expectError(await media.sendForm({ alt: 'Nothing' }), 400, 'FIELD_REQUIRED', 'file');
     expectError(await media.sendForm({ file: Buffer.alloc(0) }), 400, 'FIELD_REQUIRED', 'file');
@@ -289,15 +276,6 @@ describe('uploads', () => {
   });
 
   describe('with an Idempotency-Key', () => {
-    test('are executed once and return the same response again', async () => {
-      const headers = { 'idempotency-key': 'upload-1' };
-      const first = await media.send(media.png, { headers });
-      const again = await media.send(media.png, { headers });
-      expect(again.status).toBe(201);
-      expect(again.body).toEqual(first.body);
-      expect(again.headers.get('idempotent-replayed')).toBe('true');
-    });
-
     test('are compared by their content, not by the boundary of the form', async () => {
       const headers = { 'idempotency-key': 'upload-2' };
       const first = await media.sendForm({ file: media.png, alt: 'a' }, headers);
@@ -306,12 +284,6 @@ describe('uploads', () => {
       const other = await flatPicture('png', { width: 31, height: 20 });
       expectError(await media.sendForm({ file: other, alt: 'a' }, headers), 409, 'DUPLICATE_OPERATION');
       expectError(await media.sendForm({ file: media.png, alt: 'b' }, headers), 409, 'DUPLICATE_OPERATION');
-    });
-
-    test('can be corrected after an error', async () => {
-      const headers = { 'idempotency-key': 'upload-3' };
-      expectError(await media.send(Buffer.from('no picture'), { headers }), 415, 'INVALID_FORMAT');
-      expect((await media.send(media.png, { headers })).status).toBe(201);
     });
 
     test('keep the key for the same upload if it is stored but cannot be added', async () => {

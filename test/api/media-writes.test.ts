@@ -36,15 +36,6 @@ describe('an upload with publication_id or listing_id', () => {
     expect(await shown(`/api/publication/${publication_id}`)).toEqual([id]);
   });
 
-  test('is added once if it is repeated with an Idempotency-Key', async () => {
-    const publication_id = await media.publication();
-    const headers = { 'idempotency-key': 'attach-once' };
-    const send = () => media.send(media.png, { query: { publication_id }, headers });
-    const [first, again] = [await send(), await send()];
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
-    expect(await shown(`/api/publication/${publication_id}`)).toEqual([first.body.data.id]);
-  });
-
   describe('with a key that only has write:media', () => {
     const FIELDS = ['publication_id', 'listing_id'] as const;
     const keyWithout = async (field: (typeof FIELDS)[number]): Promise<string> => {
@@ -170,19 +161,6 @@ describe('DELETE /api/media/:id', () => {
     expect([stale.status, stale.body.error.code]).toEqual([412, 'CONFLICT']);
     const fresh = await media.get(`/api/media/${id}`);
     expect((await remove(id, { 'if-match': fresh.headers.get('etag')! })).status).toBe(200);
-  });
-
-  test('returns the same response for a repeated Idempotency-Key', async () => {
-    const id = await media.record();
-    const headers = { 'idempotency-key': 'delete-1' };
-    const [first, again] = [await remove(id, headers), await remove(id, headers)];
-    expect(again.body).toEqual(first.body);
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
-  });
-
-  test('does not wait with Prefer: respond-async', async () => {
-    const reply = await remove(await media.record(), { prefer: 'respond-async' });
-    expect(reply.headers.get('preference-applied')).toBe('respond-async');
   });
 
   test('requires a secret key of the store', async () => {

@@ -1,11 +1,4 @@
-import { pino } from 'pino';
-import { rebuild } from '../../projections/maintenance/rebuild';
-import { verify } from '../../projections/maintenance/verify';
-import { partitionOf } from '../../shared/catalog/events/partitions';
-import { realSystem } from '../../shared/kernel/system';
-import { ALL_PARTS } from '../../shared/ports/view-store';
 import { type Harness, type Reply, startHarness } from '../support/harness';
-import { waitFor } from '../support/wait-for';
 import { namesOf, type StockedShop, stockShop } from './reads-shop';
 
 let harness: Harness;
@@ -49,26 +42,6 @@ describe('GET /api/store/search', () => {
       },
     });
     expect(reply.headers.get('etag')).toEqual(expect.any(String));
-  });
-
-  test('ignores case, accents and word order, and matches the last word as a prefix', async () => {
-    expect(await search({ q: 'armel' })).toEqual(['Ärmelloses shirt']);
-    expect(await search({ q: 'SHIRT plain' })).toEqual(['Plain shirt']);
-    expect(await search({ q: 'pla shirt' })).toEqual([]);
-    expect(await search({ q: 'shirt pla' })).toEqual(['Plain shirt']);
-  });
-
-  test('does not match the last word as a prefix if it occurs earlier in the query', async () => {
-    expect(await search({ q: 'pla' })).toEqual(['Plain shirt']);
-    expect(await search({ q: 'pla pla' })).toEqual([]);
-    expect(await search({ q: 'plain plain' })).toEqual(['Plain shirt']);
-    expect(await search({ q: 'pla in pla' })).toEqual([]);
-  });
-
-  test('tolerates one typo if there is no exact match', async () => {
-    expect(await search({ q: 'cheap shrit' })).toEqual(['Cheap shirt']);
-    expect(await search({ q: 'thnig' })).toEqual(['Loose thing']);
-    expect(await search({ q: 'tihgn' })).toEqual([]);
   });
 
   test('finds private publications only with a secret key and `visibility=all`', async () => {
@@ -182,42 +155,5 @@ describe('GET /api/publication/:id/related', () => {
     expect([reply.status, reply.body.error.code]).toEqual([404, 'PUBLICATION_NOT_FOUND']);
     expect((await get(`/api/publication/${shop.listings.Shirts}/related`)).status).toBe(404);
     expect((await get('/api/publication/nonsense/related')).body.error.code).toBe('INVALID_UUID');
-  });
-});
-
-describe('the search terms of documents', () => {
-  const log = pino({ level: 'silent' });
-  const parts = () => {
-    const { events, viewStores } = harness.service.runtime;
-    return { realm: 'live', events: events.live, views: viewStores.live, system: realSystem, log } as const;
-  };
-
-  test('are compared by verify and recomputed by rebuild', async () => {
-    const id = shop.publications.Wine!;
-    const { views } = parts();
-    await harness.settled();
-    const active = (await views.versions()).find(({ status }) => status === 'active')!;
-    const version = await views.open(active.version);
-    const stored = (await version.get('publications', id, ALL_PARTS))!;
-    const partition = partitionOf(shop.store_id, views.partition_count);
-    const at = await version.checkpoint(partition);
-    const document = { ...stored.document!, words: ['water'] };
-    const { position } = stored;
-    const tampered = { collection: 'publications', id, position, expected: position, document } as const;
-    await version.apply({ partition, from: at, to: at, phases: [[tampered]] });
-    expect(await search({ q: 'water' })).toEqual(['Wine']);
-
-    const result = await verify(parts());
-    expect(result.clean).toBe(false);
-    expect(result.differences[0]).toMatchObject({
-      collection: 'publications',
-      id,
-      field: 'words.0',
-      actual: 'water',
-    });
-
-    expect(await rebuild(parts())).toMatchObject({ outcome: 'activated', verified: { clean: true } });
-    await waitFor(async () => (await search({ q: 'wine' })).includes('Wine'));
-    expect(await search({ q: 'water' })).toEqual([]);
   });
 });
