@@ -1,5 +1,6 @@
-import { type AccountEvent, type AccountState, evolveAccount } from '../../shared/catalog/account/account';
+import { type AccountEvent, accountAggregate } from '../../shared/catalog/account/account';
 import type { AccountDocument } from '../../shared/catalog/account/document';
+import { stateOf } from '../../shared/catalog/events/aggregate';
 import type { AccountId } from '../../shared/kernel/ids';
 import type { EventContext, View } from './view';
 
@@ -8,12 +9,9 @@ export const accountView: View<AccountDocument, AccountEvent> = {
   collection: 'accounts',
   category: 'account',
   fold: (before, event, { id, revision, occurred_at }: EventContext<AccountId>) => {
-    const state: AccountState = before
-      ? { tag: 'present', account: before.state.account }
-      : { tag: 'absent' };
-    const after = evolveAccount(state, event, id, occurred_at);
-    if (after.tag === 'absent') return before;
-    const { account } = after;
+    const after = accountAggregate.evolve(stateOf(before?.state.account), event, id, occurred_at);
+    if (after.tag !== 'present') return before;
+    const account = after.resource;
     const { name, status, created_at } = account;
     return {
       keys: { status },

@@ -1,3 +1,4 @@
+import { stateOf } from '../../shared/catalog/events/aggregate';
 import {
   type ListingBody,
   type ListingDocument,
@@ -6,10 +7,9 @@ import {
   listingKeys,
 } from '../../shared/catalog/listing/document';
 import {
-  evolveListing,
   type Listing,
   type ListingEvent,
-  type ListingState,
+  listingAggregate,
   listingResource,
 } from '../../shared/catalog/listing/listing';
 import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
@@ -32,11 +32,10 @@ export const listingView: View<ListingDocument, ListingEvent> = {
   placeholder: PLACEHOLDER,
   fold: (before, event, { id, revision, occurred_at }: EventContext<ListingId>) => {
     const current = before?.state.listing;
-    const state: ListingState = current ? { tag: 'present', listing: current } : { tag: 'absent' };
-    const after = evolveListing(state, event, id, occurred_at);
+    const after = listingAggregate.evolve(stateOf(current), event, id, occurred_at);
     if (after.tag === 'deleted') return null;
-    if (after.tag === 'absent') return before;
-    const { listing } = after;
+    if (after.tag !== 'present') return before;
+    const listing = after.resource;
     const base = before ?? PLACEHOLDER;
     return {
       keys: listingKeys(listing),

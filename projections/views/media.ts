@@ -1,3 +1,4 @@
+import { stateOf } from '../../shared/catalog/events/aggregate';
 import {
   type MediaDocument,
   type MediaEmbed,
@@ -5,12 +6,7 @@ import {
   mediaKeys,
   visibilityOfMedia,
 } from '../../shared/catalog/media/document';
-import {
-  evolveMedia,
-  type MediaEvent,
-  type MediaState,
-  mediaResource,
-} from '../../shared/catalog/media/media';
+import { type MediaEvent, mediaAggregate, mediaResource } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
 import type { MediaId } from '../../shared/kernel/ids';
 import type { EventContext, View } from './view';
@@ -23,11 +19,10 @@ export const mediaView: View<MediaDocument, MediaEvent> = {
   category: 'media',
   aggregate: 'media',
   fold: (before, event, { id, realm, revision, occurred_at }: EventContext<MediaId>) => {
-    const state: MediaState = before ? { tag: 'present', media: before.state.media } : { tag: 'absent' };
-    const after = evolveMedia(state, event, id, occurred_at);
+    const after = mediaAggregate.evolve(stateOf(before?.state.media), event, id, occurred_at);
     if (after.tag === 'deleted') return null;
-    if (after.tag === 'absent') return before;
-    const { media } = after;
+    if (after.tag !== 'present') return before;
+    const media = after.resource;
     const uses = before?.state.uses ?? UNUSED;
     return {
       keys: mediaKeys(media, uses),

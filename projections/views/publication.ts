@@ -1,3 +1,4 @@
+import { stateOf } from '../../shared/catalog/events/aggregate';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import {
@@ -11,10 +12,9 @@ import {
 import { facetKey } from '../../shared/catalog/publication/facets';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
 import {
-  evolvePublication,
   type Publication,
   type PublicationEvent,
-  type PublicationState,
+  publicationAggregate,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
 import { publicationWords } from '../../shared/catalog/search/words';
@@ -41,11 +41,10 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
   placeholder: PLACEHOLDER,
   fold: (before, event, { id, revision, occurred_at }: EventContext<PublicationId>) => {
     const current = before?.state.publication;
-    const state: PublicationState = current ? { tag: 'present', publication: current } : { tag: 'absent' };
-    const after = evolvePublication(state, event, id, occurred_at);
+    const after = publicationAggregate.evolve(stateOf(current), event, id, occurred_at);
     if (after.tag === 'deleted') return null;
-    if (after.tag === 'absent') return before;
-    const { publication } = after;
+    if (after.tag !== 'present') return before;
+    const publication = after.resource;
     const base = before ?? PLACEHOLDER;
     return {
       keys: publicationKeys(publication, base.keys.listing_id),

@@ -1,15 +1,11 @@
+import { stateOf } from '../../shared/catalog/events/aggregate';
 import {
   type StoreBody,
   type StoreDocument,
   storeCollection,
   storeKeys,
 } from '../../shared/catalog/store/document';
-import {
-  evolveStore,
-  type StoreEvent,
-  type StoreState,
-  storeResource,
-} from '../../shared/catalog/store/store';
+import { type StoreEvent, storeAggregate, storeResource } from '../../shared/catalog/store/store';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type EventContext, noKeys, type View } from './view';
 
@@ -36,10 +32,9 @@ export const storeView: View<StoreDocument, StoreEvent> = {
   placeholder: PLACEHOLDER,
   fold: (before, event, { id, revision, occurred_at }: EventContext<StoreId>) => {
     const current = before?.state.store;
-    const state: StoreState = current ? { tag: 'present', store: current } : { tag: 'absent' };
-    const after = evolveStore(state, event, id, occurred_at);
-    if (after.tag === 'absent') return before;
-    const { store } = after;
+    const after = storeAggregate.evolve(stateOf(current), event, id, occurred_at);
+    if (after.tag !== 'present') return before;
+    const store = after.resource;
     const base = before ?? PLACEHOLDER;
     return {
       keys: storeKeys(store),

@@ -1,16 +1,11 @@
 import { z } from 'zod';
-import {
-  type Account,
-  type AccountCommand,
-  type AccountState,
-  accountAggregate,
-  decideAccount,
-} from '../../shared/catalog/account/account';
+import { type Account, accountAggregate } from '../../shared/catalog/account/account';
 import { lineField } from '../../shared/catalog/input-rules';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId } from '../../shared/kernel/ids';
-import { type ControlDeps, execute, load, streamIn, type WriteContext, type Written } from './execute';
+import { type ControlDeps, executeOn, type WriteContext, type Written } from './execute';
+import { findInLog, streamIn } from './load';
 
 const newAccountSchema = z.strictObject({ name: lineField(120) });
 
@@ -22,7 +17,7 @@ export async function createAccount(
 ): Promise<Written<Account>> {
   const { name } = parseBody(newAccountSchema, { name: input.name });
   const id = input.id ?? generateId<AccountId>(deps.system.now(), deps.system.random);
-  return run(deps, context, id, { type: 'CreateAccount', name });
+  return executeOn(streamRef(deps, id), context, { type: 'CreateAccount', name });
 }
 
 /**
@@ -33,7 +28,7 @@ export async function suspendAccount(
   context: WriteContext,
   id: AccountId,
 ): Promise<Written<Account>> {
-  return run(deps, context, id, { type: 'SuspendAccount' });
+  return executeOn(streamRef(deps, id), context, { type: 'SuspendAccount' });
 }
 
 /** Reverts `suspendAccount`. Throws `field_invalid` if the account does not exist. */
@@ -42,28 +37,16 @@ export async function reinstateAccount(
   context: WriteContext,
   id: AccountId,
 ): Promise<Written<Account>> {
-  return run(deps, context, id, { type: 'ReinstateAccount' });
+  return executeOn(streamRef(deps, id), context, { type: 'ReinstateAccount' });
 }
 
 /** Returns the account. Throws a fault of `account_id` if it does not exist. */
 export async function requireAccount(deps: ControlDeps, id: AccountId): Promise<Account> {
-  const { state } = await load(streamRef(deps, id));
-  if (state.tag === 'present') return state.account;
+  const account = await findInLog(deps, 'control', accountAggregate, id);
+  if (account) return account;
   throw CatalogError.ofFaults([
     { condition: 'field_invalid', field: 'account_id', constraint: 'an existing account' },
   ]);
-}
-
-async function run(
-  deps: ControlDeps,
-  context: WriteContext,
-  id: AccountId,
-  command: AccountCommand,
-): Promise<Written<Account>> {
-  const decide = (state: AccountState) => decideAccount(state, command);
-  const written = await execute({ ...streamRef(deps, id), context, decide });
-  if (written.value.tag === 'absent') throw new Error('the account is absent after a write');
-  return { ...written, value: written.value.account };
 }
 
 function streamRef(deps: ControlDeps, id: AccountId) {

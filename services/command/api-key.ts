@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import {
   type ApiKey,
-  type ApiKeyCommand,
   type ApiKeyFields,
-  type ApiKeyState,
   apiKeyAggregate,
-  decideApiKey,
   hashKey,
   type KeyLimits,
 } from '../../shared/catalog/api-key/api-key';
@@ -25,7 +22,8 @@ import { CatalogError } from '../../shared/kernel/errors';
 import { type ApiKeyId, generateId, type RandomBytes, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
 import { requireAccount } from './account';
-import { type ControlDeps, execute, load, streamIn, type WriteContext, type Written } from './execute';
+import { type ControlDeps, executeOn, type WriteContext, type Written } from './execute';
+import { findInLog, streamIn } from './load';
 import { locateStore } from './store';
 
 /** The largest number of requests in a limit. A higher one would limit nothing. */
@@ -97,9 +95,9 @@ export async function createApiKey(
  * Returns the key, from its events and not from a document that may be old. Throws `key_invalid` if it does not exist.
  */
 export async function readApiKey(deps: ControlDeps, id: ApiKeyId): Promise<ApiKey> {
-  const { state } = await load(streamRef(deps, id));
-  if (state.tag === 'absent') throw new CatalogError('key_invalid', { message: 'There is no such API key' });
-  return state.key;
+  const key = await findInLog(deps, 'control', apiKeyAggregate, id);
+  if (!key) throw new CatalogError('key_invalid', { message: 'There is no such API key' });
+  return key;
 }
 
 /**
@@ -112,7 +110,10 @@ export async function setApiKeyLimits(
   id: ApiKeyId,
   limits: KeyLimits | null,
 ): Promise<Written<ApiKey>> {
-  return run(deps, context, id, { type: 'SetApiKeyLimits', ...parseBody(keyLimitsSchema, { limits }) });
+  return executeOn(streamRef(deps, id), context, {
+    type: 'SetApiKeyLimits',
+    ...parseBody(keyLimitsSchema, { limits }),
+  });
 }
 
 /** Revokes a key. All processes reject its tokens within 5 s. Throws `key_invalid` if the key does not exist. */
@@ -121,7 +122,7 @@ export async function revokeApiKey(
   context: WriteContext,
   id: ApiKeyId,
 ): Promise<Written<ApiKey>> {
-  return run(deps, context, id, { type: 'RevokeApiKey' });
+  return executeOn(streamRef(deps, id), context, { type: 'RevokeApiKey' });
 }
 
 /** A new key, and the old key after its expiry was set. */
@@ -156,7 +157,10 @@ export async function rotateApiKey(
   const grants = { account_id, name, type, environment, stores: [...old.stores], permissions };
   const created = await issue(deps, context, { ...grants, expires_at, ...(limits && { limits }) });
   await onCreated?.(created);
-  const expired = await run(deps, context, id, { type: 'ExpireApiKey', expires_at: old_expires_at });
+  const expired = await executeOn(streamRef(deps, id), context, {
+    type: 'ExpireApiKey',
+    expires_at: old_expires_at,
+  });
   return { ...created, old: expired };
 }
 
@@ -169,7 +173,7 @@ export async function recordApiKeyUse(
   context: WriteContext,
   id: ApiKeyId,
 ): Promise<Written<ApiKey>> {
-  return run(deps, context, id, { type: 'RecordApiKeyUse', used_at_ms: deps.system.now() });
+  return executeOn(streamRef(deps, id), context, { type: 'RecordApiKeyUse', used_at_ms: deps.system.now() });
 }
 
 async function issue(
@@ -181,19 +185,7 @@ async function issue(
   const id = generateId<ApiKeyId>(now(), random);
   const key = generateKey(grants.type, grants.environment, random);
   const fields = { ...grants, key_hash: hashKey(key), last_four: key.slice(-LAST_SHOWN) };
-  return { ...(await run(deps, context, id, { type: 'CreateApiKey', fields })), id, key };
-}
-
-async function run(
-  deps: ControlDeps,
-  context: WriteContext,
-  id: ApiKeyId,
-  command: ApiKeyCommand,
-): Promise<Written<ApiKey>> {
-  const decide = (state: ApiKeyState) => decideApiKey(state, command);
-  const written = await execute({ ...streamRef(deps, id), context, decide });
-  if (written.value.tag === 'absent') throw new Error('the API key is absent after a write');
-  return { ...written, value: written.value.key };
+  return { ...(await executeOn(streamRef(deps, id), context, { type: 'CreateApiKey', fields })), id, key };
 }
 
 function streamRef(deps: ControlDeps, id: ApiKeyId) {

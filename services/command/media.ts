@@ -1,14 +1,13 @@
 import { writes } from '../../shared/api/operations/writes';
 import { storedUpload, UPLOAD_BYTES_MAX, uploadQuerySchema } from '../../shared/api/requests/writes';
+import type { State } from '../../shared/catalog/events/aggregate';
 import { greatest } from '../../shared/catalog/events/positions';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
 import {
-  decideMedia,
   type Media,
   type MediaCommand,
   type MediaFailure,
   type MediaPictures,
-  type MediaState,
   type MediaUpload,
   mediaAggregate,
   mediaResource,
@@ -20,21 +19,14 @@ import { parseBody, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
 import type { MediaTask } from '../../shared/ports/media-tasks';
-import {
-  execute,
-  idForNew,
-  type NewTarget,
-  type StoreDeps,
-  streamIn,
-  type Target,
-  type WriteContext,
-  type Written,
-} from './execute';
-import { addMediaToListing, findListing } from './listing';
+import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
+import { listings } from './listing';
+import { streamIn } from './load';
 import { Inspector, storeOriginal } from './originals';
-import { addMediaToPublication, findPublication } from './publication';
+import { publications } from './publication';
 import { existingMedia } from './references';
-import { awaitProjection, guardFor, type RouteDeps, storeForNew, writeContextOf } from './request';
+import { awaitProjection, type RouteDeps, storeForNew, writeContextOf } from './request';
+import { deleteResource, deletionRoute, type NewTarget, type Target } from './resource';
 
 /** Records an upload whose bytes are already in the blob store. The worker that takes its task makes the pictures. */
 export async function uploadMedia(
@@ -45,37 +37,25 @@ export async function uploadMedia(
 ): Promise<Written<Media>> {
   const { environment, store_id } = target;
   const { id, fresh } = await idForNew(deps, environment, mediaAggregate, context, target.id);
-  const written = await execute({
-    ...streamRef(deps, environment, id),
+  const written = await execute<Media, MediaCommand>({
+    ...streamIn(deps, environment, mediaAggregate, id),
     context,
     fresh,
-    check: async () => target.guard?.(),
-    decide: (state) => decideMedia(state, { type: 'UploadMedia', upload: { ...upload, store_id } }),
+    check: async () => {
+      await target.guard?.();
+      return { type: 'UploadMedia', upload: { ...upload, store_id } };
+    },
   });
-  return { ...written, value: mediaIn(written.value) };
-}
-
-function mediaIn(state: MediaState): Media {
-  if (state.tag !== 'present') throw new Error('the media is absent after its upload');
-  return state.media;
+  return withResource(written);
 }
 
 /** Deletes a media. Returns the id of its store. Throws `media_not_found`, and errors of `guard`. */
-export async function deleteMedia(
+export function deleteMedia(
   deps: StoreDeps,
   context: WriteContext,
   target: Target<MediaId, Media>,
 ): Promise<Written<StoreId>> {
-  const written = await execute({
-    ...streamRef(deps, target.environment, target.id),
-    context,
-    check: async (state) => {
-      if (state.tag === 'present') await target.guard?.(state.media);
-    },
-    decide: (state) => decideMedia(state, { type: 'DeleteMedia' }),
-  });
-  if (written.value.tag !== 'deleted') throw new Error('the media exists after its deletion');
-  return { ...written, value: written.value.store_id };
+  return deleteResource(deps, context, mediaAggregate, target);
 }
 
 /** Makes the media `ready`. Appends nothing (`changed: false`) if it is no longer `processing`. */
@@ -85,7 +65,7 @@ export function recordPictures(
   environment: Environment,
   id: MediaId,
   pictures: MediaPictures,
-): Promise<Written<MediaState>> {
+): Promise<Written<State<Media>>> {
   return record(deps, context, environment, id, { type: 'RecordPictures', pictures });
 }
 
@@ -96,7 +76,7 @@ export function recordFailure(
   environment: Environment,
   id: MediaId,
   reason: MediaFailure,
-): Promise<Written<MediaState>> {
+): Promise<Written<State<Media>>> {
   return record(deps, context, environment, id, { type: 'RecordFailure', reason });
 }
 
@@ -106,13 +86,9 @@ function record(
   environment: Environment,
   id: MediaId,
   command: MediaCommand,
-): Promise<Written<MediaState>> {
-  const decide = (state: MediaState) => decideMedia(state, command);
-  return execute({ ...streamRef(deps, environment, id), context, decide });
-}
-
-function streamRef(deps: StoreDeps, environment: Environment, id: MediaId) {
-  return streamIn(deps, environment, mediaAggregate, id);
+): Promise<Written<State<Media>>> {
+  const ref = streamIn(deps, environment, mediaAggregate, id);
+  return execute<Media, MediaCommand>({ ...ref, context, check: () => command });
 }
 
 /** The publication and the listing to which an upload is added, after their existing media. */
@@ -143,11 +119,11 @@ export async function checkAttachments(
       faults.push(invalid(field, `a ${noun} with fewer than ${max} media`));
   };
   if (publication_id !== undefined) {
-    const publication = await findPublication(deps, environment, publication_id as PublicationId);
+    const publication = await publications.find(deps, environment, publication_id as PublicationId);
     await check('publication_id', publication, PUBLICATION_MEDIA_MAX);
   }
   if (listing_id !== undefined) {
-    const listing = await findListing(deps, environment, listing_id as ListingId);
+    const listing = await listings.find(deps, environment, listing_id as ListingId);
     await check('listing_id', listing, LISTING_MEDIA_MAX);
   }
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
@@ -176,11 +152,11 @@ export async function attach(
   };
   if (publication_id !== undefined) {
     const target = { environment, id: publication_id as PublicationId };
-    await add(`publication ${target.id}`, addMediaToPublication(deps, context, target, media_id));
+    await add(`publication ${target.id}`, publications.addMedia(deps, context, target, media_id));
   }
   if (listing_id !== undefined) {
     const target = { environment, id: listing_id as ListingId };
-    await add(`listing ${target.id}`, addMediaToListing(deps, context, target, media_id));
+    await add(`listing ${target.id}`, listings.addMedia(deps, context, target, media_id));
   }
   return written;
 }
@@ -212,7 +188,7 @@ export function mediaRoutes(deps: RouteDeps): Route[] {
         keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
       },
     }),
-    routeOf(writes.deleteMedia, (request) => remove(deps, request)),
+    deletionRoute(deps, writes.deleteMedia, mediaAggregate),
   ];
 }
 
@@ -236,16 +212,13 @@ async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest
   addTask(deps, { environment, store_id, media_id: value.id });
   const written = [uploaded, ...(await attach(deps, context, environment, value.id, attachments))];
   const position = greatest(written.map(({ position }) => position));
-  const headers = await awaitProjection(deps, request, store_id, position, uploaded.repeated);
+  const headers = await awaitProjection(deps, request, store_id, { ...uploaded, position });
   return {
     status: 201,
-    ...resourceOf(value, environment),
+    data: mediaResource(value, environment),
+    version: value.version,
     headers: { ...headers, Location: `/api/media/${value.id}` },
   };
-}
-
-function resourceOf(value: Media, environment: Environment): Answer {
-  return { data: mediaResource(value, environment), version: value.version };
 }
 
 /**
@@ -259,13 +232,4 @@ function addTask(deps: RouteDeps, task: MediaTask): void {
       'media task could not be added; a worker finds the upload later',
     );
   });
-}
-
-async function remove(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
-  const id = request.params.id as MediaId;
-  const guard = guardFor(request, deps.stores, 'media_not_found');
-  const target = { environment: request.principal.environment, id, guard };
-  const { value: store_id, position, repeated } = await deleteMedia(deps, writeContextOf(request), target);
-  const headers = await awaitProjection(deps, request, store_id, position, repeated);
-  return { data: { id, object: 'media', deleted: true }, headers };
 }

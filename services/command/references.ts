@@ -4,7 +4,8 @@ import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
-import { load, type StoreDeps } from './execute';
+import type { StoreDeps } from './execute';
+import { findInLog } from './load';
 
 /** The resources to which a publication or listing refers. */
 export interface References {
@@ -22,8 +23,13 @@ export async function checkReferences(
   store_id: StoreId,
   references: References,
 ): Promise<void> {
+  const { listing_id } = references;
   const [listing, ...media] = await Promise.all([
-    listingFault(deps, environment, store_id, references.listing_id ?? null),
+    findListing(deps, environment, listing_id).then((found) =>
+      !listing_id || found?.store_id === store_id
+        ? undefined
+        : fault('listing_id', 'a listing of the same store'),
+    ),
     ...(references.media_ids ?? []).map(async (id, index) => {
       const media = await findMedia(deps, environment, id as MediaId);
       return media?.store_id === store_id
@@ -64,34 +70,10 @@ export async function omitUnchangedReferences<Changes extends References>(
  * Throws `field_invalid` if a patch has another `store_id`. A resource cannot change its store
  * (docs/interface.md#writes).
  */
-export function assertSameStore(store_id: StoreId, patched: string | undefined): void {
+export function assertSameStore(store_id: StoreId, patched: string | null | undefined): void {
   if (patched !== undefined && patched !== store_id) {
     throw CatalogError.ofFaults([fault('store_id', 'the store of the resource, which cannot change')]);
   }
-}
-
-async function listingFault(
-  deps: StoreDeps,
-  environment: Environment,
-  store_id: StoreId,
-  listing_id: string | null,
-): Promise<Fault | undefined> {
-  if (listing_id === null) return undefined;
-  const listing = await findListing(deps, environment, listing_id);
-  return listing?.store_id === store_id ? undefined : fault('listing_id', 'a listing of the same store');
-}
-
-/** Returns the listing from the event log, undefined if it does not exist or is deleted. */
-async function findListing(
-  { events }: Pick<StoreDeps, 'events'>,
-  environment: Environment,
-  listing_id: string | null,
-): Promise<Listing | undefined> {
-  if (listing_id === null) return undefined;
-  const id = listing_id as ListingId;
-  const ref = { aggregate: listingAggregate, events: events[environment], realm: environment, id };
-  const { state } = await load(ref);
-  return state.tag === 'present' ? state.listing : undefined;
 }
 
 /** Returns the references to resources that still exist. A resource shows these. */
@@ -121,31 +103,37 @@ export async function existingMedia(
 }
 
 /**
- * Returns `media_ids` unchanged if it contains `media_id`, otherwise the ids of the existing media with `media_id` at the
- * end. Throws `field_invalid` if that is more than `max`.
+ * Returns the change that adds `media_id` after the existing media, or no change if `media_ids` contains it. Throws
+ * `field_invalid` if that is more than `max`.
  */
-export async function withMedia(
+export async function addedMedia(
   deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
-  { media_ids }: { readonly media_ids: readonly MediaId[] },
+  media_ids: readonly MediaId[],
   media_id: MediaId,
   max: number,
-): Promise<MediaId[]> {
-  if (media_ids.includes(media_id)) return [...media_ids];
+): Promise<{ readonly media_ids?: MediaId[] }> {
+  if (media_ids.includes(media_id)) return {};
   const existing = await existingMedia(deps, environment, media_ids);
   if (existing.length >= max) throw CatalogError.ofFaults([fault('media_ids', `at most ${max}`)]);
-  return [...existing, media_id];
+  return { media_ids: [...existing, media_id] };
 }
 
 /** Returns the media from the event log, undefined if it does not exist or is deleted. */
-export async function findMedia(
-  { events }: Pick<StoreDeps, 'events'>,
+export function findMedia(
+  deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
   id: MediaId,
 ): Promise<Media | undefined> {
-  const ref = { aggregate: mediaAggregate, events: events[environment], realm: environment, id };
-  const { state } = await load(ref);
-  return state.tag === 'present' ? state.media : undefined;
+  return findInLog(deps, environment, mediaAggregate, id);
+}
+
+async function findListing(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  id: string | null | undefined,
+): Promise<Listing | undefined> {
+  return id ? findInLog(deps, environment, listingAggregate, id as ListingId) : undefined;
 }
 
 function fault(field: string, constraint: string): Fault {

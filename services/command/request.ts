@@ -3,7 +3,6 @@ import type { Position } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import type { Environment } from '../../shared/catalog/realm';
 import { type Store, storeAggregate } from '../../shared/catalog/store/store';
-import type { Visibility } from '../../shared/catalog/vocabulary';
 import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { assertIfMatch } from '../../shared/http/respond';
@@ -17,7 +16,8 @@ import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
-import { load, type StoreDeps, streamIn, type WriteContext } from './execute';
+import type { StoreDeps, WriteContext, Written } from './execute';
+import { findInLog } from './load';
 
 /** What all write endpoints share: the context, the store, the guard, and waiting for the projection. */
 
@@ -113,8 +113,7 @@ export class ActiveStores {
         entries_max: ENTRIES_MAX,
         now: deps.system.now,
         load: async (id) => {
-          const { state } = await load(streamIn(deps, environment, storeAggregate, id as StoreId));
-          const store = state.tag === 'present' ? state.store : undefined;
+          const store = await findInLog(deps, environment, storeAggregate, id as StoreId);
           if (store) this.last_known.set(`${environment} ${id}`, store);
           return store;
         },
@@ -140,14 +139,6 @@ function orLast(reading: Promise<Store | undefined>, known: Store): Promise<Stor
   });
 }
 
-/**
- * Returns the value of `Location`: the path at which the resource can be read. Reads return a private resource only with
- * `visibility` (docs/interface.md#visibility).
- */
-export function locationOf(path: string, visibility: Visibility): string {
-  return visibility === 'private' ? `${path}?visibility=all` : path;
-}
-
 /** How long the response to a write waits until its events are projected (docs/interface.md#read-your-writes). */
 const WAIT_MS = 1_000;
 /** The wait ends this long before the response must begin. */
@@ -163,8 +154,7 @@ export async function awaitProjection(
   deps: ProjectionDeps,
   request: ApiRequest,
   store_id: StoreId,
-  position: Position,
-  repeated = false,
+  { position, repeated = false }: Pick<Written<unknown>, 'position' | 'repeated'>,
 ): Promise<Record<string, string>> {
   const headers = {
     'X-Catalog-Position': String(position),

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { idField, lineField, textField, timeField } from '../../shared/catalog/input-rules';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
-import { decideReview, type ReviewFields, reviewAggregate } from '../../shared/catalog/review/review';
+import { type ReviewFields, reviewAggregate } from '../../shared/catalog/review/review';
 import { CatalogError } from '../../shared/kernel/errors';
 import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
-import { execute, load, type StoreDeps, streamIn, type WriteContext, type Written } from './execute';
+import { executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
+import { findInLog, streamIn } from './load';
 
 /** Input for a review, which only imports create (docs/interface.md#reviews). */
 export const newReviewSchema = z.strictObject({
@@ -55,13 +56,8 @@ export async function postReview(
     created_at: input.created_at ?? timestamp(deps.system.now()),
   };
   const id = deriveReviewId(publication, target.external_id, review, input.created_at ?? '');
-  const written = await execute({
-    ...streamIn(deps, environment, reviewAggregate, id),
-    context,
-    decide: (state) => decideReview(state, { type: 'PostReview', review }),
-  });
-  if (written.value.tag === 'absent') throw new Error('the review is absent after a write');
-  return { ...written, value: written.value.review, id };
+  const ref = streamIn(deps, environment, reviewAggregate, id);
+  return { ...(await executeOn(ref, context, { type: 'PostReview', review })), id };
 }
 
 /** Derives the id. Uses the time of the publication as the timestamp of the id, because a review may have no time. */
@@ -83,8 +79,8 @@ async function requirePublication(
   { environment, store_id }: ReviewTarget,
   id: PublicationId,
 ): Promise<Publication> {
-  const { state } = await load(streamIn(deps, environment, publicationAggregate, id));
-  if (state.tag === 'present' && state.publication.store_id === store_id) return state.publication;
+  const publication = await findInLog(deps, environment, publicationAggregate, id);
+  if (publication?.store_id === store_id) return publication;
   throw CatalogError.ofFaults([
     { condition: 'field_invalid', field: 'publication_id', constraint: 'a publication of the store' },
   ]);

@@ -1,9 +1,9 @@
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Route } from '../../shared/http/route';
 import type { StoreDeps } from './execute';
-import { listingRoutes } from './listing';
+import { listings } from './listing';
 import { mediaRoutes } from './media';
-import { publicationRoutes } from './publication';
+import { publications } from './publication';
 import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
 
 /** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
@@ -11,5 +11,5 @@ export function commandRoutes(
   deps: StoreDeps & ProjectionDeps & MediaDeps & { readonly onCache?: CacheObserver },
 ): Route[] {
   const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
-  return [...publicationRoutes(shared), ...listingRoutes(shared), ...mediaRoutes(shared)];
+  return [...publications.routes(shared), ...listings.routes(shared), ...mediaRoutes(shared)];
 }

@@ -3,14 +3,7 @@ import { newShape, patchShape } from '../../shared/catalog/fields';
 import { lineField, textField } from '../../shared/catalog/input-rules';
 import type { Environment } from '../../shared/catalog/realm';
 import { storeFields } from '../../shared/catalog/store/fields';
-import {
-  decideStore,
-  type PaymentMethodFields,
-  type Store,
-  type StoreCommand,
-  type StoreState,
-  storeAggregate,
-} from '../../shared/catalog/store/store';
+import { type PaymentMethodFields, type Store, storeAggregate } from '../../shared/catalog/store/store';
 import {
   environmentSchema,
   paymentMethodTypeSchema,
@@ -20,15 +13,8 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../shared/kernel/ids';
 import { requireAccount } from './account';
-import {
-  type ControlDeps,
-  execute,
-  load,
-  type StoreDeps,
-  streamIn,
-  type WriteContext,
-  type Written,
-} from './execute';
+import { type ControlDeps, executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
+import { findInLog, streamIn } from './load';
 
 const { name, ...profile } = newShape(storeFields);
 
@@ -68,7 +54,7 @@ export async function createStore(
   if (account.status === 'suspended') throw new CatalogError('account_suspended');
   const id = target.id ?? generateId<StoreId>(deps.system.now(), deps.system.random);
   const command = { type: 'CreateStore', input: { ...store, account_id: account.id } } as const;
-  return run(deps, context, { environment: store.environment, id }, command);
+  return executeOn(streamRef(deps, { environment: store.environment, id }), context, command);
 }
 
 /** Patches the fields of a store. Throws the faults of the changes, and `store_not_found`. */
@@ -79,7 +65,7 @@ export async function describeStore(
   changes: StorePatch,
 ): Promise<Written<Store>> {
   const checked = parseBody(storePatchSchema, changes);
-  return run(deps, context, target, { type: 'DescribeStore', changes: checked });
+  return executeOn(streamRef(deps, target), context, { type: 'DescribeStore', changes: checked });
 }
 
 /**
@@ -92,7 +78,7 @@ export async function changeStoreStatus(
   target: StoreTarget,
   status: StoreStatus,
 ): Promise<Written<Store>> {
-  return run(deps, context, target, { type: 'ChangeStoreStatus', status });
+  return executeOn(streamRef(deps, target), context, { type: 'ChangeStoreStatus', status });
 }
 
 /** Adds a payment method. Throws the faults of the input, and `store_not_found`. */
@@ -106,7 +92,7 @@ export async function addPaymentMethod(
   const payment_method_id =
     target.payment_method_id ?? generateId<PaymentMethodId>(deps.system.now(), deps.system.random);
   const method = { ...rest, instructions, payment_method_id };
-  const written = await run(deps, context, target, { type: 'AddPaymentMethod', method });
+  const written = await executeOn(streamRef(deps, target), context, { type: 'AddPaymentMethod', method });
   const added = written.value.payment_methods.find((other) => other.payment_method_id === payment_method_id);
   if (!added) throw new Error('the payment method is absent after its addition');
   return { ...written, value: added };
@@ -121,13 +107,12 @@ export async function removePaymentMethod(
   target: StoreTarget & { readonly payment_method_id: PaymentMethodId },
 ): Promise<Written<Store>> {
   const { payment_method_id } = target;
-  return run(deps, context, target, { type: 'RemovePaymentMethod', payment_method_id });
+  return executeOn(streamRef(deps, target), context, { type: 'RemovePaymentMethod', payment_method_id });
 }
 
 /** Returns the store from the event log, undefined if it does not exist in this environment. */
-export async function findStore(deps: StoreDeps, target: StoreTarget): Promise<Store | undefined> {
-  const { state } = await load(streamRef(deps, target));
-  return state.tag === 'present' ? state.store : undefined;
+export function findStore(deps: StoreDeps, { environment, id }: StoreTarget): Promise<Store | undefined> {
+  return findInLog(deps, environment, storeAggregate, id);
 }
 
 /** Finds a store in both environments. Returns undefined if it exists in neither. */
@@ -136,18 +121,6 @@ export async function locateStore(deps: StoreDeps, id: StoreId): Promise<Store |
     (await findStore(deps, { environment: 'live', id })) ??
     (await findStore(deps, { environment: 'test', id }))
   );
-}
-
-async function run(
-  deps: StoreDeps,
-  context: WriteContext,
-  target: StoreTarget,
-  command: StoreCommand,
-): Promise<Written<Store>> {
-  const decide = (state: StoreState) => decideStore(state, command);
-  const written = await execute({ ...streamRef(deps, target), context, decide });
-  if (written.value.tag === 'absent') throw new Error('the store is absent after a write');
-  return { ...written, value: written.value.store };
 }
 
 function streamRef(deps: StoreDeps, { environment, id }: StoreTarget) {

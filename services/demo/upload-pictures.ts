@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { listingAggregate } from '../../shared/catalog/listing/listing';
 import type { Environment } from '../../shared/catalog/realm';
 import type { Store } from '../../shared/catalog/store/store';
 import type { Config } from '../../shared/kernel/config';
 import { deriveId, type MediaId, type StoreId } from '../../shared/kernel/ids';
 import type { WriteContext } from '../command/execute';
-import { load } from '../command/execute';
-import { updateListing } from '../command/listing';
+import { findListing, updateListing } from '../command/listing';
 import { findStore } from '../command/store';
 import { listingIdOf, publicationIdOf } from '../import/identity';
 import type { ImportItem, PublicationItem } from '../import/item';
@@ -87,9 +85,8 @@ async function uploadForListing(upload: Upload, name: string): Promise<void> {
   const { deps, context, environment, store } = upload;
   const id = listingIdOf(store, name, 1);
   const media_ids = await uploadPicture(upload, `listing ${name}`, name);
-  const target = { events: deps.events[environment], realm: environment, aggregate: listingAggregate, id };
-  const { state } = await load(target);
-  if (state.tag !== 'present' || state.listing.media_ids.length > 0 || media_ids.length === 0) return;
+  const listing = await findListing(deps, environment, id);
+  if (listing?.media_ids.length !== 0 || media_ids.length === 0) return;
   await updateListing(deps, context, { environment, id }, { media_ids });
 }
 

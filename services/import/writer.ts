@@ -10,8 +10,9 @@ import type { Environment } from '../../shared/catalog/realm';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
-import { load, type StoreDeps, type WriteContext } from '../command/execute';
+import type { StoreDeps, WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
+import { type Loaded, load } from '../command/load';
 import { uploadMedia } from '../command/media';
 import { Inspector, storeOriginal } from '../command/originals';
 import type { NewPublication, PublicationPatch } from '../command/publication';
@@ -154,19 +155,15 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       return effects;
     },
     attachedMedia: async (id) => (await findPublication(deps, environment, id))?.media_ids ?? [],
-    listing: async (id) => {
-      const { state } = await load({ ...source, aggregate: listingAggregate, id });
-      return state.tag === 'present' && state.listing.store_id !== store_id ? 'absent' : state.tag;
-    },
-    publication: async (id) => {
-      const { state } = await load({ ...source, aggregate: publicationAggregate, id });
-      return state.tag === 'present' && state.publication.store_id !== store_id ? 'absent' : state.tag;
-    },
-    media: async (id) => {
-      const { state } = await load({ ...source, aggregate: mediaAggregate, id });
-      return state.tag === 'present' && state.media.store_id !== store_id ? 'absent' : state.tag;
-    },
+    listing: async (id) => presenceOf(await load({ ...source, aggregate: listingAggregate, id }), store_id),
+    publication: async (id) =>
+      presenceOf(await load({ ...source, aggregate: publicationAggregate, id }), store_id),
+    media: async (id) => presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
   };
+}
+
+function presenceOf({ state }: Loaded<{ readonly store_id: StoreId }>, store_id: StoreId): Presence {
+  return state.tag === 'present' && state.resource.store_id !== store_id ? 'absent' : state.tag;
 }
 
 /** Converts a text to one line of at most ALT_MAX characters. */

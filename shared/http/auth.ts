@@ -1,15 +1,10 @@
 import type { RequestHandler } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
-import {
-  type Account,
-  type AccountEvent,
-  type AccountState,
-  accountAggregate,
-} from '../catalog/account/account';
-import { type ApiKey, type ApiKeyEvent, type ApiKeyState, apiKeyAggregate } from '../catalog/api-key/api-key';
+import { type Account, type AccountEvent, accountAggregate } from '../catalog/account/account';
+import { type ApiKey, type ApiKeyEvent, apiKeyAggregate } from '../catalog/api-key/api-key';
 import type { ApiKeyDocument } from '../catalog/api-key/document';
-import type { Aggregate } from '../catalog/events/aggregate';
+import { type Aggregate, stateOf } from '../catalog/events/aggregate';
 import { TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import { type AccountId, type AnyId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
@@ -91,8 +86,8 @@ export function keyOfError(error: unknown): KeyIdentity | undefined {
 export type BearerAuthenticator = Pick<Authenticator, 'authenticate'>;
 
 /** The state of an account or key as its document contains it. */
-interface Stored<State> {
-  readonly state: State;
+interface Stored<Resource> {
+  readonly resource: Resource;
   /** Revision of the last event that is included. */
   readonly revision: number;
 }
@@ -103,9 +98,9 @@ interface Stored<State> {
  */
 export class Authenticator {
   private readonly options: AuthenticatorOptions;
-  private readonly keysById: TtlCache<Stored<ApiKeyState>>;
-  private readonly keysByHash: TtlCache<Stored<ApiKeyState> & { readonly id: string }>;
-  private readonly accounts: TtlCache<Stored<AccountState>>;
+  private readonly keysById: TtlCache<Stored<ApiKey>>;
+  private readonly keysByHash: TtlCache<Stored<ApiKey> & { readonly id: string }>;
+  private readonly accounts: TtlCache<Stored<Account>>;
   /** The principal of each token whose claims are remembered, with the limits that its key had last. */
   private readonly principals = new WeakMap<TokenClaims, Principal>();
 
@@ -131,9 +126,9 @@ export class Authenticator {
       const stored = storedKey(found?.document);
       return found && stored && { ...stored, id: found.id };
     });
-    this.accounts = createCache<Stored<AccountState>>('account_status', async (view, id) => {
+    this.accounts = createCache<Stored<Account>>('account_status', async (view, id) => {
       const stored = (await view.get('accounts', id, WITH_REVISION))?.document?.state;
-      return stored && { state: { tag: 'present', account: stored.account }, revision: stored.revision };
+      return stored && { resource: stored.account, revision: stored.revision };
     });
   }
 
@@ -221,39 +216,32 @@ export class Authenticator {
     });
   }
 
-  private currentStatus(
-    id: AccountId,
-    stored: Stored<AccountState> | undefined,
-  ): Account['status'] | undefined {
-    const state = withChanges(accountAggregate, id, stored, this.options.changes.accounts.get(id));
-    return state.tag === 'present' ? state.account.status : undefined;
+  private currentStatus(id: AccountId, stored: Stored<Account> | undefined): Account['status'] | undefined {
+    return withChanges(accountAggregate, id, stored, this.options.changes.accounts.get(id))?.status;
   }
 
   /** Returns the key with the changes that its document does not contain yet. */
-  private currentKey(id: string, stored: Stored<ApiKeyState> | undefined): ApiKey | undefined {
-    const changes = this.options.changes.api_keys.get(id);
-    const state = withChanges(apiKeyAggregate, id as ApiKeyId, stored, changes);
-    return state.tag === 'absent' ? undefined : state.key;
+  private currentKey(id: string, stored: Stored<ApiKey> | undefined): ApiKey | undefined {
+    return withChanges(apiKeyAggregate, id as ApiKeyId, stored, this.options.changes.api_keys.get(id));
   }
 }
 
-function storedKey(document: ApiKeyDocument | null | undefined): Stored<ApiKeyState> | undefined {
-  return document
-    ? { state: { tag: 'present', key: document.body }, revision: document.state.revision }
-    : undefined;
+function storedKey(document: ApiKeyDocument | null | undefined): Stored<ApiKey> | undefined {
+  return document ? { resource: document.body, revision: document.state.revision } : undefined;
 }
 
-/** Returns the state after the changes that are newer than the stored one. */
-function withChanges<State, Event, Id extends AnyId>(
-  { absent, evolve }: Pick<Aggregate<State, Event, Id>, 'absent' | 'evolve'>,
+/** Returns the resource after the changes that are newer than the stored one. */
+function withChanges<Resource, Event, Id extends AnyId>(
+  aggregate: Pick<Aggregate<Resource, Event, Id, never>, 'evolve'>,
   id: Id,
-  stored: Stored<State> | undefined,
+  stored: Stored<Resource> | undefined,
   changes: readonly Change<Event>[] = [],
-): State {
-  let state = stored ? stored.state : absent;
+): Resource | undefined {
+  let state = stateOf(stored?.resource);
   for (const { event, revision, occurred_at } of changes)
-    if (stored === undefined || revision > stored.revision) state = evolve(state, event, id, occurred_at);
-  return state;
+    if (stored === undefined || revision > stored.revision)
+      state = aggregate.evolve(state, event, id, occurred_at);
+  return state.tag === 'present' ? state.resource : undefined;
 }
 
 /** Also matches a key that was copied incompletely. No token begins like this. */

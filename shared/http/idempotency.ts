@@ -31,7 +31,7 @@ const SETTLE_MS = 100;
  * Errors that are stored like a success, because they are a result of the write itself. After any other error
  * (invalid input, a closed store, a lost race, a server error) the same request may succeed later.
  */
-const STORED_ERRORS: ReadonlySet<Condition> = new Set([
+export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'listing_not_found',
   'publication_not_found',
   'media_not_found',

@@ -1,21 +1,22 @@
+import { stateOf } from '../../shared/catalog/events/aggregate';
 import { decodeEvent } from '../../shared/catalog/events/codec';
 import { parseStreamName, type RecordedEvent } from '../../shared/catalog/events/envelope';
 import {
-  evolveListing,
   type Listing,
   type ListingEvent,
+  listingAggregate,
   listingResource,
 } from '../../shared/catalog/listing/listing';
-import { evolveMedia, type Media, type MediaEvent, mediaResource } from '../../shared/catalog/media/media';
+import { type Media, type MediaEvent, mediaAggregate, mediaResource } from '../../shared/catalog/media/media';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
 import {
-  evolvePublication,
   type Publication,
   type PublicationEvent,
+  publicationAggregate,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
 import type { ReviewFields } from '../../shared/catalog/review/review';
-import { evolveStore, type Store, type StoreEvent, storeResource } from '../../shared/catalog/store/store';
+import { type Store, type StoreEvent, storeAggregate, storeResource } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';
 
 /** The expected documents, computed from the whole log at once without the code of the projections. */
@@ -48,14 +49,12 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     const event = decodeEvent(recorded);
     if (category === 'store') {
       const before = stores.get(id);
-      const state = before ? ({ tag: 'present', store: before } as const) : ({ tag: 'absent' } as const);
-      const after = evolveStore(state, event as StoreEvent, id as never, at);
-      if (after.tag === 'present') stores.set(id, after.store);
+      const after = storeAggregate.evolve(stateOf(before), event as StoreEvent, id as never, at);
+      if (after.tag === 'present') stores.set(id, after.resource);
     } else if (category === 'listing' && !deleted.has(id)) {
       const before = listings.get(id);
-      const state = before ? ({ tag: 'present', listing: before } as const) : ({ tag: 'absent' } as const);
-      const after = evolveListing(state, event as ListingEvent, id as never, at);
-      if (after.tag === 'present') listings.set(id, after.listing);
+      const after = listingAggregate.evolve(stateOf(before), event as ListingEvent, id as never, at);
+      if (after.tag === 'present') listings.set(id, after.resource);
       if (after.tag === 'deleted') {
         listings.delete(id);
         deleted.add(id);
@@ -64,13 +63,15 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       }
     } else if (category === 'publication' && products.get(id) !== 'deleted') {
       const before = products.get(id) as Product | undefined;
-      const state = before
-        ? ({ tag: 'present', publication: before.publication } as const)
-        : ({ tag: 'absent' } as const);
-      const after = evolvePublication(state, event as PublicationEvent, id as never, at);
+      const after = publicationAggregate.evolve(
+        stateOf(before?.publication),
+        event as PublicationEvent,
+        id as never,
+        at,
+      );
       if (after.tag === 'deleted') products.set(id, 'deleted');
       if (after.tag === 'present') {
-        const { publication } = after;
+        const publication = after.resource;
         const put = event.type === 'PublicationCreated' || event.type === 'PublicationMovedToListing';
         const usable = publication.listing_id !== null && !deleted.has(publication.listing_id);
         const named = usable ? publication.listing_id : null;
@@ -78,16 +79,17 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       }
     } else if (category === 'media' && media.get(id) !== 'deleted') {
       const before = media.get(id) as Media | undefined;
-      const state = before ? ({ tag: 'present', media: before } as const) : ({ tag: 'absent' } as const);
-      const after = evolveMedia(state, event as MediaEvent, id as never, at);
+      const after = mediaAggregate.evolve(stateOf(before), event as MediaEvent, id as never, at);
       if (after.tag === 'deleted') media.set(id, 'deleted');
-      if (after.tag === 'present') media.set(id, after.media);
+      if (after.tag === 'present') media.set(id, after.resource);
     } else if (category === 'views') {
       for (const [viewed, views] of Object.entries(viewsIn(event as PageViewEvent)))
         page_views.set(viewed, (page_views.get(viewed) ?? 0) + views);
     } else if (category === 'review') {
       const fields = event.data as ReviewFields;
       if (!reviews.has(id)) reviews.set(id, fields);
+    } else if (!['listing', 'publication', 'media'].includes(category)) {
+      throw new Error(`the oracle does not know the documents of ${category}`);
     }
   }
   const alive = [...products.values()].filter((product): product is Product => product !== 'deleted');

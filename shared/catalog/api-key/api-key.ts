@@ -4,7 +4,7 @@ import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { AccountId, ApiKeyId, StoreId } from '../../kernel/ids';
 import { isSameValue } from '../../kernel/same-value';
-import type { Aggregate } from '../events/aggregate';
+import { type Aggregate, present, type State } from '../events/aggregate';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
 
@@ -56,37 +56,30 @@ export interface ApiKey extends Omit<ApiKeyFields, 'account_id' | 'stores'> {
   readonly created_at: string;
 }
 
-export type ApiKeyState = { readonly tag: 'absent' } | { readonly tag: 'present'; readonly key: ApiKey };
-
-/** Applies one event to the state. Pure and total: it never throws. */
-export function evolveApiKey(
-  state: ApiKeyState,
-  event: ApiKeyEvent,
-  id: ApiKeyId,
-  occurred_at: string,
-): ApiKeyState {
+function evolve(state: State<ApiKey>, event: ApiKeyEvent, id: ApiKeyId, occurred_at: string): State<ApiKey> {
   if (event.type === 'ApiKeyCreated') {
     const { account_id, stores, ...rest } = event.data;
     const granted = { account_id: account_id as AccountId, stores: stores as StoreId[] };
-    return {
-      tag: 'present',
-      key: { ...rest, ...granted, id, revoked_at: null, last_used_at: null, created_at: occurred_at },
-    };
+    return present({
+      ...rest,
+      ...granted,
+      id,
+      revoked_at: null,
+      last_used_at: null,
+      created_at: occurred_at,
+    });
   }
   if (state.tag !== 'present') return state;
-  const changed = (fields: Partial<ApiKey>): ApiKeyState => ({
-    tag: 'present',
-    key: { ...state.key, ...fields },
-  });
+  const key = state.resource;
   switch (event.type) {
     case 'ApiKeyExpirySet':
-      return changed({ expires_at: event.data.expires_at });
+      return present({ ...key, expires_at: event.data.expires_at });
     case 'ApiKeyRevoked':
-      return changed({ revoked_at: state.key.revoked_at ?? occurred_at });
+      return present({ ...key, revoked_at: key.revoked_at ?? occurred_at });
     case 'ApiKeyUsed':
-      return changed({ last_used_at: occurred_at });
+      return present({ ...key, last_used_at: occurred_at });
     case 'ApiKeyLimitsSet':
-      return { tag: 'present', key: withLimits(state.key, event.data.limits) };
+      return present(withLimits(key, event.data.limits));
     default:
       return assertNever(event, 'API key event');
   }
@@ -95,15 +88,6 @@ export function evolveApiKey(
 function withLimits({ limits: _, ...key }: ApiKey, limits: KeyLimits | null): ApiKey {
   return limits === null ? key : { ...key, limits };
 }
-
-export const apiKeyAggregate: Aggregate<ApiKeyState, ApiKeyEvent, ApiKeyId> = {
-  category: 'api_key',
-  events: apiKeyEvents,
-  state_version: 1,
-  absent: { tag: 'absent' },
-  evolve: evolveApiKey,
-  owner: (state) => (state.tag === 'absent' ? undefined : { account_id: state.key.account_id }),
-};
 
 /** Shortest time between two recorded uses of a key. Precise enough to find unused keys, at a negligible load. */
 export const USE_INTERVAL_MS = 5 * 60_000;
@@ -117,11 +101,10 @@ export type ApiKeyCommand =
   | { readonly type: 'SetApiKeyLimits'; readonly limits: KeyLimits | null }
   | { readonly type: 'RecordApiKeyUse'; readonly used_at_ms: number };
 
-/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
-export function decideApiKey(state: ApiKeyState, command: ApiKeyCommand): Decision<ApiKeyEvent> {
+function decide(state: State<ApiKey>, command: ApiKeyCommand): Decision<ApiKeyEvent> {
   if (command.type === 'CreateApiKey') return create(state, command.fields);
-  if (state.tag === 'absent') return reject('key_invalid', 'There is no such API key');
-  const { key } = state;
+  if (state.tag !== 'present') return reject('key_invalid', 'There is no such API key');
+  const key = state.resource;
   switch (command.type) {
     case 'ExpireApiKey': {
       const { expires_at } = command;
@@ -146,11 +129,21 @@ export function decideApiKey(state: ApiKeyState, command: ApiKeyCommand): Decisi
   }
 }
 
-function create(state: ApiKeyState, fields: ApiKeyFields): Decision<ApiKeyEvent> {
-  if (state.tag === 'absent') return accept({ type: 'ApiKeyCreated', data: fields });
-  const is_repeat = isSameValue({ ...state.key, ...fields }, state.key);
+function create(state: State<ApiKey>, fields: ApiKeyFields): Decision<ApiKeyEvent> {
+  if (state.tag !== 'present') return accept({ type: 'ApiKeyCreated', data: fields });
+  const is_repeat = isSameValue({ ...state.resource, ...fields }, state.resource);
   return is_repeat ? accept() : reject('lost_race', 'An API key with this id already exists');
 }
+
+export const apiKeyAggregate: Aggregate<ApiKey, ApiKeyEvent, ApiKeyId, ApiKeyCommand> = {
+  category: 'api_key',
+  events: apiKeyEvents,
+  state_version: 1,
+  not_found: 'key_invalid',
+  evolve,
+  decide,
+  owner: ({ account_id }) => ({ account_id }),
+};
 
 /** `<prefix><43 base64url characters>` (docs/interface.md#api-keys). */
 const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { MediaId, StoreId } from '../../kernel/ids';
-import type { Aggregate } from '../events/aggregate';
+import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
@@ -57,69 +57,37 @@ export interface Media extends Omit<MediaUpload, 'store_id'> {
   readonly updated_at: string;
 }
 
-export type MediaState =
-  | { readonly tag: 'absent' }
-  | { readonly tag: 'present'; readonly media: Media }
-  | { readonly tag: 'deleted'; readonly store_id: StoreId };
-
-/** Applies one event to the state. Pure and total: it never throws. */
-export function evolveMedia(
-  state: MediaState,
-  event: MediaEvent,
-  id: MediaId,
-  occurred_at: string,
-): MediaState {
+function evolve(state: State<Media>, event: MediaEvent, id: MediaId, occurred_at: string): State<Media> {
   if (event.type === 'MediaUploaded') {
-    const media: Media = {
-      ...event.data,
-      id,
-      store_id: event.data.store_id as StoreId,
-      progress: { status: 'processing' },
-      version: 1,
-      created_at: occurred_at,
-      updated_at: occurred_at,
-    };
-    return { tag: 'present', media };
+    const store_id = event.data.store_id as StoreId;
+    const times = { created_at: occurred_at, updated_at: occurred_at };
+    return present({ ...event.data, id, store_id, progress: { status: 'processing' }, version: 1, ...times });
   }
   if (state.tag !== 'present') return state;
-  const progressed = (progress: MediaProgress): MediaState => ({
-    tag: 'present',
-    media: { ...state.media, progress, version: state.media.version + 1, updated_at: occurred_at },
-  });
+  const before = state.resource;
+  const progressed = (progress: MediaProgress) =>
+    present({ ...before, progress, version: before.version + 1, updated_at: occurred_at });
   switch (event.type) {
     case 'MediaProcessed':
       return progressed({ status: 'ready', pictures: event.data });
     case 'MediaFailed':
       return progressed({ status: 'failed', reason: event.data.reason });
     case 'MediaDeleted':
-      return { tag: 'deleted', store_id: state.media.store_id };
+      return { tag: 'deleted', store_id: before.store_id };
     default:
       return assertNever(event, 'media event');
   }
 }
-
-export const mediaAggregate: Aggregate<MediaState, MediaEvent, MediaId> = {
-  category: 'media',
-  events: mediaEvents,
-  state_version: 1,
-  absent: { tag: 'absent' },
-  evolve: evolveMedia,
-  owner: (state) =>
-    state.tag === 'absent'
-      ? undefined
-      : { store_id: state.tag === 'present' ? state.media.store_id : state.store_id },
-};
 
 export type MediaCommand =
   | { readonly type: 'UploadMedia'; readonly upload: MediaUpload }
   /** Ignored if the media is deleted or already has a result. */
   | { readonly type: 'RecordPictures'; readonly pictures: MediaPictures }
   | { readonly type: 'RecordFailure'; readonly reason: MediaFailure }
-  | { readonly type: 'DeleteMedia' };
+  | { readonly type: 'Delete' };
 
-/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
-export function decideMedia(state: MediaState, command: MediaCommand): Decision<MediaEvent> {
-  const is_processing = state.tag === 'present' && state.media.progress.status === 'processing';
+function decide(state: State<Media>, command: MediaCommand): Decision<MediaEvent> {
+  const is_processing = state.tag === 'present' && state.resource.progress.status === 'processing';
   switch (command.type) {
     case 'UploadMedia':
       if (state.tag === 'absent') return accept({ type: 'MediaUploaded', data: command.upload });
@@ -128,13 +96,23 @@ export function decideMedia(state: MediaState, command: MediaCommand): Decision<
       return is_processing ? accept({ type: 'MediaProcessed', data: command.pictures }) : accept();
     case 'RecordFailure':
       return is_processing ? accept({ type: 'MediaFailed', data: { reason: command.reason } }) : accept();
-    case 'DeleteMedia':
+    case 'Delete':
       if (state.tag !== 'present') return reject('media_not_found');
       return accept({ type: 'MediaDeleted', data: {} });
     default:
       return assertNever(command, 'media command');
   }
 }
+
+export const mediaAggregate: Aggregate<Media, MediaEvent, MediaId, MediaCommand> = {
+  category: 'media',
+  events: mediaEvents,
+  state_version: 1,
+  not_found: 'media_not_found',
+  evolve,
+  decide,
+  owner: ({ store_id }) => ({ store_id }),
+};
 
 /** Returns the resource. Type and sizes are those of the upload. It has URLs only if the media is `ready`. */
 export function mediaResource(media: Media, environment: Environment): JsonObject {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { accept, type Decision } from '../../kernel/decision';
-import { assertNever } from '../../kernel/errors';
+import { accept } from '../../kernel/decision';
 import type { ReviewId, StoreId } from '../../kernel/ids';
-import type { Aggregate } from '../events/aggregate';
+import { type Aggregate, present } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
@@ -28,33 +27,22 @@ export const reviewEvents = [
 export type ReviewEvent = EventOf<typeof reviewEvents>;
 export type ReviewFields = ReviewEvent['data'];
 
-export type ReviewState =
-  | { readonly tag: 'absent' }
-  | { readonly tag: 'posted'; readonly review: ReviewFields };
-
-export const reviewAggregate: Aggregate<ReviewState, ReviewEvent, ReviewId> = {
-  category: 'review',
-  events: reviewEvents,
-  state_version: 1,
-  absent: { tag: 'absent' },
-  evolve: (_state, event) => ({ tag: 'posted', review: event.data }),
-  owner: (state) => (state.tag === 'absent' ? undefined : { store_id: state.review.store_id as StoreId }),
-};
-
 export type ReviewCommand = { readonly type: 'PostReview'; readonly review: ReviewFields };
 
 /**
- * Returns `ReviewPosted` for a new review and no event for an existing one. The id of a review is derived from its
- * content, so posting it again addresses the same stream.
+ * Posting an existing review appends nothing. The id of a review is derived from its content, so posting it again
+ * addresses the same stream.
  */
-export function decideReview(state: ReviewState, command: ReviewCommand): Decision<ReviewEvent> {
-  switch (command.type) {
-    case 'PostReview':
-      return state.tag === 'posted' ? accept() : accept({ type: 'ReviewPosted', data: command.review });
-    default:
-      return assertNever(command.type, 'review command');
-  }
-}
+export const reviewAggregate: Aggregate<ReviewFields, ReviewEvent, ReviewId, ReviewCommand> = {
+  category: 'review',
+  events: reviewEvents,
+  state_version: 1,
+  not_found: 'publication_not_found',
+  evolve: (_state, event) => present(event.data),
+  decide: (state, { review }) =>
+    state.tag === 'present' ? accept() : accept({ type: 'ReviewPosted', data: review }),
+  owner: ({ store_id }) => ({ store_id: store_id as StoreId }),
+};
 
 export function reviewResource(id: string, review: ReviewFields): JsonObject {
   return withoutNulls({

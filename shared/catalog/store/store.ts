@@ -3,7 +3,7 @@ import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { AccountId, StoreId } from '../../kernel/ids';
 import { isSameValue, withChanges } from '../../kernel/same-value';
-import type { Aggregate } from '../events/aggregate';
+import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import {
@@ -62,32 +62,16 @@ export interface Store extends Omit<StoreData, 'account_id'> {
   readonly updated_at: string;
 }
 
-export type StoreState = { readonly tag: 'absent' } | { readonly tag: 'present'; readonly store: Store };
-
-/** Applies one event to the state. Pure and total: it never throws. */
-export function evolveStore(
-  state: StoreState,
-  event: StoreEvent,
-  id: StoreId,
-  occurred_at: string,
-): StoreState {
+function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at: string): State<Store> {
   if (event.type === 'StoreCreated') {
     const account_id = event.data.account_id as AccountId;
-    const initial = {
-      id,
-      status: 'active',
-      payment_methods: [],
-      created_at: occurred_at,
-      updated_at: occurred_at,
-    } as const;
-    return { tag: 'present', store: { ...event.data, ...initial, account_id } };
+    const times = { created_at: occurred_at, updated_at: occurred_at };
+    return present({ ...event.data, id, status: 'active', payment_methods: [], ...times, account_id });
   }
   if (state.tag !== 'present') return state;
-  const methods = state.store.payment_methods;
-  const changed = (fields: Partial<Store>): StoreState => ({
-    tag: 'present',
-    store: { ...state.store, ...fields, updated_at: occurred_at },
-  });
+  const methods = state.resource.payment_methods;
+  const changed = (fields: Partial<Store>) =>
+    present({ ...state.resource, ...fields, updated_at: occurred_at });
   switch (event.type) {
     case 'StoreDescribed':
     case 'StoreStatusChanged':
@@ -104,16 +88,6 @@ export function evolveStore(
       return assertNever(event, 'store event');
   }
 }
-
-export const storeAggregate: Aggregate<StoreState, StoreEvent, StoreId> = {
-  category: 'store',
-  events: storeEvents,
-  state_version: 1,
-  absent: { tag: 'absent' },
-  evolve: evolveStore,
-  owner: (state) =>
-    state.tag === 'absent' ? undefined : { store_id: state.store.id, account_id: state.store.account_id },
-};
 
 /** Values of some fields. A field that is missing stays unchanged. */
 export type StoreChanges = Changes<typeof storeFields>;
@@ -135,11 +109,10 @@ export type StoreCommand =
   | { readonly type: 'AddPaymentMethod'; readonly method: PaymentMethodInput }
   | { readonly type: 'RemovePaymentMethod'; readonly payment_method_id: string };
 
-/** Returns the events of the command, none if it changes nothing, or the condition to reject it with. Pure. */
-export function decideStore(state: StoreState, command: StoreCommand): Decision<StoreEvent> {
+function decide(state: State<Store>, command: StoreCommand): Decision<StoreEvent> {
   if (command.type === 'CreateStore') return create(state, command.input);
-  if (state.tag === 'absent') return reject('store_not_found');
-  const { store } = state;
+  if (state.tag !== 'present') return reject('store_not_found');
+  const store = state.resource;
   switch (command.type) {
     case 'DescribeStore':
       return accept(...changesOf(fieldEvents, store, command.changes));
@@ -161,11 +134,11 @@ export function decideStore(state: StoreState, command: StoreCommand): Decision<
 
 const INITIAL = initialValues(storeFields);
 
-function create(state: StoreState, input: StoreInput): Decision<StoreEvent> {
+function create(state: State<Store>, input: StoreInput): Decision<StoreEvent> {
   const { account_id, environment } = input;
   const data = dataOfNew<StoreData>({ account_id, environment }, INITIAL, input);
-  if (state.tag === 'absent') return accept({ type: 'StoreCreated', data });
-  const is_repeat = isSameValue({ ...state.store, ...data }, state.store);
+  if (state.tag !== 'present') return accept({ type: 'StoreCreated', data });
+  const is_repeat = isSameValue({ ...state.resource, ...data }, state.resource);
   return is_repeat ? accept() : reject('lost_race', 'A store with this id already exists');
 }
 
@@ -180,6 +153,16 @@ function addPaymentMethod(store: Store, method: PaymentMethodInput): Decision<St
   const last = Math.max(0, ...store.payment_methods.map((other) => other.position));
   return accept({ type: 'PaymentMethodAdded', data: { ...method, position: method.position ?? last + 1 } });
 }
+
+export const storeAggregate: Aggregate<Store, StoreEvent, StoreId, StoreCommand> = {
+  category: 'store',
+  events: storeEvents,
+  state_version: 1,
+  not_found: 'store_not_found',
+  evolve,
+  decide,
+  owner: ({ id, account_id }) => ({ store_id: id, account_id }),
+};
 
 /**
  * Field names in the order of responses. `status` comes second; it is not in `storeFields`, because commands set it.

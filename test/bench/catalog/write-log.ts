@@ -8,7 +8,7 @@ import { createStore } from '../../../services/command/store';
 import { newListingBody } from '../../../shared/api/requests/writes';
 import { encodeEvent } from '../../../shared/catalog/events/codec';
 import { type EncodedEvent, streamName } from '../../../shared/catalog/events/envelope';
-import { decidePublication, type PublicationEvent } from '../../../shared/catalog/publication/publication';
+import { type PublicationEvent, publicationAggregate } from '../../../shared/catalog/publication/publication';
 import type { Environment } from '../../../shared/catalog/realm';
 import { parseConfig } from '../../../shared/kernel/config';
 import {
@@ -189,9 +189,9 @@ type Append = [
 
 async function appendProduct(...[live, account_id, store, index, listings]: Append): Promise<void> {
   const input = productAt(store.seed, index, listings);
-  const decision = decidePublication(
+  const decision = publicationAggregate.decide(
     { tag: 'absent' },
-    { type: 'CreatePublication', store_id: store.id, input },
+    { type: 'Create', store_id: store.id, input },
   );
   if (!decision.ok) throw new Error(`the product was rejected: ${decision.condition}`);
   await append(live, account_id, store, index, NO_STREAM, decision.events);

@@ -1,20 +1,19 @@
 import type { AccountEvent } from '../../../shared/catalog/account/account';
-import { accountAggregate, decideAccount } from '../../../shared/catalog/account/account';
+import { accountAggregate } from '../../../shared/catalog/account/account';
 import type { ApiKeyEvent } from '../../../shared/catalog/api-key/api-key';
 import {
   type ApiKeyCommand,
   apiKeyAggregate,
-  decideApiKey,
   type KeyLimits,
   USE_INTERVAL_MS,
 } from '../../../shared/catalog/api-key/api-key';
 import type { ReviewFields } from '../../../shared/catalog/review/review';
-import { decideReview, reviewAggregate } from '../../../shared/catalog/review/review';
+import { reviewAggregate } from '../../../shared/catalog/review/review';
 import type { AccountId, ApiKeyId, ReviewId } from '../../../shared/kernel/ids';
 import { AT, deciderSpec, NOW_MS, newId } from './support';
 
 describe('an account', () => {
-  const given = deciderSpec(accountAggregate, decideAccount, newId<AccountId>());
+  const given = deciderSpec(accountAggregate, newId<AccountId>());
   const created: AccountEvent = { type: 'AccountCreated', data: { name: 'Acme' } };
   const suspended: AccountEvent = { type: 'AccountSuspended', data: {} };
   const reinstated: AccountEvent = { type: 'AccountReinstated', data: {} };
@@ -39,7 +38,7 @@ describe('an account', () => {
 });
 
 describe('an API key', () => {
-  const given = deciderSpec(apiKeyAggregate, decideApiKey, newId<ApiKeyId>());
+  const given = deciderSpec(apiKeyAggregate, newId<ApiKeyId>());
   const fields = {
     account_id: newId(),
     name: 'Web',
@@ -131,7 +130,7 @@ describe('an API key', () => {
 });
 
 test('a review is posted once', () => {
-  const given = deciderSpec(reviewAggregate, decideReview, newId<ReviewId>());
+  const given = deciderSpec(reviewAggregate, newId<ReviewId>());
   const review: ReviewFields = {
     store_id: newId(),
     publication_id: newId(),

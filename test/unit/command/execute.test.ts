@@ -1,19 +1,15 @@
 import type { WriteContext } from '../../../services/command/execute';
 import { execute, type Written } from '../../../services/command/execute';
+import type { State } from '../../../shared/catalog/events/aggregate';
 import { type StreamName, streamName } from '../../../shared/catalog/events/envelope';
-import type { ListingState } from '../../../shared/catalog/listing/listing';
-import {
-  decideListing,
-  type ListingCommand,
-  listingAggregate,
-} from '../../../shared/catalog/listing/listing';
+import { type Listing, type ListingCommand, listingAggregate } from '../../../shared/catalog/listing/listing';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { isUuid, type ListingId } from '../../../shared/kernel/ids';
 import { AT, errorOf, newId, World } from './support';
 
 const store_id = newId();
-const create: ListingCommand = { type: 'CreateListing', store_id, input: { name: 'Teas' } };
-const rename = (name: string): ListingCommand => ({ type: 'UpdateListing', changes: { name } });
+const create: ListingCommand = { type: 'Create', store_id, input: { name: 'Teas' } };
+const rename = (name: string): ListingCommand => ({ type: 'Update', changes: { name } });
 
 /** Writes to one listing, in a log of its own. */
 class ListingWriter {
@@ -27,8 +23,8 @@ class ListingWriter {
 
   run(
     command: ListingCommand,
-    options: { context?: WriteContext; check?: (state: ListingState) => void } = {},
-  ): Promise<Written<ListingState>> {
+    options: { context?: WriteContext; check?: (state: State<Listing>) => void } = {},
+  ): Promise<Written<State<Listing>>> {
     return execute({
       system: this.world.system,
       events: this.log,
@@ -36,8 +32,10 @@ class ListingWriter {
       aggregate: listingAggregate,
       id: this.id,
       context: options.context ?? this.world.context(),
-      ...(options.check === undefined ? {} : { check: options.check }),
-      decide: (state) => decideListing(state, command),
+      check: (state) => {
+        options.check?.(state);
+        return command;
+      },
     });
   }
 
@@ -164,7 +162,7 @@ describe('a lost race', () => {
     writer.appendInBetween(3);
     const written = await writer.run(rename('Mine'));
     expect(writer.names()).toEqual(['Teas', 'Other 2', 'Other 1', 'Other 0', 'Mine']);
-    expect(written).toMatchObject({ changed: true, value: { listing: { name: 'Mine', version: 5 } } });
+    expect(written).toMatchObject({ changed: true, value: { resource: { name: 'Mine', version: 5 } } });
   });
 
   test('throws lost_race after the fourth time', async () => {
@@ -180,10 +178,10 @@ describe('a lost race', () => {
     await writer.run(create);
     writer.appendInBetween(1);
     const versions: number[] = [];
-    const check = (state: ListingState): void => {
+    const check = (state: State<Listing>): void => {
       if (state.tag !== 'present') return;
-      versions.push(state.listing.version);
-      if (state.listing.version !== 1) throw new CatalogError('precondition_failed');
+      versions.push(state.resource.version);
+      if (state.resource.version !== 1) throw new CatalogError('precondition_failed');
     };
     const failure = await errorOf(() => writer.run(rename('Mine'), { check }));
     expect(failure.condition).toBe('precondition_failed');
@@ -211,7 +209,7 @@ describe('a lost race', () => {
       const event = { id: newId(), type: 'ListingDeleted', schema_version: 1, data: {}, metadata };
       await writer.log.append(writer.stream, 0, [event]);
     };
-    const written = await writer.run({ type: 'DeleteListing' }, { context });
+    const written = await writer.run({ type: 'Delete' }, { context });
     expect(written).toMatchObject({ value: { tag: 'deleted' }, position: 2n, repeated: true });
     expect(writer.log.log).toHaveLength(2);
   });
@@ -247,7 +245,7 @@ describe('a lost race', () => {
     // Another event store object simulates another process, because writes are queued per event store.
     const log = Object.create(writer.log);
     const other_process = Object.assign(new ListingWriter(), { id: writer.id, log, world });
-    let first: Written<ListingState> | undefined;
+    let first: Written<State<Listing>> | undefined;
     writer.log.beforeAppend = async () => {
       writer.log.beforeAppend = async () => {};
       world.now_ms += 10_000;

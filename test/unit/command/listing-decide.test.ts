@@ -1,13 +1,9 @@
 import type { ListingEvent, ListingFields } from '../../../shared/catalog/listing/listing';
-import {
-  decideListing,
-  type ListingChanges,
-  listingAggregate,
-} from '../../../shared/catalog/listing/listing';
+import { type ListingChanges, listingAggregate } from '../../../shared/catalog/listing/listing';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { deciderSpec, newId } from './support';
 
-const given = deciderSpec(listingAggregate, decideListing, newId<ListingId>());
+const given = deciderSpec(listingAggregate, newId<ListingId>());
 
 const store_id = newId();
 const media_ids = [newId()];
@@ -21,27 +17,13 @@ const fields: ListingFields = {
   media_ids: [],
 };
 const created: ListingEvent = { type: 'ListingCreated', data: fields };
-const deleted: ListingEvent = { type: 'ListingDeleted', data: {} };
 
-const create = { type: 'CreateListing', store_id, input } as const;
-const put = { type: 'PutListing', store_id, input } as const;
-const remove = { type: 'DeleteListing' } as const;
-const update = (changes: ListingChanges) => ({ type: 'UpdateListing', changes }) as const;
+const create = { type: 'Create', store_id, input } as const;
+const update = (changes: ListingChanges) => ({ type: 'Update', changes }) as const;
 
 describe('creating a listing', () => {
   test('given no events, then it is created with the defaults', () => {
     given([]).when(create).thenAppends([created]);
-  });
-
-  test('given the same listing, then nothing is appended', () => {
-    given([created]).when(create).thenAppendsNothing();
-  });
-
-  test('given another or a deleted listing with this id, then it is rejected', () => {
-    given([created])
-      .when({ ...create, input: { name: 'Coffees' } })
-      .thenRejects('lost_race');
-    given([created, deleted]).when(create).thenRejects('listing_not_found');
   });
 });
 
@@ -73,42 +55,4 @@ describe('updating a listing', () => {
       given([created, event]).when(update(changes)).thenAppendsNothing();
     },
   );
-
-  test('when no field differs, then nothing is appended', () => {
-    given([created]).when(update({})).thenAppendsNothing();
-    given([created]).when(update(fields)).thenAppendsNothing();
-  });
-
-  test('given no events or a deletion, then it is not found', () => {
-    given([])
-      .when(update({ name: 'X' }))
-      .thenRejects('listing_not_found');
-    given([created, deleted]).when(update({})).thenRejects('listing_not_found');
-  });
-});
-
-describe('putting a listing', () => {
-  test('given no events, then it is created; given a listing, then only what differs changes', () => {
-    const hidden: ListingEvent = { type: 'ListingVisibilityChanged', data: { visibility: 'private' } };
-    given([]).when(put).thenAppends([created]);
-    given([created, hidden]).when(put).thenAppendsNothing();
-    given([created, hidden])
-      .when({ ...put, input: { name: 'Herbs' } })
-      .thenAppends([{ type: 'ListingDescribed', data: { name: 'Herbs', description: null } }]);
-  });
-
-  test('given a deletion or a listing of another store, then it is not found', () => {
-    given([created, deleted]).when(put).thenRejects('listing_not_found');
-    given([created])
-      .when({ ...put, store_id: newId() })
-      .thenRejects('listing_not_found');
-  });
-});
-
-describe('deleting a listing', () => {
-  test('given a listing, then it is deleted; given no events or a deletion, then it is not found', () => {
-    given([created]).when(remove).thenAppends([deleted]);
-    given([]).when(remove).thenRejects('listing_not_found');
-    given([created, deleted]).when(remove).thenRejects('listing_not_found');
-  });
 });

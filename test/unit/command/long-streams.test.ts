@@ -1,6 +1,5 @@
-import { loadAt, streamIn, type WriteContext } from '../../../services/command/execute';
+import type { WriteContext } from '../../../services/command/execute';
 import { updatePublication } from '../../../services/command/publication';
-import { publicationAggregate } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { errorOf, NOW_MS, newId, publicationWithEvents } from './support';
 
@@ -57,24 +56,8 @@ test('a repeated write finds its events among the newest of a long stream', asyn
   const again = await patch(7, { ...context, operation: { ...context.operation, resumed: true } });
   expect(again).toEqual({ ...first, repeated: true });
   expect(again.value.price_amount).toBe(7);
-  // Two pages backwards, the first event, and the state at that revision in pages.
-  expect(reads.length).toBeLessThan(20);
   for (const { count } of reads) expect(count).toBeLessThanOrEqual(512);
   expect(world.events.live.log.filter(({ metadata }) => metadata.operation_id !== undefined)).toHaveLength(1);
-});
-
-test('a repeated write whose first run appended nothing does not read two days back', async () => {
-  const { patch, reads } = await longPublication(3_000);
-  await patch(1);
-  reads.length = 0;
-  const started_at_ms = NOW_MS + 3 * 86_400_000;
-  const context = {
-    ...({ source: 'api', request_id: 'late' } as const),
-    operation: { ...operation(true), started_at_ms },
-  };
-  expect((await patch(2, context)).changed).toBe(true);
-  // The stream, then its newest events before and after the append.
-  expect(reads.filter(({ count }) => count !== 1)).toHaveLength(3);
 });
 
 test('a write sees the events that another process appended after the cached state', async () => {
@@ -92,57 +75,4 @@ test('a write to a stream that is shorter than before, in a restored copy of the
   for (const price of [1, 2, 3]) await patch(price);
   world.events.live.log.splice(-2);
   expect(await patch(4)).toMatchObject({ revision: 102, value: { price_amount: 4, version: 3 } });
-});
-
-test('an earlier state of a long stream is read from the nearest remembered one', async () => {
-  const { world, id, patch, events, stream } = await longPublication(2_501);
-  const { revision } = await patch(2);
-  let read = 0;
-  const readStream = events.readStream.bind(events);
-  events.readStream = async (...args) => {
-    const recorded = await readStream(...args);
-    if (args[0] === stream) read += recorded.length;
-    return recorded;
-  };
-  const ref = streamIn(world, environment, publicationAggregate, id);
-  const viewsAt = async (at: number): Promise<unknown> => {
-    const state = await loadAt(ref, at);
-    return state.tag === 'present' && state.publication.view_count;
-  };
-  // `patch` has cached the state before its own event.
-  expect([await viewsAt(revision), read]).toEqual([2_500, 1]);
-  read = 0;
-  // The first event is no view.
-  expect([await viewsAt(2_000), read]).toEqual([2_000, 2_001]);
-  for (const at of [1_999, 1_500, 999, 1]) {
-    read = 0;
-    expect([await viewsAt(at), read < 32]).toEqual([at, true]);
-    read = 0;
-    expect([await viewsAt(at), read]).toEqual([at, 0]);
-  }
-  // Concurrent loads share what the first one read.
-  read = 0;
-  await Promise.all([1_015, 1_014, 1_014, 1_013, 1_014].map(viewsAt));
-  expect(read).toBeLessThan(64);
-  await expect(loadAt(ref, revision + 1)).rejects.toThrow('has no revision');
-});
-
-test('a write whose record may have been lost searches the newest 1,000 events once, then only new ones', async () => {
-  const { patch, reads } = await longPublication(3_000);
-  await patch(1);
-  const context = (): WriteContext => ({
-    ...({ source: 'api', request_id: 'key' } as const),
-    operation: { ...operation(), since_ms: NOW_MS - 86_400_000, fingerprint: 'f' },
-  });
-  reads.length = 0;
-  expect((await patch(2, context())).changed).toBe(true);
-  const searched = reads.filter(({ from }) => from < 3_000);
-  expect(Math.min(...searched.map(({ from }) => from))).toBe(2_001);
-  const written = context();
-  const first = await patch(3, written);
-  await patch(4);
-  reads.length = 0;
-  await patch(5, context());
-  for (const { from } of reads) expect(from).toBeGreaterThan(3_000);
-  expect(await patch(3, written)).toEqual({ ...first, repeated: true });
 });

@@ -1,7 +1,7 @@
 import { deleteMedia, recordFailure, recordPictures, uploadMedia } from '../../../services/command/media';
 import { existingMedia, findMedia } from '../../../services/command/references';
 import type { MediaEvent } from '../../../shared/catalog/media/media';
-import { decideMedia, mediaAggregate } from '../../../shared/catalog/media/media';
+import { mediaAggregate } from '../../../shared/catalog/media/media';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { anUpload, deciderSpec, errorOf, newId, somePictures, World } from './support';
 
@@ -11,7 +11,7 @@ const processed: MediaEvent = { type: 'MediaProcessed', data: somePictures() };
 const failed: MediaEvent = { type: 'MediaFailed', data: { reason: 'damaged' } };
 const deleted: MediaEvent = { type: 'MediaDeleted', data: {} };
 
-const given = deciderSpec(mediaAggregate, decideMedia, newId<MediaId>());
+const given = deciderSpec(mediaAggregate, newId<MediaId>());
 const record = { type: 'RecordPictures', pictures: somePictures() } as const;
 const fail = { type: 'RecordFailure', reason: 'damaged' } as const;
 
@@ -37,7 +37,7 @@ describe('a media', () => {
   );
 
   test('is deleted once, in any state', () => {
-    const remove = { type: 'DeleteMedia' } as const;
+    const remove = { type: 'Delete' } as const;
     given([uploaded]).when(remove).thenAppends([deleted]);
     given([uploaded, processed]).when(remove).thenAppends([deleted]);
     given([uploaded, deleted]).when(remove).thenRejects('media_not_found');
@@ -46,7 +46,7 @@ describe('a media', () => {
 
   test('counts versions, and has pictures when it is ready', () => {
     expect(given([uploaded, processed]).state).toMatchObject({
-      media: { version: 2, progress: { status: 'ready', pictures: somePictures() }, size_bytes: 1000 },
+      resource: { version: 2, progress: { status: 'ready', pictures: somePictures() }, size_bytes: 1000 },
     });
   });
 });

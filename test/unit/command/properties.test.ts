@@ -1,19 +1,19 @@
 import fc from 'fast-check';
-import { execute, load } from '../../../services/command/execute';
-import { accountAggregate, decideAccount } from '../../../shared/catalog/account/account';
-import { apiKeyAggregate, decideApiKey } from '../../../shared/catalog/api-key/api-key';
-import type { Aggregate } from '../../../shared/catalog/events/aggregate';
+import { execute } from '../../../services/command/execute';
+import { load } from '../../../services/command/load';
+import { accountAggregate } from '../../../shared/catalog/account/account';
+import { apiKeyAggregate } from '../../../shared/catalog/api-key/api-key';
+import { ABSENT, type Aggregate, type State } from '../../../shared/catalog/events/aggregate';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
-import { decideListing, listingAggregate } from '../../../shared/catalog/listing/listing';
+import { listingAggregate } from '../../../shared/catalog/listing/listing';
 import {
-  decidePublication,
   type PublicationChanges,
+  type PublicationCommand,
   publicationAggregate,
 } from '../../../shared/catalog/publication/publication';
-import { decideStore, storeAggregate } from '../../../shared/catalog/store/store';
+import { storeAggregate } from '../../../shared/catalog/store/store';
 import type { Permission } from '../../../shared/catalog/vocabulary';
-import type { Decision } from '../../../shared/kernel/decision';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AnyId, PublicationId } from '../../../shared/kernel/ids';
 import { AT, NOW_MS, newId, World } from './support';
@@ -47,10 +47,10 @@ const publicationChanges: fc.Arbitrary<PublicationChanges> = fc.record(publicati
   requiredKeys: [],
 });
 const publicationCommand = fc.oneof(
-  fc.record({ type: fc.constant('CreatePublication' as const), store_id: id, input: newPublication }),
-  fc.record({ type: fc.constant('PutPublication' as const), store_id: id, input: newPublication }),
-  fc.record({ type: fc.constant('UpdatePublication' as const), changes: publicationChanges }),
-  fc.record({ type: fc.constant('DeletePublication' as const) }),
+  fc.record({ type: fc.constant('Create' as const), store_id: id, input: newPublication }),
+  fc.record({ type: fc.constant('Put' as const), store_id: id, input: newPublication }),
+  fc.record({ type: fc.constant('Update' as const), changes: publicationChanges }),
+  fc.record({ type: fc.constant('Delete' as const) }),
 );
 
 const listingFields = {
@@ -62,13 +62,13 @@ const listingFields = {
 };
 const newListing = fc.record(listingFields, { requiredKeys: ['name'] });
 const listingCommand = fc.oneof(
-  fc.record({ type: fc.constant('CreateListing' as const), store_id: id, input: newListing }),
-  fc.record({ type: fc.constant('PutListing' as const), store_id: id, input: newListing }),
+  fc.record({ type: fc.constant('Create' as const), store_id: id, input: newListing }),
+  fc.record({ type: fc.constant('Put' as const), store_id: id, input: newListing }),
   fc.record({
-    type: fc.constant('UpdateListing' as const),
+    type: fc.constant('Update' as const),
     changes: fc.record(listingFields, { requiredKeys: [] }),
   }),
-  fc.record({ type: fc.constant('DeleteListing' as const) }),
+  fc.record({ type: fc.constant('Delete' as const) }),
 );
 
 const storeFields = {
@@ -157,41 +157,39 @@ const apiKeyCommand = fc.oneof(
  * event, and that a state that was stored as a snapshot before any command gives the same state after it. Returns the
  * number of accepted commands.
  */
-function replay<State, Event extends DomainEvent, Id extends AnyId, Command>(
-  aggregate: Aggregate<State, Event, Id>,
-  decide: (state: State, command: Command) => Decision<Event>,
+function replay<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  aggregate: Aggregate<Resource, Event, Id, Command>,
   commands: readonly Command[],
 ): number {
   const stream = newId<Id>();
-  let state = aggregate.absent;
-  let from_snapshot = state;
+  let state: State<Resource> = ABSENT;
+  let from_snapshot: State<Resource> = ABSENT;
   let accepted = 0;
   for (const command of commands) {
-    const decision = decide(state, command);
+    const decision = aggregate.decide(state, command);
     if (!decision.ok) continue;
     accepted++;
     const stored = decision.events.map((event) => decodeEvent(encodeEvent(event)) as Event);
     expect(stored).toEqual(decision.events);
-    state = stored.reduce((folded, event) => aggregate.evolve(folded, event, stream, AT), state);
-    const snapshot = JSON.parse(JSON.stringify(from_snapshot)) as State;
-    from_snapshot = stored.reduce((folded, event) => aggregate.evolve(folded, event, stream, AT), snapshot);
+    for (const event of stored) state = aggregate.evolve(state, event, stream, AT);
+    from_snapshot = JSON.parse(JSON.stringify(from_snapshot)) as State<Resource>;
+    for (const event of stored) from_snapshot = aggregate.evolve(from_snapshot, event, stream, AT);
     expect(from_snapshot).toStrictEqual(state);
-    const repeated = decide(state, command);
+    const repeated = aggregate.decide(state, command);
     expect(repeated.ok ? repeated.events : []).toEqual([]);
   }
   return accepted;
 }
 
 /** Fails the test if a repeated command appends an event, or if at most 20 commands were accepted in total. */
-function expectRepetitionsToAppendNothing<State, Event extends DomainEvent, Id extends AnyId, Command>(
-  aggregate: Aggregate<State, Event, Id>,
-  decide: (state: State, command: Command) => Decision<Event>,
+function expectRepetitionsToAppendNothing<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  aggregate: Aggregate<Resource, Event, Id, Command>,
   command: fc.Arbitrary<Command>,
 ): void {
   let accepted = 0;
   fc.assert(
     fc.property(fc.array(command), (commands) => {
-      accepted += replay(aggregate, decide, commands);
+      accepted += replay(aggregate, commands);
     }),
   );
   expect(accepted).toBeGreaterThan(20);
@@ -199,23 +197,23 @@ function expectRepetitionsToAppendNothing<State, Event extends DomainEvent, Id e
 
 describe('after any commands, a repeated command appends nothing, events match their schemas, and snapshots the state', () => {
   test('publications', () => {
-    expectRepetitionsToAppendNothing(publicationAggregate, decidePublication, publicationCommand);
+    expectRepetitionsToAppendNothing(publicationAggregate, publicationCommand);
   });
 
   test('listings', () => {
-    expectRepetitionsToAppendNothing(listingAggregate, decideListing, listingCommand);
+    expectRepetitionsToAppendNothing(listingAggregate, listingCommand);
   });
 
   test('stores', () => {
-    expectRepetitionsToAppendNothing(storeAggregate, decideStore, storeCommand);
+    expectRepetitionsToAppendNothing(storeAggregate, storeCommand);
   });
 
   test('accounts', () => {
-    expectRepetitionsToAppendNothing(accountAggregate, decideAccount, accountCommand);
+    expectRepetitionsToAppendNothing(accountAggregate, accountCommand);
   });
 
   test('API keys', () => {
-    expectRepetitionsToAppendNothing(apiKeyAggregate, decideApiKey, apiKeyCommand);
+    expectRepetitionsToAppendNothing(apiKeyAggregate, apiKeyCommand);
   });
 });
 
@@ -223,12 +221,12 @@ describe('a publication with concurrent writes', () => {
   const place = (world: World, id: PublicationId) =>
     ({ aggregate: publicationAggregate, events: world.events.live, realm: 'live', id }) as const;
 
-  const write = (world: World, id: PublicationId, command: Parameters<typeof decidePublication>[1]) =>
+  const write = (world: World, id: PublicationId, command: PublicationCommand) =>
     execute({
       ...place(world, id),
       system: world.system,
       context: world.context(),
-      decide: (state) => decidePublication(state, command),
+      check: () => command,
     });
 
   test('has the state that its log folds to in every response', async () => {
@@ -255,12 +253,12 @@ describe('a publication with concurrent writes', () => {
         const world = new World();
         const id = newId<PublicationId>();
         const first = { title: 'a', price_currency: 'USD', price_amount: 0 };
-        await write(world, id, { type: 'CreatePublication', store_id: first_id, input: first });
+        await write(world, id, { type: 'Create', store_id: first_id, input: first });
         const answers = await Promise.all(
-          patches.map((changes) => write(world, id, { type: 'UpdatePublication', changes })),
+          patches.map((changes) => write(world, id, { type: 'Update', changes })),
         );
         for (const [index, answer] of answers.entries()) {
-          expect(answer.value).toMatchObject({ tag: 'present', publication: patches[index]! });
+          expect(answer.value).toMatchObject({ tag: 'present', resource: patches[index]! });
         }
         const newest = answers.toSorted((a, b) => Number(a.position - b.position)).at(-1);
         const { state } = await load(place(world, id));

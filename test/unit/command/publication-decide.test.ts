@@ -2,7 +2,6 @@ import { dataOfNew, initialValues } from '../../../shared/catalog/fields';
 import { publicationFields } from '../../../shared/catalog/publication/fields';
 import type { PublicationEvent, PublicationFields } from '../../../shared/catalog/publication/publication';
 import {
-  decidePublication,
   type PublicationChanges,
   type PublicationInput,
   publicationAggregate,
@@ -10,7 +9,7 @@ import {
 import type { PublicationId } from '../../../shared/kernel/ids';
 import { deciderSpec, newId } from './support';
 
-const given = deciderSpec(publicationAggregate, decidePublication, newId<PublicationId>());
+const given = deciderSpec(publicationAggregate, newId<PublicationId>());
 
 const store_id = newId();
 const listing_id = newId();
@@ -35,10 +34,10 @@ const created: PublicationEvent = { type: 'PublicationCreated', data: fields };
 const viewed: PublicationEvent = { type: 'PublicationViewed', data: { count: 3 } };
 const deleted: PublicationEvent = { type: 'PublicationDeleted', data: {} };
 
-const create = { type: 'CreatePublication', store_id, input } as const;
-const put = { type: 'PutPublication', store_id, input } as const;
-const remove = { type: 'DeletePublication' } as const;
-const update = (changes: PublicationChanges) => ({ type: 'UpdatePublication', changes }) as const;
+const create = { type: 'Create', store_id, input } as const;
+const put = { type: 'Put', store_id, input } as const;
+const remove = { type: 'Delete' } as const;
+const update = (changes: PublicationChanges) => ({ type: 'Update', changes }) as const;
 
 describe('creating a publication', () => {
   test('given no events, then it is created with the defaults', () => {
@@ -195,8 +194,11 @@ describe('putting a publication', () => {
       ]);
   });
 
-  test('given a deletion or a publication of another store, then it is not found', () => {
-    given([created, deleted]).when(put).thenRejects('publication_not_found');
+  test('given a deletion, then it stays deleted', () => {
+    given([created, deleted]).when(put).thenAppendsNothing();
+  });
+
+  test('given a publication of another store, then it is not found', () => {
     given([created])
       .when({ ...put, store_id: newId() })
       .thenRejects('publication_not_found');

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { load, loadAt, streamIn } from '../../../services/command/execute';
+import { load, streamIn } from '../../../services/command/load';
 import { updatePublication } from '../../../services/command/publication';
 import { stateSchemaOf } from '../../../shared/catalog/events/aggregate';
 import { publicationAggregate } from '../../../shared/catalog/publication/publication';
@@ -34,10 +34,8 @@ async function longPublication(count: number) {
     const patch = (price_amount: number) =>
       updatePublication(deps, world.context(), { environment, id }, { price_amount });
     const loaded = () => load(streamIn(deps, environment, publicationAggregate, id));
-    const stateAt = (revision: number) =>
-      loadAt(streamIn(deps, environment, publicationAggregate, id), revision);
     const eventsRead = (): number => reads.splice(0).reduce((sum, read) => sum + read, 0);
-    return { patch, loaded, stateAt, eventsRead };
+    return { deps, patch, loaded, eventsRead };
   };
   const written = () => waitFor(() => events.snapshots.stored.get(stream) !== undefined);
   const { stored } = events.snapshots;
@@ -61,17 +59,18 @@ test('the first write after a restart reads as much of 300 events as of 5,000, a
   }
 });
 
-test('an earlier state after a snapshot is read from the snapshot', async () => {
-  const { restarted, written } = await longPublication(5_000);
-  await restarted().patch(0);
-  await written();
+test('a repeated write that is in the snapshot is found', async () => {
+  const { restarted, written, world, id } = await longPublication(300);
+  const operation = { id: newId(), started_at_ms: world.now_ms, resumed: false };
+  const context = { ...world.context(), operation };
+  const changes = { price_amount: 7 };
+  const first = await updatePublication(restarted().deps, context, { environment, id }, changes);
   const process = restarted();
   await process.patch(1);
-  const { stateAt, eventsRead } = restarted();
-  expect(await stateAt(5_001)).toMatchObject({ publication: { price_amount: 1, version: 5_002 } });
-  // The event of the snapshot and the two events after it.
-  expect(eventsRead()).toBe(3);
-  expect(await stateAt(2_000)).toMatchObject({ publication: { price_amount: 2_000, version: 2_001 } });
+  await written();
+  await process.patch(2);
+  const again = await updatePublication(restarted().deps, context, { environment, id }, changes);
+  expect(again).toEqual({ ...first, repeated: true });
 });
 
 test('a short stream has no snapshot', async () => {
@@ -108,7 +107,12 @@ test('for a snapshot at any event, the state is that of all events', async () =>
       const { state, event_id } = await restarted().loaded();
       events.log.push(...later_events);
       const schema = stateSchemaOf(publicationAggregate);
-      await events.snapshots.write(stream, { schema, revision, event_id: event_id!, state });
+      await events.snapshots.write(stream, {
+        schema,
+        revision,
+        event_id: event_id!,
+        state: { state, operations: [] },
+      });
       const { state: loaded, revision: last, position } = await restarted().loaded();
       expect({ loaded, last, position }).toStrictEqual({
         ...{ loaded: expected.state, last: expected.revision, position: expected.position },

@@ -1,14 +1,9 @@
 import type { StoreEvent } from '../../../shared/catalog/store/store';
-import {
-  decideStore,
-  type StoreChanges,
-  type StoreCommand,
-  storeAggregate,
-} from '../../../shared/catalog/store/store';
+import { type StoreChanges, type StoreCommand, storeAggregate } from '../../../shared/catalog/store/store';
 import type { StoreId } from '../../../shared/kernel/ids';
 import { deciderSpec, newId } from './support';
 
-const given = deciderSpec(storeAggregate, decideStore, newId<StoreId>());
+const given = deciderSpec(storeAggregate, newId<StoreId>());
 
 const input = { account_id: newId(), environment: 'live', name: 'Shop' } as const;
 const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };

@@ -4,13 +4,12 @@ import type { WriteContext } from '../../../services/command/execute';
 import { createPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
 import type { Account } from '../../../shared/catalog/account/account';
-import type { Aggregate } from '../../../shared/catalog/events/aggregate';
+import { ABSENT, type Aggregate, type State } from '../../../shared/catalog/events/aggregate';
 import { type DomainEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import type { MediaPictures, MediaUpload } from '../../../shared/catalog/media/media';
 import type { Environment } from '../../../shared/catalog/realm';
 import type { Store } from '../../../shared/catalog/store/store';
-import type { Decision } from '../../../shared/kernel/decision';
 import { CatalogError, type Condition } from '../../../shared/kernel/errors';
 import { type AnyId, generateId, type StoreId } from '../../../shared/kernel/ids';
 import type { System } from '../../../shared/kernel/system';
@@ -85,15 +84,15 @@ export async function publicationWithEvents(count: number, eventAt: (revision: n
  * Returns the `given` function of a decider's tests: `given(events).when(command)`, then one of the `then…` assertions
  * on the events that the command appends, or on the condition that rejects it.
  */
-export function deciderSpec<State, Event extends DomainEvent, Id extends AnyId, Command>(
-  aggregate: Aggregate<State, Event, Id>,
-  decide: (state: State, command: Command) => Decision<Event>,
+export function deciderSpec<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  aggregate: Aggregate<Resource, Event, Id, Command>,
   id: Id,
 ) {
   return (events: readonly Event[]) => {
-    const state = events.reduce((before, event) => aggregate.evolve(before, event, id, AT), aggregate.absent);
+    let state: State<Resource> = ABSENT;
+    for (const event of events) state = aggregate.evolve(state, event, id, AT);
     const when = (command: Command) => {
-      const decision = decide(state, command);
+      const decision = aggregate.decide(state, command);
       const outcome: readonly Event[] | Condition = decision.ok ? decision.events : decision.condition;
       return {
         outcome,

@@ -3,7 +3,10 @@ import { execute } from '../../../services/command/execute';
 import { type CountedPageViews, PageViewLog } from '../../../services/command/page-views';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import { pageViewStream } from '../../../shared/catalog/publication/page-views';
-import { decidePublication, publicationAggregate } from '../../../shared/catalog/publication/publication';
+import {
+  type PublicationCommand,
+  publicationAggregate,
+} from '../../../shared/catalog/publication/publication';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { CatalogError } from '../../../shared/kernel/errors';
 import type { PublicationId, StoreId } from '../../../shared/kernel/ids';
@@ -44,21 +47,21 @@ test('two connections write to one stream: it has exactly the acknowledged write
     ];
     const world = new World();
     const ref = { aggregate: publicationAggregate, realm: 'live', id: newId<PublicationId>() } as const;
-    const write = (events: EventStore, command: Parameters<typeof decidePublication>[1]) =>
+    const write = (events: EventStore, command: PublicationCommand) =>
       execute({
         ...ref,
         events,
         system: world.system,
         context: world.context(),
-        decide: (state) => decidePublication(state, command),
+        check: () => command,
       });
 
     const input = { title: 'Tea', price_currency: 'USD', price_amount: 0 };
-    await write(logs[0], { type: 'CreatePublication', store_id: newId(), input });
+    await write(logs[0], { type: 'Create', store_id: newId(), input });
     const prices = Array.from({ length: WRITES }, (_, index) => index + 1);
     const answers = await Promise.allSettled(
       prices.map((price_amount) =>
-        write(logs[price_amount % 2 === 0 ? 0 : 1], { type: 'UpdatePublication', changes: { price_amount } }),
+        write(logs[price_amount % 2 === 0 ? 0 : 1], { type: 'Update', changes: { price_amount } }),
       ),
     );
 

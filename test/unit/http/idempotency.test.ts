@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { SqliteIdempotencyStore } from '../../../shared/adapters/sqlite/idempotency-store';
-import { fingerprintOf, Idempotency } from '../../../shared/http/idempotency';
+import { operations } from '../../../shared/api/operations';
+import { fingerprintOf, Idempotency, STORED_ERRORS } from '../../../shared/http/idempotency';
 import type { HttpMetrics } from '../../../shared/http/metrics';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { realSystem } from '../../../shared/kernel/system';
@@ -20,6 +21,15 @@ const noMetrics: HttpMetrics = {
   lockLost: () => {},
 };
 const OK: RenderedAnswer = { status: 200, headers: {}, body: '{}' };
+
+test.each(operations.filter(({ method }) => method === 'PATCH' || method === 'DELETE'))(
+  '$id: the error for a missing resource is stored like a success',
+  ({ conditions }) => {
+    const missing = conditions.filter((name) => name.endsWith('_not_found') && name !== 'store_not_found');
+    for (const name of missing) expect(STORED_ERRORS).toContain(name);
+    expect(missing).not.toEqual([]);
+  },
+);
 
 describe('Idempotency', () => {
   let folder: TempDir;

@@ -1,0 +1,242 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ABSENT, type Aggregate, type State, stateSchemaOf } from '../../shared/catalog/events/aggregate';
+import { type DomainEvent, decodeEvent } from '../../shared/catalog/events/codec';
+import {
+  type Position,
+  type RecordedEvent,
+  START,
+  type StreamName,
+  streamName,
+} from '../../shared/catalog/events/envelope';
+import type { Realm } from '../../shared/catalog/realm';
+import { LRUCache } from '../../shared/kernel/cache';
+import type { AnyId } from '../../shared/kernel/ids';
+import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+
+/** Loads the state of a stream: from memory, from a snapshot, and from the events after it. */
+
+/** An aggregate whose event and id types do not matter. */
+type AnyAggregate<Resource, Command = never> = Aggregate<Resource, DomainEvent, AnyId, Command>;
+
+/** Identifies a stream, with the aggregate that its events fold to. */
+export interface StreamRef<Resource, Command = never> {
+  readonly aggregate: AnyAggregate<Resource, Command>;
+  readonly events: EventStore;
+  readonly realm: Realm;
+  readonly id: AnyId;
+}
+
+/** The state of a stream after its last event. */
+export interface Loaded<Resource> {
+  readonly state: State<Resource>;
+  /** Revision of the last event, or `NO_STREAM`. */
+  readonly revision: number;
+  /** Position of the last event, or `START`. */
+  readonly position: Position;
+  /** Id of the last event. */
+  readonly event_id?: string;
+  /** The revision of the last event of each operation among the newest `RECENT_EVENTS` events, by the operation's id. */
+  readonly operations: ReadonlyMap<string, number>;
+  /** Revision of the stream's snapshot, or `NO_STREAM` if none can be used. Undefined if none was looked for. */
+  readonly snapshot_revision?: number;
+}
+
+/** In how many of the newest events of a stream a repeated write is found (docs/decisions/0005-own-idempotency.md). */
+const RECENT_EVENTS = 1_000;
+
+export const NOTHING_LOADED: Loaded<never> = {
+  state: ABSENT,
+  revision: NO_STREAM,
+  position: START,
+  operations: new Map(),
+};
+
+type Logs<R extends Realm> = Readonly<Record<R, EventStore>>;
+
+/** Returns the reference to a resource's stream, with the system that a write to it needs. */
+export function streamIn<R extends Realm, S, Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  { system, events }: { readonly system: S; readonly events: Logs<R> },
+  realm: R,
+  aggregate: Aggregate<Resource, Event, Id, Command>,
+  id: Id,
+) {
+  return { system, events: events[realm], realm, aggregate, id };
+}
+
+export function streamNameOf({ aggregate, realm, id }: StreamRef<unknown>): StreamName {
+  return streamName(realm, aggregate.category, id);
+}
+
+/** Returns the resource from the event log. Undefined if it does not exist or is deleted. */
+export async function findInLog<R extends Realm, Resource, Event extends DomainEvent, Id extends AnyId>(
+  { events }: { readonly events: Logs<R> },
+  realm: R,
+  aggregate: Aggregate<Resource, Event, Id, never>,
+  id: Id,
+): Promise<Resource | undefined> {
+  const { state } = await load<Resource>({ events: events[realm], realm, aggregate, id });
+  return state.tag === 'present' ? state.resource : undefined;
+}
+
+/** A stream is cached if its last event has at least this revision. Reading a shorter stream is as fast. */
+const CACHED_REVISIONS_MIN = 64;
+/** How much is cached. A stream, whose state can have 100 KB, counts as 100, and each of its operations as one. */
+const CACHED_WEIGHT_MAX = 100_000;
+const STREAM_WEIGHT = 100;
+
+/** The states of long streams, per log. A stream is append-only, so a later load only reads the events after them. */
+const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>>>();
+
+/** How many events are read at once. An event may have 100 KB. */
+const PAGE_EVENTS = 64;
+/** How many events of a long stream are read at once after the first page. */
+const LONG_PAGE_EVENTS = 512;
+
+/**
+ * Returns the state of the stream. Reads it in pages and caches long streams after each page: if a page cannot be read,
+ * the next call continues after the page before. If the first page is full, continues at the stream's snapshot.
+ */
+export async function load<Resource>(ref: StreamRef<Resource>): Promise<Loaded<Resource>> {
+  const stream = streamNameOf(ref);
+  let loaded = (longStreams.get(ref.events)?.get(stream) as Loaded<Resource> | undefined) ?? NOTHING_LOADED;
+  for (let count = PAGE_EVENTS; ; count = LONG_PAGE_EVENTS) {
+    const recorded = await ref.events.readStream(stream, loaded.revision + 1, count);
+    loaded = fold(ref, recorded, loaded);
+    if (recorded.length === count && loaded.snapshot_revision === undefined)
+      loaded = await skipToSnapshot(ref, loaded);
+    if (loaded.revision >= CACHED_REVISIONS_MIN) cacheState(ref.events, stream, loaded);
+    if (recorded.length < count) return loaded;
+    // An embedded event store reads synchronously. Other requests must not wait until a long stream is read.
+    await nextTurn();
+  }
+}
+
+/** Returns the state of the stream right after the event of this revision, which must exist. */
+export async function loadUpTo<Resource>(
+  ref: StreamRef<Resource>,
+  revision: number,
+): Promise<Loaded<Resource>> {
+  let loaded = await skipToSnapshot<Resource>(ref, NOTHING_LOADED, revision);
+  while (loaded.revision < revision) {
+    const count = Math.min(revision - loaded.revision, PAGE_EVENTS);
+    const recorded = await ref.events.readStream(streamNameOf(ref), loaded.revision + 1, count);
+    if (recorded.length === 0) throw new Error(`${streamNameOf(ref)} has no revision ${revision}`);
+    loaded = fold(ref, recorded, loaded);
+    await nextTurn();
+  }
+  return loaded;
+}
+
+/** Returns the state after further events of the stream. */
+export function fold<Resource>(
+  { aggregate, id }: StreamRef<Resource>,
+  recorded: readonly RecordedEvent[],
+  before: Loaded<Resource>,
+): Loaded<Resource> {
+  const last = recorded.at(-1);
+  if (last === undefined) return before;
+  let { state } = before;
+  for (const event of recorded)
+    state = aggregate.evolve(state, decodeEvent(event), id, event.metadata.occurred_at);
+  const operations = withOperations(before.operations, recorded);
+  return {
+    ...before,
+    state,
+    revision: last.revision,
+    position: last.position,
+    event_id: last.id,
+    operations,
+  };
+}
+
+function withOperations(
+  before: ReadonlyMap<string, number>,
+  recorded: readonly RecordedEvent[],
+): ReadonlyMap<string, number> {
+  if (recorded.every(({ metadata }) => metadata.operation_id === undefined)) return before;
+  const operations = new Map(before);
+  for (const { metadata, revision } of recorded) {
+    if (metadata.operation_id === undefined) continue;
+    // Operations are in the order of their last event.
+    operations.delete(metadata.operation_id);
+    operations.set(metadata.operation_id, revision);
+  }
+  const oldest = recorded.at(-1)!.revision - RECENT_EVENTS;
+  for (const [id, revision] of operations) {
+    if (revision > oldest) break;
+    operations.delete(id);
+  }
+  return operations;
+}
+
+function cacheState(events: EventStore, stream: StreamName, loaded: Loaded<unknown>): void {
+  const streams =
+    longStreams.get(events) ??
+    new LRUCache({
+      maxSize: CACHED_WEIGHT_MAX,
+      sizeCalculation: ({ operations }) => STREAM_WEIGHT + operations.size,
+    });
+  longStreams.set(events, streams);
+  streams.set(stream, loaded);
+}
+
+/** Forgets the state of a stream, or without `stream` those of all streams of the log. */
+export function forgetStates(events: EventStore, stream?: StreamName): void {
+  if (stream === undefined) longStreams.delete(events);
+  else longStreams.get(events)?.delete(stream);
+}
+
+// --- Snapshots ---
+// The first load of a process costs the same at a thousand and at a million events. A snapshot is only a cache: it is
+// compared with the stream before it is used, and the stream is read without it (docs/decisions/0021-snapshots.md).
+
+/** A snapshot is written when the stream has this many events more than its last one. */
+const SNAPSHOT_EVERY = 256;
+
+/** What a snapshot stores of a loaded state. */
+interface StoredState {
+  readonly state: State<unknown>;
+  readonly operations: readonly (readonly [id: string, revision: number])[];
+}
+
+/**
+ * Returns the state of the stream's snapshot if it is after `loaded` and not after revision `to`; otherwise `loaded`. A
+ * snapshot that was made from another log, for example from one before a restore, is not used.
+ */
+async function skipToSnapshot<Resource>(
+  ref: StreamRef<Resource>,
+  loaded: Loaded<Resource>,
+  to = Number.POSITIVE_INFINITY,
+): Promise<Loaded<Resource>> {
+  const { events, aggregate } = ref;
+  const unchanged = { ...loaded, snapshot_revision: NO_STREAM };
+  const snapshot = await events.snapshots?.read(streamNameOf(ref));
+  if (snapshot?.schema !== stateSchemaOf(aggregate)) return unchanged;
+  const { revision, event_id } = snapshot;
+  if (revision <= loaded.revision || revision > to) return unchanged;
+  const [event] = await events.readStream(streamNameOf(ref), revision, 1);
+  if (event?.revision !== revision || event.id !== event_id) return unchanged;
+  const { state, operations } = snapshot.state as unknown as StoredState;
+  return {
+    state: state as State<Resource>,
+    revision,
+    position: event.position,
+    event_id,
+    operations: new Map(operations),
+    snapshot_revision: revision,
+  };
+}
+
+/** Writes a snapshot of the loaded state in the background, if the last one is old. */
+export function writeSnapshotIfDue<Resource>(ref: StreamRef<Resource>, loaded: Loaded<Resource>): void {
+  const { state, revision, event_id, operations, snapshot_revision = NO_STREAM } = loaded;
+  if (event_id === undefined || revision - snapshot_revision < SNAPSHOT_EVERY) return;
+  const stream = streamNameOf(ref);
+  cacheState(ref.events, stream, { ...loaded, snapshot_revision: revision });
+  const stored: StoredState = { state, operations: [...operations] };
+  const snapshot = { schema: stateSchemaOf(ref.aggregate), revision, event_id, state: stored };
+  // A failure costs nothing: the next snapshot is written some hundred events later.
+  void nextTurn()
+    .then(() => ref.events.snapshots?.write(stream, snapshot))
+    .catch(() => undefined);
+}

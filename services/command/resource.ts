@@ -1,0 +1,305 @@
+import type { z } from 'zod';
+import type { ApiOperation } from '../../shared/api/operations/operation';
+import type { Aggregate } from '../../shared/catalog/events/aggregate';
+import type { DomainEvent } from '../../shared/catalog/events/codec';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { FieldCommand, FieldResource } from '../../shared/catalog/field-aggregate';
+import type { Changes, Fields, Input } from '../../shared/catalog/fields';
+import type { Environment } from '../../shared/catalog/realm';
+import type { Visibility } from '../../shared/catalog/vocabulary';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { parseBody } from '../../shared/http/validation';
+import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
+import { findInLog, streamIn } from './load';
+import {
+  addedMedia,
+  assertSameStore,
+  checkReferences,
+  omitUnchangedReferences,
+  type References,
+} from './references';
+import { awaitProjection, guardFor, type RouteDeps, readCount, storeForNew, writeContextOf } from './request';
+
+/** Where to create a resource. The caller must check that the store exists. */
+export interface NewTarget<Id> {
+  readonly environment: Environment;
+  readonly store_id: StoreId;
+  /** Set if the caller derives the id; otherwise it is generated. */
+  readonly id?: Id;
+  /** Throws if the client must not create a resource. Not called for a write that an earlier run completed. */
+  readonly guard?: () => void | Promise<void>;
+}
+
+/** An existing resource. `guard` throws if the client must not write to the resource or to this version of it. */
+export interface Target<Id, Resource> {
+  readonly environment: Environment;
+  readonly id: Id;
+  readonly guard?: (resource: Resource) => void | Promise<void>;
+}
+
+/** Returns the changes to make in an existing resource instead of `changes`. Called in every attempt. */
+type Revise<Resource, Input> = (before: Resource, changes: Input) => Promise<Input>;
+
+/** A resource to create or to patch. */
+interface PutTarget<Id, Resource, New> extends NewTarget<Id> {
+  readonly id: Id;
+  /** Whether the resource probably does not exist. Saves reading its stream. */
+  readonly is_probably_new?: boolean;
+  /** Whether the caller has just checked that `listing_id` is a listing of the store. */
+  readonly is_listing_checked?: boolean;
+  readonly revise?: Revise<Resource, New>;
+}
+
+/** The result of a put. A deleted resource stays deleted; nothing is appended. */
+export type PutResult<Resource> =
+  | ({ readonly outcome: 'created' | 'updated' | 'unchanged' } & Written<Resource>)
+  | { readonly outcome: 'deleted' };
+
+type Content = References & { readonly store_id?: string | null | undefined };
+
+interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, Patch> {
+  readonly aggregate: Aggregate<Resource, Event, Id, FieldCommand<F>>;
+  /** The bodies of POST and PATCH. */
+  readonly body: z.ZodType<New>;
+  readonly patch: z.ZodType<Patch>;
+  /** The maximum number of media. */
+  readonly media_max: number;
+  readonly operations: Readonly<Record<'create' | 'update' | 'delete', ApiOperation>>;
+  /** Returns the count of `stats` that only documents contain. 0 if there is no document yet. */
+  count(version: DocumentReader, id: Id): Promise<number>;
+  /** Returns the resource as an answer shows it. Without `count`, it has no `stats`. */
+  present(deps: StoreDeps, environment: Environment, resource: Resource, count?: number): Promise<JsonObject>;
+  readonly beforeDelete?: BeforeDelete<Id>;
+}
+
+/** Returns a function that throws if the resource must not be deleted. It returns further fields of the answer. */
+type BeforeDelete<Id> = (deps: RouteDeps, request: ApiRequest, id: Id) => () => Promise<JsonObject>;
+
+/**
+ * Defines the writes of a resource with declared fields: the commands, and the routes of POST, PATCH and DELETE. Another
+ * resource needs an aggregate in `shared/catalog`, a file that calls this function, and its routes in `routes.ts`.
+ */
+export function defineResource<
+  F extends Fields,
+  Resource extends FieldResource<Id> & References & { readonly visibility: Visibility },
+  Event extends DomainEvent,
+  Id extends AnyId,
+  New extends Input<F> & Content,
+  Patch extends Changes<F> & Content,
+>(definition: Definition<F, Resource, Event, Id, New, Patch>) {
+  const { aggregate, body, patch, media_max, operations, count, present, beforeDelete } = definition;
+  const { category } = aggregate;
+
+  /**
+   * Creates the resource. Throws `field_invalid` for invalid references. Repeating it with the same id appends nothing.
+   */
+  async function create(
+    deps: StoreDeps,
+    context: WriteContext,
+    target: NewTarget<Id>,
+    input: New,
+  ): Promise<Written<Resource>> {
+    const { environment, store_id } = target;
+    const { id, fresh } = await idForNew(deps, environment, aggregate, context, target.id);
+    const written = await execute<Resource, FieldCommand<F>>({
+      ...streamIn(deps, environment, aggregate, id),
+      context,
+      fresh,
+      check: async () => {
+        await target.guard?.();
+        await checkReferences(deps, environment, store_id, input);
+        return { type: 'Create', store_id, input };
+      },
+    });
+    return withResource(written);
+  }
+
+  /**
+   * Patches the resource. Throws the `not_found` of the aggregate, `field_invalid` for invalid references and for another
+   * `store_id`, and errors of `guard`.
+   */
+  async function update(
+    deps: StoreDeps,
+    context: WriteContext,
+    { environment, id, guard, revise }: Target<Id, Resource> & { readonly revise?: Revise<Resource, Patch> },
+    patch: Patch,
+  ): Promise<Written<Resource>> {
+    const written = await execute<Resource, FieldCommand<F>>({
+      ...streamIn(deps, environment, aggregate, id),
+      context,
+      check: async (state) => {
+        if (state.tag !== 'present') return { type: 'Update', changes: patch };
+        const before = state.resource;
+        await guard?.(before);
+        assertSameStore(before.store_id, patch.store_id);
+        const changes = await revised(deps, environment, before, patch, revise);
+        await checkReferences(deps, environment, before.store_id, changes);
+        return { type: 'Update', changes };
+      },
+    });
+    return withResource(written);
+  }
+
+  /**
+   * Creates the resource, or patches it with the fields of `input`. An import calls this for every row, so importing
+   * the same file again changes nothing. Does not restore a deleted resource. Throws `field_invalid` for invalid
+   * references.
+   */
+  async function put(
+    deps: StoreDeps,
+    context: WriteContext,
+    target: PutTarget<Id, Resource, New>,
+    input: New,
+  ): Promise<PutResult<Resource>> {
+    const { environment, store_id, id, revise, is_probably_new = false, is_listing_checked } = target;
+    const references = is_listing_checked ? { media_ids: input.media_ids } : input;
+    const written = await execute<Resource, FieldCommand<F>>({
+      ...streamIn(deps, environment, aggregate, id),
+      context,
+      fresh: is_probably_new,
+      check: async (state) => {
+        if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, references);
+        if (state.tag !== 'present') return { type: 'Put', store_id, input };
+        const changes = await revised(deps, environment, state.resource, input, revise);
+        return { type: 'Put', store_id, input: changes };
+      },
+    });
+    if (written.value.tag === 'deleted') return { outcome: 'deleted' };
+    const changed = written.changed ? 'updated' : 'unchanged';
+    return { ...withResource(written), outcome: written.created ? 'created' : changed };
+  }
+
+  /**
+   * Adds a media after the existing ones. Changes nothing if it is already there. Throws the `not_found` of the
+   * aggregate, and `field_invalid` if the resource has the maximum number of media.
+   */
+  function addMedia(
+    deps: StoreDeps,
+    context: WriteContext,
+    target: Target<Id, Resource>,
+    media_id: MediaId,
+  ): Promise<Written<Resource>> {
+    const revise = ({ media_ids = [] }: Resource): Promise<Patch> =>
+      addedMedia(deps, target.environment, media_ids as MediaId[], media_id, media_max) as Promise<never>;
+    return update(deps, context, { ...target, revise }, {} as Patch);
+  }
+
+  const remove = (deps: StoreDeps, context: WriteContext, target: Target<Id, Resource>) =>
+    deleteResource(deps, context, aggregate, target);
+
+  /** Returns the resource from the event log, undefined if it does not exist or is deleted. */
+  const find = (deps: Pick<StoreDeps, 'events'>, environment: Environment, id: Id) =>
+    findInLog(deps, environment, aggregate, id);
+
+  async function answerCreate(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+    const context = writeContextOf(request);
+    const input = parseBody(body, request.body);
+    const store_id = storeForNew(request, input.store_id);
+    const { environment } = request.principal;
+    const guard = (): Promise<void> => deps.stores.require(environment, store_id);
+    const written = await create(deps, context, { environment, store_id, guard }, input);
+    const { value } = written;
+    const headers = await awaitProjection(deps, request, store_id, written);
+    const path = `/api/${category}/${value.id}`;
+    // Reads return a private resource only with `visibility` (docs/interface.md#visibility).
+    const Location = value.visibility === 'private' ? `${path}?visibility=all` : path;
+    const data = await present(deps, environment, value, 0);
+    return { status: 201, data, version: value.version, headers: { ...headers, Location } };
+  }
+
+  async function answerUpdate(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+    const context = writeContextOf(request);
+    const target = targetOf(deps, request, aggregate);
+    const written = await update(deps, context, target, parseBody(patch, request.body));
+    const { value } = written;
+    const headers = await awaitProjection(deps, request, value.store_id, written);
+    const { environment } = target;
+    const counted = await readCount(deps, environment, (version) => count(version, value.id));
+    const data = await present(deps, environment, value, counted);
+    return { data, version: value.version, headers };
+  }
+
+  const routes = (deps: RouteDeps): Route[] => [
+    routeOf(operations.create, (request) => answerCreate(deps, request)),
+    routeOf(operations.update, (request) => answerUpdate(deps, request)),
+    deletionRoute(deps, operations.delete, aggregate, beforeDelete),
+  ];
+
+  return { create, update, put, remove, addMedia, find, routes };
+}
+
+async function revised<Resource extends References, Changes extends References>(
+  deps: StoreDeps,
+  environment: Environment,
+  before: Resource,
+  wanted: Changes,
+  revise: Revise<Resource, Changes> | undefined,
+): Promise<Changes> {
+  const changes = await omitUnchangedReferences(deps, environment, before, wanted);
+  return revise ? revise(before, changes) : changes;
+}
+
+type Deletable<Resource, Event, Id extends AnyId> = Aggregate<
+  Resource,
+  Event,
+  Id,
+  { readonly type: 'Delete' }
+>;
+
+/** Deletes the resource. Returns the id of its store. Throws the `not_found` of the aggregate, and errors of `guard`. */
+export async function deleteResource<Resource, Event extends DomainEvent, Id extends AnyId>(
+  deps: StoreDeps,
+  context: WriteContext,
+  aggregate: Deletable<Resource, Event, Id>,
+  { environment, id, guard }: Target<Id, Resource>,
+): Promise<Written<StoreId>> {
+  const written = await execute<Resource, { readonly type: 'Delete' }>({
+    ...streamIn(deps, environment, aggregate, id),
+    context,
+    check: async (state) => {
+      if (state.tag === 'present') await guard?.(state.resource);
+      return { type: 'Delete' };
+    },
+  });
+  if (written.value.tag !== 'deleted') throw new Error('the resource exists after its deletion');
+  return { ...written, value: written.value.store_id };
+}
+
+type Stored = { readonly store_id: StoreId; readonly version: number };
+
+/** Returns the route of a DELETE. */
+export function deletionRoute<Resource extends Stored, Event extends DomainEvent, Id extends AnyId>(
+  deps: RouteDeps,
+  operation: ApiOperation,
+  aggregate: Deletable<Resource, Event, Id>,
+  beforeDelete?: BeforeDelete<Id>,
+): Route {
+  return routeOf(operation, async (request) => {
+    const target = targetOf(deps, request, aggregate);
+    const { id } = target;
+    const check = beforeDelete?.(deps, request, id);
+    let further: JsonObject | undefined;
+    const guard = async (resource: Resource): Promise<void> => {
+      await target.guard(resource);
+      further = await check?.();
+    };
+    const written = await deleteResource(deps, writeContextOf(request), aggregate, { ...target, guard });
+    const headers = await awaitProjection(deps, request, written.value, written);
+    return { data: { id, object: aggregate.category, deleted: true, ...further }, headers };
+  });
+}
+
+/** Returns the resource that the path names. */
+function targetOf<Resource extends Stored, Event, Id extends AnyId>(
+  deps: RouteDeps,
+  request: ApiRequest,
+  { not_found }: Pick<Aggregate<Resource, Event, Id, never>, 'not_found' | 'owner' | 'evolve'>,
+) {
+  return {
+    environment: request.principal.environment,
+    id: request.params.id as Id,
+    guard: guardFor(request, deps.stores, not_found),
+  };
+}

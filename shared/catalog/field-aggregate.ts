@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import { accept, type Decision, reject } from '../kernel/decision';
+import { assertNever, type Condition } from '../kernel/errors';
+import type { AnyId, StoreId } from '../kernel/ids';
+import { isSameValue } from '../kernel/same-value';
+import { type Aggregate, present, type State } from './events/aggregate';
+import type { Category } from './events/envelope';
+import type { EventDefinition } from './events/event-definition';
+import { type Changes, changesOf, dataOfNew, type Fields, type Input, initialValues } from './fields';
+
+/** A resource of a store whose content are declared fields. */
+export interface FieldResource<Id> {
+  readonly id: Id;
+  readonly store_id: StoreId;
+  /** Number of events so far, except views. `If-Match` compares it with the version in the ETag. */
+  readonly version: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export type FieldCommand<F extends Fields> =
+  | { readonly type: 'Create'; readonly store_id: string; readonly input: Input<F> }
+  /** Creates the resource if it does not exist, otherwise patches it. An import sends one per row. */
+  | { readonly type: 'Put'; readonly store_id: string; readonly input: Input<F> }
+  | { readonly type: 'Update'; readonly changes: Changes<F> }
+  | { readonly type: 'Delete' };
+
+interface FieldAggregate<F extends Fields, Resource, Event extends { readonly type: string }> {
+  readonly category: Category;
+  readonly state_version: number;
+  readonly not_found: Condition;
+  readonly fields: F;
+  /** All events. The first one creates the resource, the last one deletes it. */
+  readonly events: readonly [EventDefinition, ...EventDefinition[], EventDefinition];
+  /** The events that change fields. */
+  readonly changes: readonly EventDefinition<string, z.ZodObject>[];
+  /** Values of a new resource that are in no event. */
+  readonly initial?: Partial<Resource>;
+  /** Applies an event that is none of the above. Undefined if the event is one of the above. */
+  readonly evolveOther?: (before: Resource, event: Event) => Resource | undefined;
+}
+
+/**
+ * Defines the aggregate of a resource that is created, put, patched and deleted by its fields. Creating it again with the
+ * same fields appends nothing. A deleted resource stays deleted.
+ */
+export function fieldAggregate<
+  F extends Fields,
+  Resource extends FieldResource<Id>,
+  Event extends { readonly type: string; readonly data: object },
+  Id extends AnyId,
+>(definition: FieldAggregate<F, Resource, Event>): Aggregate<Resource, Event, Id, FieldCommand<F>> {
+  const { category, events, state_version, not_found, fields, changes, initial, evolveOther } = definition;
+  const created = events[0].type;
+  const deleted = events.at(-1)!.type;
+  const defaults = initialValues(fields);
+  const eventOf = (type: string, data: object): Event => ({ type, data }) as unknown as Event;
+  const change = (before: Resource, values: object): Decision<Event> =>
+    accept(...(changesOf(changes, before, values) as unknown as Event[]));
+
+  const evolve = (state: State<Resource>, event: Event, id: Id, occurred_at: string): State<Resource> => {
+    if (event.type === created) {
+      const times = { created_at: occurred_at, updated_at: occurred_at };
+      // `id` comes first, because V8 takes twenty times as long for an object literal that begins with a spread.
+      return present({ id, ...event.data, ...initial, version: 1, ...times } as unknown as Resource);
+    }
+    if (state.tag !== 'present') return state;
+    const before = state.resource;
+    if (event.type === deleted) return { tag: 'deleted', store_id: before.store_id };
+    const other = evolveOther?.(before, event);
+    if (other) return present(other);
+    return present({ ...before, ...event.data, version: before.version + 1, updated_at: occurred_at });
+  };
+
+  const decide = (state: State<Resource>, command: FieldCommand<F>): Decision<Event> => {
+    // An import leaves a deleted resource as it is.
+    if (state.tag === 'deleted') return command.type === 'Put' ? accept() : reject(not_found);
+    if (command.type === 'Create' || command.type === 'Put') {
+      const data = dataOfNew<object>({ store_id: command.store_id }, defaults, command.input);
+      if (state.tag === 'absent') return accept(eventOf(created, data));
+      const before = state.resource;
+      if (command.type === 'Put')
+        return before.store_id === command.store_id ? change(before, command.input) : reject(not_found);
+      const is_repeat = isSameValue({ ...before, ...data }, before);
+      return is_repeat ? accept() : reject('lost_race', `A ${category} with this id already exists`);
+    }
+    if (state.tag === 'absent') return reject(not_found);
+    switch (command.type) {
+      case 'Update':
+        return change(state.resource, command.changes);
+      case 'Delete':
+        return accept(eventOf(deleted, {}));
+      default:
+        return assertNever(command, `${category} command`);
+    }
+  };
+
+  return {
+    category,
+    events,
+    state_version,
+    not_found,
+    evolve,
+    decide,
+    owner: ({ store_id }) => ({ store_id }),
+  };
+}
