@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command, Help } from 'commander';
 import { accountCommands } from './commands/account';
 import { backupCommands } from './commands/backup';
-import { completionCommand } from './commands/completion';
+import { completionCommands } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
 import { importCommands } from './commands/import';
@@ -13,7 +13,6 @@ import { paymentMethodCommands } from './commands/payment-method';
 import { projectionCommands } from './commands/projections';
 import { storeCommands } from './commands/store';
 import { testDataCommands } from './commands/test-data';
-import { usageError } from './usage-error';
 
 /** Builds the command line, `catalog <noun> <verb>`. Each file in `commands/` adds one noun. */
 export function buildProgram(): Command {
@@ -38,7 +37,7 @@ export function buildProgram(): Command {
   testDataCommands(program);
   demoCommands(program);
   configCommand(program);
-  completionCommand(program);
+  completionCommands(program);
   rewordErrors(program);
   return program;
 }
@@ -55,9 +54,18 @@ function describeOption(this: Help, ...[option]: Parameters<Help['optionDescript
   return option.mandatory ? `${description} (required)` : description;
 }
 
-/** Replaces commander's error messages, of the command and of all commands below it. */
+/** Makes commander's errors, of the command and of all commands below it, one line that ends with where the help is. */
 function rewordErrors(command: Command): void {
-  command.configureOutput({ outputError: (text, write) => write(usageError(text, pathOf(command))) });
+  command.configureOutput({
+    outputError: (text, write) => {
+      const reason = text
+        .replace(/^error: /, '')
+        .replace(/\s*\n\s*/g, ' ')
+        .replace(/[\s.]*$/, '.');
+      const message = reason.charAt(0).toUpperCase() + reason.slice(1);
+      write(`catalog: ${message} Run "${pathOf(command)} --help" for usage.\n`);
+    },
+  });
   for (const each of command.commands) rewordErrors(each);
 }
 

@@ -194,7 +194,7 @@ test('refuses invalid grants with an error on one line', () =>
     expectFailure(
       await create('--type', 'admin', '--store', live),
       2,
-      'Invalid --type "admin": expected one of public, secret.',
+      "argument 'admin' is invalid. Allowed choices are public, secret.",
     );
     expectFailure(await cli.run('key', 'revoke', UNKNOWN), 1, 'no such API key');
     expectFailure(await cli.run('account', 'suspend', UNKNOWN), 1, 'no such account');
@@ -330,11 +330,11 @@ test('a usage error exits with 2, help with 0, an invalid setting with 1', () =>
     expectFailure(
       await cli.run('account', 'create'),
       2,
-      'Missing required option --name <name>. Run "catalog account create --help" for usage.',
+      `Required option '--name <name>' not specified. Run "catalog account create --help" for usage.`,
     );
-    expectFailure(await cli.run('account', 'creat'), 2, 'Unknown command "creat". Did you mean create?');
+    expectFailure(await cli.run('account', 'creat'), 2, "Unknown command 'creat' (Did you mean create?).");
     expectFailure(await cli.run('account', 'suspend', 'x'), 2, 'Invalid account id: expected a UUID.');
-    expectFailure(await cli.run('account', 'list', '--frob'), 2, 'Unknown option --frob.');
+    expectFailure(await cli.run('account', 'list', '--frob'), 2, "Unknown option '--frob'.");
     expectFailure(await new Cli(folder, { PORT: 'x' }).run('config'), 1, 'PORT');
     const help = await cli.run('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });

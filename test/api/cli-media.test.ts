@@ -43,6 +43,6 @@ test('media sweep deletes unused files older than a day; a dry run only reports 
     expectFailure(
       await cli.run('media', 'sweep', '--environment', 'both'),
       2,
-      /Invalid --environment "both": expected one of live, test\./,
+      "argument 'both' is invalid. Allowed choices are live, test.",
     );
   }));
