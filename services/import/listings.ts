@@ -5,8 +5,9 @@ import type { ListingId } from '../../shared/kernel/ids';
 import type { NewListing } from '../command/listing';
 import { findUsable, listingIdOf, listingKey, type StoreIdentity } from './identity';
 import type { Fields, ListingItem } from './item';
+import type { FieldEffects } from './manual-changes';
 import type { Tally } from './report';
-import type { CatalogWriter, Put } from './writer';
+import type { CatalogWriter } from './writer';
 
 /** Finds a listing with this name that the merchant created. Called before an import creates a listing. */
 export type FindListing = (name: string) => Promise<ListingId | undefined>;
@@ -72,12 +73,16 @@ export class Listings {
   }
 
   /** Creates or updates a listing. Counts it once: a repeated mention only counts if it changes the listing. */
-  private async put(id: ListingId, fields: Fields, mention: 'first' | 'repeated' = 'first'): Promise<Put> {
+  private async put(
+    id: ListingId,
+    fields: Fields,
+    mention: 'first' | 'repeated' = 'first',
+  ): Promise<FieldEffects> {
     const { outcome, ...effects } = await this.writer.putListing(id, newListing(fields));
     if (outcome === 'deleted')
       throw new CatalogError('lost_race', { message: 'the listing was deleted during the import' });
     if (mention === 'first' || outcome !== 'unchanged') this.tally.count('listings', outcome);
-    return { outcome, ...effects };
+    return effects;
   }
 }
 

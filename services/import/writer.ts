@@ -38,46 +38,20 @@ export interface ImportTarget {
 /** The dependencies of writes and uploads. */
 export type ImportDeps = StoreDeps & MediaDeps;
 
-/** `deleted`: nothing was written, because this resource is deleted. Its id can never be used again. */
-export type Outcome = 'created' | 'updated' | 'unchanged' | 'deleted';
-
-export interface Put extends FieldEffects {
-  readonly outcome: Outcome;
-}
-
 /** Without a currency, a new publication gets `DEFAULT_CURRENCY`, and an existing one keeps its own. */
 export const importedPublication = newPublicationSchema.partial({ price_currency: true });
 
 const DEFAULT_CURRENCY = 'USD';
 
 /** The writes of an import into one store. They throw `CatalogError` if a command rejects the input. */
-export interface CatalogWriter {
-  putListing(id: ListingId, input: NewListing): Promise<Put>;
-  putPublication(id: PublicationId, input: z.output<typeof importedPublication>): Promise<Put>;
-  postReview(input: NewReview, external_id: string | undefined): Promise<'created' | 'unchanged'>;
-  /**
-   * Uploads a picture under an id that is absent. Throws `CatalogError` if it is not a picture or is too large. Throws
-   * what `bytes` throws.
-   */
-  uploadMedia(id: MediaId, bytes: AsyncIterable<Uint8Array>, alt: string | null): Promise<void>;
-  /**
-   * Attaches media to a publication. Applies their order if the publication has no other media (`arrangeMedia`). If its
-   * media were changed by hand, only adds those that it never had, at the end.
-   */
-  attachMedia(id: PublicationId, media_ids: readonly MediaId[]): Promise<FieldEffects>;
-  /** Returns the media of a publication, also those that were deleted since. */
-  attachedMedia(id: PublicationId): Promise<readonly MediaId[]>;
-  listing(id: ListingId): Promise<Presence>;
-  publication(id: PublicationId): Promise<Presence>;
-  media(id: MediaId): Promise<Presence>;
-}
+export type CatalogWriter = ReturnType<typeof writerTo>;
 
 /** How long a listing that a row refers to is known to exist. Many rows refer to the same listing. */
 const CHECKED_MS = 1_000;
 const CHECKED_LISTINGS_MAX = 10_000;
 
 /** Returns a writer that calls the command services, so that an import follows the same rules as a request. */
-export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget): CatalogWriter {
+export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget) {
   const { environment, store_id, overwrite = false } = target;
   const { originals } = deps.blobs[environment];
   const inspector = new Inspector();
@@ -101,13 +75,15 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     return { keep, effects: () => effects };
   };
   return {
-    putListing: async (id, input) => {
+    /** The outcome is `deleted` if nothing was written, because this resource is deleted. Its id can never be used again. */
+    putListing: async (id: ListingId, input: NewListing) => {
       const { keep, effects } = keeper('listing', id);
       const put = { environment, store_id, id, revise: keep<NewListing> };
       const { outcome } = await putListing(deps, context, put, input);
       return { outcome, ...effects() };
     },
-    putPublication: async (id, input) => {
+    /** As `putListing`. */
+    putPublication: async (id: PublicationId, input: z.output<typeof importedPublication>) => {
       const { price_currency = DEFAULT_CURRENCY, listing_id = null } = input;
       const { keep, effects } = keeper('publication', id);
       const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> =>
@@ -120,11 +96,15 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       if (listing_id !== null && !is_listing_checked && outcome !== 'deleted') checked.set(listing_id, true);
       return { outcome, ...effects() };
     },
-    postReview: async (input, external_id) => {
+    postReview: async (input: NewReview, external_id: string | undefined) => {
       const written = await postReview(deps, context, { ...target, external_id }, input);
-      return written.changed ? 'created' : 'unchanged';
+      return written.changed ? ('created' as const) : ('unchanged' as const);
     },
-    uploadMedia: async (id, bytes, alt) => {
+    /**
+     * Uploads a picture under an id that is absent. Throws `CatalogError` if it is not a picture or is too large. Throws
+     * what `bytes` throws.
+     */
+    uploadMedia: async (id: MediaId, bytes: AsyncIterable<Uint8Array>, alt: string | null) => {
       const { hash, size_bytes } = await storeOriginal(originals, bytes);
       const { mime_type, width, height } = await inspector.inspect(originals, hash);
       const image = { hash, size_bytes, mime_type, width, height, alt: lineOf(alt) };
@@ -132,7 +112,11 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       // A failure is ignored: the worker finds media without a task and adds one.
       await deps.mediaTasks.add({ environment, store_id, media_id: id }).catch(() => undefined);
     },
-    attachMedia: async (id, media_ids) => {
+    /**
+     * Attaches media to a publication. Applies their order if the publication has no other media (`arrangeMedia`). If its
+     * media were changed by hand, only adds those that it never had, at the end.
+     */
+    attachMedia: async (id: PublicationId, media_ids: readonly MediaId[]): Promise<FieldEffects> => {
       if (!(await findPublication(deps, environment, id))) return NO_EFFECTS;
       let effects = NO_EFFECTS;
       const revise = async (publication: Publication): Promise<PublicationPatch> => {
@@ -154,11 +138,15 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       await updatePublication(deps, context, { environment, id, revise }, {});
       return effects;
     },
-    attachedMedia: async (id) => (await findPublication(deps, environment, id))?.media_ids ?? [],
-    listing: async (id) => presenceOf(await load({ ...source, aggregate: listingAggregate, id }), store_id),
-    publication: async (id) =>
+    /** Returns the media of a publication, also those that were deleted since. */
+    attachedMedia: async (id: PublicationId): Promise<readonly MediaId[]> =>
+      (await findPublication(deps, environment, id))?.media_ids ?? [],
+    listing: async (id: ListingId) =>
+      presenceOf(await load({ ...source, aggregate: listingAggregate, id }), store_id),
+    publication: async (id: PublicationId) =>
       presenceOf(await load({ ...source, aggregate: publicationAggregate, id }), store_id),
-    media: async (id) => presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
+    media: async (id: MediaId) =>
+      presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
   };
 }
 

@@ -1,6 +1,6 @@
-import { corsMessage, isProbablyCors } from './browser.js';
 import { CatalogConnectionError } from './errors.js';
 import type { FetchOptions } from './options.js';
+import { isBrowser } from './options.js';
 
 /** An HTTP request. */
 export interface HttpRequest {
@@ -89,4 +89,21 @@ function parse(ok: boolean, text: string): unknown {
     if (ok) throw error;
     return undefined;
   }
+}
+
+/**
+ * Whether a browser has probably refused a request because of CORS. `fetch` then rejects with a `TypeError` without a
+ * reason. It rejects with the same error if the connection failed.
+ */
+function isProbablyCors(cause: unknown): boolean {
+  return cause instanceof TypeError && isBrowser();
+}
+
+/** Explains to a developer why a write failed in a browser. */
+function corsMessage(method: string, url: string): string {
+  return (
+    `The browser did not complete ${method} ${url}. The service does not allow writes from web pages (CORS), ` +
+    'because secret keys are for servers. Send the write to your own server, and from there to the catalog. If a ' +
+    'gateway allows writes from this page, check the connection and try again.'
+  );
 }

@@ -58,21 +58,34 @@ export interface ClientOptions {
   readonly random?: () => number;
 }
 
-/** Throws `TypeError` for programs that are not compiled with these types, or whose settings are empty. */
+/**
+ * Throws `TypeError` for settings that are empty or of another type, because a program may not be compiled with these types,
+ * and for a secret key in a browser.
+ */
 export function assertOptions(
   options: Partial<Readonly<Record<keyof ClientOptions, unknown>>> | null = {},
 ): void {
-  const { apiKey, baseUrl } = options ?? {};
+  const { apiKey, baseUrl, dangerouslyAllowBrowser = false } = options ?? {};
   if (typeof apiKey !== 'string' || apiKey === '')
     throw new TypeError('apiKey is missing: pass a public (pk_…) or secret key (sk_…).');
   if (typeof baseUrl !== 'string' || baseUrl === '')
     throw new TypeError(
       'baseUrl is missing: pass the address of the service, such as http://localhost:8080.',
     );
-  if (/^https?:\/\/[^/?#]/i.test(baseUrl)) return;
-  const example = /^[\w.-]+(:\d+)?(\/|$)/.test(baseUrl) ? `, such as http://${baseUrl}` : '';
-  throw new TypeError(`baseUrl must begin with http:// or https://${example}.`);
+  if (!/^https?:\/\/[^/?#]/i.test(baseUrl)) {
+    const example = /^[\w.-]+(:\d+)?(\/|$)/.test(baseUrl) ? `, such as http://${baseUrl}` : '';
+    throw new TypeError(`baseUrl must begin with http:// or https://${example}.`);
+  }
+  if (apiKey.startsWith('sk_') && isBrowser() && !dangerouslyAllowBrowser)
+    throw new TypeError(
+      'A secret key (sk_) does not belong in a browser: everybody who opens the page can read it and change the ' +
+        'catalog. Use a public key (pk_) here, and send writes from your server. If only you can open the page, set ' +
+        'dangerouslyAllowBrowser to true.',
+    );
 }
+
+/** Whether the code runs in a page of a browser. */
+export const isBrowser = (): boolean => 'window' in globalThis && 'document' in globalThis;
 
 /** Options of every call. */
 export interface CallOptions {
@@ -115,3 +128,25 @@ export interface WriteOptions extends CallOptions, Readonly<WriteQuery> {
   /** Whether the service responds without waiting until reads include the write (up to 1 s). Default: false. */
   readonly respondAsync?: boolean;
 }
+
+/**
+ * Returns the options of `fetch` for a request: those of the call, and those of the client that the call does not set.
+ * `cache` and `next` exclude each other, so a call that sets one of them replaces both. Only a GET gets `cache` and
+ * `next`, because a token or the response of a write must not come from a cache.
+ */
+export function mergeFetchOptions(
+  method: string,
+  of_client: FetchOptions,
+  of_call: FetchOptions,
+): FetchOptions {
+  const headers = { ...withLowerCaseNames(of_client), ...withLowerCaseNames(of_call) };
+  const replaces_caching = of_call.cache !== undefined || of_call.next !== undefined;
+  const defaults = replaces_caching ? withoutCaching(of_client) : of_client;
+  const merged = { ...defaults, ...of_call, headers };
+  return method === 'GET' ? merged : withoutCaching(merged);
+}
+
+const withoutCaching = ({ cache, next, ...others }: FetchOptions): FetchOptions => others;
+
+const withLowerCaseNames = ({ headers }: FetchOptions): Record<string, string> =>
+  Object.fromEntries(new Headers(headers));

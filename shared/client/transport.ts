@@ -1,12 +1,16 @@
 import { endpoints, type Token } from './api.js';
-import { assertKeyStaysSecret } from './browser.js';
 import { type Clock, realClock } from './clock.js';
 import { CatalogApiError } from './errors.js';
 import { createSender, type HttpResponse, type Outcome, type Send } from './exchange.js';
-import { mergeFetchOptions } from './fetch-options.js';
 import { makeMediaAbsolute } from './media-addresses.js';
 import type { AnswerOf, OperationId } from './operations.js';
-import { assertOptions, type CallOptions, type ClientOptions, type FetchOptions } from './options.js';
+import {
+  assertOptions,
+  type CallOptions,
+  type ClientOptions,
+  type FetchOptions,
+  mergeFetchOptions,
+} from './options.js';
 import { type RetryPolicy, withRetries } from './retry-policy.js';
 import { TokenSource } from './token-source.js';
 
@@ -46,7 +50,6 @@ export class Transport {
   constructor(options: ClientOptions) {
     assertOptions(options);
     const { baseUrl, clock = realClock, timeoutMs = 30_000 } = options;
-    assertKeyStaysSecret(options.apiKey, options.dangerouslyAllowBrowser ?? false);
     this.base_url = withoutSlash(baseUrl);
     this.media_base_url = withoutSlash(options.mediaBaseUrl ?? baseUrl);
     this.api_key = options.apiKey;

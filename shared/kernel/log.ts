@@ -47,20 +47,8 @@ export function createLogger({ level, destination = 1, fields }: LogOptions): Lo
     },
   };
   const serializers = { err: serializeError };
-  const options = { level, formatters, serializers, timestamp: timestampField() };
+  const options = { level, formatters, serializers, timestamp: pino.stdTimeFunctions.isoTime };
   return pino({ ...options, ...(fields && { mixin: fields }) }, stream);
-}
-
-/** Returns a function that returns the field `time`, and formats each millisecond once. */
-function timestampField(): () => string {
-  let formatted_ms = Number.NaN;
-  let field = '';
-  return () => {
-    const now_ms = Date.now();
-    if (now_ms !== formatted_ms) field = `,"time":"${new Date(now_ms).toISOString()}"`;
-    formatted_ms = now_ms;
-    return field;
-  };
 }
 
 /**

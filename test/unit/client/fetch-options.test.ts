@@ -1,5 +1,5 @@
 import { CatalogClient, type FetchOptions } from '../../../shared/client';
-import { mergeFetchOptions } from '../../../shared/client/fetch-options';
+import { mergeFetchOptions } from '../../../shared/client/options';
 
 test('options of a call come before those of the client, and headers are merged by name', () => {
   const of_client: FetchOptions = {
