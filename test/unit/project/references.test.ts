@@ -95,6 +95,49 @@ function commentsOf(source: string): string[] {
   );
 }
 
+// --- Names ---
+
+/** Names of other systems, and names that the documentation says the service does not use. */
+const FOREIGN_NAMES = [
+  ...[
+    'SQLITE_BUSY',
+    'NodeHostAdvertiseAs',
+    'WorkingDirectory',
+    'limit_req',
+    'readWrite',
+    'reusePort',
+    'DB',
+    '$r',
+  ],
+  ...[
+    'timeoutMS',
+    'track_total_hits',
+    'parentbased_always_on',
+    'parentbased_traceidratio',
+    'DEP0123',
+    'Intl',
+  ],
+  ...['mongodump', 'mongorestore', 'fsync', 'dmesg', 'protobufjs', 'cluster_enabled'],
+  // The example of CONTRIBUTING.md.
+  'collection_not_found',
+  // Codes that docs/errors.md reserves.
+  ...['INVALID_TOKEN', 'EXPIRED_TOKEN', 'DATABASE_CONNECTION_ERROR', 'UNKNOWN_ERROR', 'INVALID_CREDENTIALS'],
+  ...['ACCOUNT_NOT_VERIFIED', 'ACCOUNT_NOT_FOUND', 'INVALID_LENGTH', 'INVALID_STATE'],
+  ...['BUSINESS_RULE_VIOLATION', 'FORBIDDEN'],
+  // Endings of names, and names that the code puts together.
+  ...['_ms', '_s', '_bytes', 'catalog_http_request_duration_seconds', 'catalog_append_duration_seconds'],
+  ...['catalog_media_rendering_seconds', 'lanes_v1'],
+];
+
+const namesIn = (text: string): string[] => text.match(/[A-Za-z_$][\w$]*/g) ?? [];
+
+const withoutComments = (source: string): string =>
+  source.replace(/^[ \t]*\/\*[\s\S]*?\*\//gm, '').replace(/(?:^|[ \t])\/\/ .*/gm, '');
+
+/** Returns the names, such as `awaitProjection` and `parse()`. */
+const quotedNamesIn = (markdown: string): string[] =>
+  [...withoutCodeBlocks(markdown).matchAll(/`([A-Za-z_$][\w$]*)(?:\(\))?`/g)].map(([, name]) => name!);
+
 /** Ways to refer to a specification or a design that is not in the repository. */
 const NOT_SHIPPED = [
   /\bdecisions? §/i,
@@ -122,6 +165,18 @@ test('every page and heading that a source refers to exists', () => {
 test('every link, page, heading and path in the documentation exists', () => {
   const references = pages.flatMap((path) => referencesOfPage(path, read(path)));
   expect(references.filter(isDangling).map(show)).toEqual([]);
+});
+
+test('every name in backticks in the documentation is a name in the code', () => {
+  const code = files.filter(
+    (path) => /\.(ts|js|mjs|yml|json|conf)$|^Dockerfile$/.test(path) && !path.includes('/dist/'),
+  );
+  const known = new Set([...FOREIGN_NAMES, ...code.flatMap((path) => namesIn(withoutComments(read(path))))]);
+  const unknown = pages
+    .filter((path) => path !== 'CHANGELOG.md')
+    .flatMap((path) => quotedNamesIn(read(path)).map((name) => ({ path, name })))
+    .filter(({ name }) => !known.has(name) && !/^OTEL_/.test(name));
+  expect(unknown).toEqual([]);
 });
 
 test('no comment and no page refers to a document outside the repository', () => {
