@@ -6,8 +6,6 @@ import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
 import {
   type Media,
   type MediaCommand,
-  type MediaFailure,
-  type MediaPictures,
   type MediaUpload,
   mediaAggregate,
   mediaResource,
@@ -58,37 +56,19 @@ export function deleteMedia(
   return deleteResource(deps, context, mediaAggregate, target);
 }
 
-/** Makes the media `ready`. Appends nothing (`changed: false`) if it is no longer `processing`. */
-export function recordPictures(
+/**
+ * Records the result of rendering: the media becomes `ready`, or `failed` permanently. Appends nothing (`changed: false`)
+ * if it is no longer `processing`.
+ */
+export function recordResult(
   deps: StoreDeps,
   context: WriteContext,
   environment: Environment,
   id: MediaId,
-  pictures: MediaPictures,
-): Promise<Written<State<Media>>> {
-  return record(deps, context, environment, id, { type: 'RecordPictures', pictures });
-}
-
-/** Makes the media `failed`, permanently. Appends nothing (`changed: false`) if it is no longer `processing`. */
-export function recordFailure(
-  deps: StoreDeps,
-  context: WriteContext,
-  environment: Environment,
-  id: MediaId,
-  reason: MediaFailure,
-): Promise<Written<State<Media>>> {
-  return record(deps, context, environment, id, { type: 'RecordFailure', reason });
-}
-
-function record(
-  deps: StoreDeps,
-  context: WriteContext,
-  environment: Environment,
-  id: MediaId,
-  command: MediaCommand,
+  result: Extract<MediaCommand, { type: 'RecordPictures' | 'RecordFailure' }>,
 ): Promise<Written<State<Media>>> {
   const ref = streamIn(deps, environment, mediaAggregate, id);
-  return execute<Media, MediaCommand>({ ...ref, context, check: () => command });
+  return execute<Media, MediaCommand>({ ...ref, context, check: () => result });
 }
 
 /** The publication and the listing to which an upload is added, after their existing media. */

@@ -9,8 +9,8 @@ import { assertIfMatch } from '../../shared/http/respond';
 import type { ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { withTimeout } from '../../shared/kernel/async';
-import { LRUCache, TtlCache } from '../../shared/kernel/cache';
-import { CatalogError, type Condition, isOutage } from '../../shared/kernel/errors';
+import { TtlCache } from '../../shared/kernel/cache';
+import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
@@ -93,18 +93,11 @@ export function guardFor(
 
 /** How long writes may use an outdated status of a store. */
 const TTL_MS = 1_000;
-/** How long they may use it while the event store does not answer within `REREAD_MS`. */
-const OUTAGE_TTL_MS = 10_000;
-const REREAD_MS = 100;
 const ENTRIES_MAX = 1_000;
 
-/**
- * Checks that a store is active, with a cache, because every write does it. While the event store does not answer, uses
- * the last status for longer, so that a write spends all of its time on waiting for its own append.
- */
+/** Checks that a store is active, with a cache, because every write does it. */
 export class ActiveStores {
   private readonly caches: Readonly<Record<Environment, TtlCache<Store>>>;
-  private readonly last_known = new LRUCache<string, Store>({ max: ENTRIES_MAX, ttl: OUTAGE_TTL_MS });
 
   constructor(deps: StoreDeps & { readonly onCache?: CacheObserver }) {
     const cacheOf = (environment: Environment): TtlCache<Store> =>
@@ -112,11 +105,7 @@ export class ActiveStores {
         ttl_ms: TTL_MS,
         entries_max: ENTRIES_MAX,
         now: deps.system.now,
-        load: async (id) => {
-          const store = await findInLog(deps, environment, storeAggregate, id as StoreId);
-          if (store) this.last_known.set(`${environment} ${id}`, store);
-          return store;
-        },
+        load: (id) => findInLog(deps, environment, storeAggregate, id as StoreId),
         onLookup: (hit) => deps.onCache?.('written_store', hit),
       });
     this.caches = { live: cacheOf('live'), test: cacheOf('test') };
@@ -124,19 +113,9 @@ export class ActiveStores {
 
   /** Throws `store_not_found` unless the store exists and is active (docs/interface.md#visibility). */
   async require(environment: Environment, id: StoreId): Promise<void> {
-    const reading = this.caches[environment].get(id);
-    const known = this.last_known.get(`${environment} ${id}`);
-    const store = await (known ? orLast(reading, known) : reading);
+    const store = await this.caches[environment].get(id);
     if (store?.status !== 'active') throw new CatalogError('store_not_found');
   }
-}
-
-/** Returns the last known store if the event store does not answer soon. */
-function orLast(reading: Promise<Store | undefined>, known: Store): Promise<Store | undefined> {
-  return withTimeout(reading, REREAD_MS, () => known).catch((error: unknown) => {
-    if (isOutage(error)) return known;
-    throw error;
-  });
 }
 
 /** How long the response to a write waits until its events are projected (docs/interface.md#read-your-writes). */

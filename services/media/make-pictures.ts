@@ -6,7 +6,7 @@ import { assertNever } from '../../shared/kernel/errors';
 import { type BlobArea, type BlobStore, readIntoMemory } from '../../shared/ports/blob-store';
 import type { MediaTask } from '../../shared/ports/media-tasks';
 import type { StoreDeps, WriteContext } from '../command/execute';
-import { recordFailure, recordPictures } from '../command/media';
+import { recordResult } from '../command/media';
 import { findMedia } from '../command/references';
 
 export interface PictureDeps extends StoreDeps {
@@ -45,10 +45,16 @@ export async function makePictures(
   } catch (error) {
     if (!(error instanceof ImageRejectedError)) throw error;
     const reason = failureOf(error.reason);
-    const { changed } = await recordFailure(deps, context, environment, media_id, reason);
+    const { changed } = await recordResult(deps, context, environment, media_id, {
+      type: 'RecordFailure',
+      reason,
+    });
     return changed ? 'failed' : 'nothing';
   }
-  const { changed } = await recordPictures(deps, context, environment, media_id, rendered);
+  const { changed } = await recordResult(deps, context, environment, media_id, {
+    type: 'RecordPictures',
+    pictures: rendered,
+  });
   return changed ? 'ready' : 'nothing';
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { type VerifyResult, verify } from '../../projections/maintenance/verify';
-import { recordPictures, uploadMedia } from '../../services/command/media';
+import { recordResult, uploadMedia } from '../../services/command/media';
 import type { ImageType } from '../../shared/catalog/vocabulary';
 import type { MediaId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
@@ -104,7 +104,10 @@ export class MediaShop {
       placeholder: 'data:image/webp;base64,AA==',
     };
     const context = { source: 'system', request_id: randomUUID() } as const;
-    await recordPictures(this.harness.deps, context, 'live', id as MediaId, made);
+    await recordResult(this.harness.deps, context, 'live', id as MediaId, {
+      type: 'RecordPictures',
+      pictures: made,
+    });
     await this.harness.settled();
   }
 

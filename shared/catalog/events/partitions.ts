@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { LRUCache } from '../../kernel/cache';
 
 /** Number of partitions of a realm's pipeline. Fixed when its view store is created. */
 export const PARTITION_COUNT = 8;
@@ -9,16 +8,5 @@ export const PARTITION_COUNT = 8;
  * so they are projected in order, in one partition.
  */
 export function partitionOf(partition_key: string, partition_count: number): number {
-  return hashOf(partition_key) % partition_count;
-}
-
-/** Hashes by partition key. A log has many events but few keys. */
-const hashes = new LRUCache<string, number>({ max: 10_000 });
-
-function hashOf(partition_key: string): number {
-  const cached = hashes.get(partition_key);
-  if (cached !== undefined) return cached;
-  const number = hash('sha1', partition_key, 'buffer').readUInt32BE(0);
-  hashes.set(partition_key, number);
-  return number;
+  return hash('sha1', partition_key, 'buffer').readUInt32BE(0) % partition_count;
 }

@@ -1,4 +1,4 @@
-import { deleteMedia, recordFailure, recordPictures, uploadMedia } from '../../../services/command/media';
+import { deleteMedia, recordResult, uploadMedia } from '../../../services/command/media';
 import { existingMedia, findMedia } from '../../../services/command/references';
 import type { MediaEvent } from '../../../shared/catalog/media/media';
 import { mediaAggregate } from '../../../shared/catalog/media/media';
@@ -70,17 +70,11 @@ describe('the media service', () => {
 
   test('records the result of a worker only once', async () => {
     const { id } = await upload();
-    expect(await recordPictures(world, world.context(), 'live', id, somePictures())).toMatchObject({
-      changed: true,
-    });
-    const before = world.events.live.log.length;
-    expect(await recordPictures(world, world.context(), 'live', id, somePictures())).toMatchObject({
-      changed: false,
-    });
-    expect(await recordFailure(world, world.context(), 'live', id, 'damaged')).toMatchObject({
-      changed: false,
-    });
-    expect(world.events.live.log).toHaveLength(before);
+    const ready = { type: 'RecordPictures', pictures: somePictures() } as const;
+    const failed = { type: 'RecordFailure', reason: 'damaged' } as const;
+    const record = async (result: typeof ready | typeof failed) =>
+      (await recordResult(world, world.context(), 'live', id, result)).changed;
+    expect([await record(ready), await record(ready), await record(failed)]).toEqual([true, false, false]);
   });
 
   test('deletes nothing if the guard throws', async () => {

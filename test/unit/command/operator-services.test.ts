@@ -2,7 +2,6 @@ import { createAccount, reinstateAccount, suspendAccount } from '../../../servic
 import type { NewApiKey } from '../../../services/command/api-key';
 import {
   createApiKey,
-  readApiKey,
   recordApiKeyUse,
   revokeApiKey,
   rotateApiKey,
@@ -18,7 +17,7 @@ import {
   locateStore,
   removePaymentMethod,
 } from '../../../services/command/store';
-import { hashKey, USE_INTERVAL_MS } from '../../../shared/catalog/api-key/api-key';
+import { hashKey } from '../../../shared/catalog/api-key/api-key';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { errorOf, faultsOf, newId, World } from './support';
 
@@ -184,18 +183,6 @@ describe('API keys', () => {
     expect(failure.condition).toBe('key_invalid');
   });
 
-  test('have limits of their own if they are given some, which can be changed and removed', async () => {
-    const { create, world } = await shop();
-    const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
-    const { id, value } = await create();
-    expect(value.limits).toBeUndefined();
-    const set = (to: typeof limits | null) => setApiKeyLimits(world, world.context(), id, to);
-    expect(await set(limits)).toMatchObject({ changed: true, value: { limits } });
-    expect(await set(limits)).toMatchObject({ changed: false });
-    expect((await readApiKey(world, id)).limits).toEqual(limits);
-    expect((await set(null)).value).not.toHaveProperty('limits');
-  });
-
   test.each([
     ['no requests per minute', { per_minute: 0, per_day: 10, burst: 1 }, 'limits.per_minute'],
     ['a negative burst', { per_minute: 1, per_day: 10, burst: -1 }, 'limits.burst'],
@@ -221,15 +208,6 @@ describe('API keys', () => {
       rotateApiKey(world, world.context(), id, { old_valid_until: new Date() }),
     );
     expect(failure.condition).toBe('key_revoked');
-  });
-
-  test('record their use at most once per interval', async () => {
-    const { create, world } = await shop();
-    const { id } = await create();
-    const use = async () => (await recordApiKeyUse(world, world.context(), id)).changed;
-    expect([await use(), await use()]).toEqual([true, false]);
-    world.now_ms += USE_INTERVAL_MS;
-    expect([await use(), await use()]).toEqual([true, false]);
   });
 });
 

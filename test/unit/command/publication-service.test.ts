@@ -92,14 +92,6 @@ describe('a publication', () => {
     expect(shop.world.events.live.log[0]?.metadata.partition_key).toBe(shop.store_id);
   });
 
-  test('is created only once under an id from the caller', async () => {
-    const shop = new Shop();
-    const id = newId<PublicationId>();
-    await shop.create({}, id);
-    expect(await shop.create({}, id)).toMatchObject({ changed: false });
-    expect(shop.written).toBe(1);
-  });
-
   test('gets the time of the update as updated_at', async () => {
     const shop = new Shop();
     const { value } = await shop.create();
@@ -110,23 +102,6 @@ describe('a publication', () => {
       created_at: AT,
       updated_at: '2026-01-31T12:01:00.000Z',
     });
-  });
-
-  test('accepts its own store_id in a patch and rejects another one', async () => {
-    const shop = new Shop();
-    const { value } = await shop.create();
-    expect(await shop.update(value.id, { store_id: shop.store_id })).toMatchObject({ changed: false });
-    expect(await faultsOf(() => shop.update(value.id, { store_id: newId() }))).toEqual([
-      ['field_invalid', 'store_id'],
-    ]);
-  });
-
-  test('returns its store when it is deleted, and rejects later writes', async () => {
-    const shop = new Shop();
-    const { value } = await shop.create();
-    expect((await shop.delete(value.id)).value).toBe(shop.store_id);
-    expect((await errorOf(() => shop.delete(value.id))).condition).toBe('publication_not_found');
-    expect((await errorOf(() => shop.update(value.id, {}))).condition).toBe('publication_not_found');
   });
 
   test('is not written if the guard throws', async () => {
