@@ -1,12 +1,41 @@
+import { availableParallelism } from 'node:os';
+import type { ReadyCheck } from '../../shared/http/operational';
 import type { Config } from '../../shared/kernel/config';
 import type { Logger } from '../../shared/kernel/log';
 import { realSystem, type System } from '../../shared/kernel/system';
-import { type Background, type BackgroundOptions, startBackground } from './background';
-import { type HttpService, startHttpService } from './http-service';
-import { startOperations } from './operations';
+import { type MediaWork, startMediaWork } from '../media/work';
+import { Commits } from './commits';
+import { HttpProcesses } from './http-processes';
+import type { HttpService } from './http-service';
+import { type Pipelines, startPipelines } from './pipelines';
+import { runProcess } from './process';
+import { ProjectionProcess } from './projection-process';
+import { type ReadinessNeeds, readiness, startOperations, WRITES } from './readiness';
+import { logDamage, openRuntime, type Runtime, type RuntimeOptions } from './runtime';
+import { StartCatchUp } from './start-catch-up';
+
+/** The part of the all-in-one service that exists once, however many processes serve its requests. */
+interface Background {
+  readonly runtime: Runtime;
+  readonly pipelines: Pipelines;
+  readonly rendering: MediaWork;
+  /** Includes the pipelines, the catch-up and the demo. */
+  readonly ready: ReadyCheck;
+  /** Starts `count` HTTP processes. */
+  startHttpProcesses(count: number): HttpProcesses;
+  close(): Promise<void>;
+}
+
+interface Options extends Pick<ReadinessNeeds, 'isDemoReady'>, Pick<RuntimeOptions, 'tracing'> {
+  /**
+   * Where the pipelines run. `own_process` (default) only applies to embedded stores. `this_process` is for tests that
+   * make a store of this process fail.
+   */
+  readonly projections?: 'own_process' | 'this_process';
+}
 
 /** `close` shuts down: accepts no new requests, finishes the running ones, stops the pipelines, closes the stores. */
-export interface Service extends Omit<Background, 'ready'>, HttpService {}
+export interface Service extends Omit<Background, 'startHttpProcesses'>, HttpService {}
 
 /**
  * Starts command, query, auth and projections of one installation on one address. Listens at once; `/health/ready` shows
@@ -16,11 +45,13 @@ export async function startAllInOne(
   config: Config,
   log: Logger,
   system: System = realSystem,
-  options: BackgroundOptions = {},
+  options: Options = {},
 ): Promise<Service> {
   const background = await startBackground(config, log, system, options);
   const { runtime, ready } = background;
   try {
+    // With HTTP processes, this one needs no HTTP modules.
+    const { startHttpService } = require('./http-service') as typeof import('./http-service');
     const http = await startHttpService(runtime, startOperations(runtime, ready));
     const close = async (): Promise<void> => {
       await http.close();
@@ -31,4 +62,86 @@ export async function startAllInOne(
     await background.close();
     throw error;
   }
+}
+
+/** Starts the all-in-one service with `count` HTTP processes. This process serves no requests. */
+async function startWithHttpProcesses(config: Config, count: number, log: Logger, options: Options) {
+  const background = await startBackground(config, log, realSystem, options);
+  const http = background.startHttpProcesses(count);
+  startOperations(background.runtime, http.ready);
+  const close = async (): Promise<void> => {
+    await http.stop();
+    await background.close();
+  };
+  try {
+    return { ...background, url: await http.url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Opens the stores, and starts projecting and rendering. With `isDemoReady`, is not ready until it returns true. */
+async function startBackground(
+  config: Config,
+  log: Logger,
+  system: System,
+  { isDemoReady, tracing, projections = 'own_process' }: Options,
+): Promise<Background> {
+  // With a server, only some of the stores are embedded, or none.
+  const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL } = config;
+  const is_embedded = (EVENTSTORE_URL ?? MONGODB_URL ?? REDIS_URL) === undefined;
+  const commits = is_embedded && projections === 'own_process' ? new Commits() : undefined;
+  const onDamage = logDamage(log);
+  const runtime = await openRuntime(config, log, system, { tracing, onDamage, commits });
+  const pipelines = commits
+    ? new ProjectionProcess({ config, log, commits, onDamage })
+    : startPipelines(runtime);
+  const rendering = startMediaWork(runtime);
+  const catch_up = is_embedded ? new StartCatchUp(runtime, pipelines) : undefined;
+  const ready = readiness(runtime, {
+    ...WRITES,
+    pipelines,
+    ...(catch_up && { catch_up }),
+    ...(isDemoReady && { isDemoReady }),
+  });
+  return {
+    ...{ runtime, pipelines, rendering, ready },
+    startHttpProcesses: (count) => new HttpProcesses({ runtime, log, count, ready, onDamage, commits }),
+    close: async () => {
+      catch_up?.stop();
+      await rendering.stop();
+      await pipelines.stop();
+      await runtime.close();
+    },
+  };
+}
+
+/** The role `all`. */
+export function runAll(): void {
+  void runProcess('catalog', async (config, { log, tracing }) => {
+    let demo_ready = config.DEMO === 'off';
+    const options: Options = { isDemoReady: () => demo_ready, tracing };
+    const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS;
+    const service =
+      count === 1
+        ? await startAllInOne(config, log, realSystem, options)
+        : await startWithHttpProcesses(config, count, log, options);
+    log.info({ url: service.url }, 'listening');
+    const stopping = new AbortController();
+    const createDemo = async (): Promise<void> => {
+      // Loads the demo only if it is wanted.
+      const { startDemo } = await import('../demo/start.js');
+      return startDemo(service, stopping.signal, () => {
+        demo_ready = true;
+      });
+    };
+    // Runs in the background, because the event store may not be reachable yet.
+    const demo = demo_ready ? undefined : createDemo();
+    return async () => {
+      stopping.abort();
+      await service.close();
+      await demo;
+    };
+  });
 }

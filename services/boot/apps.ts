@@ -17,9 +17,8 @@ import { pictureRoute } from '../media/public-files';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
 import { type Listening, listen } from './listen';
-import { type Operations, startOperations } from './operations';
 import type { Pipelines } from './pipelines';
-import { PROJECTIONS, READS, readiness, WRITES } from './readiness';
+import { type Operations, PROJECTIONS, READS, readiness, startOperations, WRITES } from './readiness';
 import type { Runtime } from './runtime';
 
 /** Builds what both apps need: the token codec, the authenticator, and the options of `buildApp`. */

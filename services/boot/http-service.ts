@@ -1,4 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { CatalogError } from '../../shared/kernel/errors';
+import { realSystem } from '../../shared/kernel/system';
 import type { PageViewCounter } from '../query/page-view-counter';
 import {
   buildCommandApp,
@@ -7,9 +9,12 @@ import {
   startControlLog,
   startPageViewCounter,
 } from './apps';
+import { Commits } from './commits';
+import type { HttpCalls, HttpOptions, MainCalls } from './http-processes';
 import { listen } from './listen';
-import type { Operations } from './operations';
-import type { Runtime } from './runtime';
+import { serveParent } from './process';
+import { type Operations, readiness, WRITES } from './readiness';
+import { openRuntime, type Runtime } from './runtime';
 
 export interface HttpService {
   readonly url: string;
@@ -50,4 +55,54 @@ function routeRequests(query: RequestListener, command: RequestListener): Reques
 function isForQuery({ method, url }: IncomingMessage): boolean {
   if (url?.startsWith('/media/')) return true;
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
+}
+
+/** How long a request waits for the main process, which asks all HTTP processes. */
+const SERVICE_TIMEOUT_MS = 6_000;
+
+/** The role `http`: serves requests of an all-in-one service with several HTTP processes (`http-processes.ts`). */
+export function runHttp(): void {
+  serveParent<HttpOptions, MainCalls>(async ({ config, shares_commits }, main, { log, tracing }) => {
+    const commits = shares_commits ? new Commits() : undefined;
+    const connection = commits?.connect((commit) => main.tell('committed', commit));
+    const runtime = await openRuntime(config, log, realSystem, {
+      ...{ tracing, commits },
+      // The main process logs each damaged file once, also if several processes notice it.
+      onDamage: ({ file, message }) => main.tell('damaged', { file, message }),
+      // The main process renders. A lost task is added again when it is missed.
+      ...(config.REDIS_URL === undefined && {
+        media_tasks: {
+          add: async (task) => main.tell('mediaTask', task),
+          work: () => Promise.reject(new Error('an HTTP process does not render')),
+          close: async () => {},
+        },
+      }),
+    });
+    runtime.metrics.collectProcessMetrics();
+    // Answers for the whole service.
+    const operations: Operations = {
+      ready: async () =>
+        (await main.ask('ready', undefined, SERVICE_TIMEOUT_MS)) ?? {
+          ok: false,
+          details: { waiting_for: ['main_process'], outages: {} },
+        },
+      metrics_text: async () => {
+        const text = await main.ask('metrics', undefined, SERVICE_TIMEOUT_MS);
+        if (!text) throw new CatalogError('unavailable', { message: 'the main process does not answer' });
+        return text;
+      },
+    };
+    const http = await startHttpService(runtime, operations);
+    main.tell('listening', http.url);
+    const calls: HttpCalls = {
+      ready: readiness(runtime, WRITES),
+      metrics: () => runtime.metrics.snapshot(),
+      committed: (commit) => connection?.receive(commit),
+      stop: async () => {
+        await http.close();
+        await runtime.close();
+      },
+    };
+    return calls;
+  });
 }

@@ -1,50 +1,45 @@
 import './node-version';
-import './compile-cache';
-import './small-heap';
-import '../../shared/kernel/stack-traces';
-import './loading';
-import './fork-ahead';
-import { availableParallelism } from 'node:os';
-import type { Config } from '../../shared/kernel/config';
-import type { Logger } from '../../shared/kernel/log';
-import { realSystem } from '../../shared/kernel/system';
-import type { BackgroundOptions } from './background';
-import { runProcess } from './process';
-import type { StartedService } from './with-http-processes';
+import './preload';
+import { setFlagsFromString } from 'node:v8';
 
-/** Loads only what is needed: with HTTP processes, this one needs no HTTP modules. */
-async function startService(
-  config: Config,
-  log: Logger,
-  options: BackgroundOptions,
-): Promise<StartedService> {
-  const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS;
-  if (count === 1) {
-    const { startAllInOne } = require('./all-in-one') as typeof import('./all-in-one');
-    return startAllInOne(config, log, realSystem, options);
-  }
-  const { startWithHttpProcesses } = await import('./with-http-processes.js');
-  return startWithHttpProcesses(config, count, log, options);
+/*
+ * Main file of every process of the service. The first argument is its role, `all` by default. A role loads its modules
+ * only when it runs, so that a process has no others in memory.
+ */
+
+/** The roles that an operator starts. */
+const SERVERS: Readonly<Record<string, () => unknown>> = {
+  all: () => (require('./all-in-one') as typeof import('./all-in-one')).runAll(),
+  command: () => (require('./servers') as typeof import('./servers')).runCommand(),
+  query: () => (require('./servers') as typeof import('./servers')).runQuery(),
+  worker: () => (require('./servers') as typeof import('./servers')).runWorker(),
+};
+
+/** The roles that other processes of the service start (`shared/kernel/processes.ts`). */
+const CHILDREN: Readonly<Record<string, () => unknown>> = {
+  http: () => (require('./http-service') as typeof import('./http-service')).runHttp(),
+  projections: () =>
+    (require('./projection-process') as typeof import('./projection-process')).runProjections(),
+  rebuild: () => (require('./rebuild-process') as typeof import('./rebuild-process')).runRebuild(),
+  render: () => (require('../media/render-role') as typeof import('../media/render-role')).runRender(),
+};
+
+/**
+ * Has V8 collect the garbage of old objects each time the heap has grown by a fifth. By default, the heap may double or
+ * more before that, and a process with a full edge cache would use 100 MB more.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString('--heap-growing-percent=20');
 }
 
-void runProcess('catalog', async (config, log, tracing) => {
-  let demo_ready = config.DEMO === 'off';
-  const options = { isDemoReady: () => demo_ready, tracing };
-  const service = await startService(config, log, options);
-  log.info({ url: service.url }, 'listening');
-  const stopping = new AbortController();
-  const createDemo = async (): Promise<void> => {
-    // Loads the demo only if it is wanted.
-    const { startDemo } = await import('../demo/start.js');
-    return startDemo(service, stopping.signal, () => {
-      demo_ready = true;
-    });
-  };
-  // Runs in the background, because the event store may not be reachable yet.
-  const demo = demo_ready ? undefined : createDemo();
-  return async () => {
-    stopping.abort();
-    await service.close();
-    await demo;
-  };
-});
+const role = process.argv[2] ?? 'all';
+const run = SERVERS[role] ?? CHILDREN[role];
+if (!run) {
+  process.stderr.write(`Unknown role ${role}. Roles: ${Object.keys(SERVERS).join(', ')}.\n`);
+  process.exit(1);
+}
+// Loading the modules takes a quarter of a second. Without a handler, the first process of a container ignores a stop
+// signal meanwhile, and is killed after its grace period. `runProcess` replaces the handler by a graceful stop.
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0));
+if (['all', 'query', 'http'].includes(role)) keepHeapSmall();
+void run();

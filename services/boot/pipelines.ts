@@ -7,8 +7,8 @@ import { DamagedFileError, NeedsRepairError } from '../../shared/kernel/errors';
 import type { StoreHealth } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
-import type { PipelineRuntime } from './pipeline-runtime';
-import type { PipelineReport, StoresHealth } from './projection-messages';
+import { rebuildInProcess } from './rebuild-process';
+import type { Runtime } from './runtime';
 
 const RETRY_MS = 100;
 const retryMs = backoff(RETRY_MS, 1_000);
@@ -27,7 +27,7 @@ export interface RealmPipeline {
   /** Undefined while the pipeline rebuilds nothing. */
   readonly rebuilding: RebuildProgress | undefined;
   /** Absent if the pipeline runs in this process, which then knows the health of its stores. */
-  readonly health?: StoresHealth | undefined;
+  readonly health?: Readonly<Record<'log' | 'documents', StoreHealth>> | undefined;
   /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
   checkQueue(): Promise<'ok' | 'unknown'>;
 }
@@ -44,23 +44,22 @@ export interface Pipelines {
 
 /** The pipelines of this process. */
 export interface OwnPipelines extends Pipelines {
-  reports(): Promise<PipelineReport[]>;
+  readonly own: readonly OwnPipeline[];
 }
 
 /** Starts the dispatcher and the workers of every realm in the background, as soon as its stores can be reached. */
-export function startPipelines(runtime: PipelineRuntime): OwnPipelines {
+export function startPipelines(runtime: Runtime): OwnPipelines {
   const owner = leaseOwner();
-  const pipelines = new Map(REALMS.map((realm) => [realm, new OwnPipeline(runtime, realm, owner)]));
-  const realm_pipelines = [...pipelines.values()];
+  const own = REALMS.map((realm) => new OwnPipeline(runtime, realm, owner));
   return {
-    pipelineOf: (realm) => pipelines.get(realm)!,
-    reports: () => Promise.all(realm_pipelines.map((pipeline) => pipeline.report())),
+    own,
+    pipelineOf: (realm) => own.find((pipeline) => pipeline.realm === realm)!,
     stop: async () => {
-      await Promise.all(realm_pipelines.map((pipeline) => pipeline.stop()));
+      await Promise.all(own.map((pipeline) => pipeline.stop()));
     },
     caughtUp: async (timeout_ms) => {
       const deadline = AbortSignal.timeout(timeout_ms);
-      const caught_up = await Promise.all(realm_pipelines.map((pipeline) => pipeline.caughtUp(deadline)));
+      const caught_up = await Promise.all(own.map((pipeline) => pipeline.caughtUp(deadline)));
       return caught_up.every((reached) => reached) && !deadline.aborted;
     },
   };
@@ -73,7 +72,7 @@ class OwnPipeline implements RealmPipeline {
   private running: { readonly pipeline: Pipeline; readonly queue: JobQueue } | undefined;
 
   constructor(
-    private readonly runtime: PipelineRuntime,
+    private readonly runtime: Runtime,
     readonly realm: Realm,
     /** Unique to this process. */
     private readonly owner: string,
@@ -89,7 +88,7 @@ class OwnPipeline implements RealmPipeline {
     return this.running?.pipeline.rebuilding;
   }
 
-  async report(): Promise<PipelineReport> {
+  async report() {
     const { realm, state, rebuilding } = this;
     const log = (await this.runtime.events[realm].health?.()) ?? 'ok';
     return { realm, state, rebuilding, health: { log, documents: await this.documentsHealth() } };
@@ -187,20 +186,14 @@ class OwnPipeline implements RealmPipeline {
     const queue = tracing?.jobQueue(opened) ?? opened;
     try {
       const aroundProjection = tracing?.aroundProjection;
-      const match = log_matches[realm];
-      const parts = {
-        realm,
-        owner,
-        events: events[realm],
-        views,
-        queue,
-        system,
-        log,
-        match,
-        aroundProjection,
+      const pipeline = await startPipeline({
+        ...{ realm, owner, events: events[realm], views, queue, system, log, aroundProjection },
+        match: log_matches[realm],
         retired_ms: config.RETIRED_VERSION_HOURS * 3_600_000,
-      };
-      return { queue, pipeline: await startPipeline({ ...parts, signal: this.stopping.signal }) };
+        rebuild: (onProgress, signal) => rebuildInProcess(config, realm, onProgress, signal),
+        signal: this.stopping.signal,
+      });
+      return { queue, pipeline };
     } catch (error) {
       await queue.close();
       throw error;

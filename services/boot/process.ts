@@ -1,18 +1,25 @@
-import { join } from 'node:path';
 import { type Config, ConfigError, parseConfig } from '../../shared/kernel/config';
 import { createLogger, type Logger } from '../../shared/kernel/log';
+import {
+  Channel,
+  type ChildCalls,
+  endWithParent,
+  onStopSignal,
+  type ParentCalls,
+} from '../../shared/kernel/processes';
 import { readTraceConfiguration } from '../tracing/settings';
 import { startTracing } from '../tracing/start';
 import type { Tracing } from '../tracing/tracing';
-import { endLoading } from './loading';
-import { markRunning } from './running-processes';
-import { describeStartError } from './start-error';
-
-/** The folder of package.json, seen from `dist/services/boot`. */
-const ROOT = join(__dirname, '..', '..', '..');
 
 /** How long a graceful shutdown may take before the process exits anyway. */
 export const STOP_TIMEOUT_MS = 15_000;
+
+/** The log of a process and its traces. */
+interface Observed {
+  readonly log: Logger;
+  /** Undefined in a process without traces. */
+  readonly tracing: Tracing | undefined;
+}
 
 /**
  * Runs a server process: parses the configuration, calls `start`, and on SIGTERM or SIGINT calls the function that
@@ -20,24 +27,19 @@ export const STOP_TIMEOUT_MS = 15_000;
  */
 export async function runProcess(
   name: string,
-  start: (config: Config, log: Logger, tracing: Tracing | undefined) => Promise<() => Promise<void>>,
+  start: (config: Config, observed: Observed) => Promise<() => Promise<void>>,
 ): Promise<void> {
   // Until `start` has returned, a stop signal ends the process at once. The next start completes unfinished work.
   let stop = async (): Promise<void> => {};
-  onStopSignal(() => stop());
-  markRunning(ROOT);
+  stopOnSignal(() => stop());
   try {
     const config = parseConfig(process.env);
-    const traces = readTraceConfiguration(process.env);
-    let tracing: Tracing | undefined;
-    const fields = traces.settings && { fields: () => tracing?.logFields() ?? {} };
-    const log = createLogger({ level: config.LOG_LEVEL, destination: 2, ...fields }).child({ service: name });
-    tracing = startTracing(traces, name === 'catalog' ? name : `catalog-${name}`, config, log);
-    const stopStarted = await start(config, log, tracing);
+    const observed = observe(config, name);
+    const stopStarted = await start(config, observed);
     stop = async () => {
-      log.info('stopping');
+      observed.log.info('stopping');
       await stopStarted();
-      await tracing?.stop();
+      await observed.tracing?.stop();
     };
   } catch (error) {
     const text = error instanceof ConfigError ? error.message : `${name}: ${describeStartError(error)}`;
@@ -46,8 +48,58 @@ export async function runProcess(
   }
 }
 
+/** What a process needs that the all-in-one service starts. */
+export interface ChildOptions {
+  readonly config: Config;
+  /** Its name in the log. */
+  readonly name: string;
+}
+
+/**
+ * Runs a process that the all-in-one service has started. `start` returns the functions that the service may call, of
+ * which `stop` ends the work. If `start` fails, tells the service why and exits with 1.
+ */
+export function serveParent<Options extends ChildOptions, Theirs extends object>(
+  start: (options: Options, parent: Channel<Theirs>, observed: Observed) => Promise<ChildCalls>,
+): void {
+  endWithParent();
+  const run = async (): Promise<ChildCalls> => {
+    const options = (await parent.ask('options', undefined))!;
+    const observed = observe(options.config, 'catalog', options.name);
+    const calls = await start(options, parent as Channel<object> as Channel<Theirs>, observed);
+    const stop = async (): Promise<void> => {
+      try {
+        await calls.stop();
+        await observed.tracing?.stop();
+      } finally {
+        process.exit(0);
+      }
+    };
+    return { ...calls, stop };
+  };
+  const running = Promise.resolve().then(run);
+  const parent = new Channel<ParentCalls<Options>>(process, running);
+  running.catch(async (error) => {
+    await parent.ask('failed', describeStartError(error), 1_000);
+    process.exit(1);
+  });
+}
+
+/** Creates the log of a process and starts its traces. `child`: the name of a process that the service has started. */
+function observe(config: Config, name: string, child?: string): Observed {
+  const traces = readTraceConfiguration(process.env);
+  let tracing: Tracing | undefined;
+  const fields = traces.settings && { fields: () => tracing?.logFields() ?? {} };
+  const names = child === undefined ? { service: name } : { service: name, process: child };
+  const log = createLogger({ level: config.LOG_LEVEL, destination: 2, ...fields }).child(names);
+  // The service has logged the warnings.
+  const configuration = child === undefined ? traces : { ...traces, warnings: [] };
+  tracing = startTracing(configuration, name === 'catalog' ? name : `catalog-${name}`, config, log);
+  return { log, tracing };
+}
+
 /** Calls `stop` on the first signal. Exits at once on the second signal, or when the stop takes too long. */
-function onStopSignal(stop: () => Promise<void>): void {
+function stopOnSignal(stop: () => Promise<void>): void {
   let stopping = false;
   const handle = (): void => {
     if (stopping) process.exit(1);
@@ -58,8 +110,31 @@ function onStopSignal(stop: () => Promise<void>): void {
       () => process.exit(1),
     );
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, handle);
-    process.off(signal, endLoading);
-  }
+  onStopSignal(handle);
+}
+
+/** The fields that Node sets on errors of the operating system. */
+interface SystemError {
+  readonly code?: string;
+  readonly syscall?: string;
+  readonly address?: string;
+  readonly hostname?: string;
+  readonly port?: number;
+  readonly message?: string;
+  readonly cause?: unknown;
+}
+
+/** Says why a process cannot start, and what to do about it. */
+function describeStartError(error: unknown): string {
+  const { code, syscall, address, hostname, port, message, cause } = error as SystemError;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use. Set another one, such as PORT=${Number(port) + 1}.`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `Cannot listen on host ${address ?? hostname}. Set HOST to an address of this machine.`;
+  // `bind` in a process of `node:cluster`.
+  if (code === 'EACCES' && (syscall === 'listen' || syscall === 'bind'))
+    return `Not permitted to listen on port ${port}. Set PORT to another one.`;
+  if (code === 'EACCES') return `Permission denied (${message}).`;
+  const messages = [message, cause instanceof Error ? cause.message : undefined].filter(Boolean);
+  return messages.length > 0 ? messages.join(': ') : String(error);
 }

@@ -1,69 +1,90 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import type { RebuildProgress } from '../../projections/pipeline';
+import { startWalCheckpoints } from '../../shared/adapters/sqlite/wal-checkpoints';
 import type { Realm } from '../../shared/catalog/realm';
-import { pause, withTimeout } from '../../shared/kernel/async';
+import { pause } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
-import type { DamagedFileError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
-import { endOf, keepRunning } from './child-process';
-import type { CommitRelay, Committed } from './commit-relay';
-import type { PipelineState, Pipelines, RealmPipeline } from './pipelines';
-import { forkProjections } from './projection-fork';
-import type { FromProjections, PipelineReport, ToProjections } from './projection-messages';
+import { Child, type ChildCalls, Supervisor } from '../../shared/kernel/processes';
+import { realSystem } from '../../shared/kernel/system';
+import type { StoreHealth } from '../../shared/ports/event-store';
+import { type Commit, Commits } from './commits';
+import { filesWrittenByRequests } from './open-adapters';
+import { type Pipelines, type RealmPipeline, startPipelines } from './pipelines';
+import { type ChildOptions, serveParent } from './process';
+import { type OnDamage, openRuntime } from './runtime';
 
 /** How often a caller that waits looks for a process to ask. */
 const RETRY_MS = 20;
 /** How long a stop waits until the running jobs have ended. After that, the process is killed, which loses nothing. */
 const STOP_MS = 8_000;
+/** How often the process looks whether the state of a pipeline has changed. */
+const REPORT_EVERY_MS = 250;
+
+/** What the projection process answers. */
+interface ProjectionCalls extends ChildCalls {
+  caughtUp(timeout_ms: number): Promise<boolean>;
+  committed(commit: Commit): void;
+}
+
+/** What the projection process calls. */
+type ServiceCalls = {
+  reported(reports: readonly PipelineReport[]): void;
+  damaged(damage: Parameters<OnDamage>[0]): void;
+  committed(commit: Commit): void;
+};
+
+/** The state of a pipeline. The process sends it when it changes. */
+interface PipelineReport {
+  readonly realm: Realm;
+  readonly state: 'starting' | 'running';
+  /** Undefined while nothing is rebuilt. */
+  readonly rebuilding: RebuildProgress | undefined;
+  readonly health: Readonly<Record<'log' | 'documents', StoreHealth>>;
+}
 
 interface Options {
   readonly config: Config;
   readonly log: Logger;
-  readonly has_traces: boolean;
-  readonly commits: CommitRelay;
-  readonly onDamage: (damage: Pick<DamagedFileError, 'file' | 'message'>) => void;
+  readonly commits: Commits;
+  readonly onDamage: OnDamage;
 }
 
 /**
  * Runs the pipelines of all realms in a process of their own: projecting is synchronous work of up to seconds, and would
- * hold up requests for as long. If the process crashes, it is started again, and continues at the checkpoints. It ends
- * with the service, also if that is killed. See `docs/decisions/0027-projections-in-their-own-process.md`.
+ * hold up requests for as long. If the process crashes, it is started again, and continues at the checkpoints. See
+ * `docs/decisions/0027-projections-in-their-own-process.md`.
  *
- * It starts in the constructor or before (`fork-ahead.ts`), so that its modules load while those of the service do. It
- * opens the stores only after `start`: the service may have to create or repair the files first.
+ * Create it when the stores of this process are open, which may have to create or repair the files.
  */
 export class ProjectionProcess implements Pipelines {
-  private readonly options: Options;
+  private readonly supervisor: Supervisor<ProjectionCalls>;
   private readonly stopping = new AbortController();
-  private readonly stopped = once(this.stopping.signal, 'abort');
-  private readonly starting = new AbortController();
-  private readonly started = once(this.starting.signal, 'abort');
-  private readonly ended: Promise<void>;
-  /** Undefined while no process runs, and before `start`. */
-  private child: Child | undefined;
+  private reports: readonly PipelineReport[] = [];
   private has_crashed = false;
 
-  constructor(options: Options) {
-    this.options = options;
-    const onCommitted = options.commits.connect((message) => this.child?.send(message));
-    this.ended = keepRunning(
-      () => this.runOnce(onCommitted),
-      this.stopping.signal,
+  constructor({ config, log, commits, onDamage }: Options) {
+    const { receive } = commits.connect((commit) => this.supervisor.child?.tell('committed', commit));
+    const calls: ServiceCalls = {
+      reported: (reports) => {
+        this.reports = reports;
+      },
+      damaged: onDamage,
+      committed: receive,
+    };
+    const options: ChildOptions = { config, name: 'projections' };
+    this.supervisor = new Supervisor(
+      () => Child.start<ProjectionCalls>('projections', calls, { options }),
       (crash) => {
         this.has_crashed = true;
-        options.log.error(crash, 'the projection process has crashed; restarting it');
+        this.reports = [];
+        log.error(crash, 'the projection process has crashed; restarting it');
       },
     );
   }
 
-  /** Starts the pipelines. Call it once, when the stores of this process are open. */
-  start(): void {
-    this.starting.abort();
-  }
-
   pipelineOf(realm: Realm): RealmPipeline {
-    const report = this.child?.reports.find((found) => found.realm === realm);
-    const state: PipelineState = report?.state ?? (this.has_crashed ? 'restarting' : 'starting');
+    const report = this.reports.find((found) => found.realm === realm);
+    const state = report?.state ?? (this.has_crashed ? 'restarting' : 'starting');
     return {
       state,
       rebuilding: report?.rebuilding,
@@ -78,8 +99,7 @@ export class ProjectionProcess implements Pipelines {
     const { signal } = this.stopping;
     while (!signal.aborted && performance.now() < deadline_ms) {
       const left_ms = Math.ceil(deadline_ms - performance.now());
-      const reply = this.child && withTimeout(this.child.caughtUp(left_ms), left_ms, () => false);
-      const caught_up = await reply;
+      const caught_up = await this.supervisor.child?.ask('caughtUp', left_ms, left_ms);
       if (caught_up !== undefined) return caught_up;
       await pause(Math.min(RETRY_MS, left_ms), signal);
     }
@@ -88,77 +108,45 @@ export class ProjectionProcess implements Pipelines {
 
   async stop(): Promise<void> {
     this.stopping.abort();
-    await this.ended;
-  }
-
-  /** Runs the process until it ends. Returns how it ended. Throws what `forkProjections` throws. */
-  private async runOnce(onCommitted: (message: Committed) => void): Promise<string> {
-    const { signal } = this.stopping;
-    const { config, has_traces } = this.options;
-    const child = new Child(onCommitted, this.options.onDamage);
-    await Promise.race([this.started, child.ended, this.stopped]);
-    if (!signal.aborted) {
-      child.send({ type: 'start', config, has_traces });
-      this.child = child;
-    }
-    await Promise.race([child.ended, this.stopped]);
-    this.child = undefined;
-    if (signal.aborted) await child.stop();
-    return child.ended;
+    await this.supervisor.stop(STOP_MS);
   }
 }
 
-/** One run of the projection process. */
-class Child {
-  /** Resolves when the process has ended or could not be started, with the reason. */
-  readonly ended: Promise<string>;
-  reports: readonly PipelineReport[] = [];
-  private readonly process: ChildProcess;
-  private readonly calls = new Map<number, (caught_up: boolean) => void>();
-  private next_call = 1;
-
-  constructor(
-    private readonly onCommitted: (message: Committed) => void,
-    private readonly onDamage: Options['onDamage'],
-  ) {
-    this.process = forkProjections();
-    this.process.on('message', (message: FromProjections) => this.receive(message));
-    this.ended = endOf(this.process);
-  }
-
-  /** Ignores a process that has ended. */
-  send(message: ToProjections): void {
-    if (this.process.connected) this.process.send(message, () => {});
-  }
-
-  /** Resolves to undefined if the process ends before it replies. */
-  caughtUp(timeout_ms: number): Promise<boolean | undefined> {
-    const call = this.next_call++;
-    const reply = new Promise<boolean>((resolve) => this.calls.set(call, resolve));
-    this.send({ type: 'caught_up', call, timeout_ms });
-    const no_reply = this.ended.then(() => undefined);
-    return Promise.race([reply, no_reply]).finally(() => this.calls.delete(call));
-  }
-
-  async stop(): Promise<void> {
-    this.send({ type: 'stop' });
-    await withTimeout(this.ended, STOP_MS, () => this.process.kill('SIGKILL'));
-  }
-
-  private receive(message: FromProjections): void {
-    switch (message.type) {
-      case 'pipelines':
-        this.reports = message.pipelines;
-        break;
-      case 'caught_up':
-        this.calls.get(message.call)?.(message.caught_up);
-        break;
-      case 'damaged':
-        this.onDamage(message);
-        break;
-      case 'committed':
-        this.onCommitted(message);
-        break;
-    }
-  }
+/**
+ * The role `projections`. Does what would hold up requests: runs the pipelines of all realms, and copies the write-ahead
+ * logs of the service into their files.
+ */
+export function runProjections(): void {
+  serveParent<ChildOptions, ServiceCalls>(async ({ config }, parent, { log, tracing }) => {
+    const commits = new Commits();
+    const { receive } = commits.connect((commit) => parent.tell('committed', commit));
+    // The service logs each damaged file once, also if both processes notice it.
+    const onDamage: OnDamage = ({ file, message }) => parent.tell('damaged', { file, message });
+    const runtime = await openRuntime(config, log, realSystem, { tracing, onDamage, commits });
+    const pipelines = startPipelines(runtime);
+    const stopCheckpoints = startWalCheckpoints(filesWrittenByRequests(config), log);
+    let reported: string | undefined;
+    const report = async (): Promise<void> => {
+      const reports = await Promise.all(pipelines.own.map((pipeline) => pipeline.report()));
+      const text = JSON.stringify(reports);
+      if (text !== reported) parent.tell('reported', reports);
+      reported = text;
+    };
+    const reporting = setInterval(() => void report().catch(() => {}), REPORT_EVERY_MS);
+    const calls: ProjectionCalls = {
+      committed: receive,
+      caughtUp: async (timeout_ms) => {
+        const caught_up = await pipelines.caughtUp(timeout_ms);
+        await report().catch(() => {});
+        return caught_up;
+      },
+      stop: async () => {
+        clearInterval(reporting);
+        stopCheckpoints();
+        await pipelines.stop();
+        await runtime.close();
+      },
+    };
+    return calls;
+  });
 }

@@ -1,11 +1,14 @@
-import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
-import type { ReadyCheck, ReadyState } from '../../shared/http/operational';
+import type { MetricsText } from '../../shared/http/metrics';
+import type { ReadyCheck } from '../../shared/http/operational';
 import { checkSharp } from '../../shared/images/sharp';
 import { withTimeout } from '../../shared/kernel/async';
 import { DamagedFileError } from '../../shared/kernel/errors';
 import type { StoreHealth } from '../../shared/ports/event-store';
 import type { Tier } from '../../shared/ports/rate-limiter';
+import { readDisk } from '../metrics/disk-reading';
+import { readPipelines } from '../metrics/pipeline-reading';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
 import type { StartCatchUp } from './start-catch-up';
@@ -97,38 +100,29 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
   };
 }
 
-/** From good to bad. */
-const STATES: readonly unknown[] = [
-  ...['yes', 'ok', 'unknown', 'may_evict'],
-  ...['not_writable', 'damaged', 'unavailable', 'no'],
-];
-const badness = (state: unknown): number => STATES.indexOf(state);
-
-/**
- * Returns the readiness of a service of several processes: it is ready if all are, and each state is the worst that one
- * of them sees. The rest is as in `main`, the process that projects.
- */
-export function worstOf(main: ReadyState, others: readonly ReadyState[]): ReadyState {
-  return others.reduce(
-    (all, { ok, details }) => ({ ok: all.ok && ok, details: worstDetails(all.details, details) }),
-    main,
-  );
+/** What answers `/health/ready` and `/metrics`. */
+export interface Operations {
+  readonly ready: ReadyCheck;
+  readonly metrics_text: () => Promise<MetricsText>;
 }
 
-function worstDetails(main: JsonObject, other: JsonObject): JsonObject {
-  const merged: Record<string, JsonValue> = { ...main };
-  for (const [name, value] of Object.entries(other)) {
-    const known = merged[name];
-    if (known === undefined) merged[name] = value;
-    else if (isObject(known) && isObject(value)) merged[name] = worstDetails(known, value);
-    else if (name === 'waiting_for') merged[name] = [...new Set([known, value].flat())];
-    else if (typeof value === 'string' && badness(value) > badness(known)) merged[name] = value;
-  }
-  return merged;
+/** Answers for this process alone. Reads the stores at each scrape. */
+export function startOperations(runtime: Runtime, ready: ReadyCheck): Operations {
+  const { config, metrics } = runtime;
+  const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL, DATA_DIR } = config;
+  const has_embedded = [EVENTSTORE_URL, MONGODB_URL, REDIS_URL].includes(undefined);
+  metrics.collectProcessMetrics();
+  metrics.setSources({
+    pipelines: () => readPipelines(runtime),
+    ready: () =>
+      ready().then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    disk: async () => (has_embedded ? readDisk(DATA_DIR) : undefined),
+  });
+  return { ready, metrics_text: metrics.text };
 }
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const stateOf = async (checking: Promise<unknown>): Promise<'ok' | 'unavailable'> =>
   (await orUndefined(checking.then(() => true))) ? 'ok' : 'unavailable';

@@ -1,7 +1,6 @@
 import type { Position } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
-import { pause } from '../../shared/kernel/async';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
 
@@ -20,16 +19,29 @@ const LOG_EVERY_MS = 5_000;
  * log must not keep it out of service.
  */
 export class StartCatchUp {
-  private readonly stopping = new AbortController();
   private readonly targets = new Map<Realm, { readonly from: Position; readonly to: Position }>();
+  private readonly logging: NodeJS.Timeout;
   private awaited = true;
+  private stopped = false;
 
   constructor(
     private readonly runtime: Pick<Runtime, 'config' | 'log' | 'events' | 'views'>,
-    private readonly pipelines: Pipelines,
+    pipelines: Pipelines,
   ) {
-    void this.wait();
-    void this.logProgress();
+    void this.readTargets().catch(() => this.targets.clear());
+    this.logging = setInterval(() => void this.logProgress().catch(() => {}), LOG_EVERY_MS);
+    const { log, config } = runtime;
+    const { START_TIMEOUT_S: timeout_s } = config;
+    void pipelines.caughtUp(timeout_s * 1000).then((caught_up) => {
+      this.awaited = false;
+      if (this.stopped) return;
+      if (caught_up) log.info('the documents have caught up with the log');
+      else
+        log.warn(
+          { timeout_s },
+          'the documents have not caught up with the log; reads may be out of date until they have',
+        );
+    });
   }
 
   /** Whether readiness waits for the catch-up. */
@@ -48,31 +60,8 @@ export class StartCatchUp {
 
   /** Logs nothing any more. */
   stop(): void {
-    this.stopping.abort();
-  }
-
-  private async wait(): Promise<void> {
-    const { config, log } = this.runtime;
-    const { START_TIMEOUT_S: timeout_s } = config;
-    const caught_up = await this.pipelines.caughtUp(timeout_s * 1000);
-    this.awaited = false;
-    if (this.stopping.signal.aborted) return;
-    if (caught_up) log.info('the documents have caught up with the log');
-    else
-      log.warn(
-        { timeout_s },
-        'the documents have not caught up with the log; reads may be out of date until they have',
-      );
-  }
-
-  private async logProgress(): Promise<void> {
-    const { signal } = this.stopping;
-    await this.readTargets().catch(() => this.targets.clear());
-    for (let is_behind = true; is_behind; ) {
-      await pause(LOG_EVERY_MS, signal);
-      if (signal.aborted) return;
-      is_behind = await this.logRealms().catch(() => true);
-    }
+    this.stopped = true;
+    clearInterval(this.logging);
   }
 
   private async readTargets(): Promise<void> {
@@ -84,16 +73,16 @@ export class StartCatchUp {
     }
   }
 
-  /** Logs how far the realms are that have not caught up. Returns false if all have. */
-  private async logRealms(): Promise<boolean> {
+  /** Logs how far the realms are that have not caught up. */
+  private async logProgress(): Promise<void> {
     let is_behind = false;
     for (const realm of this.targets.keys()) {
       const version = await this.runtime.views[realm].current();
       const progress = version && this.progressOf(realm, await version.checkpoints());
       if (version && !progress) continue;
       is_behind = true;
-      this.runtime.log.info({ realm, ...progress }, 'catching up with the log');
+      if (!this.stopped) this.runtime.log.info({ realm, ...progress }, 'catching up with the log');
     }
-    return is_behind;
+    if (!is_behind) clearInterval(this.logging);
   }
 }

@@ -6,7 +6,7 @@ import type { CollectionName, DocumentOf } from '../../shared/catalog/documents'
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
-import { pause, withSilenceLimit, withTimeout } from '../../shared/kernel/async';
+import { pause } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
 import { ACTIVE_TTL_MS } from '../../shared/ports/document-reader';
 import type { ViewQuery, ViewStore } from '../../shared/ports/view-store';
@@ -61,7 +61,7 @@ export async function waitForManyWrites(
   };
   try {
     await rebuildIfFaster(runtime, realm, signal, rebuild_events_min);
-    if (!(await project(runtime, realm, { silence_ms: stalled_ms, signal })))
+    if (!(await project(runtime, realm, { stalled_ms, signal })))
       warn('A running server projects the rest. Without one, the next server or command does.');
   } catch (error) {
     if (!(error instanceof NeedsRepairError)) throw error;
@@ -97,17 +97,21 @@ export async function catchUp(
   return results.every((result) => result.status === 'fulfilled' && result.value);
 }
 
-/** When to end waiting for the documents: after a time, or after a time in which no checkpoint has moved. */
-type WaitLimit =
-  | { readonly timeout_ms: number }
-  | { readonly silence_ms: number; readonly signal: AbortSignal };
+/** When to end waiting for the documents. */
+interface WaitLimits {
+  readonly timeout_ms?: number;
+  /** Time in which no checkpoint has moved. */
+  readonly stalled_ms?: number;
+  readonly signal?: AbortSignal;
+}
 
 /**
- * Runs a pipeline in this process until the documents have caught up. If a server projects the same data, it has the
- * dispatcher's lease: the pipeline of this process then dispatches nothing and only waits for the checkpoints. A server
- * that starts meanwhile waits for the lease, which this process releases at its end.
+ * Runs a pipeline in this process until the documents have caught up, and shows how far they are. If a server projects
+ * the same data, it has the dispatcher's lease: the pipeline of this process then dispatches nothing and only waits for
+ * the checkpoints. A server that starts meanwhile waits for the lease, which this process releases at its end. Returns
+ * false at a limit.
  */
-async function project(runtime: Runtime, realm: Realm, limit: WaitLimit): Promise<boolean> {
+async function project(runtime: Runtime, realm: Realm, limits: WaitLimits): Promise<boolean> {
   const match = runtime.log_matches[realm];
   await match.assert();
   if (await hasCaughtUp(runtime, realm)) return true;
@@ -116,29 +120,54 @@ async function project(runtime: Runtime, realm: Realm, limit: WaitLimit): Promis
   // Throws if the store cannot be reached. `views.ready` would wait without a limit.
   await views.versions();
   const queue = await openJobQueue(config, realm, { partition_count: views.partition_count });
-  const progress = followProgress(runtime, realm);
   try {
     const parts = { realm, events: events[realm], views, queue, system, log, match, owner: leaseOwner() };
     const pipeline = await startPipeline(parts);
+    const ended = new AbortController();
+    const signal = limits.signal ? AbortSignal.any([limits.signal, ended.signal]) : ended.signal;
     try {
-      const caughtUp = (): Promise<true> => pipeline.caughtUp().then(() => true);
-      if ('timeout_ms' in limit) return await withTimeout(caughtUp(), limit.timeout_ms, () => false);
-      return await withSilenceLimit(
-        (onProgress) => {
-          progress.onAdvance = onProgress;
-          return caughtUp();
-        },
-        limit.silence_ms,
-        () => false,
-        limit.signal,
-      );
+      const caught_up = pipeline.caughtUp(signal).then(() => !signal.aborted);
+      return await Promise.race([caught_up, untilLimit(runtime, realm, limits, signal)]);
     } finally {
+      ended.abort();
       await pipeline.stop();
     }
   } finally {
-    progress.end();
     await queue.close();
   }
+}
+
+/** Shows how far the documents are. Resolves to false at a limit, or when `signal` aborts. */
+async function untilLimit(
+  runtime: Runtime,
+  realm: Realm,
+  { timeout_ms = Number.POSITIVE_INFINITY, stalled_ms = Number.POSITIVE_INFINITY }: WaitLimits,
+  signal: AbortSignal,
+): Promise<false> {
+  const bar = progressBar(`${realm}: projecting`);
+  const started_ms = performance.now();
+  let advanced_ms = started_ms;
+  let first: Awaited<ReturnType<typeof progressOf>> | undefined;
+  let reached = START;
+  for (;;) {
+    const now_ms = performance.now();
+    const left_ms = Math.min(started_ms + timeout_ms, advanced_ms + stalled_ms) - now_ms;
+    if (left_ms <= 0) break;
+    await pause(Math.min(left_ms, PROGRESS_INTERVAL_MS), signal);
+    if (signal.aborted) break;
+    const progress = await progressOf(runtime, realm).catch(() => undefined);
+    if (!progress || signal.aborted) continue;
+    first ??= progress;
+    if (progress.reached > reached) advanced_ms = performance.now();
+    reached = progress.reached;
+    bar.show({
+      done: Number(progress.checkpoint),
+      total: Number(progress.head),
+      from: Number(first.checkpoint),
+    });
+  }
+  bar.clear();
+  return false;
 }
 
 /**
@@ -195,36 +224,6 @@ async function rebuildIfFaster(
 async function dropExcept(views: ViewStore, kept: ReadonlySet<number>): Promise<void> {
   for (const { version, status } of await views.versions())
     if (!kept.has(version) && status !== 'active') await views.drop(version);
-}
-
-interface ProgressFollower {
-  /** Called when a checkpoint has moved since the last look. */
-  onAdvance: () => void;
-  end(): void;
-}
-
-/** Shows how far the documents are, until `end` is called. */
-function followProgress(runtime: Runtime, realm: Realm): ProgressFollower {
-  const bar = progressBar(`${realm}: projecting`);
-  let from: number | undefined;
-  let reached: Position | undefined;
-  const update = async (): Promise<void> => {
-    const { checkpoint, reached: now_reached, head } = await progressOf(runtime, realm);
-    if (reached !== undefined && now_reached > reached) follower.onAdvance();
-    reached = now_reached;
-    const done = Number(checkpoint);
-    from ??= done;
-    bar.show({ done, total: Number(head), from });
-  };
-  const timer = setInterval(() => void update().catch(() => {}), PROGRESS_INTERVAL_MS);
-  const follower: ProgressFollower = {
-    onAdvance: () => {},
-    end() {
-      clearInterval(timer);
-      bar.clear();
-    },
-  };
-  return follower;
 }
 
 async function hasCaughtUp(runtime: Runtime, realm: Realm): Promise<boolean> {

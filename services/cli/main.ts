@@ -1,9 +1,6 @@
 #!/usr/bin/env node
 import '../boot/node-version';
-import '../boot/compile-cache';
-import '../../shared/kernel/stack-traces';
-import { join } from 'node:path';
-import { markRunning } from '../boot/running-processes';
+import '../boot/preload';
 import { exitCodeOf, lineOf } from './invocation';
 import { buildProgram } from './program';
 
@@ -14,7 +11,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 /** Runs the command line. Prints a failure as one line on standard error, without a stack, and sets the exit code. */
 async function main(): Promise<void> {
-  markRunning(join(__dirname, '..', '..', '..'));
   try {
     await buildProgram().parseAsync(process.argv);
   } catch (error) {

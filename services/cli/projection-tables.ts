@@ -2,7 +2,7 @@ import type { RebuildResult } from '../../projections/maintenance/rebuild';
 import type { PipelineStatus } from '../../projections/maintenance/status';
 import type { VerifyResult } from '../../projections/maintenance/verify';
 import type { Realm } from '../../shared/catalog/realm';
-import type { MissingFile } from '../media/missing-files';
+import type { MissingFile } from '../media/stored-files';
 import { right, table } from './table';
 
 type WithRealm<Result> = Result & { readonly realm: Realm };

@@ -15,8 +15,8 @@ import {
   TaskCrashError,
 } from '../../shared/ports/media-tasks';
 import { makePictures, type PictureDeps, type PictureOutcome } from './make-pictures';
-import { type RenderLimits, RenderProcess } from './render-process';
-import { type SweepParts, sweepOnceADay } from './sweep';
+import { type RenderLimits, renderInProcess } from './render-process';
+import { type SweepParts, sweepOnceADay } from './stored-files';
 
 export type MediaWorkParts = PictureDeps &
   SweepParts &
@@ -38,7 +38,7 @@ const TIMES = {
   /** How long a shutdown waits for a rendering. If it is interrupted, another process repeats it. */
   stop_ms: 10_000,
 };
-/** Concurrent renderings. The rendering process does one at a time. */
+/** Concurrent renderings. One uses all cores, and up to 1.6 GB. */
 const CONCURRENCY = 1;
 
 export interface MediaWork {
@@ -47,7 +47,7 @@ export interface MediaWork {
 
 /**
  * Starts the media work of this process in the background: renders uploads (`render-process.ts`), adds lost tasks, and
- * sweeps unused files (`sweep.ts`). It waits for servers that cannot be reached yet. Any number of processes may run it.
+ * sweeps unused files (`stored-files.ts`). It waits for servers that cannot be reached yet. Any number of processes may run it.
  */
 export function startMediaWork(
   parts: MediaWorkParts,
@@ -59,13 +59,14 @@ export function startMediaWork(
   const owner = leaseOwner();
   const stopping = new AbortController();
   const { signal } = stopping;
-  const renderer = new RenderProcess(limits);
+  const rendering = new AbortController();
+  const render: Render = (bytes) => renderInProcess(bytes, rendering.signal, limits);
 
   const work = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
         const worker = await mediaTasks.work(
-          (task, starts) => render(parts, renderer, task, starts),
+          (task, starts) => runTask(parts, render, task, starts),
           CONCURRENCY,
         );
         if (!signal.aborted) await once(signal, 'abort');
@@ -98,14 +99,16 @@ export function startMediaWork(
     stop: async () => {
       stopping.abort();
       await ended;
-      renderer.stop();
+      rendering.abort();
     },
   };
 }
 
-async function render(
+type Render = (bytes: Uint8Array) => Promise<RenderedImage>;
+
+async function runTask(
   parts: MediaWorkParts,
-  renderer: RenderProcess,
+  render: Render,
   task: MediaTask,
   starts: number,
 ): Promise<void> {
@@ -113,7 +116,7 @@ async function render(
   try {
     const outcome = await makePictures(parts, task, async (bytes) => {
       try {
-        return await renderUnlessCrashing(renderer, bytes, starts);
+        return await renderUnlessCrashing(render, bytes, starts);
       } catch (error) {
         if (error instanceof ImageRejectedError)
           parts.log[error.reason === 'crashes' ? 'error' : 'info'](
@@ -135,13 +138,13 @@ async function render(
  * process alone, or of the whole service. Both end if a container runs out of memory.
  */
 async function renderUnlessCrashing(
-  renderer: RenderProcess,
+  render: Render,
   bytes: Uint8Array,
   starts: number,
 ): Promise<RenderedImage> {
   if (starts > MEDIA_ATTEMPTS) throw new ImageRejectedError('crashes');
   try {
-    return await renderer.render(bytes);
+    return await render(bytes);
   } catch (error) {
     if (!(error instanceof TaskCrashError) || starts < MEDIA_ATTEMPTS) throw error;
     throw new ImageRejectedError('crashes', { cause: error });

@@ -143,7 +143,7 @@ describe('keys and tokens over time', () => {
 
   test('a process with other token keys says so in its log, once', async () => {
     const settings = { ...harness.settings, JWT_SECRET: 'another secret of more than thirty-two characters' };
-    const other = await startProcess('services/boot/main-query.js', { ...settings, LOG_LEVEL: 'info' });
+    const other = await startProcess('services/boot/main.js query', { ...settings, LOG_LEVEL: 'info' });
     const { token } = await harness.newKey('public', [shop.store_id]);
     for (const refused of [shop.public.token, token]) {
       const reply = await fetch(`${other.url}/api/store`, {

@@ -213,7 +213,7 @@ describe('who may read /metrics', () => {
     ]);
     expect((await harness.request('GET', '/health/ready')).status).toBe(200);
     const DATA_DIR = harness.data_dir;
-    const worker = await startProcess('services/boot/main-worker.js', { DATA_DIR, ...settings });
+    const worker = await startProcess('services/boot/main.js worker', { DATA_DIR, ...settings });
     expect((await fetch(`${worker.url}/metrics`)).status).toBe(404);
     await worker.end('SIGTERM');
     await harness.close();
@@ -366,12 +366,12 @@ describe('each process', () => {
     const harness = await startHarness();
     const DATA_DIR = harness.data_dir;
     const port = await freePort();
-    const worker = await startProcess('services/boot/main-worker.js', {
+    const worker = await startProcess('services/boot/main.js worker', {
       DATA_DIR,
       WORKER_PORT: String(port),
     });
-    const command = await startProcess('services/boot/main-command.js', { DATA_DIR });
-    const query = await startProcess('services/boot/main-query.js', { DATA_DIR });
+    const command = await startProcess('services/boot/main.js command', { DATA_DIR });
+    const query = await startProcess('services/boot/main.js query', { DATA_DIR });
     expect(worker.url).toBe(`http://127.0.0.1:${port}`);
     for (const { url } of [worker, command, query]) {
       expect((await fetch(`${url}/health/ready`)).status).toBe(200);

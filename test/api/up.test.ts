@@ -10,14 +10,13 @@ import { waitFor, within } from '../support/wait-for';
 
 /*
  * `npm run up` with the script and the files of this project, in a small project whose only package is a local folder,
- * so that npm needs no registry. `npm start` starts a stand-in that listens and marks itself as running, like the service.
+ * so that npm needs no registry. `npm start` starts a stand-in that listens, like the service.
  */
 
 const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> })
   .scripts;
 
 const STAND_IN = `
-require('./running-processes').markRunning(require('node:path').join(__dirname, '..', '..', '..'));
 require('node:net').createServer().listen(Number(process.env.PORT), '127.0.0.1', () => console.log('listening'));
 `;
 
@@ -33,7 +32,6 @@ class Project {
     for (const name of ['part', 'services', 'dist/services/boot'])
       mkdirSync(join(folder, name), { recursive: true });
     cpSync('services/boot', join(folder, 'services/boot'), { recursive: true });
-    cpSync('services/boot/running-processes.js', join(folder, 'dist/services/boot/running-processes.js'));
     writeFileSync(join(folder, 'dist/services/boot/main.js'), STAND_IN);
     const dependencies = { part: 'file:part' };
     const own = { name: 'small', version: '1.0.0' };
@@ -67,10 +65,6 @@ class Project {
 
   get installedSince(): boolean {
     return !existsSync(this.trace);
-  }
-
-  changeSource(): void {
-    writeFileSync(join(this.folder, 'services/boot/changed.ts'), '');
   }
 
   get builds(): number {
@@ -177,47 +171,6 @@ test('npm run up installs nothing while its port is in use', () =>
     }
   }));
 
-test('a running service keeps its modules: npm run up on another port starts, or refuses to install', () =>
-  inProject(async (project) => {
-    const first = await project.up(await freeOwnPort());
-    expect(first).toMatchObject({ listening: true });
-    project.leaveTrace();
-
-    const second = await project.up(await freeOwnPort());
-    expect(second).toMatchObject({ listening: true });
-    await second.end();
-
-    project.lock('2.0.0');
-    const refused = await project.up(await freeOwnPort());
-    expect(refused).toMatchObject({ listening: false, code: 1 });
-    expect(refused.output).toMatch(/process \d+ is using them\. Stop it first/);
-    expect(project.installedSince).toBe(false);
-
-    await first.end();
-    expect(await project.up(await freeOwnPort())).toMatchObject({ listening: true });
-    expect(project.installedSince).toBe(true);
-  }));
-
-test('a running service keeps its compiled code: npm run up on another port starts it, or refuses to compile', () =>
-  inProject(async (project) => {
-    const first = await project.up(await freeOwnPort());
-    expect(first).toMatchObject({ listening: true });
-    expect(project.builds).toBe(1);
-
-    const second = await project.up(await freeOwnPort());
-    expect(second).toMatchObject({ listening: true });
-    await second.end();
-    project.changeSource();
-    const refused = await project.up(await freeOwnPort());
-    expect(refused).toMatchObject({ listening: false, code: 1 });
-    expect(refused.output).toMatch(/sources are newer .* process \d+ is running that code\. Stop it first/);
-    expect(project.builds).toBe(1);
-
-    await first.end();
-    expect(await project.up(await freeOwnPort())).toMatchObject({ listening: true });
-    expect(project.builds).toBe(2);
-  }));
-
 test('a process of the service names another port if its own is in use', () =>
   withTempDir(async (folder) => {
     const server = createServer();
@@ -231,12 +184,12 @@ test('a process of the service names another port if its own is in use', () =>
         LOG_LEVEL: 'silent',
       };
       for (const [name, service, settings] of [
-        ['main', 'catalog'],
-        ['main', 'catalog', { WORKERS: '2' }],
-        ['main-command', 'command'],
-        ['main-query', 'query'],
+        ['all', 'catalog'],
+        ['all', 'catalog', { WORKERS: '2' }],
+        ['command', 'command'],
+        ['query', 'query'],
       ] as const) {
-        const child = spawn(process.execPath, [`dist/services/boot/${name}.js`], {
+        const child = spawn(process.execPath, ['dist/services/boot/main.js', name], {
           env: { ...env, ...settings },
           stdio: ['ignore', 'pipe', 'pipe'],
         });

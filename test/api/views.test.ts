@@ -195,7 +195,7 @@ describe('views of a process', () => {
       );
     }
     await harness.settled();
-    const restarted = await startProcess('services/boot/main-command.js', {
+    const restarted = await startProcess('services/boot/main.js command', {
       ...harness.settings,
       LOG_LEVEL: 'info',
     });
@@ -240,7 +240,7 @@ describe('views of a process', () => {
     const made = await harness.request('POST', '/api/publication', { token: shop.secret.token, body });
     const path = `/api/publication/${made.body.data.id}`;
     const settings = { ...harness.settings, LOG_LEVEL: 'info', VIEW_FLUSH_INTERVAL_S: '1' };
-    const query = await startProcess('services/boot/main-query.js', settings);
+    const query = await startProcess('services/boot/main.js query', settings);
     const readOnce = async (): Promise<void> => {
       const headers = { authorization: `Bearer ${shop.public.token}` };
       expect((await fetch(`${query.url}${path}`, { headers })).status).toBe(200);

@@ -57,7 +57,7 @@ async function measure(settings: Record<string, string>): Promise<void> {
   const service = await startServiceUnderTest('services/boot/main.js', settings);
   const seeded = await keys.tokens(service.url);
   // A command process, which only writes. The first process projects its events.
-  const command_process = await startServiceUnderTest('services/boot/main-command.js', settings);
+  const command_process = await startServiceUnderTest('services/boot/main.js command', settings);
   const { EVENTSTORE_URL, REDIS_URL, MONGODB_URL, REDIS_PREFIX } = settings;
   const name = REDIS_PREFIX!;
   const servers = { EVENTSTORE_URL: EVENTSTORE_URL!, REDIS_URL: REDIS_URL!, MONGODB_URL: MONGODB_URL!, name };

@@ -65,7 +65,7 @@ export class Service {
 
   /** The process that projects. Undefined if it cannot be found. */
   get projections_pid(): number | undefined {
-    return childPid(this.pid, 'main-projections.js');
+    return childPid(this.pid, 'projections');
   }
 
   /** Exchanges a key for a token. Waits until the service knows the key. */

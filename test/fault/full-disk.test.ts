@@ -17,7 +17,7 @@ const SETTINGS = {
   RATE_LIMIT_SECRET: '100000/100000000/100000',
   RATE_LIMIT_AUTH: '100000/100000',
 };
-const NAMES = ['main', 'main-command', 'main-query', 'main-worker'] as const;
+const NAMES = ['all', 'command', 'query', 'worker'] as const;
 type Name = (typeof NAMES)[number];
 
 afterEach(endAll);
@@ -131,11 +131,11 @@ function fill(folder: string): () => void {
       const urls = {} as Record<Name, string>;
       const stops: (() => Promise<number | null>)[] = [];
       for (const name of NAMES) {
-        const { url, end } = await startProcess(`services/boot/${name}.js`, settings);
+        const { url, end } = await startProcess(`services/boot/main.js ${name}`, settings);
         urls[name] = url;
         stops.push(() => end('SIGTERM'));
       }
-      const token = await fetchToken(urls['main-command'], key);
+      const token = await fetchToken(urls.command, key);
       for (const name of NAMES)
         await waitFor(async () => (await readiness(urls[name])).status === 200, {
           what: `${name} to be ready`,
@@ -146,21 +146,21 @@ function fill(folder: string): () => void {
         expect({ name, ready: await readiness(urls[name]) }).toMatchObject({
           name,
           ready: {
-            status: name === 'main-query' ? 200 : 503,
-            waiting_for: name === 'main-query' ? [] : expect.arrayContaining(['event_store']),
+            status: name === 'query' ? 200 : 503,
+            waiting_for: name === 'query' ? [] : expect.arrayContaining(['event_store']),
             live: { event_store: 'not_writable' },
             idempotency_store: 'not_writable',
           },
         });
-      expect(await write(urls['main-command'], token)).toBe(503);
-      expect(await readStore(urls['main-query'], token)).toBe(200);
+      expect(await write(urls.command, token)).toBe(503);
+      expect(await readStore(urls.query, token)).toBe(200);
 
       free();
       for (const name of NAMES)
         await waitFor(async () => (await readiness(urls[name])).status === 200, {
           what: `${name} to be ready`,
         });
-      expect(await write(urls['main-command'], token)).toBe(201);
+      expect(await write(urls.command, token)).toBe(201);
       for (const stop of stops) expect(await stop()).toBe(0);
     }),
 );

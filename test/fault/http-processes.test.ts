@@ -50,7 +50,7 @@ function connect({ url }: RunningProcess): Connection {
   return connection;
 }
 
-const httpProcessesOf = ({ child }: RunningProcess): number[] => childrenOf(child.pid!, 'main-http.js');
+const httpProcessesOf = ({ child }: RunningProcess): number[] => childrenOf(child.pid!, 'http');
 
 /** Returns the process that has answered a request, as the log says. */
 function answeredBy(running: RunningProcess, request_id: string): Promise<string> {
@@ -174,7 +174,7 @@ test('both processes show the metrics and the readiness of the whole service', a
     expect((await connection.send('/metrics')).body).toContain(lag);
   }
 
-  const projections = childrenOf(running.child.pid!, 'main-projections.js')[0]!;
+  const projections = childrenOf(running.child.pid!, 'projections')[0]!;
   process.kill(projections, 'SIGSTOP');
   try {
     const patch = { method: 'PATCH', token, body: { title: 'Green tea' } };

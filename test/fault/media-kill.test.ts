@@ -97,11 +97,11 @@ test('a worker process renders an upload that a command process on the same fold
     const settings = { DATA_DIR: folder };
     const key = await createSecretKey(settings);
     const processes = await Promise.all([
-      startProcess('services/boot/main-command.js', settings),
-      startProcess('services/boot/main-query.js', settings),
+      startProcess('services/boot/main.js command', settings),
+      startProcess('services/boot/main.js query', settings),
       // The worker takes a task for lost 10 s after the upload. Its clock is ahead, so that nobody has to wait for
       // them.
-      startProcess('services/boot/main-worker.js', {
+      startProcess('services/boot/main.js worker', {
         ...settings,
         NODE_OPTIONS: `--require ${join(__dirname, '..', 'support', 'clock-ahead.js')}`,
         CLOCK_AHEAD_MS: '15000',

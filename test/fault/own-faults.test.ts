@@ -76,8 +76,8 @@ test('an upload that a worker cannot render for lack of the image library stays 
     const broken = join(folder, 'sharp-broken');
     const settings = { DATA_DIR: folder, SHARP_BROKEN_FILE: broken };
     const key = await createSecretKey(settings);
-    const command = await startProcess('services/boot/main-command.js', settings);
-    const worker = await startProcess('services/boot/main-worker.js', settings);
+    const command = await startProcess('services/boot/main.js command', settings);
+    const worker = await startProcess('services/boot/main.js worker', settings);
     const reply = await upload(command, await fetchToken(command.url, key));
     expect(reply.status).toBe(201);
     const { id } = ((await reply.json()) as { data: { id: string } }).data;

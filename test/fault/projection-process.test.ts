@@ -70,7 +70,7 @@ async function longestHold({ url }: RunningProcess): Promise<number> {
 }
 
 const projectionsOf = (running: RunningProcess): Promise<number> =>
-  waitFor(() => childrenOf(running.child.pid!, 'main-projections.js')[0], { what: 'a projection process' });
+  waitFor(() => childrenOf(running.child.pid!, 'projections')[0], { what: 'a projection process' });
 
 const doneOf = ({ live }: Readiness): number => live.catching_up?.done ?? 0;
 

@@ -67,7 +67,7 @@ async function uploadBomb({ url }: RunningProcess, token: string): Promise<strin
 
 /** Waits until the only rendering process of the service decodes the bomb. Returns its id. */
 async function rendererOf({ child }: RunningProcess): Promise<number> {
-  const pid = await waitFor(() => childrenOf(child.pid!, 'render-child.js').find(isRunning), {
+  const pid = await waitFor(() => childrenOf(child.pid!, 'render').find(isRunning), {
     what: 'a rendering process',
   });
   await waitUntilDecoding(pid);
@@ -103,7 +103,7 @@ test('a file whose renderings crash the process or the service is failed after s
       });
       return ((await reply.json()) as { data: { status: string } }).data.status === 'failed';
     });
-    expect(childrenOf(running.child.pid!, 'render-child.js')).toEqual([]);
+    expect(childrenOf(running.child.pid!, 'render')).toEqual([]);
     await waitFor(() =>
       running.warnings.some((line) => /"level":"error".*"reason":"crashes"/.test(line) && line.includes(id)),
     );
@@ -117,7 +117,7 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
       const key = await createSecretKey({ DATA_DIR: folder });
       const running = await startProcess('services/boot/main.js', { DATA_DIR: folder });
       const pid = running.child.pid!;
-      expect(childrenOf(pid, 'render-child.js')).toEqual([]);
+      expect(childrenOf(pid, 'render')).toEqual([]);
       const token = await fetchToken(running.url, key);
       await uploadBomb(running, token);
       const renderer = await rendererOf(running);

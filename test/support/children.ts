@@ -2,25 +2,25 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { waitFor } from './wait-for';
 
-/** The main files of the processes that the service starts. */
-export type ChildScript = 'render-child.js' | 'main-projections.js' | 'main-http.js';
+/** The roles of the processes that the service starts. */
+export type Role = 'render' | 'projections' | 'http' | 'rebuild';
 
 /**
- * Returns the ids of the processes that a process has started and that still run. With `script`, only of those whose
- * main file it is.
+ * Returns the ids of the processes that a process has started and that still run. With `role`, only of those with
+ * this one.
  */
-export function childrenOf(parent_pid: number, script?: ChildScript): number[] {
+export function childrenOf(parent_pid: number, role?: Role): number[] {
   // Without a `ps` on Linux, because some tests call this often.
   const listed = `/proc/${parent_pid}/task/${parent_pid}/children`;
   if (existsSync(listed)) {
     const pids = readFileSync(listed, 'utf8').split(' ').filter(Boolean).map(Number);
-    return script === undefined ? pids : pids.filter((pid) => commandOf(pid).includes(script));
+    return role === undefined ? pids : pids.filter((pid) => commandOf(pid).split('\0').includes(role));
   }
   const processes = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' });
   return processes.split('\n').flatMap((line) => {
     const [pid, ppid, state, command, ...options] = line.trim().split(/\s+/);
     if (Number(ppid) !== parent_pid || state!.startsWith('Z') || command === 'ps') return [];
-    return script === undefined || options.some((option) => option.endsWith(script)) ? [Number(pid)] : [];
+    return role === undefined || options.includes(role) ? [Number(pid)] : [];
   });
 }
 

@@ -1,9 +1,9 @@
 import { type RunningProcess, startProcess } from './processes';
 
 export const MAINS = {
-  command: 'services/boot/main-command.js',
-  query: 'services/boot/main-query.js',
-  worker: 'services/boot/main-worker.js',
+  command: 'services/boot/main.js command',
+  query: 'services/boot/main.js query',
+  worker: 'services/boot/main.js worker',
 } as const;
 
 /** The kind of process and its number, such as `worker-2`. */

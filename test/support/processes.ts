@@ -47,7 +47,7 @@ const LINES_KEPT = 100;
 const ROOT = join(__dirname, '..', '..');
 
 /**
- * Starts a compiled entry point, such as `services/boot/main.js`, and waits until it logs its address. It uses the
+ * Starts a compiled entry point, such as `services/boot/main.js query`, and waits until it logs its address. It uses the
  * servers of `environment` (see `ownNames`) and no others. Its log is always read, because a full pipe would block
  * the process. `faults_watched: false` discards the log, which costs less CPU in a benchmark.
  */
@@ -62,7 +62,7 @@ export async function startProcess(
     starts_within_ms = WAIT_MS_MAX,
   }: StartOptions = {},
 ): Promise<RunningProcess> {
-  const child = spawn(process.execPath, [...node_arguments, join(ROOT, main)], {
+  const child = spawn(process.execPath, [...node_arguments, ...commandOf(main)], {
     env: {
       ...environmentWithoutServers(),
       PORT: '0',
@@ -105,6 +105,12 @@ export async function startProcess(
     return child.exitCode;
   };
   return { url, child, faults, warnings, output: () => printed.join(''), end };
+}
+
+/** Returns the file and its arguments. */
+function commandOf(main: string): string[] {
+  const [file, ...rest] = main.split(' ');
+  return [join(ROOT, file!), ...rest];
 }
 
 /** Returns the address that the process logs. Waits until it has logged `last_line`, too. */

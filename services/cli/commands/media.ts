@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ENVIRONMENTS, type Environment } from '../../../shared/catalog/realm';
-import { type SweptArea, sweepUnusedFiles } from '../../media/sweep';
+import { type SweptArea, sweepUnusedFiles } from '../../media/stored-files';
 import { stopSignal, withRuntime } from '../invocation';
 import { verb } from '../options';
 import { right, table } from '../table';

@@ -13,7 +13,7 @@ import { verify } from '../../../projections/maintenance/verify';
 import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
 import type { Realm } from '../../../shared/catalog/realm';
 import type { Runtime } from '../../boot/runtime';
-import { findMissingFiles, type MissingFile } from '../../media/missing-files';
+import { findMissingFiles, type MissingFile } from '../../media/stored-files';
 import { catchUpBeforeRead } from '../catch-up';
 import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
 import { realmOption, realmsOf, verb } from '../options';

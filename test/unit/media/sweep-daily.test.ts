@@ -1,5 +1,5 @@
 import type { Runtime } from '../../../services/boot/runtime';
-import { sweepOnceADay } from '../../../services/media/sweep';
+import { sweepOnceADay } from '../../../services/media/stored-files';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { type Harness, startHarness } from '../../support/harness';
 import { chunks, hashOf } from '../../support/media';

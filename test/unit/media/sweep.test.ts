@@ -1,7 +1,7 @@
 import type { Runtime } from '../../../services/boot/runtime';
 import { deleteMedia } from '../../../services/command/media';
 import { makePictures } from '../../../services/media/make-pictures';
-import { type SweptArea, sweepUnusedFiles } from '../../../services/media/sweep';
+import { type SweptArea, sweepUnusedFiles } from '../../../services/media/stored-files';
 import { FileBlobStore } from '../../../shared/adapters/files/blob-store';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';

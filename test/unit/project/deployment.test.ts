@@ -118,7 +118,7 @@ describe('the systemd units', () => {
 
   test('continue when Linux ends the process that renders pictures because memory is short', () => {
     expect(single.OOMPolicy).toEqual(['continue']);
-    expect(read('services/media/render-child.ts')).toContain('/proc/self/oom_score_adj');
+    expect(read('services/media/render-role.ts')).toContain('/proc/self/oom_score_adj');
   });
 
   test('differ only in what names the part', () => {
@@ -230,11 +230,9 @@ describe('the Kubernetes manifests', () => {
 
   test('start the parts as the image does', () => {
     const [, single] = /^CMD (\[.*\])$/m.exec(dockerfile)!;
-    const start = JSON.parse(single!) as string[];
     for (const deployment of deployments) {
       const part = deployment.metadata.labels['app.kubernetes.io/component'];
-      const expected = start.map((word) => word.replace('main.js', `main-${part}.js`));
-      expect(containerOf(deployment).command).toEqual(expected);
+      expect(containerOf(deployment).command).toEqual([...JSON.parse(single!), part]);
       expect(containerOf(deployment).image).toBe(kustomization.images[0].name);
     }
     expect(kustomization.images[0].newTag).toBe(JSON.parse(read('package.json')).version);
@@ -454,8 +452,8 @@ describe('the compose file', () => {
   test('starts the parts as the image does', () => {
     const [, single] = /^CMD (\[.*\])$/m.exec(dockerfile)!;
     for (const [name, { command }] of ownServices) {
-      const expected = single!.replace('main.js', `main-${name.replace(/-\d$/, '')}.js`);
-      expect([name, command]).toEqual([name, JSON.parse(expected)]);
+      const role = name.replace(/-\d$/, '');
+      expect([name, command]).toEqual([name, [...JSON.parse(single!), role]]);
     }
   });
 

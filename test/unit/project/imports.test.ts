@@ -39,7 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/boot': [
     ...SHARED,
     ...['shared/adapters', 'shared/images'],
-    ...['projections/engine', 'projections/pipeline'],
+    ...['projections/engine', 'projections/maintenance', 'projections/pipeline'],
     ...['auth', 'command', 'demo', 'docs', 'edge', 'media', 'metrics', 'query', 'tracing'].map(
       (name) => `services/${name}`,
     ),

@@ -7,6 +7,7 @@ import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import { BLOB_AREAS, type BlobArea, type BlobHash, type BlobStore } from '../../shared/ports/blob-store';
+import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { ViewStore } from '../../shared/ports/view-store';
 
@@ -14,8 +15,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /*
- * A sweep is the clean-up of stored files that no media uses any more: originals of deleted media and of refused
- * uploads, and their pictures.
+ * Compares the stored files with the media that name them. A sweep deletes the files that no media uses any more:
+ * originals of deleted media and of refused uploads, and their pictures. `findMissingFiles` finds the opposite.
  */
 
 /**
@@ -157,4 +158,40 @@ export async function sweepOnceADay(
     await pause(retry_ms, signal);
   }
   await views.release(LEASE, owner).catch(() => undefined);
+}
+
+/** A file that a media names but the blob store does not have. */
+export interface MissingFile {
+  readonly environment: Environment;
+  readonly area: BlobArea;
+  readonly hash: BlobHash;
+  readonly media_id: string;
+}
+
+const PAGE_SIZE = 500;
+
+/** Looks for the files of all media of an environment. Returns those that are not stored. */
+export async function findMissingFiles(
+  { views, blobs }: Pick<SweepParts, 'blobs'> & { readonly views: Readonly<Record<Environment, ActiveView>> },
+  environment: Environment,
+): Promise<MissingFile[]> {
+  const missing: MissingFile[] = [];
+  const view = await views[environment].current();
+  for (let after_id: string | undefined; view; ) {
+    const page = await view.scan('media', { ...(after_id && { after_id }), limit: PAGE_SIZE });
+    for (const { id: media_id, document } of page) {
+      if (!document) continue;
+      const { hash, progress } = document.state.media;
+      const files: { area: BlobArea; hash: BlobHash }[] = [{ area: 'originals', hash }];
+      if (progress.status === 'ready')
+        for (const { hash } of [progress.pictures.picture, ...progress.pictures.variants])
+          files.push({ area: 'pictures', hash });
+      for (const { area, hash } of files)
+        if ((await blobs[environment][area].size(hash)) === undefined)
+          missing.push({ environment, area, hash, media_id });
+    }
+    if (page.length < PAGE_SIZE) break;
+    after_id = page.at(-1)!.id;
+  }
+  return missing;
 }

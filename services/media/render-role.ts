@@ -1,19 +1,21 @@
-import '../../shared/kernel/stack-traces';
 import { writeFileSync } from 'node:fs';
 import { ImageRejectedError, type ImageRejectionReason } from '../../shared/images/inspect';
 import { type RenderedImage, renderImage } from '../../shared/images/render';
 import { ImageLibraryUnavailable } from '../../shared/images/sharp';
+import { Channel, endWithParent } from '../../shared/kernel/processes';
 
-/* Main file of the rendering process that `render-process.ts` starts. It renders one file at a time. */
+/** What the rendering process answers. */
+export interface RenderCalls {
+  /** Shows that the process has started. */
+  started(): true;
+  render(request: RenderRequest): Promise<RenderReply>;
+}
 
-export interface RenderRequest {
+interface RenderRequest {
   readonly bytes: Uint8Array;
   readonly cpu_ms_max: number;
   readonly memory_bytes_max: number;
 }
-
-/** What the process sends: `started` when it has received a file, then its reply. */
-export type RenderMessage = { readonly outcome: 'started' } | RenderReply;
 
 /**
  * - `exceeded`: a limit of the request was exceeded. The rendering still runs, so the service ends this process.
@@ -27,16 +29,24 @@ export type RenderReply =
 /** Time between two comparisons with the limits. libvips works on other threads, so the timer is on time. */
 const WATCH_MS = 20;
 
-async function answer(request: RenderRequest): Promise<RenderReply> {
+/** The role `render`: renders one file at a time for `render-process.ts`. */
+export function runRender(): void {
+  endWithParent();
+  preferForOutOfMemory();
+  const calls: RenderCalls = { started: () => true, render: renderWithin };
+  new Channel(process, calls);
+}
+
+async function renderWithin({ bytes, cpu_ms_max, memory_bytes_max }: RenderRequest): Promise<RenderReply> {
   const started = process.cpuUsage();
   return new Promise((resolve) => {
     const watch = setInterval(() => {
       const { user, system } = process.cpuUsage(started);
-      if ((user + system) / 1000 > request.cpu_ms_max) resolve({ outcome: 'exceeded', reason: 'too_slow' });
-      if (process.memoryUsage.rss() > request.memory_bytes_max)
+      if ((user + system) / 1000 > cpu_ms_max) resolve({ outcome: 'exceeded', reason: 'too_slow' });
+      if (process.memoryUsage.rss() > memory_bytes_max)
         resolve({ outcome: 'exceeded', reason: 'too_much_memory' });
     }, WATCH_MS);
-    void render(request.bytes)
+    void render(bytes)
       .then(resolve)
       .finally(() => clearInterval(watch));
   });
@@ -61,14 +71,3 @@ function preferForOutOfMemory(): void {
     // The rendering works without it.
   }
 }
-
-preferForOutOfMemory();
-const send = (message: RenderMessage): void => void process.send?.(message);
-process.on('message', (request: RenderRequest) => {
-  send({ outcome: 'started' });
-  void answer(request).then(send);
-});
-// The service has ended, possibly by SIGKILL. `process.exit` would wait for the threads of libvips.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-// A terminal and systemd signal all processes of the service. The service decides when this one ends.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
