@@ -3,7 +3,7 @@
 #   docker run --init --name catalog -p 127.0.0.1:8080:8080 -v catalog:/data catalog-service
 # The second command starts everything in one process. In an empty volume it creates a demo store and prints its keys;
 # `-e DEMO=off` creates none.
-ARG NODE_IMAGE=node:22.20.0-bookworm-slim
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 # Two stages that change only with the lock file: all packages, and those that the service needs to run.
 FROM ${NODE_IMAGE} AS packages

@@ -21,7 +21,8 @@ const ON_SERVERS = 'test/(contract/(eventstoredb|mongodb|bullmq|redis)|fault/(se
 
 // The tests run the compiled code, which is also what ships: `npm test` builds first.
 const compiled = {
-  roots: ['<rootDir>/dist/test'],
+  // Includes the product's code, so that `npm run test:watch` notices its changes.
+  roots: ['<rootDir>/dist'],
   transform: {},
   testEnvironment: 'node',
 };
