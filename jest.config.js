@@ -31,7 +31,7 @@ module.exports = {
   // The last resort: each wait of a test has a shorter limit of its own and says what it waited for (`wait-for.ts`).
   testTimeout: 300_000,
   maxWorkers: 2,
-  reporters: ['default', '<rootDir>/.ci/contract-reporter.js', '<rootDir>/.ci/duration-reporter.js'],
+  reporters: ['default', '<rootDir>/.ci/duration-reporter.js'],
   projects: [
     {
       ...compiled,

@@ -20,7 +20,7 @@ export interface LoadFigures extends LoadResult {
 }
 
 /** Returns the text of an HTTP/1.1 request on a kept-alive connection. */
-export function requestText({ method = 'GET', path, headers = {}, body }: PlannedRequest): string {
+function requestText({ method = 'GET', path, headers = {}, body }: PlannedRequest): string {
   const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1'];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
   if (body !== undefined)

@@ -55,7 +55,7 @@ export class PublicProducts {
 }
 
 /** Returns a typo of the word: two letters in its middle are swapped, or one is replaced. */
-export function withTypo(word: string, random: Random): string {
+function withTypo(word: string, random: Random): string {
   const at = integer(random, 1, word.length - 3);
   if (random() < 0.5 && word[at] !== word[at + 1])
     return word.slice(0, at) + word[at + 1] + word[at] + word.slice(at + 2);

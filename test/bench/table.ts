@@ -68,7 +68,7 @@ function targetText({ at_least, at_most }: Target): string {
 }
 
 /** Three significant digits, and no fraction from 100 on. Nothing for an unknown figure. */
-export function figure(value: number | undefined): string {
+function figure(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '';
   if (Math.abs(value) >= 100) return value.toFixed(0);
   return String(Number(value.toPrecision(3)));

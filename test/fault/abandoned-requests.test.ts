@@ -56,18 +56,6 @@ test('releases the requests of 2,000 clients that pipeline 25 requests each and 
   });
 });
 
-test('answers pipelined requests in order', async () => {
-  const socket = await connected();
-  socket.write(requestText('/api/store') + requestText('/api/nothing') + requestText('/api/store'));
-  let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk;
-  });
-  await waitFor(() => text.match(/HTTP\/1\.1 /g)?.length === 3);
-  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '404', '200']);
-  socket.destroy();
-});
-
 test('answers every one of many pipelined requests, in order', async () => {
   const socket = await connected();
   const ids = Array.from({ length: 1_000 }, (_, n) => `request-${n}`);

@@ -309,11 +309,6 @@ describe('EventStoreDB', () => {
     await outage.expectCause('the server is not ready: it is starting, or its cluster has no leader');
   });
 
-  test('a cluster of which no member can be reached', async () => {
-    const outage = await use('event_store', 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false&maxDiscoverAttempts=1');
-    await outage.expectCause('no host of the address can be reached, or none names a leader of the cluster');
-  });
-
   test.each([1, 2])(
     '%d hosts that are silent in the TLS handshake, and a command that ends',
     async (hosts) => {
@@ -377,13 +372,6 @@ describeWithProgram('redis-server', 'Redis', () => {
     expect(outage.text).not.toContain(PASSWORD);
   });
 
-  test('no password in the address', async () => {
-    const server = await redis('--requirepass', PASSWORD);
-    await (await use('redis', server.url)).expectCause(
-      'the server requires a user, and the address has none',
-    );
-  });
-
   test('a user without rights', async () => {
     const server = await redis();
     await server.run([['ACL', 'SETUSER', 'reader', 'on', `>${PASSWORD}`, '~*', '+@all', '-set']]);
@@ -410,20 +398,5 @@ describeWithProgram('redis-server', 'Redis', () => {
     await server.run([end]);
     await outage.expectEnd();
     expect(outage.lines.filter(({ msg }) => msg === 'a server can be used again')).toHaveLength(1);
-  });
-
-  test('a killed server, and its return', async () => {
-    const server = await redis();
-    const outage = await use('redis', server.url);
-    await outage.call();
-    expect(outage.lines).toEqual([]);
-    await server.stop();
-    await outage.expectCause('the connection is refused: no server listens at this address');
-    await server.start();
-    await outage.expectEnd();
-    expect(outage.lines.map(({ msg }) => msg)).toEqual([
-      'a server cannot be used; retrying',
-      'a server can be used again',
-    ]);
   });
 });
