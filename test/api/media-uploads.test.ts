@@ -1,7 +1,5 @@
-import { createServer, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
-import { buildCommandApp, startControlLog } from '../../services/boot/apps';
-import { respondToMalformedRequest } from '../../shared/http/errors';
+import { request } from 'node:http';
+import { connect } from 'node:net';
 import type { Reply } from '../support/harness';
 import { avifOfContainerBrand, FORMATS, flatPicture, pngDeclaringSize } from '../support/pictures';
 import { waitFor, within } from '../support/wait-for';
@@ -206,7 +204,7 @@ describe('uploads', () => {
     'an upload that the client aborts is not stored: %s',
     async (type) => {
       const before = await storedHashes();
-      const { puts } = await withRecordedPuts(() => abortUpload(media, type));
+      const puts = await recordedPuts(() => abortUpload(media, type));
       expect(puts).toHaveLength(1);
       await expect(within(puts[0], 'the upload to be discarded')).rejects.toMatchObject({
         condition: 'malformed_request',
@@ -216,34 +214,8 @@ describe('uploads', () => {
     },
   );
 
-  test('an upload that exceeds the request timeout is disconnected and not stored', async () => {
-    const before = await storedHashes();
-    // The real app, with shorter timeouts.
-    const timeouts = { requestTimeout: 300, headersTimeout: 300, connectionsCheckingInterval: 50 };
-    const { runtime } = media.harness.service;
-    const control_log = startControlLog(runtime);
-    const operations = {
-      ready: async () => ({ ok: true, details: {} }),
-      metrics_text: runtime.metrics.text,
-    };
-    const server = createServer(timeouts, await buildCommandApp(runtime, control_log, operations));
-    server.on('clientError', respondToMalformedRequest);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const { puts, value } = await withRecordedPuts(() => uploadSlowly(media, port));
-    expect(value).toMatch(/^HTTP\/1.1 408 /);
-    await expect(within(puts[0], 'the upload to be discarded')).rejects.toMatchObject({
-      condition: 'malformed_request',
-    });
-    expect(await storedHashes()).toEqual(before);
-    await new Promise((resolve) => server.close(resolve));
-    await control_log.stop();
-  });
-
   /** Runs `action`, and returns the promises of all calls of `put` on the store. Waits until there is at least one. */
-  async function withRecordedPuts<Value>(
-    action: () => Promise<Value>,
-  ): Promise<{ puts: Promise<unknown>[]; value: Value }> {
+  async function recordedPuts(action: () => Promise<unknown>): Promise<Promise<unknown>[]> {
     const { originals } = media.harness.service.runtime.blobs.live;
     const puts: Promise<unknown>[] = [];
     const put = originals.put.bind(originals);
@@ -254,9 +226,9 @@ describe('uploads', () => {
       return putting;
     });
     try {
-      const value = await action();
+      await action();
       await waitFor(() => puts.length > 0, { what: 'an upload to reach the store' });
-      return { puts, value };
+      return puts;
     } finally {
       spy.mockRestore();
     }
@@ -361,27 +333,4 @@ async function abortUpload({ harness, token, png }: MediaShop, type: string): Pr
   upload.write(Buffer.alloc(1_000_000));
   await waitFor(() => put.mock.calls.length > 0, { what: 'the upload to begin' });
   upload.destroy();
-}
-
-/** Sends an upload byte by byte until the server closes the connection. Returns the response. */
-async function uploadSlowly({ token, png }: MediaShop, port: number): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
-  let answer = '';
-  socket.on('error', () => {});
-  socket.on('data', (data) => {
-    answer += String(data);
-  });
-  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
-  socket.write(
-    `POST /api/media HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer ${token}\r\n` +
-      'Content-Type: image/png\r\nContent-Length: 5000000\r\n\r\n',
-  );
-  socket.write(png);
-  const timer = setInterval(() => socket.write('x'), 10);
-  try {
-    await within(closed, 'the server to close the connection');
-  } finally {
-    clearInterval(timer);
-  }
-  return answer;
 }
