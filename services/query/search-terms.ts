@@ -119,7 +119,7 @@ function matchesOf(
   ];
 }
 
-/** Maximum number of terms to compare of the title, and of the description. Bounds the number of index look-ups. */
+/** Maximum number of words to compare of the title, and of the description. Bounds the number of index look-ups. */
 const COMPARED_TERMS_MAX = 4;
 
 /**
@@ -136,35 +136,21 @@ const STOP_WORDS = new Set(
 );
 
 /**
- * Returns the similarity tiers of a publication with these terms, the best first: publications that share the most
- * terms of its title, then the most of its description, then all others. Compares the longest terms of each, because
- * long words are rarely frequent. A shared term counts wherever it occurs in the other publication.
+ * Returns the words by which a publication with these terms is compared with others: the longest ones of its title and of
+ * its description, because long words are rarely frequent.
  */
-export function relatedTiers(words: readonly string[]): WordTerms[] {
+export function comparedWords(words: readonly string[]): string[] {
   const in_title = titleWordsOf(words);
-  const title = comparedTerms(in_title);
-  const description = comparedTerms(words.filter((word) => isPlainWord(word) && !in_title.includes(word)));
-  return [
-    ...byMatchCount(title),
-    // A tier must match everything that the tiers before it match. Therefore the tiers of the description also accept
-    // every term of the title.
-    ...byMatchCount(description).map((terms) => terms.map((matches) => [...matches, ...title.flat()])),
-    [],
-  ];
-}
-
-/** Returns tiers that match all terms, then all but one, and so on down to one term. */
-function byMatchCount(terms: WordTerms): WordTerms[] {
-  return terms.map((_, missing) => atLeast(terms.length - missing, terms));
+  const in_description = words.filter((word) => isPlainWord(word) && !in_title.includes(word));
+  return [...longestOf(in_title), ...longestOf(in_description)];
 }
 
 /** Returns the longest terms that contain a letter, are long enough and are not stop words. */
-function comparedTerms(words: readonly string[]): WordTerms {
-  const compared = words.filter((word) => /\p{L}/u.test(word) && isLong(word) && !STOP_WORDS.has(word));
-  const longest = compared
+function longestOf(words: readonly string[]): string[] {
+  return words
+    .filter((word) => /\p{L}/u.test(word) && isLong(word) && !STOP_WORDS.has(word))
     .sort((a, b) => b.length - a.length || (a < b ? -1 : 1))
     .slice(0, COMPARED_TERMS_MAX);
-  return longest.map((word) => [{ word }]);
 }
 
 /** At least three characters, or two in a script without spaces, whose terms are pairs of letters. */

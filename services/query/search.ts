@@ -8,13 +8,7 @@ import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type {
-  ViewQuery,
-  WordScope,
-  WordSearch,
-  WordSearchResult,
-  WordTerms,
-} from '../../shared/ports/view-store';
+import type { ViewQuery, WordScope, WordSearch, WordSearchResult } from '../../shared/ports/view-store';
 import { pageOf, priceRange, sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
@@ -33,7 +27,7 @@ import {
   visibilityKey,
   wordScope,
 } from './read';
-import { exactTokens, joinedTokens, type QueryToken, relatedTiers, searchTiers } from './search-terms';
+import { comparedWords, exactTokens, joinedTokens, type QueryToken, searchTiers } from './search-terms';
 import { typosOf } from './typos';
 
 /** The most publications that a search has. Bounds the cost of a deep page and of the count (docs/interface.md#search). */
@@ -59,7 +53,8 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   if (listing === null || tokens.length === 0) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
   const found = await firstMatching(version, query, store_id, tokens);
-  return pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
+  const answer = await pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
+  return found.is_complete ? answer : { ...answer, meta: { ...answer.meta, is_complete: false } };
 }
 
 /**
@@ -143,8 +138,8 @@ interface Section {
 
 /**
  * Handles `GET /api/publication/:id/related`. Returns all other publications of the store, the most similar first:
- * those of the same listing before the rest, each sorted by the number of shared terms, then newest first
- * (docs/interface.md#related).
+ * those of the same listing before the rest, each sorted by the number of shared words, then newest first, or oldest first with
+ * `order=asc` (docs/interface.md#related).
  */
 export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
@@ -156,8 +151,8 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
   });
   const store_id = String(publication.keys.store_id);
   const sections = firstMatches(await sectionsOf(version, query, publication, store_id));
-  const tiers = query.sort ? undefined : relatedTiers(publication.words ?? []);
-  const page = await readPage(version, query, store_id, sections, tiers);
+  const words = query.sort ? undefined : comparedWords(publication.words ?? []);
+  const page = await readPage(version, query, store_id, sections, words);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
   return pageAnswer({ version, request }, 'publication', page, query, total);
 }
@@ -203,24 +198,29 @@ function firstMatches(sections: readonly Section[]): Section[] {
   });
 }
 
-/** Returns a page of the concatenated sections. Without tiers, sorts each section by the query. Uses their totals, so that no documents are counted. */
+/** Returns a page of the concatenated sections. Without words, sorts each section by the query. Uses their totals, so that no documents are counted. */
 async function readPage(
   version: DocumentReader,
   query: ListQuery,
   store_id: string,
   sections: readonly Section[],
-  tiers: readonly WordTerms[] | undefined,
+  words: readonly string[] | undefined,
 ): Promise<StoredDocument<PublicationDocument>[]> {
   const found: StoredDocument<PublicationDocument>[] = [];
   let { skip } = pageOf(query);
   for (const { where, total } of sections) {
     const limit = Math.min(query.limit - found.length, total - skip);
     if (limit > 0) {
-      const order = orderOf(query.sort ? sortModeOf(query) : 'created_at_desc');
-      const asked = { where, skip, limit, order, parts: partsOfPage('publication', query) };
+      const asked = {
+        where,
+        skip,
+        limit,
+        order: orderOf(sortModeOf(query)),
+        parts: partsOfPage('publication', query),
+      };
       const scope = wordScope(store_id, query.visibility);
-      const page = tiers
-        ? (await version.search('publications', { ...asked, scope, tiers })).documents
+      const page = words
+        ? await version.related('publications', { ...asked, scope, words })
         : await version.find('publications', asked);
       found.push(...page);
     }

@@ -86,7 +86,7 @@ export interface WordsSpec<KeyName extends string = string> {
   readonly newest_by: KeyName;
   /** Keys by whose value a search filters without reading documents. */
   readonly filters: readonly KeyName[];
-  /** Integer keys by whose range a search filters, and by which it sorts, without reading documents. */
+  /** Keys by whose range a search filters, and by which it sorts, without reading documents. */
   readonly ranges: readonly KeyName[];
 }
 

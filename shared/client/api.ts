@@ -422,6 +422,8 @@ export interface PageMeta {
      */
     shortened_items?: number;
   };
+  /** Only in a search that did not look at all publications, because its words are too frequent. */
+  is_complete?: false;
 }
 
 export interface ListQuery {
@@ -666,6 +668,8 @@ export interface ReviewsMeta {
      */
     shortened_items?: number;
   };
+  /** Only in a search that did not look at all publications, because its words are too frequent. */
+  is_complete?: false;
   /** Summary of all reviews of the publication, not only those of this page. */
   summary: {
     /** Average rating with two decimals; 0 if there are no reviews. */

@@ -1,10 +1,18 @@
 import type { CollectionName, DocumentOf, StoredDocument } from '../catalog/documents';
-import type { DocumentPart, ViewQuery, ViewVersion, WordSearch, WordSearchResult } from './view-store';
+import type {
+  DocumentPart,
+  RelatedQuery,
+  ViewQuery,
+  ViewVersion,
+  WordSearch,
+  WordSearchResult,
+} from './view-store';
 
 type Found<Name extends CollectionName> = StoredDocument<DocumentOf<Name>>;
 
 /** A view version with the document type of each collection. Read handlers use it. */
-export interface DocumentReader extends Omit<ViewVersion, 'upToDate' | 'get' | 'find' | 'search' | 'scan'> {
+export interface DocumentReader
+  extends Omit<ViewVersion, 'upToDate' | 'get' | 'find' | 'search' | 'related' | 'scan'> {
   readonly upToDate?: DocumentReader | undefined;
   get<Name extends CollectionName>(
     collection: Name,
@@ -16,6 +24,7 @@ export interface DocumentReader extends Omit<ViewVersion, 'upToDate' | 'get' | '
     collection: Name,
     query: WordSearch,
   ): Promise<WordSearchResult<Found<Name>>>;
+  related<Name extends CollectionName>(collection: Name, query: RelatedQuery): Promise<Found<Name>[]>;
   scan<Name extends CollectionName>(
     collection: Name,
     options: Parameters<ViewVersion['scan']>[1],

@@ -144,6 +144,14 @@ export interface WordSearchResult<Found = StoredDocument> {
   readonly is_complete: boolean;
 }
 
+/**
+ * The documents that have the most of `words` come first, then those that come first in `order`, which is by age. A store
+ * may compare only the newest 1,000 documents with each word; the others count as not having it.
+ */
+export interface RelatedQuery extends ViewQuery, Pick<WordSearch, 'scope'> {
+  readonly words: readonly string[];
+}
+
 export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
   readonly matches: readonly WordMatch[];
   readonly limit: number;
@@ -258,10 +266,11 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * - `find` returns one page of documents in the query's order.
  * - `count` counts matching documents. Used only for filters without a maintained count.
  *
- * `search`, `matchingWords`
+ * `search`, `related`, `matchingWords`
  * - `search` returns one page of a word search. It reads the documents of the page, and only index entries of the
  *   others. A store may limit the number of entries. What it finds then depends on the stored documents only, and not on
  *   the page.
+ * - `related` returns one page of the documents that match `where`, the ones that share the most words first.
  * - `matchingWords` returns those matches, in their order and at most `limit`, that some document of the scope has. Its
  *   time depends on the number of matches only.
  *
@@ -309,6 +318,7 @@ export interface ViewVersion {
   find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]>;
   count(collection: CollectionName, where: ViewQuery['where']): Promise<number>;
   search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult>;
+  related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]>;
   matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]>;
   scan(
     collection: CollectionName,

@@ -17,6 +17,7 @@ import type {
   KeyCondition,
   MatchingWordsQuery,
   PartitionState,
+  RelatedQuery,
   VersionInfo,
   VersionStatus,
   ViewQuery,
@@ -140,6 +141,16 @@ export class MemoryViewVersion implements ViewVersion {
       .slice(0, total_max);
     const documents = found.slice(skip, skip + limit).map((stored) => onlyParts(stored, query.parts ?? []));
     return { documents, total: found.length, is_complete: true };
+  }
+
+  async related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]> {
+    const { where, words, order, skip = 0, limit, parts = [] } = query;
+    const shared = ({ document }: StoredDocument): number =>
+      words.filter((word) => document?.words?.includes(word)).length;
+    return this.matching(collection, where)
+      .sort((a, b) => shared(b) - shared(a) || compareByOrder(order, sortable(a), sortable(b)))
+      .slice(skip, skip + limit)
+      .map((stored) => onlyParts(stored, parts));
   }
 
   async matchingWords(

@@ -7,8 +7,9 @@ import {
   type FindOptions,
   type ReadPreferenceMode,
 } from 'mongodb';
-import type { CollectionName, StoredDocument } from '../../catalog/documents';
+import type { CollectionName, StoredDocument, ViewDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
+import { compareByOrder } from '../../catalog/sorting';
 import { Batcher } from '../../kernel/async';
 import { UnstorableDocumentError } from '../../kernel/errors';
 import type { LogMark } from '../../ports/event-store';
@@ -21,6 +22,7 @@ import {
   type IndexProgress,
   type MatchingWordsQuery,
   type PartitionState,
+  type RelatedQuery,
   type ViewQuery,
   type ViewVersion,
   type WordMatch,
@@ -65,6 +67,8 @@ type Outcome = 'applied' | 'lost_race';
 const GETS_MAX = 100;
 /** The most documents that one call reads or writes. */
 const CALL_MAX = 1_000;
+/** So many documents with each word are compared to find related documents (docs/interface.md#related). */
+const COMPARED_MAX = 1_000;
 /** Maximum size of the documents that one call writes. One document may be larger. */
 const WRITE_BYTES_MAX = 4_000_000;
 
@@ -240,6 +244,44 @@ export class MongoViewVersion implements ViewVersion {
     return found;
   }
 
+  /** Reads the ids of the newest documents with each word, then the documents of the page. */
+  async related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]> {
+    const { words, order, skip = 0, limit, parts = [] } = query;
+    if (limit <= 0) return [];
+    const stored = this.collection(collection);
+    const filters = this.filtersOf(collection, query);
+    const newest = sortOf(stored, [...order.map(([key]) => [key, 'desc'] as const)]);
+    const projection = { k: 1, exact_keys: 1 };
+    const found = await Promise.all(
+      words.map((word) =>
+        this.list(collection, { $and: [...filters, { words: word }] }, [], {
+          ...{ sort: newest, limit: COMPARED_MAX, projection },
+        }),
+      ),
+    );
+    const shared = new Map<
+      string,
+      { readonly id: string; readonly keys: ViewDocument['keys']; count: number }
+    >();
+    for (const { id, document } of found.flat()) {
+      const one = shared.get(id) ?? { id, keys: document?.keys ?? {}, count: 0 };
+      one.count++;
+      shared.set(id, one);
+    }
+    const nearest = [...shared.values()].sort((a, b) => b.count - a.count || compareByOrder(order, a, b));
+    const ids = nearest.slice(skip, skip + limit).map(({ id }) => id);
+    if (ids.length < limit) {
+      const others = { $and: [...filters, { _id: { $nin: [...shared.keys()] } }] };
+      const rest = await this.list(collection, others, [], {
+        ...{ sort: sortOf(stored, order), skip: Math.max(0, skip - shared.size), projection },
+        limit: limit - ids.length,
+      });
+      ids.push(...rest.map(({ id }) => id));
+    }
+    const page = await this.list(collection, { $and: [...filters, { _id: { $in: ids } }] }, parts);
+    return page.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
+  }
+
   /**
    * Reads one document at a time: any that contains one of the words or prefixes not found so far. Each read finds at
    * least one more of them, so there are at most `matches.length` + 1 reads.
@@ -391,8 +433,8 @@ export class MongoViewVersion implements ViewVersion {
     // A cursor returns at most 101 documents in its first batch by default. A larger batch saves round trips.
     const size = this.read_size.documents;
     const cursor = this.documents(collection).find(filter, {
-      ...options,
       projection: projectionOf(parts),
+      ...options,
       batchSize: size,
     });
     try {

@@ -6,16 +6,8 @@ import type { SqliteConnection } from './connection';
 export const GENERATIONS_SCHEMA = `
   CREATE TABLE generations (lane INTEGER PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
   CREATE TABLE store_generations (store_id TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID`;
-/** Counts the moves of ranks in the index of words, in the row of no partition. */
-const MOVES_LANE = -1;
-
 const RAISE_LANE = `INSERT INTO generations (lane, generation) VALUES (?, 1)
   ON CONFLICT (lane) DO UPDATE SET generation = generation + 1`;
-
-/** Counts that a batch has moved ranks of documents, also of other stores than its own. Call it within its transaction. */
-export function countMovedRanks(connection: SqliteConnection): void {
-  connection.run(RAISE_LANE, [MOVES_LANE]);
-}
 
 /** Counts the batches that have changed documents of each store, for all processes that have the file open. */
 export class Generations {
@@ -64,13 +56,6 @@ export class Generations {
       sum += this.count(this.of_partitions, partition, 'generations WHERE lane = ?');
     }
     return sum;
-  }
-
-  /** Returns a text that changes with each batch that has changed the entries of the store in the index of words. */
-  ofWords(store_id: string): string {
-    const sum = this.sum([store_id]);
-    const moves = this.count(this.of_partitions, MOVES_LANE, 'generations WHERE lane = ?');
-    return `${sum} ${moves}`;
   }
 
   private count<Key extends string | number>(known: Map<Key, number>, key: Key, row: string): number {

@@ -52,10 +52,8 @@ export class ListReader {
   async page(table: Table, query: ViewQuery): Promise<SqlRow[] | undefined> {
     const parts = partsOf(table, query.where, query.order);
     if (!parts) return undefined;
-    const [part] = parts as [Part, ...Part[]];
-    if (hasAny(part.others)) {
-      const few = await this.snapshot(() => this.fewRows(table, part, query));
-      const row_ids = few ?? (await this.filteredRows(table, part, query));
+    if (hasAny(parts[0]!.others)) {
+      const row_ids = await this.filteredPage(table, parts[0]!, query);
       return this.connection.attempt(() => this.documents(table, query, row_ids));
     }
     return this.snapshot(() =>
@@ -64,6 +62,16 @@ export class ListReader {
         query,
         this.shallowRows(table, parts, query) ?? this.rowsOfParts(table, parts, query),
       ),
+    );
+  }
+
+  /** Returns the row ids of a page in order. Throws if the query is not one of a list. */
+  async rowIds(table: Table, query: ViewQuery): Promise<RowIds> {
+    const part = partOf(table, query.where, query.order);
+    if (!part) throw new Error(`no list of ${table.name} has these conditions and this order`);
+    if (hasAny(part.others)) return this.filteredPage(table, part, query);
+    return this.snapshot(
+      () => this.shallowRows(table, [part], query) ?? this.rowsOfParts(table, [part], query),
     );
   }
 
@@ -90,7 +98,7 @@ export class ListReader {
     );
   }
 
-  private rowIds(sql: string, parameters: readonly SqlInput[]): RowIds {
+  private rows(sql: string, parameters: readonly SqlInput[]): RowIds {
     return this.connection.all(sql, parameters).map(([row_id]) => row_id!);
   }
 
@@ -100,7 +108,7 @@ export class ListReader {
     if (!part || part.ranked || skip + limit > SCANNED_MAX) return undefined;
     const { sql, parameters } = entriesSql(table, part.list, part.scope, part);
     const first = `SELECT rowid AS row_id, facet ${sql} ${orderOf(part.list, part.direction)} LIMIT ${SCANNED_MAX}`;
-    const rows = this.rowIds(`SELECT row_id FROM (${first}) WHERE ${facetIn(part)} LIMIT ? OFFSET ?`, [
+    const rows = this.rows(`SELECT row_id FROM (${first}) WHERE ${facetIn(part)} LIMIT ? OFFSET ?`, [
       ...parameters,
       ...[limit, skip],
     ]);
@@ -134,7 +142,7 @@ export class ListReader {
     const sql = `SELECT rowid FROM ${table.name} INDEXED BY ${name}
       WHERE ${scope} = ? AND ${rank} < ${ranked.limit} AND ${facetIn(part)}
       ORDER BY ${rank}, ${key} ${direction}, id ${direction} LIMIT ? OFFSET ?`;
-    return this.rowIds(sql, [part.scope, limit, skip]);
+    return this.rows(sql, [part.scope, limit, skip]);
   }
 
   /** Returns the number of matching entries. */
@@ -187,7 +195,7 @@ export class ListReader {
       const { sql, parameters } = entriesSql(table, entries.list, entries.scope, { from: bucket });
       const skip = Math.max(0, first - bucket.before);
       found.push(
-        ...this.rowIds(
+        ...this.rows(
           `SELECT rowid ${sql} AND ${facetIn(entries)} ${orderOf(entries.list, 'asc')} LIMIT ? OFFSET ?`,
           [...parameters, Math.min(bucket.size, last - bucket.before) - skip, skip],
         ),
@@ -216,6 +224,11 @@ export class ListReader {
     }));
   }
 
+  private async filteredPage(table: Table, part: Part, query: ViewQuery): Promise<RowIds> {
+    const few = await this.snapshot(() => this.fewRows(table, part, query));
+    return few ?? this.filteredRows(table, part, query);
+  }
+
   /** Returns the page if few documents match the one other condition, a range that another list is sorted by. */
   private fewRows(table: Table, part: Part, { skip = 0, limit }: ViewQuery): RowIds | undefined {
     const range = rangeEntries(table, part);
@@ -224,7 +237,7 @@ export class ListReader {
     if (skip >= total!) return [];
     const { sql, parameters } = entriesSql(table, range.list, range.scope, range);
     const order = `${orderOf(part.list, part.direction)} LIMIT ? OFFSET ?`;
-    return this.rowIds(`SELECT rowid ${sql} AND ${facetIn(part)} ${order}`, [...parameters, limit, skip]);
+    return this.rows(`SELECT rowid ${sql} AND ${facetIn(part)} ${order}`, [...parameters, limit, skip]);
   }
 
   /** Looks for the page bucket by bucket, because buckets do not count the entries that match all conditions. */
@@ -242,7 +255,7 @@ export class ListReader {
       const { sql, parameters } = entriesSql(table, part.list, part.scope, span);
       const matching = `SELECT rowid ${sql} AND ${facetIn(part)} AND ${others.sql} ${orderOf(part.list, part.direction)}`;
       const row_ids = await this.connection.attempt(() =>
-        this.rowIds(matching, [...parameters, ...others.parameters]),
+        this.rows(matching, [...parameters, ...others.parameters]),
       );
       for (const row_id of row_ids.slice(to_skip, to_skip + limit - found.size)) found.add(row_id);
       to_skip = Math.max(0, to_skip - row_ids.length);

@@ -14,6 +14,7 @@ import {
   type IndexProgress,
   type MatchingWordsQuery,
   type PartitionState,
+  type RelatedQuery,
   type ViewQuery,
   type ViewVersion,
   type WordMatch,
@@ -39,8 +40,7 @@ import { addIndexes, earlySchema, hasBuckets, isIndexed } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
 import { readStoredKeys, type Table, type Tables, tablesOf } from './tables';
-import { KeptEntries } from './word-entries';
-import { matchingWords, searchPage } from './words';
+import { matchingWords, relatedPage, searchPage } from './words';
 
 /**
  * Column `lane` is the partition, and table `parked` is the dead-letter list: names in storage are kept
@@ -95,7 +95,6 @@ export class SqliteViewVersion implements ViewVersion {
   private readonly onCommit: () => void;
   private readonly waiters: CheckpointWaiters;
   private readonly generations: Generations;
-  private readonly kept_entries: KeptEntries;
   /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
   private indexing: Promise<void> | undefined;
@@ -121,7 +120,6 @@ export class SqliteViewVersion implements ViewVersion {
     this.changes = new ChangeSignal(connection);
     this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
     this.generations = new Generations(connection, partition_count);
-    this.kept_entries = new KeptEntries(this.generations);
   }
 
   static async open(
@@ -310,7 +308,12 @@ export class SqliteViewVersion implements ViewVersion {
   /** Reads in several statements, between which other requests run. The last one checks the conditions again. */
   async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
     await this.createIndexes();
-    return searchPage(this.connection, this.table(collection), query, this.kept_entries);
+    return searchPage(this.connection, this.table(collection), query);
+  }
+
+  async related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]> {
+    await this.createIndexes();
+    return relatedPage(this.connection, this.table(collection), query, this.lists);
   }
 
   async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {

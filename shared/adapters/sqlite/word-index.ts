@@ -1,5 +1,4 @@
 import type { SqliteConnection, SqlValue } from './connection';
-import { countMovedRanks } from './generations';
 import { column, type Table } from './tables';
 
 /*
@@ -35,19 +34,10 @@ export const INDEXED_PREFIX_MAX = 3;
 const FORGOTTEN_MAX = 200;
 /** Difference between the ranks of neighbours, so that there is room for a document that arrives late. */
 export const RANK_STEP = 16;
-/**
- * Numbers of ranks of the blocks. Each document has a term of its block of each size, so that a search can end before
- * the end of the index: FTS5 itself stops only at a match.
- */
-export const BLOCK_RANKS = [2 ** 18, 2 ** 20, 2 ** 22] as const;
-
 /** Returns the text of a scope's number, which is put before each term. */
 export const tagText = (tag: number): string => tag.toString(16).padStart(TAG_LENGTH, '0');
-/** Returns the term that every document has. */
-export const everyTerm = (): string => '@';
-/** Returns the term of the documents whose ranks are in the same block of this size as `rank`. */
-export const blockTerm = (rank: number, size: number): string =>
-  `@b${BLOCK_RANKS.indexOf(size as never)}x${Math.floor(rank / size).toString(16)}`;
+/** The term that every document has. */
+export const EVERY_TERM = '@';
 /** Returns the term of the documents with this value of the key, the nth of `words.filters`. */
 export const filterTerm = (n: number, value: string | number): string =>
   `@${n}${Buffer.from(String(value)).toString('hex')}`;
@@ -78,14 +68,13 @@ export function indexStatements(table: Table): string[] {
     const value = `d.${column(table, key)}`;
     return `iif(${value} IS NULL, '', ' ' || ${tag} || '@${n}' || lower(hex(${value})))`;
   });
-  const blocks = BLOCK_RANKS.map((size, n) => `${tag} || printf('@b${n}x%x ', e.rank / ${size})`);
   const words = `iif(d.words = '', '', ' ' || ${tag} || replace(d.words, ' ', ' ' || ${tag}))`;
   const setBytes = (bytes: number): string =>
     `INSERT INTO ${terms} (${terms}, rank) VALUES ('hashsize', ${bytes})`;
   return [
     `CREATE TABLE ${scopes} (tag INTEGER PRIMARY KEY, scope TEXT NOT NULL UNIQUE) STRICT`,
     `CREATE TABLE ${entries} (rank INTEGER PRIMARY KEY, row INTEGER NOT NULL UNIQUE
-      ${columns.map((name) => `, ${name} INTEGER`).join('')}) STRICT`,
+      ${ranges.map((key) => `, ${column(table, key)} ${table.spec.keys[key]!.toUpperCase()}`).join('')}) STRICT`,
     `CREATE TABLE ${vocabulary} (tag INTEGER, word TEXT, PRIMARY KEY (tag, word)) STRICT, WITHOUT ROWID`,
     `CREATE VIRTUAL TABLE ${terms} USING fts5(words, content = '', detail = none, columnsize = 0,
       prefix = '${lengths}', tokenize = "ascii tokenchars ':=@'")`,
@@ -94,7 +83,7 @@ export function indexStatements(table: Table): string[] {
       SELECT ${RANK_STEP} * row_number() OVER (ORDER BY ${column(table, newest_by)}, id), rowid
         ${columns.map((name) => `, ${name}`).join('')} FROM ${table.name} WHERE words IS NOT NULL`,
     setBytes(FILL_BYTES),
-    `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[...blocks, `${tag} || '@'`, ...values, words].join(' || ')}
+    `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[`${tag} || '${EVERY_TERM}'`, ...values, words].join(' || ')}
       FROM ${entries} AS e CROSS JOIN ${table.name} AS d ON d.rowid = e.row
       CROSS JOIN ${scopes} AS s ON s.scope = d.words_scope ORDER BY e.rank`,
     setBytes(UPDATE_BYTES),
@@ -263,10 +252,9 @@ class WordIndex {
     }
   }
 
-  private textOf({ rank, words, filters }: Entry, tag: number): string {
+  private textOf({ words, filters }: Entry, tag: number): string {
     const values = filters.flatMap((value, n) => (value === null ? [] : [filterTerm(n, value)]));
-    const blocks = BLOCK_RANKS.map((size) => blockTerm(rank, size));
-    const all = [everyTerm(), ...blocks, ...values, ...(words === '' ? [] : words.split(' '))];
+    const all = [EVERY_TERM, ...values, ...(words === '' ? [] : words.split(' '))];
     return all.map((term) => tagText(tag) + term).join(' ');
   }
 
@@ -318,7 +306,6 @@ class WordIndex {
    * that then follows. `above` is the rank of the next document.
    */
   private makeRoom(below: number, above: number): number {
-    countMovedRanks(this.connection);
     const { entries } = this.names;
     const nextAfter = (rank: number): number | null =>
       this.connection.value(`SELECT min(rank) FROM ${entries} WHERE rank > ?`, [rank]) as number | null;

@@ -1,8 +1,10 @@
 import type { Key, StoredDocument } from '../../catalog/documents';
 import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
+import { endLongTurn } from '../../kernel/async';
 import type {
   KeyCondition,
   MatchingWordsQuery,
+  RelatedQuery,
   ViewQuery,
   WordMatch,
   WordScope,
@@ -11,31 +13,37 @@ import type {
   WordTerms,
 } from '../../ports/view-store';
 import { wordScope } from '../stored-collections';
-import { COMPARED_WORDS_MAX, firstByTier, type Ranks, stagesOf, union } from './compared-words';
-import type { SqliteConnection, SqlRow } from './connection';
+import type { SqliteConnection, SqlRow, SqlValue } from './connection';
 import { checkWord, conditionSql, matchesNothing, scopeHash, selectionOf, toDocuments } from './documents';
+import type { ListReader } from './list-pages';
 import { column, type Table } from './tables';
-import type { KeptEntries } from './word-entries';
 import {
-  everyTerm,
+  EVERY_TERM,
   filterTerm,
   INDEXED_PREFIX_MAX,
   type IndexTables,
   indexTables,
+  RANK_STEP,
   readEntry,
   splitTerm,
   tagText,
 } from './word-index';
-import { Budget, EntryReader, type Expression, type Group, inTurn, Scan } from './word-scan';
+import { Budget, Intersection, RankList } from './word-ranks';
 
-/** The most matches of the words whose keys a search checks or sorts by. The newest ones come first. */
-const CHECKED_MAX = 5_000;
-/** So many of them are checked or sorted by one statement. */
-const CHECKED_AT_ONCE = 250;
+/** The most entries that a search reads to find its matches: about 60 ms (docs/interface.md#limits-of-a-search). */
+const MATCH_ENTRIES = 400_000;
+/** The most entries that it reads to find the better tiers among them. */
+const TIER_ENTRIES = 150_000;
+/** The most matches that a search sorts by a key. */
+const SORTED_MAX = 50_000;
+/** So many of them are read by one statement. */
+const SORTED_AT_ONCE = 1_000;
 /** Up to this number of matches, a search reads the words of all matches and sorts them by tier. */
 const SCORED_MAX = 200;
 /** So many of them are read by one statement. Each may be on a page that is not in memory yet. */
 const SCORED_AT_ONCE = 40;
+/** So many documents with each word are compared to find related documents (docs/interface.md#related). */
+const COMPARED_MAX = 1_000;
 /**
  * The most words that a prefix stands for, in alphabetical order. A prefix of up to `INDEXED_PREFIX_MAX` characters with
  * more words is looked up in the index of prefixes instead, and stands for all of them.
@@ -46,32 +54,30 @@ const PREFIX_WORDS_MAX = 32;
  * leave few words to the last scope. A document has one scope, so that a tier still contains the tiers before it.
  */
 const GROUP_WORDS_MAX = 64;
-/** The most entries that a search reads to find its matches, estimated (docs/interface.md#limits-of-a-search). */
-const MATCH_ENTRIES = 400_000;
-/** The most entries that it reads to find the better tiers among them. */
-const TIER_ENTRIES = 150_000;
-
-/** So many entries of each compared word are read for related documents (docs/interface.md#limits-of-a-search). */
-const COMPARED_ENTRIES = 5_000;
-/**
- * A list with fewer documents is read as a whole, to compare only those in it or outside. For a longer one, the keys of
- * the best `CHECKED_MAX` documents are checked.
- */
-const LIST_ENTRIES = 20_000;
 
 /** Reads a page of the sequence of all tiers, and counts the sequence. */
 export async function searchPage(
   connection: SqliteConnection,
   table: Table,
   query: WordSearch,
-  kept: KeptEntries,
 ): Promise<WordSearchResult> {
   const is_empty = query.tiers.length === 0 || matchesNothing(query.where);
   const index = is_empty ? undefined : await WordReader.open(connection, table, query);
   if (!index) return { documents: [], total: 0, is_complete: true };
-  if (isByAge(table, query.order, 'desc')) return index.bestFirst(query, kept);
+  if (isByAge(table, query.order, 'desc')) return index.bestFirst(query);
   if (query.tiers.length === 1) return index.sorted(query);
   throw new Error('a search with several tiers returns the newest documents first');
+}
+
+/** Reads a page of the documents with the most of some words. `lists` has the documents that have none of them. */
+export async function relatedPage(
+  connection: SqliteConnection,
+  table: Table,
+  query: RelatedQuery,
+  lists: ListReader,
+): Promise<StoredDocument[]> {
+  const index = await WordReader.open(connection, table, query);
+  return index && query.limit > 0 ? index.related(query, lists) : [];
 }
 
 /** Returns the matches that occur in the scope, with one look-up in the vocabulary per match. */
@@ -90,51 +96,23 @@ function isByAge(table: Table, order: SortOrder, direction: SortDirection): bool
   return by_age && second?.[0] === 'id' && second[1] === direction && third === undefined;
 }
 
-/** The conditions of a search: those that the index has terms for, and the others. */
-interface Conditions {
-  readonly all: readonly string[];
-  readonly none: readonly string[];
-  /** The rank of a document that the search leaves out; 0 if there is none. */
-  readonly without_rank: number;
-  /** The conditions of `all` and `none`. */
-  readonly filters: ViewQuery['where'];
-  readonly rest: ViewQuery['where'];
-}
-
-/** The matches of a search. */
-interface Matches {
-  /** The number of matches. Infinite if nobody asked for it. */
-  readonly total: number;
-  /** False if there may be more matches, which the search did not look for. */
-  readonly is_complete: boolean;
-  /** The matches that were found, if they had to be read because of conditions that the index has no terms for. */
-  readonly checked?: ReadonlySet<number>;
-  /** Returns the newest matches. */
-  newest(limit: number): Promise<readonly number[]>;
-}
-
 /** Reads the index of a table for one search. */
 class WordReader {
   private readonly connection: SqliteConnection;
   private readonly table: Table;
   private readonly names: IndexTables;
   private readonly tags: readonly number[];
-  private readonly conditions: Conditions;
-  private readonly entries: EntryReader;
+  /** What the conditions on keys demand and exclude. */
+  private readonly all: RankList[] = [];
+  private readonly none: RankList[] = [];
+  private readonly lists = new Map<string, RankList>();
   private readonly expanded = new Map<string, WordMatch[]>();
 
-  private constructor(
-    connection: SqliteConnection,
-    table: Table,
-    tags: readonly number[],
-    conditions: Conditions,
-  ) {
+  private constructor(connection: SqliteConnection, table: Table, tags: readonly number[]) {
     this.connection = connection;
     this.table = table;
     this.names = indexTables(table);
     this.tags = tags;
-    this.conditions = conditions;
-    this.entries = new EntryReader(connection, this.names, tags, conditions.without_rank);
   }
 
   /** Returns undefined if the index has no documents of the scope. */
@@ -145,174 +123,169 @@ class WordReader {
   ): Promise<WordReader | undefined> {
     const hashes = JSON.stringify(scopesOf(table, scope));
     const sql = `SELECT tag FROM ${indexTables(table).scopes} WHERE scope IN (SELECT value FROM json_each(?))`;
-    const read = () => {
-      const tags = connection.all(sql, [hashes]).map(([tag]) => Number(tag));
-      if (tags.length === 0) return undefined;
-      return new WordReader(connection, table, tags, conditionsOf(connection, table, scope, where));
-    };
-    return inTurn(() => connection.attempt(read));
+    const rows = await connection.attempt(() => connection.all(sql, [hashes]));
+    if (rows.length === 0) return undefined;
+    const reader = new WordReader(
+      connection,
+      table,
+      rows.map(([tag]) => Number(tag)),
+    );
+    await reader.addConditions(scope, where);
+    return reader;
+  }
+
+  private async addConditions(scope: WordScope, where: ViewQuery['where']): Promise<void> {
+    const { filters } = this.table.spec.words!;
+    const others: Record<string, KeyCondition> = {};
+    for (const [key, condition] of Object.entries(where)) {
+      const n = filters.indexOf(key);
+      const excluded = excludedValue(condition);
+      if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
+      if (n >= 0 && condition !== null && typeof condition !== 'object')
+        this.all.push(this.listOf(this.inAnyTag(filterTerm(n, condition))));
+      else if (n >= 0 && excluded !== null)
+        this.none.push(this.listOf(this.inAnyTag(filterTerm(n, excluded))));
+      else if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
+      else others[key] = condition;
+    }
+    if (Object.keys(others).length > 0) this.all.push(await this.listWhere(others));
+  }
+
+  private async run<Result>(statement: () => Result): Promise<Result> {
+    await endLongTurn();
+    return this.connection.attempt(statement);
+  }
+
+  /** The terms with which a term of the index begins in one of the scope's tags. */
+  private inAnyTag(term: string): string[] {
+    return this.tags.map((tag) => `"${tagText(tag)}${term}"`);
+  }
+
+  /** Returns the documents that have one of the terms. Reads the ranks as one text, because rows are slow to convert. */
+  private listOf(group: readonly string[]): RankList {
+    const text = group.join(' OR ');
+    const { terms } = this.names;
+    const sql = `SELECT json_group_array(rowid) FROM (SELECT rowid FROM ${terms}
+      WHERE ${terms} MATCH ? AND rowid <= ? ORDER BY rowid DESC LIMIT ?)`;
+    let list = this.lists.get(text);
+    list ??= new RankList(async (highest, size) => {
+      // FTS5 ignores a bound that is a floating-point number, as which the driver binds all numbers.
+      const found = await this.connection.attempt(() =>
+        this.connection.value(sql, [text, BigInt(highest), size]),
+      );
+      const ranks = (JSON.parse(String(found)) as number[]).sort((a, b) => b - a);
+      return { ranks, below: ranks.length === size ? ranks.at(-1)! - 1 : 0 };
+    });
+    this.lists.set(text, list);
+    return list;
+  }
+
+  private listOfDocument(id: string): RankList {
+    return new RankList(async () => {
+      const entry = await this.connection.attempt(() => readEntry(this.connection, this.table, id));
+      return { ranks: entry ? [entry.rank] : [], below: 0 };
+    });
+  }
+
+  /** Returns the documents that fulfil conditions that the index has no terms for. Reads the keys of all documents. */
+  private async listWhere(conditions: ViewQuery['where']): Promise<RankList> {
+    const { entries } = this.names;
+    const { ranges } = this.table.spec.words!;
+    const newest = await this.run(() => this.connection.value(`SELECT max(rank) FROM ${entries}`));
+    const { sql, parameters } = conditionSql(this.table, conditions);
+    const rows = Object.keys(conditions).every((key) => ranges.includes(key))
+      ? `FROM ${entries} WHERE`
+      : `FROM (SELECT rank, row FROM ${entries}) AS e CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row WHERE`;
+    const statement = `SELECT json_group_array(rank) ${rows} rank <= ? AND rank > ? AND ${sql}`;
+    return new RankList(async (highest, size) => {
+      const from = Math.min(highest, Number(newest));
+      const below = Math.max(0, from - size * RANK_STEP);
+      const found = await this.connection.attempt(() =>
+        this.connection.value(statement, [from, below, ...parameters]),
+      );
+      return { ranks: (JSON.parse(String(found)) as number[]).sort((a, b) => b - a), below };
+    });
+  }
+
+  /** Returns the documents that match `terms` and the conditions. */
+  private matchesOf(terms: WordTerms, budget: Budget): Intersection {
+    const groups = terms.map((matches) => this.listOf(this.anyOf(matches)));
+    if (groups.length === 0) groups.push(this.listOf(this.inAnyTag(EVERY_TERM)));
+    return new Intersection([...groups, ...this.all], this.none, budget);
   }
 
   /** Returns a page of the sequence of all tiers, each with its newest documents first. */
-  async bestFirst(query: WordSearch, kept: KeptEntries): Promise<WordSearchResult> {
-    const { tiers, skip = 0, limit, total_max } = query;
-    const compared = total_max === undefined && (await this.mostShared(query, kept));
-    if (compared) {
-      const documents = await this.documents(compared.slice(skip), query);
-      return { documents, total: Number.POSITIVE_INFINITY, is_complete: true };
-    }
-    const matches = await this.matchesOf(tiers.at(-1)!, total_max);
-    const { is_complete } = matches;
+  async bestFirst(query: WordSearch): Promise<WordSearchResult> {
+    const { tiers, skip = 0, limit, total_max = Number.POSITIVE_INFINITY } = query;
+    const matches = this.matchesOf(tiers.at(-1)!, new Budget(MATCH_ENTRIES));
+    const newest = await matches.highest(total_max);
+    const is_complete = !matches.is_cut;
     // If the search did not look at all documents, better tiers may have older matches, which count as well.
-    const end = is_complete ? Math.min(skip + limit, matches.total) : total_max!;
-    const sequence = is_complete && skip >= end ? [] : await this.sequence(matches, tiers, end);
+    const end = is_complete ? Math.min(skip + limit, newest.length) : total_max;
+    const sequence = is_complete && skip >= end ? [] : await this.sequence(newest, is_complete, tiers, end);
     const documents = await this.documents(sequence.slice(skip, Math.min(skip + limit, end)), query);
-    return { documents, total: is_complete ? matches.total : sequence.length, is_complete };
+    return { documents, total: is_complete ? newest.length : sequence.length, is_complete };
   }
 
-  /** Returns the newest matches in another order. */
+  /** Returns the matches in another order. */
   async sorted(query: WordSearch): Promise<WordSearchResult> {
-    const { order, skip = 0, limit, total_max = CHECKED_MAX } = query;
-    const matches = await this.matchesOf(query.tiers[0]!, Math.min(total_max, CHECKED_MAX));
-    const newest = await matches.newest(CHECKED_MAX);
-    const is_oldest_first = isByAge(this.table, order, 'asc');
-    const ranks = is_oldest_first ? newest.toReversed() : await this.sortBy(newest, order, skip + limit);
-    const documents = await this.documents(ranks.slice(skip, skip + limit), query);
-    return { documents, total: matches.total, is_complete: matches.is_complete };
+    const { order, skip = 0, limit, total_max = SORTED_MAX } = query;
+    const matches = this.matchesOf(query.tiers[0]!, new Budget(MATCH_ENTRIES));
+    const newest = await matches.highest(SORTED_MAX);
+    const is_complete = !matches.is_cut && newest.length < SORTED_MAX;
+    const end = Math.min(skip + limit, total_max);
+    const ranks = isByAge(this.table, order, 'asc')
+      ? newest.toReversed()
+      : await this.sortBy(newest, order, end);
+    const documents = await this.documents(ranks.slice(skip, end), query);
+    return { documents, total: Math.min(newest.length, total_max), is_complete };
   }
 
-  /** Finds the matches. Counts them up to `total_max`, if it is given. */
-  private async matchesOf(terms: WordTerms, total_max: number | undefined): Promise<Matches> {
-    const scan = new Scan(this.entries, this.expressionOf(terms), new Budget(MATCH_ENTRIES));
-    const isComplete = (): boolean => total_max === undefined || !scan.is_cut;
-    if (Object.keys(this.conditions.rest).length > 0) {
-      const unchecked = await scan.newest(CHECKED_MAX);
-      const checked = await this.check(unchecked);
-      // If none of them fulfils the conditions, an older one may.
-      const is_open = total_max !== undefined && checked.length === 0 && unchecked.length === CHECKED_MAX;
-      const newest = async (limit: number) => checked.slice(0, limit);
-      const total = Math.min(checked.length, total_max ?? CHECKED_MAX);
-      return { total, is_complete: isComplete() && !is_open, checked: new Set(checked), newest };
-    }
-    const total = total_max === undefined ? Number.POSITIVE_INFINITY : await scan.count(total_max);
-    return { total, is_complete: isComplete(), newest: (limit) => scan.newest(limit) };
-  }
-
-  /** Returns the first `count` ranks of the sequence of all tiers. */
+  /** Returns the first `count` ranks of the sequence of all tiers. `newest` are the newest matches of the last one. */
   private async sequence(
-    matches: Matches,
+    newest: readonly number[],
+    is_complete: boolean,
     tiers: readonly WordTerms[],
     count: number,
   ): Promise<readonly number[]> {
-    if (tiers.length === 1) return matches.newest(count);
-    const few = await this.fewOf(matches);
-    if (few) return this.byTier(few, tiers);
+    if (tiers.length === 1) return newest.slice(0, count);
+    if (is_complete && newest.length <= SCORED_MAX) return this.byTier(newest, tiers);
     const sequence = new Set<number>();
     const budget = new Budget(TIER_ENTRIES);
-    const limit = matches.checked ? CHECKED_MAX : count;
     for (const terms of tiers.slice(0, -1)) {
       if (sequence.size >= count || budget.is_spent) break;
-      const scan = new Scan(this.entries, this.expressionOf(terms), budget);
-      for (const rank of await this.amongMatches(matches, await scan.newest(limit))) sequence.add(rank);
+      for (const rank of await this.matchesOf(terms, budget).highest(count)) sequence.add(rank);
     }
-    if (sequence.size < count) for (const rank of await matches.newest(count)) sequence.add(rank);
+    for (const rank of newest) sequence.add(rank);
     return [...sequence].slice(0, count);
   }
 
-  /**
-   * Returns the ranks up to the end of the page, found by the newest entries of each word. Reads the words of worse tiers
-   * only if the better ones do not fill the page. Undefined if there are conditions that the index has no terms for.
-   */
-  private async mostShared(query: WordSearch, kept: KeptEntries): Promise<readonly number[] | undefined> {
-    const { tiers, scope, skip = 0, limit } = query;
-    const { rest, filters, without_rank } = this.conditions;
-    if (typeof scope.store_id !== 'string' || Object.keys(rest).length > 0) return undefined;
-    // A tier without terms has all documents.
-    const last = tiers.findIndex((terms) => terms.length === 0);
-    const stages = stagesOf(last === -1 ? tiers : tiers.slice(0, last));
-    if (stages.some(({ matches }) => matches.length > COMPARED_WORDS_MAX)) return undefined;
-    const readOrKept = kept.ofStore(scope.store_id);
-    const ranksOf = async (group: Group, most: number): Promise<Ranks> => {
-      const ofTerm = (term: string) =>
-        readOrKept(`${this.names.terms} ${term}`, () => this.entries.ranksOf(term, most));
-      return union(await Promise.all(group.map(ofTerm)));
-    };
-    const ofFilters = (terms: readonly string[]): Promise<Ranks[]> =>
-      Promise.all(terms.map((term) => ranksOf(this.entries.inAnyTag(term), LIST_ENTRIES)));
-    const all = await ofFilters(this.conditions.all);
-    const none = await ofFilters(this.conditions.none);
-    const is_long = [...all, ...none].some(({ length }) => length >= LIST_ENTRIES);
-    const lists = is_long ? { all: [], none: [] } : { all, none };
-    const count = skip + limit;
-    const words: Ranks[] = [];
-    let found: readonly number[] = [];
-    for (const stage of stages) {
-      for (const match of stage.matches.slice(words.length))
-        words.push(await ranksOf(this.anyOf([match]), COMPARED_ENTRIES));
-      const compared = { words, ...lists, without_rank };
-      const most = is_long ? CHECKED_MAX : count;
-      const first = await inTurn(() => firstByTier(compared, stage, most));
-      found = is_long ? await this.firstWith(filters, first, count) : first;
-      if (found.length === count) return found;
+  /** Returns a page of the documents that fulfil the conditions, sorted by how many of the words they have, then by age. */
+  async related(query: RelatedQuery, lists: ListReader): Promise<StoredDocument[]> {
+    const { words, order, skip = 0, limit } = query;
+    const budget = new Budget(MATCH_ENTRIES);
+    const shared = new Map<number, number>();
+    for (const word of words)
+      for (const rank of await this.matchesOf([[{ word }]], budget).highest(COMPARED_MAX))
+        shared.set(rank, (shared.get(rank) ?? 0) + 1);
+    const by_age = isByAge(this.table, order, 'asc') ? 1 : -1;
+    const nearest = [...shared].sort(([a, m], [b, n]) => n - m || by_age * (a - b)).map(([rank]) => rank);
+    const page = nearest.slice(skip, skip + limit);
+    if (page.length < limit) {
+      // The documents that share no word come after all others.
+      const first = Math.max(0, skip - nearest.length);
+      const end = skip + limit - nearest.length;
+      const row_ids = await lists.rowIds(this.table, { ...query, skip: 0, limit: end + nearest.length });
+      const others = (await this.ranksOf(row_ids)).filter((rank) => !shared.has(rank));
+      page.push(...others.slice(first, end));
     }
-    if (last === -1) return found;
-    const others = new Scan(this.entries, this.expressionOf([]), new Budget(MATCH_ENTRIES));
-    return [...new Set([...found, ...(await others.newest(count))])].slice(0, count);
+    return this.documents(page, query);
   }
 
-  /** Returns the first `count` of the ranks whose documents fulfil the conditions. */
-  private async firstWith(
-    conditions: ViewQuery['where'],
-    ranks: readonly number[],
-    count: number,
-  ): Promise<readonly number[]> {
-    const found: number[] = [];
-    for (const some of inChunks(ranks, CHECKED_AT_ONCE)) {
-      const checked = new Set(await this.check(some, conditions));
-      found.push(...some.filter((rank) => checked.has(rank)));
-      if (found.length >= count) break;
-    }
-    return found.slice(0, count);
-  }
-
-  /** Returns those of a tier's ranks that belong to the matches. */
-  private async amongMatches(
-    { checked, is_complete }: Matches,
-    ranks: readonly number[],
-  ): Promise<readonly number[]> {
-    if (!checked) return ranks;
-    // If the search did not look at all documents, the tier may have older matches, which are not checked yet.
-    return is_complete ? ranks.filter((rank) => checked.has(rank)) : this.check(ranks);
-  }
-
-  /** Returns all matches if they are few. */
-  private async fewOf({ total, is_complete, newest }: Matches): Promise<readonly number[] | undefined> {
-    const is_known_large = Number.isFinite(total) && total > SCORED_MAX;
-    if (!is_complete || is_known_large) return undefined;
-    const ranks = await newest(SCORED_MAX + 1);
-    return ranks.length <= SCORED_MAX ? ranks : undefined;
-  }
-
-  /** Returns those of the ranks whose documents fulfil the conditions: by default those that the index has no terms for. */
-  private async check(
-    ranks: readonly number[],
-    conditions = this.conditions.rest,
-  ): Promise<readonly number[]> {
-    const { entries } = this.names;
-    const { ranges } = this.table.spec.words!;
-    const in_entries = Object.keys(conditions).every((key) => ranges.includes(key));
-    const rows = in_entries
-      ? `${entries} AS e ON e.rank = m.value`
-      : `(SELECT rank, row FROM ${entries}) AS e ON e.rank = m.value
-         CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row`;
-    const { sql, parameters } = conditionSql(this.table, conditions);
-    const statement = `SELECT json_group_array(m.value) FROM json_each(?) AS m CROSS JOIN ${rows} WHERE ${sql}`;
-    const checked: number[] = [];
-    for (const some of inChunks(ranks, CHECKED_AT_ONCE)) {
-      const read = () => this.connection.value(statement, [JSON.stringify(some), ...parameters]);
-      checked.push(...(JSON.parse(String(await this.entries.run(read))) as number[]));
-    }
-    return checked.sort((a, b) => b - a);
+  private async ranksOf(row_ids: readonly SqlValue[]): Promise<number[]> {
+    const sql = `SELECT rank FROM json_each(?) AS page CROSS JOIN ${this.names.entries} ON row = page.value ORDER BY page.key`;
+    const rows = await this.run(() => this.connection.all(sql, [JSON.stringify(row_ids)]));
+    return rows.map(([rank]) => Number(rank));
   }
 
   /** Returns the first `count` of the ranks in the order. */
@@ -324,8 +297,8 @@ class WordReader {
       CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
       CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row ORDER BY ${terms.join(', ')} LIMIT ?`;
     const first: { rank: number; id: string; keys: Record<string, Key> }[] = [];
-    for (const some of inChunks(ranks, CHECKED_AT_ONCE)) {
-      const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(some), count]));
+    for (const some of inChunks(ranks, SORTED_AT_ONCE)) {
+      const rows = await this.run(() => this.connection.all(sql, [JSON.stringify(some), count]));
       for (const [rank, ...values] of rows) {
         const keys = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
         first.push({ rank: Number(rank), id: String(keys.id), keys });
@@ -343,7 +316,7 @@ class WordReader {
     const tierOf = tierFinder(tiers);
     const tier_of = new Map<number, number>();
     for (const some of inChunks(matches, SCORED_AT_ONCE)) {
-      const rows = await this.entries.run(() => this.connection.all(sql, [JSON.stringify(some)]));
+      const rows = await this.run(() => this.connection.all(sql, [JSON.stringify(some)]));
       for (const [rank, words] of rows) tier_of.set(Number(rank), tierOf(String(words)));
     }
     // A match that has just been deleted has no tier.
@@ -357,24 +330,23 @@ class WordReader {
    */
   private async documents(
     ranks: readonly number[],
-    { parts = [], where }: WordSearch,
+    { parts = [], where }: ViewQuery,
   ): Promise<StoredDocument[]> {
     if (ranks.length === 0) return [];
     const condition = conditionSql(this.table, where, 'd');
     const sql = `SELECT ${selectionOf(this.table, parts).columns}, e.rank FROM json_each(?) AS page
       CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
       CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row WHERE ${condition.sql}`;
-    const parameters = [JSON.stringify(ranks), ...condition.parameters];
+    const rows = await this.run(() =>
+      this.connection.all(sql, [JSON.stringify(ranks), ...condition.parameters]),
+    );
     const places = new Map(ranks.map((rank, place) => [rank, place]));
     const placeOf = (row: SqlRow): number => places.get(Number(row.at(-1)))!;
-    return this.entries.run(() => {
-      const rows = this.connection.all(sql, parameters);
-      return toDocuments(
-        this.table,
-        parts,
-        rows.sort((a, b) => placeOf(a) - placeOf(b)),
-      );
-    });
+    return toDocuments(
+      this.table,
+      parts,
+      rows.sort((a, b) => placeOf(a) - placeOf(b)),
+    );
   }
 
   /**
@@ -382,11 +354,12 @@ class WordReader {
    * rarely: a write removes those that no document has any more, except some of a very long text.
    */
   async existing(matches: readonly WordMatch[], limit: number): Promise<WordMatch[]> {
-    const candidates = await this.entries.run(() => this.inVocabulary(matches));
+    const candidates = await this.run(() => this.inVocabulary(matches));
     const existing: WordMatch[] = [];
     for (const match of candidates) {
       if (existing.length === limit) break;
-      if (await this.entries.exists(this.anyOf([match]))) existing.push(match);
+      const [found] = await this.matchesOf([[match]], new Budget(MATCH_ENTRIES)).highest(1);
+      if (found !== undefined) existing.push(match);
     }
     return existing;
   }
@@ -407,20 +380,8 @@ class WordReader {
     return matches.filter((match) => candidates.has(match));
   }
 
-  /** Returns the expression that matches `terms` and the conditions. */
-  private expressionOf(terms: WordTerms): Expression {
-    const { all, none } = this.conditions;
-    const groups = [
-      ...terms.map((matches) => this.anyOf(matches)),
-      ...all.map((term) => this.entries.inAnyTag(term)),
-    ];
-    return {
-      all: groups.length > 0 ? groups : [this.entries.inAnyTag(everyTerm())],
-      none: none.map((term) => this.entries.inAnyTag(term)),
-    };
-  }
-
-  private anyOf(matches: readonly WordMatch[]): Group {
+  /** Returns the terms of the index with which a document has one of the matches. */
+  private anyOf(matches: readonly WordMatch[]): string[] {
     const terms = this.tags.flatMap((tag) => {
       const of_scope = new Set(matches.flatMap((match) => this.termsOf(tag, match)));
       return [...of_scope].slice(0, GROUP_WORDS_MAX);
@@ -471,33 +432,6 @@ function scopesOf(table: Table, scope: WordScope): string[] {
     combinations = combinations.flatMap((combination) => values.map((value) => [...combination, value]));
   }
   return combinations.map(scopeHash);
-}
-
-function conditionsOf(
-  connection: SqliteConnection,
-  table: Table,
-  scope: WordScope,
-  where: ViewQuery['where'],
-): Conditions {
-  const { filters } = table.spec.words!;
-  const all: string[] = [];
-  const none: string[] = [];
-  let without_rank = 0;
-  const by_terms: Record<string, KeyCondition> = {};
-  const rest: Record<string, KeyCondition> = {};
-  for (const [key, condition] of Object.entries(where)) {
-    const n = filters.indexOf(key);
-    const excluded = excludedValue(condition);
-    if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
-    const is_one = condition !== null && typeof condition !== 'object';
-    if (n >= 0 && (is_one || excluded !== null)) by_terms[key] = condition;
-    if (n >= 0 && is_one) all.push(filterTerm(n, condition));
-    else if (n >= 0 && excluded !== null) none.push(filterTerm(n, excluded));
-    else if (key === 'id' && excluded !== null)
-      without_rank = readEntry(connection, table, String(excluded))?.rank ?? 0;
-    else rest[key] = condition;
-  }
-  return { all, none, without_rank, filters: by_terms, rest };
 }
 
 function excludedValue(condition: KeyCondition): Key {

@@ -104,7 +104,7 @@ export const reads = {
     path: '/api/store/search',
     summary: 'Search the publications of a store',
     description:
-      'Returns publications that contain every word of `q`, best match first. Case and accents are ignored. If nothing matches, the search allows one typing error in words of five letters or more, in queries of up to eight words. A search has at most 5,000 results, and counts no more. Embedded stores also look at no more than this: with `sort`, `min_price` or `max_price`, the newest 5,000 matches; for the beginning of a word, 32 words of the store; for several very frequent words, the newest publications.',
+      'Returns publications that contain every word of `q`, best match first. Case and accents are ignored. If nothing matches, the search allows one typing error in words of five letters or more, in queries of up to eight words. A search has at most 5,000 results, and counts no more. Embedded stores also look at no more than this: for the beginning of a word, 32 words of the store; with `sort`, the newest 50,000 matches; for several very frequent words, the newest publications. If a search did not look at all publications, `meta.is_complete` is false.',
     query: searchSchema,
   }),
   listStoreListings: read({

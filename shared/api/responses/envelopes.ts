@@ -53,6 +53,10 @@ export const pageMetaSchema = z.strictObject({
       ...pageCutsShape,
     })
     .describe('The same numbers, and the number of pages.'),
+  is_complete: z
+    .literal(false)
+    .optional()
+    .describe('Only in a search that did not look at all publications, because its words are too frequent.'),
 });
 
 const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);

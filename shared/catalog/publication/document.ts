@@ -35,7 +35,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     scope: ['store_id', 'visibility'],
     newest_by: 'created_at',
     filters: ['listing_id'],
-    ranges: ['price_up', 'price_down'],
+    ranges: ['price_up', 'price_down', 'name_fold'],
   },
   repeats: {
     aggregate: 'publication',

@@ -29,7 +29,7 @@ describe('related publications', () => {
   ];
   const nearest = [
     ...['Red stoneware mug', 'Red mug', 'Goblet', 'Glass'],
-    ...['Blue stoneware plate', 'Plate', 'Saucer', 'Wine', 'Towel'],
+    ...['Blue stoneware plate', 'Saucer', 'Plate', 'Wine', 'Towel'],
   ];
   let world: ReadWorld;
 
@@ -51,6 +51,13 @@ describe('related publications', () => {
 
   test('are sorted by same listing, then shared terms, then newest, and exclude the publication itself', async () => {
     expect(await titles('', source, STOREFRONT)).toEqual(nearest);
+  });
+
+  test('with order=asc, come oldest first among those that share as many terms', async () => {
+    expect(await titles('order=asc', source, STOREFRONT)).toEqual([
+      ...['Red stoneware mug', 'Red mug', 'Glass', 'Goblet'],
+      ...['Blue stoneware plate', 'Plate', 'Saucer', 'Towel', 'Wine'],
+    ]);
   });
 
   test('are paginated with a total', async () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import {
   atLeast,
+  comparedWords,
   exactTokens,
   joinedTokens,
-  relatedTiers,
   searchTiers,
 } from '../../../services/query/search-terms';
 import { publicationWords, queryTokens } from '../../../shared/catalog/search/words';
@@ -29,7 +29,6 @@ test('each tier matches everything that the tiers before it match', () => {
       for (const tiers of [
         searchTiers(tokens, exactTokens(tokens)),
         searchTiers(tokens, joinedTokens(tokens) ?? exactTokens(tokens)),
-        relatedTiers(publicationWords({ ...item, title: q })),
       ]) {
         const matching = tiers.map((tier) => matches(words, tier));
         expect(matching).toEqual([...matching].sort((a, b) => Number(a) - Number(b)));
@@ -77,22 +76,11 @@ test('a query of a hundred tokens has fewer than ten tiers', () => {
   expect(searchTiers(tokens, exactTokens(tokens)).length).toBeLessThan(10);
 });
 
-test('related publications share terms of the title first, then of the description, without stop words', () => {
+test('the longest words of the title and of the description are compared, without stop words', () => {
   const words = publicationWords({
     title: 'The blue mug for tea',
     description: 'Made with love of stoneware',
     description_html: null,
   });
-  const term = (word: string) => ({ word });
-  expect(relatedTiers(words)).toEqual([
-    [[term('blue')], [term('mug')], [term('tea')]],
-    [
-      [term('blue'), term('mug')],
-      [term('blue'), term('tea')],
-      [term('mug'), term('tea')],
-    ],
-    [[term('blue'), term('mug'), term('tea')]],
-    ...[expect.anything(), expect.anything(), expect.anything()],
-    [],
-  ]);
+  expect(comparedWords(words)).toEqual(['blue', 'mug', 'tea', 'stoneware', 'love', 'made']);
 });

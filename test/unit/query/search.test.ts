@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { SqliteViewVersion } from '../../../shared/adapters/sqlite/view-version';
-import { Budget } from '../../../shared/adapters/sqlite/word-scan';
+import { Budget } from '../../../shared/adapters/sqlite/word-ranks';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { isPlainWord, publicationWords, queryTokens } from '../../../shared/catalog/search/words';
 import type { Visibility } from '../../../shared/catalog/vocabulary';

@@ -1,0 +1,139 @@
+import { endLongTurn } from '../../kernel/async';
+
+/*
+ * A search finds documents by their ranks in the index of words: the newer the document, the higher its rank. Lists of
+ * ranks are read from the newest on, in chunks, only as far as the search needs them. No statement reads more than a chunk,
+ * and other work of the process runs between two statements.
+ */
+
+/** Ranks in a first chunk. Each further chunk of a list has twice as many, at most `CHUNK_MAX`: about 0.5 ms. */
+const CHUNK_MIN = 64;
+const CHUNK_MAX = 4_096;
+
+/** A limit for the entries that one search reads, so that its cost has a bound however frequent the words are. */
+export class Budget {
+  private entries: number;
+
+  constructor(entries: number) {
+    this.entries = entries;
+  }
+
+  get is_spent(): boolean {
+    return this.entries <= 0;
+  }
+
+  charge(entries: number): void {
+    this.entries -= entries;
+  }
+}
+
+/** The ranks of a list from `highest` down to, but not including, `below`, in descending order. */
+interface Chunk {
+  readonly highest: number;
+  readonly ranks: readonly number[];
+  /** The highest rank that may be on the list and was not read; 0 at the end of the list. */
+  readonly below: number;
+}
+
+/** Reads a chunk of about `size` ranks, or of a part of the index with about so many documents. */
+export type ReadChunk = (highest: number, size: number) => Promise<Pick<Chunk, 'ranks' | 'below'>>;
+
+/** The ranks that a search has read of one list, such as those of the documents that have a word. */
+export class RankList {
+  private readonly readChunk: ReadChunk;
+  private readonly chunks: Chunk[] = [];
+  private size = CHUNK_MIN;
+
+  constructor(readChunk: ReadChunk) {
+    this.readChunk = readChunk;
+  }
+
+  /** Returns the highest rank of the list at or below `rank`; 0 if there is none, and undefined if it was not read yet. */
+  find(rank: number): number | undefined {
+    for (let highest = rank; ; ) {
+      const chunk = this.chunkAt(highest);
+      if (!chunk) return undefined;
+      const found = firstAtOrBelow(chunk.ranks, highest);
+      if (found !== undefined) return found;
+      if (chunk.below === 0) return 0;
+      highest = chunk.below;
+    }
+  }
+
+  /** Reads the next chunk that `find` needs to answer for `rank`. Returns how many entries it may have read. */
+  async read(rank: number): Promise<number> {
+    let highest = rank;
+    for (let chunk = this.chunkAt(highest); chunk; chunk = this.chunkAt(highest)) highest = chunk.below;
+    const { size } = this;
+    await endLongTurn();
+    // First in the array, because searches go on from here.
+    this.chunks.unshift({ highest, ...(await this.readChunk(highest, size)) });
+    this.size = Math.min(2 * size, CHUNK_MAX);
+    return size;
+  }
+
+  private chunkAt(rank: number): Chunk | undefined {
+    for (const chunk of this.chunks) if (rank <= chunk.highest && rank > chunk.below) return chunk;
+    return undefined;
+  }
+}
+
+function firstAtOrBelow(ranks: readonly number[], rank: number): number | undefined {
+  let low = 0;
+  let high = ranks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ranks[middle]! <= rank) high = middle;
+    else low = middle + 1;
+  }
+  return ranks[low];
+}
+
+/** Finds the ranks that are in all of some lists and in none of some others, from the highest one on. */
+export class Intersection {
+  /** True if the budget ended before the lists did. Older documents may match, too. */
+  is_cut = false;
+  private readonly all: readonly RankList[];
+  private readonly none: readonly RankList[];
+  private readonly budget: Budget;
+  private readonly found: number[] = [];
+  /** The highest rank that was not looked at; 0 at the end. */
+  private next = Number.MAX_SAFE_INTEGER;
+
+  constructor(all: readonly RankList[], none: readonly RankList[], budget: Budget) {
+    this.all = all;
+    this.none = none;
+    this.budget = budget;
+  }
+
+  /** Returns the highest matching ranks, at most `limit`. */
+  async highest(limit: number): Promise<readonly number[]> {
+    for (let list = this.advance(limit); list; list = this.advance(limit)) {
+      this.is_cut = this.budget.is_spent;
+      if (this.is_cut) break;
+      this.budget.charge(await list.read(this.next));
+    }
+    return this.found.slice(0, limit);
+  }
+
+  /** Goes on until there are `limit` ranks. Returns the list that must be read at `next` before, if there is one. */
+  private advance(limit: number): RankList | undefined {
+    while (this.found.length < limit && this.next > 0) {
+      for (let n = 0, agreed = 0; agreed < this.all.length && this.next > 0; n = (n + 1) % this.all.length) {
+        const rank = this.all[n]!.find(this.next);
+        if (rank === undefined) return this.all[n];
+        agreed = rank === this.next ? agreed + 1 : 1;
+        this.next = rank;
+      }
+      let is_excluded = this.next === 0;
+      for (const list of this.none) {
+        const rank = this.next > 0 ? list.find(this.next) : 0;
+        if (rank === undefined) return list;
+        is_excluded ||= rank === this.next;
+      }
+      if (!is_excluded) this.found.push(this.next);
+      this.next = Math.max(0, this.next - 1);
+    }
+    return undefined;
+  }
+}
