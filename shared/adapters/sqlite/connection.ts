@@ -58,8 +58,10 @@ export interface SqliteOptions {
   readonly synchronous: 'FULL' | 'NORMAL';
   /** The statements that create the tables. They run once, in a transaction. */
   readonly schema: string;
-  /** Version of the schema, at least 1. `open` rejects a file of another format with `OtherFormatError`. */
+  /** Version of the schema, at least 1. `open` rejects a file of another format, unless `upgrade` is of that format. */
   readonly format: number;
+  /** The statements that change a file of the format `from` to this format. */
+  readonly upgrade?: { readonly from: number; readonly statements: string };
   /** How long `attempt` waits for locks of other connections; 5 s by default. */
   readonly timeout_ms?: number;
   /** After how many pages a commit copies the write-ahead log (WAL) to the file, which takes long; 4,000 by default. */
@@ -186,17 +188,19 @@ export class SqliteConnection {
   }
 
   private prepareFile(): void {
-    const { format } = this.options;
+    const { format, upgrade } = this.options;
     this.configure();
     if (this.format() === format) return;
     this.transaction(() => {
       const file_format = this.format();
       if (file_format === format) return;
-      if (file_format !== 0)
+      const statements =
+        file_format === 0 ? this.options.schema : file_format === upgrade?.from && upgrade.statements;
+      if (!statements)
         throw new OtherFormatError(
           `${this.file} has format ${file_format}, but this release reads format ${format}`,
         );
-      this.database.exec(`${this.options.schema}; PRAGMA user_version = ${format}`);
+      this.database.exec(`${statements}; PRAGMA user_version = ${format}`);
     });
   }
 

@@ -49,8 +49,24 @@ const SCHEMA = `
     END`;
 
 const FORMAT = 2;
-/** The records of the format before have no bodies. They are deleted: repeated writes are then found in the log. */
-const UPGRADES = { 1: `DROP TABLE operations; DROP TABLE IF EXISTS record_counts; ${SCHEMA}` };
+/**
+ * The answers of format 1 have no bodies. Their records are kept without them: a repeated request finds its write in the
+ * log, as if the first one had been interrupted.
+ */
+const UPGRADE = {
+  from: 1,
+  statements: `
+    DROP TRIGGER IF EXISTS operations_added;
+    DROP TRIGGER IF EXISTS operations_deleted;
+    DROP TABLE IF EXISTS record_counts;
+    DROP INDEX operations_expiry;
+    DROP INDEX IF EXISTS operations_of_key;
+    ALTER TABLE operations RENAME TO operations_1;
+    ${SCHEMA};
+    INSERT INTO operations
+      SELECT api_key_id, idempotency_key, fingerprint, started_at_ms, NULL, 0, expires_at_ms, NULL FROM operations_1;
+    DROP TABLE operations_1`,
+};
 
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 100;
@@ -85,7 +101,7 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
       synchronous: 'FULL',
       schema: SCHEMA,
       format: FORMAT,
-      upgrades: UPGRADES,
+      upgrade: UPGRADE,
       onRecreated,
       wal_pages_max,
     } as const;
