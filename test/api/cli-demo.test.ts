@@ -14,7 +14,7 @@ import { endAll, startProcess } from '../support/processes';
 import { describeWithProgram } from '../support/programs';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor, within } from '../support/wait-for';
-import { Cli, expectFailure } from './cli-run';
+import { expectFailure, InProcessCli } from './cli-run';
 
 afterEach(endAll);
 
@@ -141,11 +141,11 @@ test('readiness names the demo that it waits for', () =>
 
 test('demo create makes the demo of an installation whose processes create none, once', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder, { DEMO: 'off', PORT: '8123' });
+    const cli = new InProcessCli(folder, { DEMO: 'off', PORT: '8123' });
     const created = await cli.json('demo', 'create');
     expect(created).toMatchObject(demoIn(folder));
     expect((await cli.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8123/auth/token');
-    const behind_gateway = new Cli(folder, { CATALOG_URL: 'http://127.0.0.1:8090', PORT: '8123' });
+    const behind_gateway = new InProcessCli(folder, { CATALOG_URL: 'http://127.0.0.1:8090', PORT: '8123' });
     expect((await behind_gateway.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8090/auth/token');
     const again = await cli.run('demo', 'create', '--url', 'http://shop.example/');
     expect(again).toMatchObject({ code: 0, stderr: '' });
@@ -158,7 +158,7 @@ test('demo create makes the demo of an installation whose processes create none,
 
 test('demo create refuses a catalog that is not empty', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     await cli.account();
     expectFailure(await cli.run('demo', 'create'), 1, /not empty/);
   }));

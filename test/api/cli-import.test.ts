@@ -13,7 +13,7 @@ import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { flatPicture } from '../support/pictures';
 import { withTempDir } from '../support/temp-dir';
-import { Cli, expectFailure } from './cli-run';
+import { Cli, expectFailure, InProcessCli } from './cli-run';
 
 interface Shop {
   readonly cli: Cli;
@@ -24,7 +24,7 @@ interface Shop {
 
 async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
   await withTempDir(async (folder) => {
-    const cli = new Cli(join(folder, 'data'));
+    const cli = new InProcessCli(join(folder, 'data'));
     const store = await cli.store(await cli.account());
     const file: Shop['file'] = (name, content) => {
       const path = join(folder, name);

@@ -6,14 +6,14 @@ import { TokenCodec, type TokenGrant } from '../../shared/http/tokens';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { withTempDir } from '../support/temp-dir';
-import { Cli, expectFailure } from './cli-run';
+import { expectFailure, InProcessCli } from './cli-run';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057';
 
 test('manages accounts, stores and payment methods while no server runs', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const created = await cli.run('account', 'create', '--name', 'Ana Quispe');
     expect(created).toMatchObject({ code: 0, stderr: '' });
     expect(created.stdout).toMatch(/^id +[0-9a-f-]{36}\nname +Ana Quispe\nstatus +active\n/);
@@ -82,20 +82,20 @@ test('a command in a folder without a catalog says so and creates nothing; accou
     for (const path of [join(folder, 'absent'), folder])
       for (const words of ['account list', 'store list', 'projections status', 'projections verify'])
         expectFailure(
-          await new Cli(path).run(...words.split(' ')),
+          await new InProcessCli(path).run(...words.split(' ')),
           1,
           `catalog: There is no catalog in ${path}. Set DATA_DIR to the folder of the service, or create a catalog ` +
             'there with "npm start" or "catalog account create".',
         );
     expect(readdirSync(folder)).toEqual([]);
-    const cli = new Cli(join(folder, 'absent'));
+    const cli = new InProcessCli(join(folder, 'absent'));
     const account = await cli.account();
     expect((await cli.run('account', 'list')).stdout).toContain(account);
   }));
 
 test('creates, lists, rotates and revokes keys, and shows each key only once', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const account = await cli.account();
     const store = await cli.store(account);
     const create = ['key', 'create', '--account', account, '--store', store];
@@ -143,7 +143,7 @@ test('creates, lists, rotates and revokes keys, and shows each key only once', (
 
 test('key rotate prints the new key before it sets the expiry of the old one, which may fail', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const account = await cli.account();
     const store = await cli.store(account);
     const old = await cli.json('key', 'create', '--account', account, '--store', store, '--type', 'public');
@@ -168,7 +168,7 @@ test('key rotate prints the new key before it sets the expiry of the old one, wh
 
 test('refuses invalid grants with an error on one line', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const account = await cli.account();
     const live = await cli.store(account);
     const test = await cli.store(account, '--test');
@@ -203,7 +203,7 @@ test('refuses invalid grants with an error on one line', () =>
 
 test('key list shows last four characters, permissions, stores, limits and last use in one row per key', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const account = await cli.account();
     const [first, second] = [await cli.store(account), await cli.store(account)];
     const create = (...options: string[]) => cli.json('key', 'create', '--account', account, ...options);
@@ -239,7 +239,7 @@ test('key list shows last four characters, permissions, stores, limits and last 
 
 test('key limit shows, sets and removes the limits of a key, and refuses others with one line', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder, { RATE_LIMIT_PUBLIC: '50/5000/75' });
+    const cli = new InProcessCli(folder, { RATE_LIMIT_PUBLIC: '50/5000/75' });
     const account = await cli.account();
     const create = [...['key', 'create', '--account', account], '--store', await cli.store(account)];
     const key = await cli.json(...create, '--type', 'public', '--name', 'Web');
@@ -274,7 +274,7 @@ test('key limit shows, sets and removes the limits of a key, and refuses others 
 
 test('key find names the key that leaked, or the key behind a token, and never prints it', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const account = await cli.account();
     const create = ['key', 'create', '--account', account, '--store', await cli.store(account)];
     const web = await cli.json(...create, '--type', 'public', '--name', 'Web');
@@ -326,7 +326,7 @@ test('key find names the key that leaked, or the key behind a token, and never p
 
 test('a usage error exits with 2, help with 0, an invalid setting with 1', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     expectFailure(
       await cli.run('account', 'create'),
       2,
@@ -335,7 +335,7 @@ test('a usage error exits with 2, help with 0, an invalid setting with 1', () =>
     expectFailure(await cli.run('account', 'creat'), 2, "Unknown command 'creat' (Did you mean create?).");
     expectFailure(await cli.run('account', 'suspend', 'x'), 2, 'Invalid account id: expected a UUID.');
     expectFailure(await cli.run('account', 'list', '--frob'), 2, "Unknown option '--frob'.");
-    expectFailure(await new Cli(folder, { PORT: 'x' }).run('config'), 1, 'PORT');
+    expectFailure(await new InProcessCli(folder, { PORT: 'x' }).run('config'), 1, 'PORT');
     const help = await cli.run('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('projections');
@@ -345,7 +345,7 @@ test('a usage error exits with 2, help with 0, an invalid setting with 1', () =>
 test('config hides secrets', () =>
   withTempDir(async (folder) => {
     const secret = 'a secret that nobody must ever see';
-    const cli = new Cli(folder, { JWT_SECRET: secret, RATE_LIMIT_PUBLIC: '7/70/9' });
+    const cli = new InProcessCli(folder, { JWT_SECRET: secret, RATE_LIMIT_PUBLIC: '7/70/9' });
     const shown = await cli.run('config');
     expect(shown.stdout).toMatch(/RATE_LIMIT_PUBLIC +7\/70\/9\n/);
     expect(shown.stdout).not.toContain(secret);

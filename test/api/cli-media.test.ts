@@ -6,13 +6,13 @@ import { realSystem } from '../../shared/kernel/system';
 import { chunks, uploadWithoutTask } from '../support/media';
 import { flatPicture } from '../support/pictures';
 import { withTempDir } from '../support/temp-dir';
-import { Cli, expectFailure } from './cli-run';
+import { expectFailure, InProcessCli } from './cli-run';
 
 const DAY_MS = 24 * 3_600_000;
 
 test('media sweep deletes unused files older than a day; a dry run only reports them', () =>
   withTempDir(async (folder) => {
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const store = await cli.store(await cli.account());
     const runtime = await openRuntime(
       parseConfig({ DATA_DIR: folder }),

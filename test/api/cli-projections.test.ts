@@ -12,7 +12,7 @@ import type { EventStore } from '../../shared/ports/event-store';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
 import { readLog } from '../support/read-log';
 import { withTempDir } from '../support/temp-dir';
-import { Cli, expectFailure } from './cli-run';
+import { type Cli, expectFailure, InProcessCli } from './cli-run';
 
 const row = (index: number) => ({
   external_id: `p${index}`,
@@ -26,7 +26,7 @@ async function withCatalog(
   ...options: string[]
 ): Promise<void> {
   await withTempDir(async (folder) => {
-    const cli = new Cli(join(folder, 'data'));
+    const cli = new InProcessCli(join(folder, 'data'));
     const account = await cli.account();
     const store = await cli.store(account, ...options);
     const path = join(folder, 'catalog.jsonl');

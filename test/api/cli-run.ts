@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { exitCodeOf, lineOf } from '../../services/cli/invocation';
+import { buildProgram } from '../../services/cli/program';
 import { environmentWithoutServers } from '../support/own-servers';
 import { within } from '../support/wait-for';
 
@@ -18,7 +20,7 @@ export interface Ended {
 export class Cli {
   constructor(
     readonly folder: string,
-    private readonly environment: Record<string, string> = {},
+    protected readonly environment: Record<string, string> = {},
   ) {}
 
   start(...args: string[]): ChildProcess {
@@ -66,6 +68,53 @@ export class Cli {
 
   async store(account: string, ...options: string[]): Promise<string> {
     return (await this.json('store', 'create', '--account', account, '--name', 'Shop', ...options)).id;
+  }
+}
+
+/**
+ * Runs commands in this process, one after another, which takes a tenth of the time. A command that reads standard input
+ * still has a process of its own.
+ */
+export class InProcessCli extends Cli {
+  private static last: Promise<unknown> = Promise.resolve();
+
+  override run(...args: string[]): Promise<Ended> {
+    const running = InProcessCli.last.then(() =>
+      runHere({ DATA_DIR: this.folder, ...this.environment }, args),
+    );
+    InProcessCli.last = running.catch(() => undefined);
+    return running;
+  }
+}
+
+/** Does what `services/cli/main.ts` does, and returns what the command prints. */
+async function runHere(settings: Record<string, string>, args: readonly string[]): Promise<Ended> {
+  const printed = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    jest.spyOn(process[name], 'write').mockImplementation((text: unknown, ...rest: unknown[]) => {
+      printed[name] += text;
+      const done = rest.at(-1);
+      if (typeof done === 'function') done();
+      return true;
+    }),
+  );
+  const environment = process.env;
+  const listeners = process.listeners('SIGINT');
+  process.env = { ...environmentWithoutServers(), ...settings };
+  try {
+    await buildProgram().parseAsync(args, { from: 'user' });
+    return { code: Number(process.exitCode ?? 0), ...printed };
+  } catch (error) {
+    const line = lineOf(error);
+    if (line !== undefined) printed.stderr += `${line}\n`;
+    return { code: exitCodeOf(error), ...printed };
+  } finally {
+    process.exitCode = undefined;
+    process.env = environment;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      for (const listener of process.listeners(signal))
+        if (!listeners.includes(listener)) process.off(signal, listener);
+    for (const spy of spies) spy.mockRestore();
   }
 }
 
