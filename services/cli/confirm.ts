@@ -13,8 +13,8 @@ const CONFIRM_MS = 10_000;
 interface Change<Value> {
   /** What was changed, such as `revocation`. */
   readonly noun: string;
-  /** `control` for accounts and API keys. */
-  readonly realm: Realm;
+  /** Default: `control`, for accounts and API keys. */
+  readonly realm?: Realm;
   readonly collection: 'accounts' | 'api_keys' | 'stores';
   readonly run: () => Promise<Written<Value>>;
 }
@@ -27,19 +27,13 @@ export async function runConfirmed<Value extends { readonly id: string }>(
   runtime: Runtime,
   change: Change<Value>,
 ): Promise<Value> {
-  const written = await runSaved(change);
+  const written = await runSaved(change.noun, change.run);
   await confirm(runtime, change, written);
   return written.value;
 }
 
 /** Runs a change. Throws `CliError` if it is unknown whether the change was saved. */
-export async function runSaved<Result>({
-  noun,
-  run,
-}: {
-  readonly noun: string;
-  readonly run: () => Promise<Result>;
-}): Promise<Result> {
+export async function runSaved<Result>(noun: string, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {
@@ -54,7 +48,7 @@ export async function runSaved<Result>({
 /** Waits until the document contains the change. Throws `CliError` if it does not within 10 s. */
 export async function confirm(
   runtime: Runtime,
-  { noun, realm, collection }: Omit<Change<unknown>, 'run'>,
+  { noun, realm = 'control', collection }: Omit<Change<unknown>, 'run'>,
   { value, revision }: Pick<Written<{ readonly id: string }>, 'value' | 'revision'>,
 ): Promise<void> {
   let reason = `after ${CONFIRM_MS / 1_000} s`;

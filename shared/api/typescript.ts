@@ -30,14 +30,13 @@ interface Parameter {
   readonly schema: Schema;
 }
 
-interface Content {
-  readonly schema?: Schema;
-}
+/** Bodies by media type. */
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
 
 interface OperationObject {
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
 /** Direction of a value. Values that the client sends have read-only lists, and may be undefined if they are optional. */
@@ -139,7 +138,7 @@ function querySchema(parameters: readonly Parameter[]): Schema {
 }
 
 /** Returns the schema of a body: JSON or a form. */
-const schemaOf = (content: Readonly<Record<string, Content>> = {}): Schema | undefined =>
+const schemaOf = (content: Content = {}): Schema | undefined =>
   (content['application/json'] ?? content['multipart/form-data'])?.schema;
 
 function answerSchema({ responses }: OperationObject): Schema {

@@ -25,26 +25,23 @@ const workers = z
 const oneOf = <const Value extends string>(values: readonly [Value, ...Value[]]) =>
   z.enum(values, { error: `one of ${values.join(', ')}` });
 
-/** Requests per minute, per day, and burst, such as `100/10000/150`. */
-export const apiLimits = z
-  .string()
-  .regex(/^\d+\/\d+\/\d+$/, 'minute/day/burst, such as 100/10000/150')
-  .transform((text) => {
-    const [per_minute, per_day, burst] = text.split('/').map(Number) as [number, number, number];
-    return { per_minute, per_day, burst };
-  })
-  .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
-export type ApiLimits = z.output<typeof apiLimits>;
+/** Whole numbers above 0, one for each name, separated by slashes. */
+const limits = <const Name extends string>(names: readonly Name[], form: string) =>
+  z
+    .string()
+    .regex(new RegExp(`^${names.map(() => '\\d+').join('/')}$`), form)
+    .transform((text) => {
+      const values = text.split('/').map((value, index) => [names[index]!, Number(value)]);
+      return Object.fromEntries(values) as Record<Name, number>;
+    })
+    .refine((tier) => Object.values(tier).every((value) => (value as number) > 0), 'numbers above 0');
 
-/** Requests per second, and burst, such as `10/20`. */
-const authTier = z
-  .string()
-  .regex(/^\d+\/\d+$/, 'second/burst, such as 10/20')
-  .transform((text) => {
-    const [per_second, burst] = text.split('/').map(Number) as [number, number];
-    return { per_second, burst };
-  })
-  .refine((tier) => Object.values(tier).every((value) => value > 0), 'numbers above 0');
+/** Requests per minute, per day, and burst. */
+export const apiLimits = limits(
+  ['per_minute', 'per_day', 'burst'],
+  'minute/day/burst, such as 100/10000/150',
+);
+export type ApiLimits = z.output<typeof apiLimits>;
 
 /** URL of a server. The message does not repeat an invalid value, because it may contain a password. */
 function serverUrl(schemes: readonly string[], example: string) {
@@ -100,7 +97,8 @@ const settingsSchema = z.object({
   TRUST_PROXY: z.string().default(''),
   RATE_LIMIT_PUBLIC: apiLimits.prefault('100/10000/150'),
   RATE_LIMIT_SECRET: apiLimits.prefault('1000/100000/1500'),
-  RATE_LIMIT_AUTH: authTier.prefault('10/20'),
+  /** Requests per second, and burst. */
+  RATE_LIMIT_AUTH: limits(['per_second', 'burst'], 'second/burst, such as 10/20').prefault('10/20'),
   /**
    * How many idempotency records an API key may have. A record takes about 600 bytes for 24 hours. Default: as many as a
    * secret key can make within its daily limit, but at least 200,000.

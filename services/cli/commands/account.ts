@@ -40,7 +40,7 @@ export function accountCommands(program: Command): void {
 function changeStatus(noun: string, change: typeof suspendAccount) {
   return withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
     const run = () => change(runtime, context, id as AccountId);
-    const account = await runConfirmed(runtime, { noun, realm: 'control', collection: 'accounts', run });
+    const account = await runConfirmed(runtime, { noun, collection: 'accounts', run });
     await printFields(resourceOf(account));
   });
 }

@@ -139,12 +139,7 @@ export function keyCommands(program: Command): void {
         const changed = limits ?? (options.default ? null : undefined);
         if (changed !== undefined) {
           const run = () => setApiKeyLimits(runtime, context, id, changed);
-          await runConfirmed(runtime, {
-            noun: 'change of limits',
-            realm: 'control',
-            collection: 'api_keys',
-            run,
-          });
+          await runConfirmed(runtime, { noun: 'change of limits', collection: 'api_keys', run });
         }
         const fields = limitFields(runtime, await readApiKey(runtime, id));
         await print(fields, () => {
@@ -160,12 +155,7 @@ export function keyCommands(program: Command): void {
     .action(
       withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
         const run = () => revokeApiKey(runtime, context, id as ApiKeyId);
-        const key = await runConfirmed(runtime, {
-          noun: 'revocation',
-          realm: 'control',
-          collection: 'api_keys',
-          run,
-        });
+        const key = await runConfirmed(runtime, { noun: 'revocation', collection: 'api_keys', run });
         await printFields({ id: key.id, status: 'revoked', revoked_at: key.revoked_at });
       }),
     );
@@ -198,9 +188,8 @@ export function keyCommands(program: Command): void {
             throw is_created ? expiryFailed(id as ApiKeyId, error) : error;
           }
         };
-        const { old } = await runSaved({ noun: 'new key', run });
-        const noun = 'expiry of the old key';
-        await confirm(runtime, { noun, realm: 'control', collection: 'api_keys' }, old);
+        const { old } = await runSaved('new key', run);
+        await confirm(runtime, { noun: 'expiry of the old key', collection: 'api_keys' }, old);
       }),
     );
 }

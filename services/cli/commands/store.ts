@@ -107,7 +107,7 @@ export function storeCommands(program: Command): void {
         const target = { environment, id: id as StoreId };
         const change = { noun: 'change of the status', realm: environment, collection: 'stores' } as const;
         const run = () => changeStoreStatus(runtime, context, target, status);
-        const written = await runSaved({ ...change, run });
+        const written = await runSaved(change.noun, run);
         await confirm(runtime, change, written);
         const { value, changed } = written;
         await printFields({ id: value.id, name: value.name, status: value.status, changed });
