@@ -91,7 +91,7 @@ export interface LogMatchParts {
   readonly log: Logger;
 }
 
-/** How old the last check may be. A log that is replaced without a new connection is noticed after this time. */
+/** How old the last check may be. A log that is replaced while the process runs is noticed after this time. */
 const CHECK_COUNTS_MS = 10_000;
 /** How long a mismatch counts before it is checked again. Short, because a deposed leader may have answered. */
 const MISMATCH_COUNTS_MS = 1_000;
@@ -106,8 +106,6 @@ export class LogMatch {
   private mismatch: LogMismatchError | undefined;
   /** When the last check began that has ended without an error, in `performance.now()`. */
   private checked_at_ms = Number.NEGATIVE_INFINITY;
-  /** The connection over which it was made. */
-  private checked_connection: number | undefined;
   /** When the first check began that found a mismatch, if all later ones did, too. In `performance.now()`. */
   private found_since_ms: number | undefined;
   /** Why the documents could not be read at the last time. */
@@ -131,8 +129,7 @@ export class LogMatch {
   }
 
   /**
-   * Throws the mismatch if there is one, after it was confirmed. Throws what the stores throw. Otherwise, a check over the
-   * connection in use has found none.
+   * Throws the mismatch if there is one, after it was confirmed. Throws what the stores throw.
    */
   async assert(max_age_ms = 0): Promise<void> {
     let mismatch = await this.check(max_age_ms);
@@ -144,9 +141,8 @@ export class LogMatch {
   }
 
   /**
-   * Throws if the log is not the one that the documents were made from, or if the event store cannot be asked. Waits for a
-   * check after each new connection, when the log may have been replaced; otherwise, checks in the background. If the
-   * documents cannot be read, nothing shows a mismatch.
+   * Throws if the log is not the one that the documents were made from, or if the event store cannot be asked. Waits for
+   * the first check; later ones run in the background. If the documents cannot be read, nothing shows a mismatch.
    */
   async confirm(): Promise<void> {
     if (this.is_confirmed) {
@@ -158,19 +154,17 @@ export class LogMatch {
     });
   }
 
-  /** Whether the last check was made over the connection in use, and has found nothing. */
+  /** Whether the last check has found nothing. */
   private get is_confirmed(): boolean {
     return this.found_since_ms === undefined && this.isCheckedSince(Number.POSITIVE_INFINITY);
   }
 
   private isCheckedSince(age_ms: number): boolean {
-    const is_of_connection = this.checked_connection === this.parts.events.connection_number;
-    return is_of_connection && performance.now() - this.checked_at_ms < age_ms;
+    return performance.now() - this.checked_at_ms < age_ms;
   }
 
   private async read(): Promise<LogMismatchError | undefined> {
     const started_ms = performance.now();
-    const { connection_number } = this.parts.events;
     const found = await this.readMismatch();
     this.found_since_ms = found && (this.found_since_ms ?? started_ms);
     const is_confirmed =
@@ -180,7 +174,6 @@ export class LogMatch {
     this.report(mismatch);
     this.mismatch = mismatch;
     this.checked_at_ms = started_ms;
-    this.checked_connection = connection_number;
     return mismatch;
   }
 

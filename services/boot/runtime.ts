@@ -14,7 +14,7 @@ import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
 import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
 import type { RateLimiter } from '../../shared/ports/rate-limiter';
 import type { ViewStore } from '../../shared/ports/view-store';
-import { CountedEventStore } from '../metrics/counted-event-store';
+import { countedEventStore } from '../metrics/counted-event-store';
 import { ServiceMetrics } from '../metrics/service-metrics';
 import type { Tracing } from '../tracing/tracing';
 import type { Commits } from './commits';
@@ -116,7 +116,7 @@ export async function openRuntime(
       async (realm) => new LogMatch({ realm, events: logs[realm], views: viewStores[realm], log }),
     );
     const events = await forEachName(REALMS, async (realm) => {
-      const counted = new CountedEventStore(logs[realm], realm, metrics, log_matches[realm]);
+      const counted = countedEventStore(logs[realm], realm, metrics, log_matches[realm]);
       return tracing?.eventStore(counted, realm) ?? counted;
     });
     const views = await forEachName(REALMS, async (realm) => {

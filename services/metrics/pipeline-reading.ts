@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import type { Position } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
@@ -88,23 +89,13 @@ async function lagsOf(
   checkpoints: readonly Position[],
   head: Position,
 ): Promise<PartitionLag[]> {
-  const ages = new Map<Position, Promise<number>>();
-  const ageAfter = (checkpoint: Position): Promise<number> => {
-    const age =
-      ages.get(checkpoint) ??
-      readTimeOfNextEvent(events, checkpoint, head).then((ms) =>
-        ms === undefined ? 0 : Math.max(0, now() - ms),
-      );
-    ages.set(checkpoint, age);
-    return age;
-  };
-  return Promise.all(
-    checkpoints.map(async (checkpoint) =>
-      checkpoint >= head
-        ? { events: 0, seconds: 0 }
-        : { events: Number(head - checkpoint), seconds: (await ageAfter(checkpoint)) / 1000 },
-    ),
-  );
+  const behind = [...new Set(checkpoints)].filter((checkpoint) => checkpoint < head);
+  const times = await Promise.all(behind.map((checkpoint) => readTimeOfNextEvent(events, checkpoint, head)));
+  return checkpoints.map((checkpoint) => {
+    const time_ms = times[behind.indexOf(checkpoint)];
+    const seconds = time_ms === undefined ? 0 : Math.max(0, now() - time_ms) / 1_000;
+    return { events: Math.max(0, Number(head - checkpoint)), seconds };
+  });
 }
 
 /**
@@ -134,4 +125,21 @@ async function readTimeOfNextEvent(
 /** Resolves to undefined if the promise rejects or takes longer than two seconds. */
 async function readOrUndefined<Value>(promise: Promise<Value>): Promise<Value | undefined> {
   return withTimeout(promise, TIMEOUT_MS, () => undefined).catch(() => undefined);
+}
+
+/** Space on the disk of DATA_DIR, in bytes. */
+export interface DiskReading {
+  /** What this process may still write; less than what is free if the system keeps a reserve for root. */
+  readonly free_bytes: number;
+  readonly size_bytes: number;
+}
+
+/** Reads the space on the disk of a folder. Resolves to undefined if it cannot be read. */
+export async function readDisk(folder: string): Promise<DiskReading | undefined> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(folder);
+    return { free_bytes: bavail * bsize, size_bytes: blocks * bsize };
+  } catch {
+    return undefined;
+  }
 }

@@ -7,7 +7,7 @@ import {
   type IdempotencyOutcome,
   type MetricsText,
 } from '../../shared/http/metrics';
-import type { PartitionLag, PipelineReading } from './pipeline-reading';
+import type { DiskReading, PartitionLag, PipelineReading } from './pipeline-reading';
 
 /** Histogram buckets in seconds, from a cached read to a write that waits for its projection. */
 const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -19,13 +19,6 @@ export type AppendOutcome = (typeof APPEND_OUTCOMES)[number];
 /** `tried_again`: the rendering failed for a reason other than the file, and is retried. */
 const RENDERING_OUTCOMES = ['ready', 'failed', 'tried_again'] as const;
 export type RenderingOutcome = (typeof RENDERING_OUTCOMES)[number];
-
-/** Space on the disk of DATA_DIR, in bytes. */
-export interface DiskReading {
-  /** What this process may still write; less than what is free if the system keeps a reserve for root. */
-  readonly free_bytes: number;
-  readonly size_bytes: number;
-}
 
 /** Functions that are called at each scrape. They never reject. */
 export interface MetricsSources {

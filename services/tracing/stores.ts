@@ -2,6 +2,7 @@ import { SpanKind, trace } from '@opentelemetry/api';
 import type { EncodedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { parseStreamName } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
+import { withMethods } from '../../shared/kernel/with-methods';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import type { AppendResult, EventStore } from '../../shared/ports/event-store';
 import { inSpan, writeContext } from './spans';
@@ -74,19 +75,5 @@ function traceReads(version: DocumentReader, realm: Realm, system: string): Docu
   return withMethods(version, {
     ...(Object.fromEntries(traced) as Partial<DocumentReader>),
     ...(upToDate && { upToDate: traceReads(upToDate, realm, system) }),
-  });
-}
-
-/** Returns `target` with some of its methods replaced. All others run on `target` itself. */
-function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
-  const bound = new Map<PropertyKey, unknown>(Object.entries(methods));
-  return new Proxy(target, {
-    get: (_, name) => {
-      if (bound.has(name)) return bound.get(name);
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      bound.set(name, value.bind(target));
-      return bound.get(name);
-    },
   });
 }

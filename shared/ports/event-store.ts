@@ -103,10 +103,6 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - Reports damage that was noticed so far, and whether the store can be written now. Cheap enough for each readiness
  *   check. A store without this method notices nothing.
  *
- * `connection_number`
- * - Changes before a new connection is used. The server behind it may have another log, because a log is replaced while
- *   its server is stopped. Undefined if the log cannot be replaced while it is open.
- *
  * Errors, of all methods except `subscribe`
  * - `CatalogError('unavailable')` if the store cannot be reached. Its subclass `DamagedFileError` if a file is damaged.
  * - `CatalogError('database_timeout')` if the store does not answer in time. `readStream` may take as long as events
@@ -119,7 +115,6 @@ export interface EventStore {
     events: readonly EncodedEvent[],
     beforeSend?: () => Promise<void>,
   ): Promise<AppendResult>;
-  readonly connection_number?: number | undefined;
   readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
   head(max_age_ms?: number): Promise<Position>;

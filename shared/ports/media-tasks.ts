@@ -23,8 +23,8 @@ export interface MediaTask {
  * `work`
  * - Runs `handler` at least once for each task.
  * - Schedules fairly over stores: the tasks of one store do not hold up those of another for longer than the task that
- *   runs. In process, stores with waiting tasks get equal shares of the time. On BullMQ, stores that added fewer tasks in
- *   the last minutes come first. Within a store, the order is roughly that of the calls of `add`.
+ *   runs. In process, stores with waiting tasks take turns. On BullMQ, stores that added fewer tasks in the last minutes
+ *   come first. Within a store, the order is roughly that of the calls of `add`.
  * - Runs up to `concurrency` tasks in parallel in this process.
  * - If `handler` throws, retries the task with back-off, up to `MEDIA_ATTEMPTS` attempts. Then drops the task.
  * - Passes `starts` to the handler: how many starts of tasks for this media are unfinished, this start included. A start

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createStore } from '../../services/command/store';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
@@ -12,7 +12,6 @@ import { Cli, expectFailure } from '../api/cli-run';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { fetch } from '../support/fetch';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
-import { readLog } from '../support/read-log';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 
@@ -57,7 +56,6 @@ async function eventStoreDbLog(folder: string): Promise<Log> {
   const own = join(folder, 'eventstore');
   const file = join(own, 'events.jsonl');
   let server = await EventStoreStandIn.start({ folder: own });
-  writeFileSync(`${file}.empty`, '');
   const { port } = server.address;
   const whileStopped = async (work: () => void): Promise<void> => {
     await server.stop();
@@ -97,10 +95,6 @@ class Running {
     const reply = await this.send('POST', '/api/publication', product, key);
     const body = (await reply.json()) as { data?: { id: string } };
     return { status: reply.status, id: body.data?.id ?? '' };
-  }
-
-  async rename(id: string, title: string, key: string): Promise<number> {
-    return (await this.send('PATCH', `/api/publication/${id}`, { title }, key)).status;
   }
 
   async titles(): Promise<string[]> {
@@ -251,35 +245,3 @@ describe.each([
       await expectRefusalUntilRebuild(shop);
     }));
 });
-
-test.each([
-  ['an older copy', 'copy', ['in the copy']],
-  ['an empty log', 'empty', []],
-])(
-  '%s that takes the place of the log while the service runs gets no write, and decides none',
-  (_, name, expected) =>
-    withCopiedLog(eventStoreDbLog, async ({ log, start }) => {
-      const running = await start();
-      const { id } = await running.create('newer');
-      await log.copy('newer');
-      // The same log as before: the first write after the outage is accepted.
-      expect(await running.rename(id, 'renamed', 'first')).toBe(200);
-      await log.copy('newer');
-      await log.restore(name);
-      const writes = () =>
-        Promise.all([
-          running.rename(id, 'again', 'change'),
-          running.create('another', 'new').then(({ status }) => status),
-        ]);
-      expect(await writes()).toEqual([503, 503]);
-      expect(await writes()).toEqual([503, 503]);
-      const { live, ...others } = await log.open();
-      const titles = (await readLog(live)).flatMap(({ data }) => data.title ?? []);
-      for (const opened of [live, ...Object.values(others)]) await opened.close();
-      expect(titles).toEqual(expected);
-      await log.restore('newer');
-      await waitFor(async () => (await running.rename(id, 'renamed', 'renew')) === 200, { what: 'a write' });
-      expect(await writes()).toEqual([200, 201]);
-      expect(await running.end()).toBe(0);
-    }),
-);

@@ -2,12 +2,13 @@ import { type Job, WaitingError } from 'bullmq';
 import type { RecordedEvent } from '../../catalog/events/envelope';
 import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import type { Realm } from '../../catalog/realm';
-import { backoff, pause, withTimeout } from '../../kernel/async';
+import { backoff, withTimeout } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import type { OutageReport } from '../../kernel/outages';
 import type { JobQueue, PartitionJob } from '../../ports/job-queue';
+import { runUntilSuccess } from '../queue-handlers';
 import { throwUnavailable } from '../redis/connection';
-import { Queues, RETURN_MS, Workers, type WorkersOptions } from './queues';
+import { Queues, RETURN_MS, Workers } from './queues';
 
 /**
  * How often an idle worker checks for jobs. Usually BullMQ wakes one worker for a new job, by a marker key that this
@@ -89,31 +90,9 @@ export class BullmqJobQueue implements JobQueue {
 
   async work(handler: (job: PartitionJob) => Promise<void>): Promise<{ stop(): Promise<void> }> {
     this.assertOpen();
-    const {
-      url,
-      onError = () => {},
-      onWorkerError = () => {},
-      backoffMs = backoff(50, 5_000),
-      check_every_s,
-    } = this.options;
-    const workers = new PartitionWorkers({
-      url,
-      report: this.options.report,
-      prefix: this.partitions.prefix,
-      partitions: this.partitions,
-      handler,
-      onError,
-      onWorkerError,
-      backoffMs,
-      check_every_s,
-    });
+    const workers = new PartitionWorkers(this.options, this.partitions, handler);
     this.workers.add(workers);
-    return {
-      stop: async () => {
-        await workers.stop();
-        this.workers.delete(workers);
-      },
-    };
+    return workers;
   }
 
   async close(): Promise<void> {
@@ -127,31 +106,23 @@ export class BullmqJobQueue implements JobQueue {
   }
 }
 
-interface PartitionWorkersOptions extends WorkersOptions {
-  readonly partitions: PartitionSet;
-  readonly handler: (job: PartitionJob) => Promise<void>;
-  readonly onError: (error: unknown, job: PartitionJob, attempt: number) => void;
-  readonly backoffMs: (attempt: number) => number;
-  /** 2 by default. */
-  readonly check_every_s?: number | undefined;
-}
-
 /**
  * Runs one BullMQ worker per partition. Because the global concurrency is 1, at most one of the processes runs a job of a
  * given partition at a time.
  */
 class PartitionWorkers extends Workers<StoredJob> {
-  private readonly settings: PartitionWorkersOptions;
-
-  constructor(options: PartitionWorkersOptions) {
-    super(options);
-    this.settings = options;
-    for (let partition = 0; partition < options.partitions.partition_count; partition++)
-      this.start(queueName(options.partitions, partition), (job, token) => this.process(job, token), {
+  constructor(
+    private readonly settings: BullmqJobQueueOptions,
+    partitions: PartitionSet,
+    private readonly handler: (job: PartitionJob) => Promise<void>,
+  ) {
+    super({ ...settings, prefix: partitions.prefix });
+    for (let partition = 0; partition < partitions.partition_count; partition++)
+      this.start(queueName(partitions, partition), (job, token) => this.process(job, token), {
         concurrency: 1,
         // By default, BullMQ removes a job during which the process died twice. A partition must not lose a job.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
-        drainDelay: options.check_every_s ?? CHECK_EVERY_S,
+        drainDelay: settings.check_every_s ?? CHECK_EVERY_S,
       });
   }
 
@@ -162,29 +133,18 @@ class PartitionWorkers extends Workers<StoredJob> {
     } catch (error) {
       // A retry could not read the data either. Returning without an error completes the job. Its events are not
       // projected, so the checkpoint stops before them. The dispatcher notices that and dispatches the events again.
-      this.settings.onWorkerError(error);
+      this.onWorkerError(error);
       return;
     }
-    if (await this.runUntilSuccess(job)) return;
-    await this.returnToQueue(stored, token);
-  }
-
-  /**
-   * Retries the handler until it succeeds. Returns false if the worker stops first. BullMQ's own retries are not used:
-   * they put the job behind later jobs of the partition.
-   */
-  private async runUntilSuccess(job: PartitionJob): Promise<boolean> {
-    const { handler, onError, backoffMs } = this.settings;
-    for (let attempt = 1; !this.stopping.signal.aborted; attempt++) {
-      try {
-        await handler(job);
-        return true;
-      } catch (error) {
-        onError(error, job, attempt);
-      }
-      await pause(backoffMs(attempt), this.stopping.signal);
-    }
-    return false;
+    const { onError = () => {}, backoffMs = backoff(50, 5_000) } = this.settings;
+    // BullMQ's own retries are not used: they put the job behind later jobs of the partition.
+    const is_done = await runUntilSuccess(
+      () => this.handler(job),
+      (error, attempt) => onError(error, job, attempt),
+      backoffMs,
+      this.stopping.signal,
+    );
+    if (!is_done) await this.returnToQueue(stored, token);
   }
 
   /** Returns the job to the front of its queue for another process. */
@@ -194,7 +154,7 @@ class PartitionWorkers extends Workers<StoredJob> {
     } catch (error) {
       // Either another worker already has the job, or Redis is unavailable. If Redis is unavailable, another worker
       // gets the job when its lock expires.
-      this.settings.onWorkerError(error);
+      this.onWorkerError(error);
     }
     // With this error, BullMQ marks the job neither as completed nor as failed: it is in the queue again.
     throw new WaitingError();

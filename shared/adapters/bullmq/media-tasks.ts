@@ -9,8 +9,8 @@ import {
   type MediaTaskHandler,
   type MediaTaskQueue,
   type MediaTaskQueueOptions,
-  TaskCrashError,
 } from '../../ports/media-tasks';
+import { runCounted, type StartCounts } from '../queue-handlers';
 import { Queues, Workers } from './queues';
 
 export interface BullmqMediaTaskQueueOptions extends MediaTaskQueueOptions {
@@ -71,24 +71,20 @@ export class BullmqMediaTaskQueue implements MediaTaskQueue {
     return lastNumber(this.queues.connection.multi().set(key, 0, 'EX', COUNT_S, 'NX').incr(key));
   }
 
-  /** Counts a start of a task. Returns the number of its unfinished starts. */
-  private countStart(task: MediaTask): Promise<number> {
-    const key = this.startsKey(task);
-    return this.queues.withQueue(QUEUE, () =>
-      lastNumber(
-        this.queues.connection.multi().set(key, 0, 'EX', STARTS_S, 'NX').expire(key, STARTS_S).incr(key),
-      ),
-    );
-  }
-
-  /** Sets the number of unfinished starts to a lower one. If Redis is unavailable, it stays too high. */
-  private async setStarts(task: MediaTask, starts: number): Promise<void> {
-    const { connection } = this.queues;
-    const key = this.startsKey(task);
-    await (starts === 0 ? connection.del(key) : connection.set(key, starts, 'EX', STARTS_S)).catch(
-      () => undefined,
-    );
-  }
+  private readonly starts: StartCounts = {
+    add: (task) =>
+      this.queues.withQueue(QUEUE, () => {
+        const key = this.startsKey(task);
+        const commands = this.queues.connection.multi();
+        return lastNumber(commands.set(key, 0, 'EX', STARTS_S, 'NX').expire(key, STARTS_S).incr(key));
+      }),
+    set: async (task, starts) => {
+      const { connection } = this.queues;
+      const key = this.startsKey(task);
+      const stored = starts === 0 ? connection.del(key) : connection.set(key, starts, 'EX', STARTS_S);
+      await stored.catch(() => undefined);
+    },
+  };
 
   private startsKey({ environment, media_id }: MediaTask): string {
     return `${this.options.prefix}:media-starts:${environment}-${media_id}`;
@@ -100,7 +96,7 @@ export class BullmqMediaTaskQueue implements MediaTaskQueue {
     const workers = new Workers<MediaTask>(this.options);
     const handle = async ({ data: task, attemptsMade }: Job<MediaTask>): Promise<void> => {
       try {
-        await this.runTask(handler, task);
+        await runCounted(handler, task, this.starts);
       } catch (error) {
         onError(error, task, attemptsMade + 1);
         throw error;
@@ -117,23 +113,7 @@ export class BullmqMediaTaskQueue implements MediaTaskQueue {
       if (error instanceof UnrecoverableError) onWorkerError(error);
     });
     this.workers.add(workers);
-    return {
-      stop: async () => {
-        await workers.stop();
-        this.workers.delete(workers);
-      },
-    };
-  }
-
-  private async runTask(handler: MediaTaskHandler, task: MediaTask): Promise<void> {
-    const starts = await this.countStart(task);
-    try {
-      await handler(task, starts);
-    } catch (error) {
-      if (!(error instanceof TaskCrashError)) await this.setStarts(task, starts - 1);
-      throw error;
-    }
-    await this.setStarts(task, 0);
+    return workers;
   }
 
   async close(): Promise<void> {

@@ -93,20 +93,22 @@ export interface WorkersOptions {
   /** Receives the failures and successes of calls to the server. */
   readonly report?: OutageReport | undefined;
   /** Called with errors outside of a handler, such as a lost connection. Workers reconnect on their own. */
-  readonly onWorkerError: (error: unknown) => void;
+  readonly onWorkerError?: ((error: unknown) => void) | undefined;
 }
 
 /** Runs BullMQ workers over a blocking connection: while Redis is unavailable, the workers wait. */
 export class Workers<Stored> {
   readonly stopping = new AbortController();
-  private readonly options: WorkersOptions;
+  protected readonly onWorkerError: (error: unknown) => void;
+  private readonly prefix: string;
   private readonly redis: BlockingConnection;
   private readonly workers: Worker<Stored>[] = [];
   private readonly running = new Set<Promise<void>>();
   private stopped: Promise<void> | undefined;
 
   constructor(options: WorkersOptions) {
-    this.options = options;
+    this.onWorkerError = options.onWorkerError ?? (() => {});
+    this.prefix = options.prefix;
     this.redis = connectBlocking(options.url, SILENCE_MS, options.report);
   }
 
@@ -118,13 +120,13 @@ export class Workers<Stored> {
   ): Worker<Stored> {
     const worker = new Worker<Stored>(queue, (job, token) => this.track(handle(job, token ?? '')), {
       connection: this.redis.connection,
-      prefix: this.options.prefix,
+      prefix: this.prefix,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_EVERY_MS,
       runRetryDelay: RETRY_FETCH_MS,
       ...options,
     });
-    worker.on('error', (error) => this.options.onWorkerError(error));
+    worker.on('error', (error) => this.onWorkerError(error));
     this.workers.push(worker);
     return worker;
   }
@@ -154,7 +156,7 @@ export class Workers<Stored> {
     await withTimeout(closed, RETURN_MS, throwUnavailable(this.redis.connection)).catch(() => undefined);
     this.redis.end();
     await withTimeout(closing, RETURN_MS, throwUnavailable(this.redis.connection)).catch((error) =>
-      this.options.onWorkerError(error),
+      this.onWorkerError(error),
     );
   }
 

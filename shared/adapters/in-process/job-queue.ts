@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { backoff, pause } from '../../kernel/async';
+import { backoff } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import type { JobQueue, PartitionJob } from '../../ports/job-queue';
+import { runUntilSuccess } from '../queue-handlers';
 
 export interface InProcessJobQueueOptions {
   /** Called with every failed attempt. `attempt` counts from 1. */
@@ -78,23 +79,12 @@ export class InProcessJobQueue implements JobQueue {
     while (partition.jobs.length > 0 && !worker.stopping.signal.aborted) {
       // A handler may settle without any I/O. Yielding between two jobs keeps the process responsive.
       await nextTurn();
-      const succeeded = await this.runJob(worker, partition.jobs[0]!);
-      if (succeeded) partition.jobs.shift();
+      const job = partition.jobs[0]!;
+      const onError = (error: unknown, attempt: number) => this.onError(error, job, attempt);
+      const { handler, stopping } = worker;
+      if (await runUntilSuccess(() => handler(job), onError, this.backoffMs, stopping.signal))
+        partition.jobs.shift();
     }
-  }
-
-  /** Retries the handler until it succeeds. Returns false if the worker stops first. */
-  private async runJob({ handler, stopping }: Worker, job: PartitionJob): Promise<boolean> {
-    for (let attempt = 1; !stopping.signal.aborted; attempt++) {
-      try {
-        await handler(job);
-        return true;
-      } catch (error) {
-        this.onError(error, job, attempt);
-      }
-      await pause(this.backoffMs(attempt), stopping.signal);
-    }
-    return false;
   }
 
   private async stop(worker: Worker): Promise<void> {

@@ -1,3 +1,5 @@
+import { appendFile, mkdir, rm, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backoff } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
@@ -7,10 +9,8 @@ import {
   type MediaTaskHandler,
   type MediaTaskQueue,
   type MediaTaskQueueOptions,
-  TaskCrashError,
 } from '../../ports/media-tasks';
-import { FairQueue } from './fair-queue';
-import { StartCounts } from './start-counts';
+import { runCounted, type StartCounts } from '../queue-handlers';
 
 /**
  * Limits the memory of a process without workers. A worker adds dropped tasks again later, because their media are still
@@ -40,31 +40,30 @@ const keyOf = ({ environment, media_id }: MediaTask): string => `${environment}-
 const storeOf = ({ environment, store_id }: MediaTask): string => `${environment}-${store_id}`;
 
 /**
- * Keeps at most 10,000 waiting tasks in memory, and shares the time fairly among their stores (`fair-queue.ts`). The
- * tasks are lost when the process ends. Only the numbers of unfinished starts are on disk.
+ * Keeps at most 10,000 waiting tasks in memory. Stores take turns: each turn runs one task of a store. The tasks are lost
+ * when the process ends. Only the numbers of unfinished starts are on disk.
  */
 export class InProcessMediaTaskQueue implements MediaTaskQueue {
   private readonly onError: NonNullable<MediaTaskQueueOptions['onError']>;
   private readonly backoffMs: (attempt: number) => number;
-  private readonly waiting = new FairQueue<WaitingTask>(WAITING_MAX);
+  /** By store, in the order of their turns, and by media. No store has an empty map. */
+  private readonly waiting = new Map<string, Map<string, WaitingTask>>();
   /** Timers of the tasks that wait for their next attempt. */
   private readonly retry_timers = new Map<string, NodeJS.Timeout>();
   private readonly workers = new Set<Worker>();
-  private readonly starts: StartCounts;
+  private readonly starts: StartFiles;
   private closed = false;
 
   constructor(options: InProcessMediaTaskQueueOptions) {
     const { folder, onError = () => {}, backoffMs = backoff(1_000, 60_000) } = options;
-    this.starts = new StartCounts(folder);
+    this.starts = new StartFiles(folder);
     this.onError = onError;
     this.backoffMs = backoffMs;
   }
 
   async add(task: MediaTask): Promise<void> {
     this.assertOpen();
-    if (this.retry_timers.has(keyOf(task))) return;
-    this.waiting.add(storeOf(task), keyOf(task), { task, attempts: 0 });
-    this.assignTasks();
+    if (!this.retry_timers.has(keyOf(task))) this.wait({ task, attempts: 0 });
   }
 
   async work(handler: MediaTaskHandler, concurrency: number): Promise<{ stop(): Promise<void> }> {
@@ -75,15 +74,38 @@ export class InProcessMediaTaskQueue implements MediaTaskQueue {
     return { stop: () => this.stop(worker) };
   }
 
+  /** Adds a task to those of its store, unless it waits already. If too many wait, drops the newest of the largest store. */
+  private wait(next: WaitingTask): void {
+    const tasks = this.waiting.get(storeOf(next.task)) ?? new Map<string, WaitingTask>();
+    if (tasks.has(keyOf(next.task))) return;
+    this.waiting.set(storeOf(next.task), tasks.set(keyOf(next.task), next));
+    const stores = [...this.waiting.entries()].sort(([, a], [, b]) => b.size - a.size);
+    if (stores.reduce((sum, [, { size }]) => sum + size, 0) > WAITING_MAX) {
+      const [store, largest] = stores[0]!;
+      largest.delete([...largest.keys()].at(-1)!);
+      if (largest.size === 0) this.waiting.delete(store);
+    }
+    this.assignTasks();
+  }
+
+  /** Removes and returns the first task of the store whose turn it is. */
+  private take(): WaitingTask | undefined {
+    const [store, tasks] = this.waiting.entries().next().value ?? [];
+    const [key, next] = tasks?.entries().next().value ?? [];
+    if (!store || !tasks || !key) return undefined;
+    tasks.delete(key);
+    this.waiting.delete(store);
+    if (tasks.size > 0) this.waiting.set(store, tasks);
+    return next;
+  }
+
   /** Assigns waiting tasks to workers with free capacity. */
   private assignTasks(): void {
     for (;;) {
       const worker = [...this.workers].find(({ running, concurrency }) => running.size < concurrency);
-      const next = worker && this.waiting.take();
+      const next = worker && this.take();
       if (!next) return;
-      const started_ms = performance.now();
       const running = this.run(worker, next).finally(() => {
-        this.waiting.end(storeOf(next.task), performance.now() - started_ms);
         worker.running.delete(running);
         this.assignTasks();
       });
@@ -95,7 +117,7 @@ export class InProcessMediaTaskQueue implements MediaTaskQueue {
     // A handler may settle without any I/O. Yielding between two tasks keeps the process responsive.
     await nextTurn();
     try {
-      await this.handle(handler, task);
+      await runCounted(handler, task, this.starts);
     } catch (error) {
       const attempt = attempts + 1;
       this.onError(error, task, attempt);
@@ -103,25 +125,13 @@ export class InProcessMediaTaskQueue implements MediaTaskQueue {
     }
   }
 
-  private async handle(handler: MediaTaskHandler, task: MediaTask): Promise<void> {
-    const starts = await this.starts.add(keyOf(task));
-    try {
-      await handler(task, starts);
-    } catch (error) {
-      if (!(error instanceof TaskCrashError)) await this.starts.set(keyOf(task), starts - 1);
-      throw error;
-    }
-    await this.starts.set(keyOf(task), 0);
-  }
-
   private retryLater(next: WaitingTask): void {
     const key = keyOf(next.task);
     // The task was added again while it ran.
-    if (this.closed || this.waiting.has(storeOf(next.task), key)) return;
+    if (this.closed || this.waiting.get(storeOf(next.task))?.has(key)) return;
     const timer = setTimeout(() => {
       this.retry_timers.delete(key);
-      this.waiting.add(storeOf(next.task), key, next);
-      this.assignTasks();
+      this.wait(next);
     }, this.backoffMs(next.attempts));
     this.retry_timers.set(key, timer);
   }
@@ -141,5 +151,26 @@ export class InProcessMediaTaskQueue implements MediaTaskQueue {
 
   private assertOpen(): void {
     if (this.closed) throw new CatalogError('unavailable', { message: 'the media tasks are closed' });
+  }
+}
+
+/**
+ * The numbers of unfinished starts in a folder. The file of a media has one byte per start, so a process that dies at any
+ * moment leaves a valid number. The numbers survive the process, but not always a power failure.
+ */
+class StartFiles implements StartCounts {
+  constructor(private readonly folder: string) {}
+
+  /** Throws if the disk fails. */
+  async add(task: MediaTask): Promise<number> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    const file = join(this.folder, keyOf(task));
+    await appendFile(file, '.', { mode: 0o600 });
+    return (await stat(file)).size;
+  }
+
+  async set(task: MediaTask, starts: number): Promise<void> {
+    const file = join(this.folder, keyOf(task));
+    await (starts === 0 ? rm(file, { force: true }) : truncate(file, starts)).catch(() => undefined);
   }
 }

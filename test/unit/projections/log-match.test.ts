@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { addMark, assertMadeFromLog, LogMatch } from '../../../projections/engine/log-match';
 import { readLog } from '../../../projections/engine/read-log';
-import { CountedEventStore } from '../../../services/metrics/counted-event-store';
+import { countedEventStore } from '../../../services/metrics/counted-event-store';
 import { ServiceMetrics } from '../../../services/metrics/service-metrics';
-import { CatalogError, LogMismatchError } from '../../../shared/kernel/errors';
+import { LogMismatchError } from '../../../shared/kernel/errors';
 import { NO_STREAM } from '../../../shared/ports/event-store';
 import type { ViewVersion } from '../../../shared/ports/view-store';
 import { aStream, someEvents } from '../../contract/some-events';
@@ -138,7 +138,7 @@ test('a mismatch that one check has found is confirmed without another call', as
 
 test('appends are refused from the first one of a process, and only as long as the log does not match', async () => {
   const { events, match } = await matching();
-  const store = new CountedEventStore(events, 'live', new ServiceMetrics(), match);
+  const store = countedEventStore(events, 'live', new ServiceMetrics(), match);
   const append = () => store.append(aStream(), NO_STREAM, someEvents(1));
   const lost = events.log.pop()!;
   for (let n = 0; n < 2; n++) await expect(append()).rejects.toBeInstanceOf(LogMismatchError);
@@ -147,36 +147,6 @@ test('appends are refused from the first one of a process, and only as long as t
     timeout_ms: 5_000,
     what: 'an append to be tried again',
   });
-});
-
-test('a write over a new connection waits for a check over it', async () => {
-  const { events, match } = await matching();
-  const store = new CountedEventStore(events, 'live', new ServiceMetrics(), match);
-  const read = () => store.readStream(STREAM as never);
-  Object.assign(events, { connection_number: 1 });
-  expect(await read()).toHaveLength(2);
-  const lost = events.log.pop()!;
-  expect(await read()).toHaveLength(1);
-  Object.assign(events, { connection_number: 2 });
-  await expect(read()).rejects.toBeInstanceOf(LogMismatchError);
-  events.log.push(lost);
-  Object.assign(events, { connection_number: 3 });
-  expect(await read()).toHaveLength(2);
-});
-
-test('a write that was stored is not reported as unavailable if the check after it cannot be made', async () => {
-  const { events, match } = await matching();
-  const store = new CountedEventStore(events, 'live', new ServiceMetrics(), match);
-  const append = events.append.bind(events);
-  events.append = async (...parameters) => {
-    const result = await append(...parameters);
-    Object.assign(events, { connection_number: 1 });
-    events.head = () => Promise.reject(new CatalogError('unavailable'));
-    return result;
-  };
-  const appending = store.append(aStream(), NO_STREAM, someEvents(1));
-  await expect(appending).rejects.toMatchObject({ condition: 'database_timeout', retry_after_s: 1 });
-  expect(events.log).toHaveLength(3);
 });
 
 test('an event store that cannot be reached refuses a write; documents that cannot be read do not', async () => {
