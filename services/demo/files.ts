@@ -1,4 +1,4 @@
-import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -23,18 +23,19 @@ const pendingSchema = demoSchema.partial().extend({
   test_store_id: z.string(),
 });
 
-/** The content of `DATA_DIR/demo.pending.json`: a demo that is being created. A restart completes it with these ids. */
+/**
+ * The content of `DATA_DIR/demo.pending.json`: a demo that is being created, or whose pictures are not uploaded yet. A
+ * restart completes it with these ids.
+ */
 export type PendingDemo = z.infer<typeof pendingSchema>;
 
 export class DemoFiles {
   private readonly demo: string;
   private readonly pending: string;
-  private readonly pictures_pending: string;
 
   constructor(private readonly folder: string) {
     this.demo = join(folder, 'demo.json');
     this.pending = join(folder, 'demo.pending.json');
-    this.pictures_pending = join(folder, 'demo.pictures-pending');
   }
 
   readDemo(): Promise<Demo | undefined> {
@@ -50,24 +51,14 @@ export class DemoFiles {
     await replaceFile(this.pending, pending);
   }
 
-  /** Writes `demo.json`, which marks the demo as created, and records that its pictures are not uploaded yet. */
+  /** Writes `demo.json`, which marks the demo as created. Its pictures are not uploaded yet. */
   async finish(demo: Demo): Promise<void> {
-    await replaceFile(this.pictures_pending, {});
     await replaceFile(this.demo, demo);
-    await rm(this.pending, { force: true });
   }
 
-  /** Returns whether some pictures of the demo may still have to be uploaded, for example after an interrupted start. */
-  async arePicturesPending(): Promise<boolean> {
-    return access(this.pictures_pending).then(
-      () => true,
-      () => false,
-    );
-  }
-
-  /** Records that every picture is uploaded. */
+  /** Records that every picture is uploaded, which is the last step. */
   async markPicturesUploaded(): Promise<void> {
-    await rm(this.pictures_pending, { force: true });
+    await rm(this.pending, { force: true });
   }
 }
 

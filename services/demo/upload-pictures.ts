@@ -37,7 +37,7 @@ export async function uploadDemoPictures(
   signal: AbortSignal,
 ): Promise<void> {
   const files = new DemoFiles(config.DATA_DIR);
-  if (!(await files.arePicturesPending())) return;
+  if (!(await files.readPending())) return;
   const stores = [
     { environment: 'live', id: demo.store_id, items: liveItems() },
     { environment: 'test', id: demo.test_store_id, items: testItems() },

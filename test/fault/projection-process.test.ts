@@ -1,4 +1,6 @@
 import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
 import { pino } from 'pino';
 import { verify } from '../../projections/maintenance/verify';
 import { openRuntime } from '../../services/boot/runtime';
@@ -146,6 +148,19 @@ test('after crashes of the projection process, the service starts it again, answ
   expect((await readinessOf(running)).live.pipeline).toBe('running');
   const crashes = running.warnings.filter((line) => line.includes('the projection process has crashed'));
   expect(crashes).toHaveLength(2);
+  await expectComplete(running);
+});
+
+test('documents of another schema are rebuilt in a process of their own', async () => {
+  await (await start()).end('SIGTERM');
+  const catalogue = new Database(join(folder.path, 'live', 'views.sqlite'));
+  catalogue.exec('UPDATE versions SET schema = schema - 1');
+  catalogue.close();
+  const running = await start({ catches_up: false });
+  const projections = await projectionsOf(running);
+  const pid = await waitFor(() => childrenOf(projections, 'rebuild')[0], { what: 'a rebuild' });
+  await untilReady(running);
+  await waitFor(() => !isRunning(pid), { what: 'the end of the rebuild' });
   await expectComplete(running);
 });
 

@@ -77,7 +77,6 @@ test('an empty folder gets a live store, a smaller test store, and four keys', (
       }
       expect(keys).toHaveLength(4);
       expect(statSync(join(folder, 'demo.json')).mode & 0o777).toBe(0o600);
-      expect(existsSync(join(folder, 'demo.pending.json'))).toBe(false);
     }),
   ));
 

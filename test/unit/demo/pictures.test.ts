@@ -58,7 +58,7 @@ test('a new demo gets its pictures, also after an interruption, and is not chang
   withRuntime(async (runtime, folder) => {
     const { config } = runtime;
     const { demo } = (await ensureDemo(runtime, config))!;
-    const marker = join(folder, 'demo.pictures-pending');
+    const marker = join(folder, 'demo.pending.json');
     expect(existsSync(marker)).toBe(true);
 
     let appends = 9;
@@ -96,5 +96,5 @@ test('an aborted upload stops and stays pending', () =>
     const { demo } = (await ensureDemo(runtime, runtime.config))!;
     await uploadDemoPictures(runtime, runtime.config, demo, AbortSignal.abort());
     expect(count(await eventsOf(runtime, 'live'), 'MediaUploaded')).toBe(0);
-    expect(existsSync(join(folder, 'demo.pictures-pending'))).toBe(true);
+    expect(existsSync(join(folder, 'demo.pending.json'))).toBe(true);
   }));
