@@ -9,7 +9,7 @@ import type { ViewStore } from '../../shared/ports/view-store';
 import { logRetried } from './errors';
 import { JobBatcher } from './job-batcher';
 import { takeLease } from './lease';
-import { addMark, type LogMatch } from './log-match';
+import type { LogMatch } from './log-match';
 import type { VersionCache } from './versions';
 
 export interface DispatcherParts {
@@ -114,7 +114,6 @@ export class Dispatcher {
   private async dispatch(stop_or_lost: AbortSignal): Promise<void> {
     const { realm, queue, events, versions, match, log } = this.parts;
     await match.assert();
-    for (const { version } of await versions.list()) await addMark(events, version);
     const ended = new AbortController();
     const signal = AbortSignal.any([stop_or_lost, ended.signal]);
     const dispatched = await this.startingPositions();

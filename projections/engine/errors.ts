@@ -3,8 +3,7 @@ import { CatalogError, NeedsRepairError, UnstorableDocumentError } from '../../s
 import type { Logger } from '../../shared/kernel/log';
 
 /**
- * A compare-and-set failed: another worker has changed a document or the partition's checkpoint since they were read.
- * Retry from fresh reads.
+ * Another worker has changed the partition since it was read. Retry from fresh reads.
  */
 export class LostRaceError extends Error {
   override readonly name = 'LostRaceError';

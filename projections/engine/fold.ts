@@ -37,18 +37,19 @@ export function foldEvent(unit: UnitOfWork, recorded: RecordedEvent, decoded: De
     for (const [id, number] of Object.entries(tally.numbersOf(decoded.event))) addTo(unit, tally, id, number);
 }
 
-/** Adds the number to a document of another stream, unless the document includes the event. */
+/** Adds the number to a document of another stream. */
 function addTo(unit: UnitOfWork, { collection, add }: Tally, id: string, number: number): void {
-  const { before, after } = unit.updateParent(collection, id, (document) => {
-    const start = document === undefined ? plans[collection].view?.placeholder : document;
-    return { document: start ? add(start, number) : document, made_stale: [] };
-  });
+  const before = unit.read(collection, id);
+  const start = before === undefined ? plans[collection].view?.placeholder : before;
+  if (!start) return;
+  const after = add(start, number);
+  unit.set(collection, id, after);
   propagateToParents(unit, collection, id, before, after);
 }
 
 /**
- * Applies an event of the document's own stream by its view alone. Embeds, lists and counts stay as they are. Returns
- * `before` if the document is at or after the event's revision, so a redelivered event changes nothing.
+ * Applies an event of the document's own stream by its view alone. Embeds, lists and counts stay as they are. A deleted
+ * document stays deleted.
  */
 export function applyOwnEvent(
   view: View,
@@ -57,7 +58,6 @@ export function applyOwnEvent(
   { id, realm, event }: Decoded,
 ): MaybeDocument<AnyDocument> {
   if (before === null) return null;
-  if (before && revision <= ((before.state as { revision?: number }).revision ?? -1)) return before;
   const context: EventContext = { id, realm, revision, occurred_at: metadata.occurred_at };
   return view.fold(before, event, context);
 }
@@ -66,45 +66,24 @@ function foldInto(unit: UnitOfWork, view: View, id: string, recorded: RecordedEv
   const { collection } = view;
   const before = unit.read(collection, id);
   const folded = applyOwnEvent(view, before, recorded, decoded);
-  if (folded !== before) {
-    const { document, made_stale } = folded
-      ? afterOwnEvent(collection, before, folded, (other, other_id) => unit.read(other, other_id))
-      : { document: folded, made_stale: [] };
-    const counted = before === undefined ? withEmbeddingCounts(unit, collection, id, document) : document;
-    unit.set(collection, id, counted, made_stale);
-    for (const relation of plans[collection].embedsMany)
-      updateReverseIndex(unit, relation, id, before, counted);
-    propagateToParents(unit, collection, id, before, counted);
-  }
-  // Also if the document already includes the event: a worker may have crashed after it wrote the document and before
-  // it wrote the documents that embed it. The copies of a crowded document are not updated here: a sweep has updated
-  // them before this event.
-  const document = unit.read(collection, id);
-  if (document === undefined || plans[collection].incomingEmbedsMany.length === 0 || unit.isCrowded(id))
-    return;
-  for (const embedding of unit.embeddingDocumentsOf(id)) {
-    updateEmbedIn(unit, embedding, collection, id, document);
-    if (folded === before) placeAgain(unit, embedding);
-  }
-}
-
-/**
- * Places the entries of a document in its parents again. For a redelivered event of a document that it embeds: an earlier
- * event of the same batch may have embedded the document as it is after this event, and a parent that an interrupted
- * attempt wrote at that earlier event still lists a body without this event.
- */
-export function placeAgain(unit: UnitOfWork, { collection, id }: EmbeddingAddress): void {
-  const document = existingOrNull(collection, unit.read(collection, id));
-  if (document) changeParents(unit, collection, id, { before: document, after: document });
+  if (folded === before) return;
+  const { document, made_stale } = folded
+    ? afterOwnEvent(collection, before, folded, (other, other_id) => unit.read(other, other_id))
+    : { document: folded, made_stale: [] };
+  const counted = before === undefined ? withEmbeddingCounts(unit, collection, id, document) : document;
+  unit.set(collection, id, counted, made_stale);
+  for (const relation of plans[collection].embedsMany)
+    updateReverseIndex(unit, relation, id, before, counted);
+  propagateToParents(unit, collection, id, before, counted);
+  // A sweep has updated the copies of a crowded document before this event.
+  if (plans[collection].incomingEmbedsMany.length === 0 || unit.isCrowded(id)) return;
+  for (const embedding of unit.embeddingDocumentsOf(id))
+    updateEmbedIn(unit, embedding, collection, id, counted);
 }
 
 /**
  * Returns a new document with the counts of the documents that embed it already. Until now, no document could count
  * them. From now on, `propagateToParents` keeps the counts.
- *
- * The embedding documents do not include events after this one, which would then be counted twice. Reason: this document
- * is written before them (see `PHASES`), so it would exist if an interrupted attempt had written them. In a retry of a
- * dead letter they include all events up to the checkpoint, and none of these comes again.
  */
 function withEmbeddingCounts(
   unit: UnitOfWork,
@@ -155,21 +134,13 @@ function propagateToParents(
   after: MaybeDocument<AnyDocument>,
 ): void {
   const transition = { before: existingOrNull(collection, before), after: existingOrNull(collection, after) };
-  if (!hasSameKeysAndBody(transition)) changeParents(unit, collection, id, transition);
-}
-
-function changeParents(
-  unit: UnitOfWork,
-  collection: CollectionName,
-  id: string,
-  transition: Transition,
-): void {
+  if (hasSameKeysAndBody(transition)) return;
   for (const relation of plans[collection].parents)
     for (const parent_id of changedParentIds(relation, transition)) {
-      const parent = unit.updateParent(relation.collection, parent_id, (document) =>
-        afterChildChange(relation, parent_id, document, id, transition),
-      );
-      propagateToParents(unit, relation.collection, parent_id, parent.before, parent.after);
+      const parent = unit.read(relation.collection, parent_id);
+      const changed = afterChildChange(relation, parent_id, parent, id, transition);
+      unit.set(relation.collection, parent_id, changed.document, changed.made_stale);
+      propagateToParents(unit, relation.collection, parent_id, parent, changed.document);
     }
 }
 
@@ -180,8 +151,7 @@ function hasSameKeysAndBody({ before, after }: Transition): boolean {
 
 /**
  * Adds references to the documents that the document now embeds, and deletes those to documents that it no longer
- * embeds. Skips a reference whose position is after the event: another worker that folds the same events has written
- * it.
+ * embeds.
  */
 function updateReverseIndex(
   unit: UnitOfWork,
@@ -194,10 +164,8 @@ function updateReverseIndex(
   const old_ids = embeddedIds(relation, before);
   const new_ids = embeddedIds(relation, after);
   if (old_ids === new_ids) return;
-  const set = (target_id: string, reference: AnyDocument | null): void => {
-    const reference_id = referenceId(target_id, id);
-    if (!unit.isAfterEvent(collection, reference_id)) unit.set(collection, reference_id, reference);
-  };
+  const set = (target_id: string, reference: AnyDocument | null): void =>
+    unit.set(collection, referenceId(target_id, id), reference);
   for (const target_id of old_ids) if (!new_ids.includes(target_id)) set(target_id, null);
   for (const target_id of new_ids)
     if (!old_ids.includes(target_id)) set(target_id, toReference(relation, after!, target_id, id));

@@ -70,20 +70,6 @@ async function compareWithLog(
   if (start !== START && start !== mark?.position) await events.markAt(start);
 }
 
-/**
- * Stores the event at the checkpoint as the mark of a version that an earlier release has projected, which has no mark.
- * Expects that the version was made from this log.
- */
-export async function addMark(events: EventStore, version: ViewVersion): Promise<void> {
-  if (await version.mark()) return;
-  const checkpoints = await version.checkpoints();
-  const to = greatest(checkpoints);
-  const mark = to === START ? undefined : await events.markAt(to);
-  if (mark?.position !== to) return;
-  // If a worker moves the checkpoint meanwhile, nothing is written: the worker stores a mark.
-  await version.apply({ partition: checkpoints.indexOf(to), from: to, to, phases: [], mark });
-}
-
 export interface LogMatchParts {
   readonly realm: Realm;
   readonly events: EventStore;

@@ -1,9 +1,10 @@
+import { COLLECTION_NAMES } from '../../shared/catalog/documents';
 import { compareByOrder } from '../../shared/catalog/sorting';
 import { type Entry, EXPANDED_BYTES_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { fitting } from './entries';
 import { inView } from './errors';
-import { type List, PHASES } from './plan';
+import type { List } from './plan';
 import { entryOf, withEntries } from './related';
 import type { UnitOfWork } from './unit-of-work';
 
@@ -12,7 +13,7 @@ import type { UnitOfWork } from './unit-of-work';
  * items with unsaved changes by the documents in memory.
  */
 export async function recomputeEntries(unit: UnitOfWork): Promise<void> {
-  for (const collection of PHASES.flat())
+  for (const collection of COLLECTION_NAMES)
     for (const { id, document, stale_lists } of [...unit.changedDocuments(collection)]) {
       if (!document || stale_lists.size === 0) continue;
       let recomputed = document;

@@ -5,8 +5,8 @@ import type { ViewQuery } from '../../shared/ports/view-store';
 import type { EmbedsOne, ReverseIndex } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { decodedOrUndefined } from './decoded';
-import { inView, LostRaceError } from './errors';
-import { applyOwnEvent, placeAgain, updateEmbedIn } from './fold';
+import { inView } from './errors';
+import { applyOwnEvent, updateEmbedIn } from './fold';
 import { loadWithParents } from './load';
 import { plans, viewsOf } from './plan';
 import { existingOrNull, updateEmbedsOne } from './related';
@@ -24,13 +24,10 @@ export interface Sweep {
   readonly id: string;
   /** The target after the events. Null if the events delete it. */
   readonly document: MaybeDocument<AnyDocument>;
-  /** Positions of the first and the last event that the sweep covers. */
-  readonly first: Position;
+  /** Position of the last event that the sweep covers. */
   readonly last: Position;
   /** Number of events that the sweep covers. A PATCH request may append several events at once. */
   readonly length: number;
-  /** Whether the target already includes the first event. */
-  readonly is_redelivered: boolean;
   /** The `embedsOne` relations through which at least one document embeds the target. */
   readonly embedsOne: readonly EmbedsOne[];
   /** If the target is crowded: the reverse indexes that contain references to it. */
@@ -72,55 +69,34 @@ export function sweepFor(
 
   let document = before;
   let length = 0;
-  let is_redelivered = false;
   for (const recorded of events.slice(index, index + LENGTH_MAX)) {
     const next = decodedOrUndefined(recorded);
     if (next?.category !== category || next.id !== id) break;
     try {
       document = applyOwnEvent(view, document, recorded, next);
-      if (length === 0) is_redelivered = document === before;
     } catch {
       // The sweep ends before an event that fails. Folding the event by itself reports the failure.
       break;
     }
     length++;
   }
-  if (length === 0) return undefined;
-  // If the document already includes the events, a worker may have crashed after it wrote the document and before it
-  // wrote the documents that embed it, which were not too many for it then.
-  if (document === undefined || (document === before && indexes.length === 0)) return undefined;
+  if (document === undefined || document === before) return undefined;
   return {
-    ...{ collection, id, document, length, is_redelivered, embedsOne, indexes },
-    first: events[index]!.position,
+    ...{ collection, id, document, length, embedsOne, indexes },
     last: events[index + length - 1]!.position,
     store_id: events[index]!.metadata.partition_key,
   };
 }
 
-export interface ChunkOptions {
-  /**
-   * Whether to write the chunk only if the checkpoint has not moved since the chunk was folded. Necessary if the chunk
-   * also changes parents.
-   */
-  readonly at_same_checkpoint: boolean;
-}
-
 /** Calls `fold` with a new unit of work, writes the documents that `fold` changed, and returns what `fold` returned. */
-export type WriteChunk = (
-  options: ChunkOptions,
-  fold: (unit: UnitOfWork) => Promise<StoredDocument[]>,
-) => Promise<StoredDocument[]>;
+export type WriteChunk = (fold: (unit: UnitOfWork) => Promise<StoredDocument[]>) => Promise<StoredDocument[]>;
 
 /** Copies the change into all embedding documents. */
 export async function runSweep(sweep: Sweep, writeChunk: WriteChunk): Promise<void> {
   for (const relation of sweep.embedsOne)
-    await forEachPage((page) =>
-      writeChunk({ at_same_checkpoint: false }, (unit) => sweepEmbedsOne(unit, relation, sweep, page)),
-    );
+    await forEachPage((page) => writeChunk((unit) => sweepEmbedsOne(unit, relation, sweep, page)));
   for (const index of sweep.indexes)
-    await forEachPage((page) =>
-      writeChunk({ at_same_checkpoint: true }, (unit) => sweepEmbedsMany(unit, index, sweep, page)),
-    );
+    await forEachPage((page) => writeChunk((unit) => sweepEmbedsMany(unit, index, sweep, page)));
 }
 
 type Page = { readonly after_id?: string; readonly limit: number };
@@ -147,11 +123,11 @@ async function sweepEmbedsOne(
   const where: ViewQuery['where'] = { [relation.key]: id };
   const embedding = await unit.version.scan(relation.collection, { where, ...page });
   const target = existingOrNull(collection, document);
-  unit.setCurrentEvent({ position: last });
+  unit.setCurrentEvent(last);
   for (const stored of embedding) {
     unit.addStored(relation.collection, stored);
     const before = unit.read(relation.collection, stored.id);
-    if (!before) throw new LostRaceError(`${relation.collection} ${stored.id} was deleted by another worker`);
+    if (!before) continue;
     unit.set(
       relation.collection,
       stored.id,
@@ -165,7 +141,7 @@ async function sweepEmbedsOne(
 async function sweepEmbedsMany(
   unit: UnitOfWork,
   index: ReverseIndex,
-  { collection, id, document, is_redelivered, first, store_id }: Sweep,
+  { collection, id, document, last, store_id }: Sweep,
   page: Page,
 ): Promise<StoredDocument[]> {
   const references = await unit.version.scan(index.collection, {
@@ -176,14 +152,8 @@ async function sweepEmbedsMany(
     reference.document ? [embeddingAddressOf(reference.document)] : [],
   );
   await loadWithParents(unit, embedding);
-  // Write the chunk at a position before the event. The chunk may change the store document, which is a parent of the
-  // embedding documents and of the target. At the position of the event, the store document would look as if it already
-  // included the event, and the event itself would no longer change it.
-  unit.setCurrentEvent({ position: first - 1n });
+  unit.setCurrentEvent(last);
   for (const embedding_document of embedding)
-    inView(() => {
-      updateEmbedIn(unit, embedding_document, collection, id, document);
-      if (is_redelivered) placeAgain(unit, embedding_document);
-    });
+    inView(() => updateEmbedIn(unit, embedding_document, collection, id, document));
   return references;
 }

@@ -4,7 +4,7 @@ import type { EventStore } from '../../shared/ports/event-store';
 import type { PartitionJob } from '../../shared/ports/job-queue';
 import type { DeadLetter, ViewStore, ViewVersion } from '../../shared/ports/view-store';
 import { logRetried } from './errors';
-import { type PartitionTarget, projectJob, WrittenCheckpoints } from './project';
+import { type PartitionTarget, projectJob } from './project';
 import type { VersionCache } from './versions';
 
 /** Runs `project`, which projects `job` into a version, once. Settles as it does. */
@@ -27,7 +27,6 @@ export interface WorkerParts {
 /** Job handler: projects one partition's job into every version that events are dispatched to. */
 export class Worker {
   private readonly parts: WorkerParts;
-  private readonly written = new WrittenCheckpoints();
 
   constructor(parts: WorkerParts) {
     this.parts = parts;
@@ -57,7 +56,7 @@ export class Worker {
   }
 
   private project(version: ViewVersion, job: PartitionJob): Promise<void> {
-    const target = { ...targetIn(this.parts, version, job.partition), written: this.written };
+    const target = targetIn(this.parts, version, job.partition);
     const project = (): Promise<void> => projectJob(target, job);
     const { aroundProjection } = this.parts;
     return aroundProjection ? aroundProjection(job, version.version, project) : project();

@@ -1,19 +1,18 @@
 import type { CollectionName, ViewDocument } from '../../shared/catalog/documents';
-import { type JsonObject, type Position, START } from '../../shared/catalog/events/envelope';
+import { type Position, START } from '../../shared/catalog/events/envelope';
+import { greatest } from '../../shared/catalog/events/positions';
 import type { DocumentWrite } from '../../shared/ports/view-store';
 import type { AnyDocument, MaybeDocument } from '../views/view';
-import { type LatePositions, withAppliedPositions } from './late-events';
 import type { List } from './plan';
 
 /** A document of a unit of work, in memory. */
 export interface WorkingDocument {
   readonly collection: CollectionName;
   readonly id: string;
-  /** Stored position, which the compare-and-set compares. Null if the document is not stored. */
-  readonly expected: Position | null;
-  /** Position of the last event that was applied in log order (see `late-events.ts`). */
-  readonly log_position: Position;
-  readonly late_positions: LatePositions;
+  /** Position at which the document is stored. Undefined if it is not stored. */
+  readonly stored_at: Position | undefined;
+  /** Position of the newest event that has changed the document. */
+  readonly changed_at: Position;
   readonly document: MaybeDocument<AnyDocument>;
   /** The document as it is in the store. */
   readonly stored: MaybeDocument<AnyDocument>;
@@ -21,26 +20,14 @@ export interface WorkingDocument {
   readonly dirty: boolean;
   /** Lists of entries that must be recomputed from the store before the document is written. */
   readonly stale_lists: ReadonlySet<List>;
-  /** Number of the last event of the unit of work that changed the document (`setCurrentEvent`), 0 if none has. */
-  readonly changed_by: number;
 }
 
 export const NO_LISTS: ReadonlySet<List> = new Set();
 
-export const keyOf = ({ collection, id }: WorkingDocument): string => `${collection}/${id}`;
-
-const NO_POSITIONS: LatePositions = new Map();
-
 /** Returns the working document of an id that is not stored. */
 export function absent(collection: CollectionName, id: string): WorkingDocument {
-  const nothing = {
-    expected: null,
-    log_position: START,
-    late_positions: NO_POSITIONS,
-    document: undefined,
-    stored: undefined,
-  };
-  return { collection, id, ...nothing, dirty: false, stale_lists: NO_LISTS, changed_by: 0 };
+  const nothing = { stored_at: undefined, changed_at: START, document: undefined, stored: undefined };
+  return { collection, id, ...nothing, dirty: false, stale_lists: NO_LISTS };
 }
 
 /** Returns the stale lists of `document`: those from before the change, and those that the change made stale. */
@@ -71,36 +58,27 @@ function lengthOfTexts(value: unknown): number {
   return length;
 }
 
+/** `working` must have a document or be deleted. */
 export function toWrite(working: WorkingDocument): DocumentWrite {
-  const { collection, id, expected, document } = working;
-  const position = nextStoredPosition(working);
-  if (!document) return { collection, id, expected, position, document: null };
-  const state = withAppliedPositions(document.state as JsonObject, working, position);
-  return { collection, id, expected, position, document: { ...document, state } as ViewDocument };
-}
-
-/**
- * Returns the working document after its `toWrite` is durable. `stale_lists` are the lists that must be recomputed
- * again with the next write.
- */
-export function afterWrite(
-  working: WorkingDocument,
-  stale_lists: ReadonlySet<List> = NO_LISTS,
-): WorkingDocument {
-  const { document: stored } = working;
+  const { collection, id, document } = working;
   return {
-    ...working,
-    expected: nextStoredPosition(working),
-    stored,
-    dirty: stale_lists.size > 0,
-    stale_lists,
+    collection,
+    id,
+    position: nextPosition(working),
+    document: (document ?? null) as ViewDocument | null,
   };
 }
 
+/** Returns the working document after its `toWrite` is durable. */
+export function afterWrite(working: WorkingDocument): WorkingDocument {
+  const { document } = working;
+  return { ...working, stored_at: nextPosition(working), stored: document, dirty: false };
+}
+
 /**
- * Returns the position to store the document with. It is greater than the stored position, so that two writes of a
- * document never have the same position and a compare-and-set cannot mistake one for the other.
+ * Returns the position to store the document with. Each write must increase it, also one by the event of a dead letter,
+ * which is older than the document.
  */
-function nextStoredPosition({ expected, log_position }: WorkingDocument): Position {
-  return expected !== null && log_position <= expected ? expected + 1n : log_position;
+function nextPosition({ stored_at, changed_at }: WorkingDocument): Position {
+  return stored_at === undefined ? changed_at : greatest([changed_at, stored_at + 1n]);
 }

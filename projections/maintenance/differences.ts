@@ -1,6 +1,5 @@
 import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
 import { isSameValue } from '../../shared/kernel/same-value';
-import { withoutAppliedPositions } from '../engine/late-events';
 
 /**
  * A field whose stored value (`actual`) differs from the value in a fresh fold of the log (`expected`). `undefined`:
@@ -47,7 +46,7 @@ function comparable(stored: StoredDocument | undefined): 'missing' | 'deleted' |
   if (!stored) return 'missing';
   if (!stored.document) return 'deleted';
   const { keys, body, state, expansions, words } = stored.document;
-  return { keys, body, state: withoutAppliedPositions(state), expansions, words };
+  return { keys, body, state, expansions, words };
 }
 
 const describe = (parts: string | object): string => (typeof parts === 'string' ? parts : 'present');

@@ -47,14 +47,11 @@ export class LogFold {
   }
 
   static async open(options: LogFoldOptions): Promise<LogFold> {
-    const { version, poison, now, onDeadLetter } = options;
-    const dead_letters = await version.deadLetters();
-    const common = { version, dead_letters, poison, now, ...(onDeadLetter && { onDeadLetter }) };
-    const checkpoints = await version.checkpoints();
-    return new LogFold(
-      options,
-      checkpoints.map((checkpoint, partition) => new PartitionRun({ ...common, partition, checkpoint })),
-    );
+    const runs = Array.from({ length: options.partition_count }, async (_, partition) => {
+      const state = await options.version.partition(partition);
+      return new PartitionRun(state, { ...options, partition });
+    });
+    return new LogFold(options, await Promise.all(runs));
   }
 
   /** Returns each partition's checkpoint. */

@@ -137,8 +137,10 @@ class Verification {
 
   /** Projects the scratch version up to the current checkpoints of the verified version. */
   private async catchUp(fold: LogFold, meter: ProgressMeter): Promise<void> {
-    const { version, signal } = this.options;
-    const to = await version.checkpoints();
+    const { version, views, signal } = this.options;
+    // Also completes a batch that a crashed worker has left unfinished.
+    const partitions = Array.from({ length: views.partition_count }, (_, n) => version.partition(n));
+    const to = (await Promise.all(partitions)).map(({ checkpoint }) => checkpoint);
     await fold.advance({ to, signal, onBatch: (position, events) => meter.advance(position, events) });
   }
 

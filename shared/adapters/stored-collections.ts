@@ -43,7 +43,7 @@ export interface StoredCollection {
 
 /** Returns the collection in the form of a version whose stored keys are `stored`. Default: the declared keys. */
 export function storedCollection(name: CollectionName, stored = declaredKeys): StoredCollection {
-  const { keys, indexes, unique, words, lists, repeats } = specs[name];
+  const { keys, indexes, words, lists, repeats } = specs[name];
   const stored_spec = stored[name];
   const isStored = (key: string): boolean =>
     key === 'id' || (stored_spec !== undefined && stored_spec.keys[key] === keys[key]);
@@ -58,7 +58,6 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
     spec: {
       keys: Object.fromEntries(Object.entries(keys).filter(([key]) => isStored(key))),
       indexes: indexes.filter((index) => index.every((key) => isStored(key.replace(/^-/, '')))),
-      ...(unique && { unique: unique.filter(isStored) }),
       ...(repeats && { repeats }),
       ...(lists && list_keys?.every(isStored) && { lists }),
       ...(has_words && words && { words }),

@@ -61,7 +61,6 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   readonly keys: Types;
   /** Compound indexes. A leading `-` means descending. `id` is allowed. */
   readonly indexes: readonly (readonly (KeyName<Types> | `-${KeyName<Types>}`)[])[];
-  readonly unique?: readonly (keyof Types & string)[];
   /**
    * The aggregate in the state, and what its fields and the other values of the state usually are. View stores leave such
    * values out. One of `fields` usually has the value that the body has, or else its default, or else the keys, or else

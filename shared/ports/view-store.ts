@@ -157,10 +157,9 @@ export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
   readonly limit: number;
 }
 
+/** A write of a document. Its position is after the stored position of the document. */
 export interface DocumentWrite extends StoredDocument {
   readonly collection: CollectionName;
-  /** Stored position of the document, or null if it is not stored: the compare of the compare-and-set. */
-  readonly expected: Position | null;
 }
 
 /**
@@ -178,24 +177,19 @@ export interface DeadLetter {
   readonly failed_at: string;
 }
 
+/** A batch of one partition. It is applied as a whole or not at all. */
 export interface WriteBatch {
   readonly partition: number;
-  /** The partition's checkpoint before and after the batch. Equal for the retry of a dead letter and within a sweep. */
-  readonly from: Position;
-  readonly to: Position;
-  /**
-   * The writes, grouped in phases. A store without transactions must finish each phase before it starts the next one.
-   */
-  readonly phases: readonly (readonly DocumentWrite[])[];
-  readonly add_dead_letters?: readonly DeadLetter[];
-  readonly remove_dead_letters?: readonly StreamName[];
+  /** The partition's revision, which was read before the documents that the batch was computed from. */
+  readonly revision: number;
+  /** The partition's checkpoint after the batch. */
+  readonly checkpoint: Position;
+  /** At most one write per document. */
+  readonly writes: readonly DocumentWrite[];
+  /** The partition's dead letters after the batch. Without it, they do not change. */
+  readonly dead_letters?: readonly DeadLetter[] | undefined;
   /** The newest event of the partition that the batch includes. Without it, the partition keeps its mark. */
-  readonly mark?: LogMark;
-  /**
-   * Dead letters that must still be in the list, at the same position. A retry that has ended since may have created or
-   * changed a document that the writer has read and does not write.
-   */
-  readonly expected_dead_letters?: readonly DeadLetter[];
+  readonly mark?: LogMark | undefined;
 }
 
 /** Progress of the creation of a version's indexes. */
@@ -209,14 +203,21 @@ export interface IndexProgress {
   readonly fraction?: number;
 }
 
-/** A partition's checkpoint and its dead letters, read in one consistent read. */
+/** The state of a partition, of one moment. */
 export interface PartitionState {
   readonly checkpoint: Position;
+  /** The number of batches that were applied to the partition. */
+  readonly revision: number;
+  /** In log order. */
   readonly dead_letters: readonly DeadLetter[];
 }
 
 /** An advance of an idle partition. The partition must have no events in (from, to]. */
-export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
+export interface CheckpointMove {
+  readonly partition: number;
+  readonly from: Position;
+  readonly to: Position;
+}
 
 /**
  * One view version: its documents, its checkpoints and its dead letters.
@@ -224,13 +225,16 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  * `checkpoint`, `checkpoints`, `partition`
  * - The checkpoint at position p means: every event of the partition up to p is in the documents or waits on the
  *   dead-letter list. See `docs/architecture.md#invariants`.
+ * - `partition` first completes a batch that another process has left unfinished. A read of documents that follows
+ *   returns them as they are at this revision or a later one, never in between.
  *
  * `mark`
  * - The newest of the events that `apply` has stored as marks of the partitions. It shows which log the documents were
- *   made from. Undefined if there is none: nothing was projected, or by a release that stored no marks.
+ *   made from. Undefined if no event was projected.
  *
  * `advanceIdle`
- * - Sets a partition's checkpoint to `to` if it is at or after `from` and before `to`. Otherwise leaves it unchanged.
+ * - Sets a partition's checkpoint to `to` if it is at or after `from` and before `to`. Otherwise leaves it unchanged. Does
+ *   not change the revision.
  * - Returns the partitions whose checkpoint is now at or after `to`.
  *
  * `waitFor`
@@ -241,15 +245,13 @@ export type CheckpointMove = Pick<WriteBatch, 'partition' | 'from' | 'to'>;
  *   for. Absent if that is true of this version, too. A store whose reads may go to replicas that lag has it.
  *
  * `apply`
- * - Writes each document by compare-and-set on its stored position.
- * - Moves the checkpoint from `from` to `to` by compare-and-set, and only after all documents are durable.
- * - Compares `expected_dead_letters` in the same step. A store without transactions also compares them before the first
- *   document, so that a batch that was folded before a retry ended writes nothing.
- * - Writes the mark and the changes of the dead-letter list in one atomic step with the checkpoint.
- * - Returns `lost_race` if a compare-and-set or a comparison failed. The checkpoint has then not moved.
- * - Throws `UnstorableDocumentError` if the store refuses a document because of the document itself.
- * - After `lost_race` or an error, a store without transactions may have written some of the documents. Retrying from
- *   fresh reads gives the same documents.
+ * - Applies the batch if the partition's revision is `revision` and its checkpoint is not after `checkpoint`. The
+ *   revision then becomes `revision + 1`. Otherwise returns `lost_race` and changes nothing.
+ * - Writes the documents, the checkpoint, the dead letters and the mark as a whole, also if the process ends meanwhile.
+ *   They are durable when it resolves. A reader may see some documents of the batch before others, but never a
+ *   checkpoint without its documents.
+ * - Throws `UnstorableDocumentError` if the store refuses a document because of the document itself. Nothing changes.
+ * - After another error, the batch is applied or not. `partition` tells which.
  *
  * `generation`
  * - Returns a number that grows with every batch that has changed documents of these stores: the store itself, and

@@ -10,6 +10,7 @@ import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
+import { nextBatch } from '../contract/some-documents';
 import { readLog } from '../support/read-log';
 import { withTempDir } from '../support/temp-dir';
 import { type Cli, expectFailure, InProcessCli } from './cli-run';
@@ -86,15 +87,13 @@ test('verify lists the fields of a drifted document and exits with 1', () =>
         body: { ...stored_document.document!.body, title: 'Changed by hand' },
       };
       const partition = partitionOf(store, views.partition_count);
-      const at = await active.checkpoint(partition);
       const write = {
         collection: 'publications',
         id,
-        position: stored_document.position,
-        expected: stored_document.position,
+        position: stored_document.position + 1n,
         document,
       } as const;
-      expect(await active.apply({ partition, from: at, to: at, phases: [[write]] })).toBe('applied');
+      expect(await active.apply(await nextBatch(active, { partition, writes: [write] }))).toBe('applied');
     });
     const found = await cli.run('projections', 'verify', '--json');
     expect(found.code).toBe(1);
@@ -119,10 +118,10 @@ test('lists dead letters under both names, retries and skips them', () =>
     const stream = streamName('live', 'store', store);
     await inLiveViews(cli, async (views, active) => {
       const partition = partitionOf(store, views.partition_count);
-      const at = await active.checkpoint(partition);
+      const position = await active.checkpoint(partition);
       const failed_at = new Date().toISOString();
-      const dead_letter = { stream, partition, revision: 1, position: at, reason: 'it broke', failed_at };
-      await active.apply({ partition, from: at, to: at, phases: [], add_dead_letters: [dead_letter] });
+      const dead_letters = [{ stream, partition, revision: 1, position, reason: 'it broke', failed_at }];
+      await active.apply(await nextBatch(active, { partition, dead_letters }));
     });
     const listed = [{ realm: 'live', stream, version: 1, reason: 'it broke' }];
     expect((await cli.json('projections', 'dead-letters')).dead_letters).toMatchObject(listed);

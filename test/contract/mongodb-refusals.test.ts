@@ -1,6 +1,5 @@
-import { type BulkWriteResult, MongoBulkWriteError, MongoServerError } from 'mongodb';
+import { MongoServerError } from 'mongodb';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
-import { refusedWrites } from '../../shared/adapters/mongodb/connection';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { UnstorableDocumentError } from '../../shared/kernel/errors';
 import type { ViewVersion } from '../../shared/ports/view-store';
@@ -90,29 +89,8 @@ describeOn('MONGODB_URL', 'a write that MongoDB refuses', (server) => {
     const view = await store.open((await store.createVersion(1)).version);
     const large = aPublication({}, { description: 'x'.repeat(TOO_LARGE_LENGTH) });
     const neighbour = aWrite('publications', 'q', 1n, aPublication());
-    const phases = [[aWrite('publications', 'p', 1n, large), neighbour]];
-    await expect(view.apply(aBatch({ phases }))).rejects.toThrow(UnstorableDocumentError);
-    expect(await view.apply(aBatch({ phases: [[neighbour]] }))).toBe('applied');
-  });
-});
-
-describe('the failed writes of a batch', () => {
-  const errorWith = (...codes: number[]): MongoBulkWriteError => {
-    const writeErrors = codes.map((code, index) => ({ code, index, errmsg: `error ${code}` }));
-    return new MongoBulkWriteError(
-      { message: 'failed', code: codes[0]!, writeErrors } as never,
-      { getWriteConcernError: () => undefined } as unknown as BulkWriteResult,
-    );
-  };
-
-  test('are refusals only if the server says so of each of their documents', () => {
-    expect(refusedWrites(errorWith(11_000, 121))).toEqual([
-      { index: 0, reason: 'error 11000', is_duplicate_key: true },
-      { index: 1, reason: 'error 121', is_duplicate_key: false },
-    ]);
-    for (const code of [11_601, 365, 43, 13, 18, 99_999]) {
-      expect(refusedWrites(errorWith(code))).toBeUndefined();
-      expect(refusedWrites(errorWith(11_000, code))).toBeUndefined();
-    }
+    const writes = [aWrite('publications', 'p', 1n, large), neighbour];
+    await expect(view.apply(aBatch({ writes }))).rejects.toThrow(UnstorableDocumentError);
+    expect(await view.apply(aBatch({ writes: [neighbour] }))).toBe('applied');
   });
 });

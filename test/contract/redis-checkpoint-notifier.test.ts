@@ -7,6 +7,7 @@ import { serversForTests, withDatabase } from '../support/own-servers';
 import { aName, describeOn, describeOnAll } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { RECOVERS_WITHIN_MS, waitFor } from '../support/wait-for';
+import { nextBatch } from './some-documents';
 
 type Moves = [partition: number, position: Position][];
 
@@ -113,7 +114,7 @@ describeOnAll(['REDIS_URL', 'MONGODB_URL'], 'two processes with documents in Mon
     for (let round = 1; round <= rounds; round++) {
       const position = BigInt(round);
       const waiting = read.waitFor(0, position, RECOVERS_WITHIN_MS);
-      const batch = { partition: 0, from: position - 1n, to: position, phases: [] };
+      const batch = await nextBatch(written, { checkpoint: position });
       expect(await written.apply(batch)).toBe('applied');
       expect(await waiting).toBe(true);
     }

@@ -1,5 +1,6 @@
 import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../shared/catalog/documents';
 import type { Position } from '../../shared/catalog/events/envelope';
+import { greatest } from '../../shared/catalog/events/positions';
 import type { DocumentWrite, ViewVersion, WriteBatch } from '../../shared/ports/view-store';
 
 const PUBLICATION_KEYS: Record<string, Key> = {
@@ -26,15 +27,13 @@ export function aPublication(keys: Record<string, Key> = {}, body: ViewDocument[
   };
 }
 
-/** Returns the write of a new document, or with `expected` of an existing one. */
 export function aWrite(
   collection: CollectionName,
   id: string,
   position: Position,
   document: ViewDocument | null,
-  expected: Position | null = null,
 ): DocumentWrite {
-  return { collection, id, position, document, expected };
+  return { collection, id, position, document };
 }
 
 /** Writes documents in partition 0, and moves its checkpoint to the newest of their positions. */
@@ -47,18 +46,25 @@ export async function putIn(
   partition: number,
   writes: readonly DocumentWrite[],
 ): Promise<void> {
-  const from = await version.checkpoint(partition);
-  let to = from;
-  for (const { position } of writes) if (position > to) to = position;
-  const outcome = await version.apply({ partition, from, to, phases: [writes] });
+  const batch = await nextBatch(version, { partition, writes });
+  const checkpoint = greatest([batch.checkpoint, ...writes.map(({ position }) => position)]);
+  const outcome = await version.apply({ ...batch, checkpoint });
   if (outcome !== 'applied') throw new Error(`the documents were not written: ${outcome}`);
 }
 
+/** Returns a batch that follows the state of its partition. By default, it changes nothing in partition 0. */
+export async function nextBatch(version: ViewVersion, batch: Partial<WriteBatch>): Promise<WriteBatch> {
+  const { partition = 0 } = batch;
+  const { checkpoint, revision } = await version.partition(partition);
+  return { partition, revision, checkpoint, writes: [], ...batch };
+}
+
+/** Returns a batch. By default, it is the first one of partition 0 and moves its checkpoint to 1. */
 export const aBatch = (batch: Partial<WriteBatch>): WriteBatch => ({
   partition: 0,
-  from: 0n,
-  to: 1n,
-  phases: [],
+  revision: 0,
+  checkpoint: 1n,
+  writes: [],
   ...batch,
 });
 

@@ -60,8 +60,8 @@ describe('the indexes of a version on SQLite', () => {
     );
     await put(
       version,
-      aWrite('publications', 'p', 2n, withWords('cup'), 1n),
-      aWrite('publications', 'q', 2n, null, 1n),
+      aWrite('publications', 'p', 2n, withWords('cup')),
+      aWrite('publications', 'q', 2n, null),
     );
     return version;
   }
@@ -93,7 +93,7 @@ describe('the indexes of a version on SQLite', () => {
       expect(await search(one, 'cup')).toEqual(['p']);
     }
     const glass = { ...aPublication(), words: ['glass'] };
-    await put(other, aWrite('publications', 'p', 3n, glass, 2n), aWrite('publications', 'r', 3n, glass));
+    await put(other, aWrite('publications', 'p', 3n, glass), aWrite('publications', 'r', 3n, glass));
     expect(await search(version, 'cup')).toEqual([]);
     expect(await search(version, 'glass')).toEqual(['p', 'r']);
   });

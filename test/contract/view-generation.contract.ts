@@ -2,7 +2,7 @@ import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partit
 import type { ViewVersion } from '../../shared/ports/view-store';
 import { bounded } from '../support/bounded';
 import { within } from '../support/wait-for';
-import { aBatch, aPublication, aWrite, put } from './some-documents';
+import { aBatch, aPublication, aWrite, nextBatch, put } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
 
 /** Two stores of partition 0. */
@@ -37,14 +37,11 @@ export function viewGenerationContract(name: string, open: () => Promise<ViewSto
       expect(created).toBeGreaterThan(before[0]!);
       expect(await generationOf(other, SHOP)).toBeGreaterThan(before[1]!);
       // A sweep changes documents and leaves the checkpoint where it is.
-      const sweep = {
-        ...{ from: 1n, to: 1n },
-        phases: [[aWrite('publications', 'p', 2n, publicationOf(SHOP), 1n)]],
-      };
-      expect(await other.apply(aBatch(sweep))).toBe('applied');
+      const sweep = { writes: [aWrite('publications', 'p', 2n, publicationOf(SHOP))] };
+      expect(await other.apply(await nextBatch(other, sweep))).toBe('applied');
       const swept = await generationOf(view, SHOP);
       expect(swept).toBeGreaterThan(created);
-      await put(other, aWrite('publications', 'p', 3n, null, 2n));
+      await put(other, aWrite('publications', 'p', 3n, null));
       const removed = await generationOf(view, SHOP);
       expect(removed).toBeGreaterThan(swept);
       const both = await generationOf(view, SHOP, NEIGHBOUR);
@@ -66,17 +63,11 @@ export function viewGenerationContract(name: string, open: () => Promise<ViewSto
       await put(view, aWrite('publications', 'p', 1n, publicationOf(SHOP)));
       const generation = await generationOf(view, SHOP);
       expect(generation).not.toBeNaN();
-      await view.apply(aBatch({ from: 1n, to: 2n }));
+      await view.apply(await nextBatch(view, { checkpoint: 2n }));
       await view.advanceIdle([{ partition: 0, from: 2n, to: 5n }]);
-      const lost = {
-        ...{ from: 5n, to: 6n },
-        phases: [[aWrite('publications', 'p', 6n, publicationOf(SHOP), 4n)]],
-      };
+      const lost = { checkpoint: 6n, writes: [aWrite('publications', 'p', 6n, publicationOf(SHOP))] };
       expect(await view.apply(aBatch(lost))).toBe('lost_race');
-      const elsewhere = {
-        partition: 1,
-        phases: [[aWrite('publications', 'q', 1n, publicationOf('another'))]],
-      };
+      const elsewhere = { partition: 1, writes: [aWrite('publications', 'q', 1n, publicationOf('another'))] };
       expect(await view.apply(aBatch(elsewhere))).toBe('applied');
       await put(view, aWrite('publications', 'r', 6n, publicationOf(NEIGHBOUR)));
       expect(await generationOf(view, SHOP)).toBe(generation);

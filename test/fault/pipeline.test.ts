@@ -102,7 +102,7 @@ describe('a pipeline', () => {
     let failing = false;
     const watched = wrapVersions(async (opened, batch) => {
       if (failing && opened.version === 2) throw new Error('disk of the second version');
-      if (batch.partition === partition && batch.phases.length > 0) applied.push(opened.version);
+      if (batch.partition === partition && batch.writes.length > 0) applied.push(opened.version);
       return opened.apply(batch);
     });
     const pipeline = await realm.pipeline({ views: watched });
@@ -256,7 +256,7 @@ describe('an event that cannot be projected', () => {
 
   test('is found among the events of a batch if its document cannot be written', async () => {
     const refusing = wrapVersions((opened, batch) => {
-      const refused = batch.phases.flat().some(({ document }) => document?.body.title === 'too big');
+      const refused = batch.writes.some(({ document }) => document?.body.title === 'too big');
       if (refused) throw new UnstorableDocumentError('document too large');
       return opened.apply(batch);
     });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pino from 'pino';
 import { LostRaceError } from '../../projections/engine/errors';
-import { projectJob, WrittenCheckpoints } from '../../projections/engine/project';
+import { projectJob } from '../../projections/engine/project';
 import { VIEW_SCHEMA } from '../../projections/engine/versions';
 import { projectWaiting, retry } from '../../projections/maintenance/dead-letters';
 import { listingView } from '../../projections/views/listing';
@@ -120,10 +120,7 @@ async function finish(version: MemoryViewVersion, events: MemoryEventStore): Pro
 }
 
 describe('a poison event', () => {
-  test.each([
-    ['with transactions', true],
-    ['without transactions', false],
-  ])('leaves no trace after its retry, for crashes at any write, in a store %s', async (_, transactions) => {
+  test('leaves no trace after its retry, for crashes at any write', async () => {
     const histories = fc.oneof(historyOf(100), shuffledHistoryOf(60));
     const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
     await fc.assert(
@@ -131,7 +128,7 @@ describe('a poison event', () => {
         const events = new MemoryEventStore();
         await play(events, steps);
         const poison = new Poison(events, poisoned);
-        const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions });
+        const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
         for (const { kind, partition, reach, pick, crash_in } of chosen) {
           version.crash_in = crash_in;
           const to = BigInt(Math.min(Number(await version.checkpoint(partition)) + reach, events.log.length));
@@ -149,44 +146,37 @@ describe('a poison event', () => {
     );
   });
 
-  test.each([
-    ['with transactions', true],
-    ['without transactions', false],
-  ])(
-    'leaves no trace if two workers take the jobs, for crashes at any write and lost jobs, in a store %s',
-    async (_, transactions) => {
-      const picks = fc.array(fc.nat(), { maxLength: 3 });
-      await fc.assert(
-        fc.asyncProperty(historyOf(100), picks, actions, async (steps, poisoned, chosen) => {
-          const events = new MemoryEventStore();
-          await play(events, steps);
-          const poison = new Poison(events, poisoned);
-          const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions });
-          const common = { version, partition_count: PARTITIONS, events, now };
-          const workers = [new WrittenCheckpoints(), new WrittenCheckpoints()];
-          const dispatched = Array.from({ length: PARTITIONS }, () => START);
-          for (const { kind, partition, reach, pick, crash_in } of chosen) {
-            version.crash_in = crash_in;
-            if (kind === 'restore') poison.restore(pick);
-            if (kind === 'retry') await retryOne(version, events, pick).catch(ignoreInjectedFaults);
-            const prev = dispatched[partition]!;
-            const last = BigInt(Math.min(Number(prev) + reach, events.log.length));
-            const is_lost = pick % 5 === 0;
-            if (kind !== 'deliver' || last === prev) continue;
-            dispatched[partition] = last;
-            const job = { prev, last, events: eventsBetween(events, partition, prev, last) };
-            const target = { ...common, partition, written: workers[pick % 2]! };
-            if (!is_lost) await projectJob(target, job).catch(ignoreInjectedFaults);
-          }
-          poison.restoreAll();
-          await finish(version, events);
-          await expectSameDocuments(version, await cleanFold(events.log));
-          await expectTruth(version, events.log);
-        }),
-        { numRuns: 20 },
-      );
-    },
-  );
+  test('leaves no trace if two workers take the jobs, for crashes at any write and lost jobs', async () => {
+    const picks = fc.array(fc.nat(), { maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(historyOf(100), picks, actions, async (steps, poisoned, chosen) => {
+        const events = new MemoryEventStore();
+        await play(events, steps);
+        const poison = new Poison(events, poisoned);
+        const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
+        const common = { version, partition_count: PARTITIONS, events, now };
+        const dispatched = Array.from({ length: PARTITIONS }, () => START);
+        for (const { kind, partition, reach, pick, crash_in } of chosen) {
+          version.crash_in = crash_in;
+          if (kind === 'restore') poison.restore(pick);
+          if (kind === 'retry') await retryOne(version, events, pick).catch(ignoreInjectedFaults);
+          const prev = dispatched[partition]!;
+          const last = BigInt(Math.min(Number(prev) + reach, events.log.length));
+          const is_lost = pick % 5 === 0;
+          if (kind !== 'deliver' || last === prev) continue;
+          dispatched[partition] = last;
+          const job = { prev, last, events: eventsBetween(events, partition, prev, last) };
+          const target = { ...common, partition };
+          if (!is_lost) await projectJob(target, job).catch(ignoreInjectedFaults);
+        }
+        poison.restoreAll();
+        await finish(version, events);
+        await expectSameDocuments(version, await cleanFold(events.log));
+        await expectTruth(version, events.log);
+      }),
+      { numRuns: 20 },
+    );
+  });
 
   test('that moves a publication gives the right listings after an interrupted retry and later events', async () => {
     const events = new MemoryEventStore();
@@ -194,20 +184,18 @@ describe('a poison event', () => {
     await play(events, [storeCreated(0), listingCreated(0), listingCreated(1), ...created]);
     await play(events, [onPublication(20, 'PublicationMovedToListing', { listing_id: listingId(1) })]);
     const poison = new Poison(events, [events.log.length - 1]);
-    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
     const deliver = async (): Promise<void> => {
       for (let partition = 0; partition < PARTITIONS; partition++)
         await foldBatch(version, partition, events.log, await events.head());
     };
     await deliver();
     poison.restoreAll();
-    // The retry writes both listings and crashes before the publication.
     version.beforeWrite = ({ collection }) => {
       if (collection === 'publications') throw new Crash('crashed');
     };
     await expect(retryOne(version, events, 0)).rejects.toThrow(Crash);
     version.beforeWrite = () => {};
-    // The first listing recomputes its entries from the store, where the publication has not moved yet.
     await play(events, [onPublication(23, 'PublicationDeleted', {})]);
     await deliver();
     await retryOne(version, events, 0);
@@ -259,7 +247,7 @@ describe('a poison event', () => {
     await play(events, [publicationCreated(40), listingCreated(3), publicationCreated(41)]);
     for (let crash_in = 0, completed = false; !completed; crash_in++) {
       const poison = new Poison(events, [1]);
-      const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+      const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
       await foldBatch(version, partitionOf(storeId(1), PARTITIONS), events.log, 3n);
       poison.restoreAll();
       version.crash_in = crash_in;
@@ -278,7 +266,7 @@ describe('a poison event', () => {
     await play(events, [mediaUploaded(0), ...referring, mediaFailed(0)]);
     const [own, others] = [partitionOf(storeId(0), PARTITIONS), partitionOf(storeId(1), PARTITIONS)];
     const poison = new Poison(events, [3]);
-    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
     await foldBatch(version, own, events.log, 1n);
     version.crash_in = 3;
     await expect(foldBatch(version, own, events.log, 5n)).rejects.toThrow(Crash);
@@ -290,10 +278,7 @@ describe('a poison event', () => {
     await expectSameDocuments(version, await cleanFold(events.log));
   });
 
-  describe.each([
-    ['with transactions', true],
-    ['without transactions', false],
-  ])('of media that is retried while a worker projects a batch, in a store %s', (_, transactions) => {
+  describe('of media that is retried while a worker projects a batch', () => {
     const media_ids = [mediaId(0)];
     const made_private = onPublication(0, 'PublicationVisibilityChanged', { visibility: 'private' });
 
@@ -309,7 +294,7 @@ describe('a poison event', () => {
       const events = new MemoryEventStore();
       await play(events, [storeCreated(0), listingCreated(0), mediaUploaded(0), ...before]);
       const poison = new Poison(events, [2]);
-      const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions });
+      const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
       for (let partition = 0; partition < PARTITIONS; partition++)
         await foldBatch(version, partition, events.log, await events.head());
       poison.restoreAll();
@@ -356,50 +341,40 @@ describe('a poison event', () => {
     });
   });
 
-  test.each([
-    ['with transactions', true],
-    ['without transactions', false],
-  ])(
-    'is found if its document cannot be written, and is counted once after a retry, in a store %s',
-    async (_, transactions) => {
-      const events = new MemoryEventStore();
-      const created = Array.from({ length: 24 }, (_, n) => publicationCreated(n));
-      const reviews = [reviewPosted(1, 20, 5), reviewPosted(2, 21, 4)];
-      await play(events, [storeCreated(0), listingCreated(0), ...created, ...reviews]);
-      await play(events, [onPublication(20, 'PublicationVisibilityChanged', { visibility: 'private' })]);
-      const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions });
-      const { version: number } = await views.createVersion(VIEW_SCHEMA);
-      await views.activate(number);
-      const version = await views.open(number);
-      version.beforeWrite = ({ id }) => {
-        if (id === publicationId(20)) throw new UnstorableDocumentError('document too large');
-      };
-      const partition = partitionOf(storeId(0), PARTITIONS);
-      const last = await events.head();
-      const target = { version, partition, partition_count: PARTITIONS, events, now };
-      await projectJob(target, { prev: 0n, last, events: eventsOf(events.log, partition) });
-      expect(await version.deadLetters()).toMatchObject([{ revision: 0 }, { revision: 0 }]);
-      version.beforeWrite = () => {};
-      const parts = { events, views, system: realSystem, log: pino({ level: 'silent' }) };
-      for (const { stream } of await version.deadLetters())
-        expect(await retry(parts, stream)).toMatchObject([{ dead_letter: null }]);
-      await expectSameDocuments(version, await cleanFold(events.log));
-    },
-  );
+  test('is found if its document cannot be written, and is counted once after a retry', async () => {
+    const events = new MemoryEventStore();
+    const created = Array.from({ length: 24 }, (_, n) => publicationCreated(n));
+    const reviews = [reviewPosted(1, 20, 5), reviewPosted(2, 21, 4)];
+    await play(events, [storeCreated(0), listingCreated(0), ...created, ...reviews]);
+    await play(events, [onPublication(20, 'PublicationVisibilityChanged', { visibility: 'private' })]);
+    const views = new MemoryViewStore({ partition_count: PARTITIONS });
+    const { version: number } = await views.createVersion(VIEW_SCHEMA);
+    await views.activate(number);
+    const version = await views.open(number);
+    version.beforeWrite = ({ id }) => {
+      if (id === publicationId(20)) throw new UnstorableDocumentError('document too large');
+    };
+    const partition = partitionOf(storeId(0), PARTITIONS);
+    const last = await events.head();
+    const target = { version, partition, partition_count: PARTITIONS, events, now };
+    await projectJob(target, { prev: 0n, last, events: eventsOf(events.log, partition) });
+    expect(await version.deadLetters()).toMatchObject([{ revision: 0 }, { revision: 0 }]);
+    version.beforeWrite = () => {};
+    const parts = { events, views, system: realSystem, log: pino({ level: 'silent' }) };
+    for (const { stream } of await version.deadLetters())
+      expect(await retry(parts, stream)).toMatchObject([{ dead_letter: null }]);
+    await expectSameDocuments(version, await cleanFold(events.log));
+  });
 
-  test('leaves no trace after a retry while workers run, in a store without transactions', async () => {
+  test('leaves no trace after a retry while workers run', async () => {
     const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
     const turns = fc.infiniteStream(fc.nat(3));
-    // Histories without media, because of a stated limit: a retry that adds a picture to a publication and a worker
-    // that changes the same picture write no common document, so no compare-and-set fails. `verify` finds the
-    // difference; see docs/cli.md.
-    const histories = historyOf(100).map((steps) => steps.filter(({ category }) => category !== 'media'));
     await fc.assert(
-      fc.asyncProperty(histories, picks, actions, turns, async (steps, poisoned, chosen, pauses) => {
+      fc.asyncProperty(historyOf(100), picks, actions, turns, async (steps, poisoned, chosen, pauses) => {
         const events = new MemoryEventStore();
         await play(events, steps);
         const poison = new Poison(events, poisoned);
-        const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+        const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
         version.interleave = async () => {
           for (let turn = pauses.next().value ?? 0; turn > 0; turn--) await Promise.resolve();
         };
@@ -436,7 +411,7 @@ describe('a failure that says nothing about the event', () => {
   ])('is never taken for poison: %s', async (_, fault) => {
     const events = new MemoryEventStore();
     await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
-    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
     const partition = partitionOf(storeId(0), PARTITIONS);
     const target = { version, partition, partition_count: PARTITIONS, events, now };
     const job = { prev: 0n, last: await events.head(), events: eventsOf(events.log, partition) };
@@ -466,7 +441,7 @@ describe('a view that throws', () => {
     const renamed = onListing(0, 'ListingDescribed', { name: 'Renamed', description: null });
     const refused = onListing(0, 'ListingDescribed', { name: 'Refused', description: null });
     await play(events, [renamed, refused, publicationCreated(2)]);
-    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
     const partition = partitionOf(storeId(0), PARTITIONS);
     const { fold } = listingView;
     jest.spyOn(listingView, 'fold').mockImplementation((before, event, context) => {
@@ -490,7 +465,7 @@ describe('a view that throws', () => {
     await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
     await play(events, [onListing(0, 'ListingDescribed', { name: 'Renamed', description: null })]);
     await play(events, [publicationCreated(2)]);
-    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS, transactions: false });
+    const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
     const partition = partitionOf(storeId(0), PARTITIONS);
     jest.spyOn(publicationView, 'derive').mockImplementation((document) => {
       if (document.expansions.listing?.body.name === 'Renamed') throw new Error('no such name');

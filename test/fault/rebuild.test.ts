@@ -13,6 +13,7 @@ import { partitionOf } from '../../shared/catalog/events/partitions';
 import * as asyncKernel from '../../shared/kernel/async';
 import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
+import { nextBatch } from '../contract/some-documents';
 import { cleanFold, expectSameDocuments, PARTITIONS } from '../support/folding';
 import {
   listingCreated,
@@ -194,32 +195,30 @@ describe('a rebuild', () => {
     const events = new MemoryEventStore();
     await play(events, history);
     const expected = await cleanFold(events.log);
-    for (const transactions of [true, false]) {
-      const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions });
-      const parts = { ...realm.parts, events, views };
-      let crashes = 0;
-      const attempt = async (): Promise<boolean> => {
-        const building = (await views.versions())[0] ?? (await views.createVersion(VIEW_SCHEMA));
-        (await views.open(building.version)).crash_in = 7 * (crashes + 1);
-        return rebuild({ ...parts, verify: false }).then(
-          ({ outcome }) => outcome === 'activated',
-          (error) => {
-            expect(error).toBeInstanceOf(Crash);
-            return false;
-          },
-        );
-      };
-      while (!(await attempt())) crashes++;
-      expect(crashes).toBeGreaterThan(2);
-      const { version } = (await views.versions())[0]!;
-      await expectSameDocuments(await views.open(version), expected);
-    }
+    const views = new MemoryViewStore({ partition_count: PARTITIONS });
+    const parts = { ...realm.parts, events, views };
+    let crashes = 0;
+    const attempt = async (): Promise<boolean> => {
+      const building = (await views.versions())[0] ?? (await views.createVersion(VIEW_SCHEMA));
+      (await views.open(building.version)).crash_in = 7 * (crashes + 1);
+      return rebuild({ ...parts, verify: false }).then(
+        ({ outcome }) => outcome === 'activated',
+        (error) => {
+          expect(error).toBeInstanceOf(Crash);
+          return false;
+        },
+      );
+    };
+    while (!(await attempt())) crashes++;
+    expect(crashes).toBeGreaterThan(2);
+    const { version } = (await views.versions())[0]!;
+    await expectSameDocuments(await views.open(version), expected);
   });
 
   test('resumes after an outage of a store, with the same documents', async () => {
     const events = new MemoryEventStore();
     await play(events, history);
-    const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions: false });
+    const views = new MemoryViewStore({ partition_count: PARTITIONS });
     const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
     let outages = 0;
     building.beforeWrite = () => {
@@ -242,7 +241,7 @@ describe('a rebuild', () => {
       const paused = jest.spyOn(asyncKernel, 'pause').mockImplementation(() => nextTurn());
       const events = new MemoryEventStore();
       await play(events, creations);
-      const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions: false });
+      const views = new MemoryViewStore({ partition_count: PARTITIONS });
       const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
       const progress = { outages: 0, has_moved: false };
       building.beforeWrite = () => {
@@ -251,7 +250,7 @@ describe('a rebuild', () => {
       const apply = building.apply.bind(building);
       building.apply = async (batch) => {
         const result = await apply(batch);
-        if (batch.phases.flat().length > 0) progress.has_moved = true;
+        if (batch.writes.length > 0) progress.has_moved = true;
         return result;
       };
       const on_outage = (): unknown => progress.outages++;
@@ -309,7 +308,7 @@ describe('a rebuild', () => {
   test('ends at a document that the store refuses, or moves its stream to the dead-letter list', async () => {
     const events = new MemoryEventStore();
     await play(events, history);
-    const views = new MemoryViewStore({ partition_count: PARTITIONS, transactions: false });
+    const views = new MemoryViewStore({ partition_count: PARTITIONS });
     const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
     building.beforeWrite = ({ id }) => {
       if (id === publicationId(3)) throw new UnstorableDocumentError('document too large');
@@ -361,9 +360,9 @@ describe('a rebuild', () => {
     const { version } = await realm.views.createVersion(VIEW_SCHEMA - 1);
     const partition = partitionOf(step.store_id, realm.views.partition_count);
     const dead_letter = { stream, partition, revision: 0, position, reason: 'unknown event type' };
-    const add_dead_letters = [{ ...dead_letter, failed_at: '2026-01-01T00:00:00.000Z' }];
+    const dead_letters = [{ ...dead_letter, failed_at: '2026-01-01T00:00:00.000Z' }];
     const old = await realm.views.open(version);
-    await old.apply({ partition, from: 0n, to: position, phases: [], add_dead_letters });
+    await old.apply(await nextBatch(old, { partition, checkpoint: position, dead_letters }));
     await realm.views.activate(version);
     const pipeline = await realm.pipeline();
     await pipeline.caughtUp();
@@ -382,14 +381,9 @@ describe('a verification', () => {
     const document = structuredClone(stored.document!);
     change(document.body as Record<string, unknown>);
     const partition = (await version.checkpoints()).findIndex((checkpoint) => checkpoint > 0n);
-    const from = await version.checkpoint(partition);
-    const write = {
-      collection: 'publications',
-      ...stored,
-      position: stored.position + 1n,
-      document,
-    } as const;
-    await version.apply({ partition, from, to: from, phases: [[{ ...write, expected: stored.position }]] });
+    const position = stored.position + 1n;
+    const write = { collection: 'publications', ...stored, position, document } as const;
+    await version.apply(await nextBatch(version, { partition, writes: [write] }));
   };
 
   test('reports the document and the fields that were changed outside the projections', async () => {
@@ -416,16 +410,10 @@ describe('a verification', () => {
     await rebuild(realm.parts);
     const version = await realm.active();
     const stored = (await version.get('publications', publicationId(4), ALL_PARTS))!;
-    const from = await version.checkpoint(0);
-    const deleted = {
-      collection: 'publications',
-      ...stored,
-      position: stored.position + 1n,
-      document: null,
-    } as const;
-    const surplus = { ...deleted, id: publicationId(999), document: stored.document, expected: null };
-    const phases = [[{ ...deleted, expected: stored.position }, surplus]];
-    expect(await version.apply({ partition: 0, from, to: from, phases })).toBe('applied');
+    const position = stored.position + 1n;
+    const deleted = { collection: 'publications', ...stored, position, document: null } as const;
+    const surplus = { ...deleted, id: publicationId(999), document: stored.document };
+    expect(await version.apply(await nextBatch(version, { writes: [deleted, surplus] }))).toBe('applied');
     expect((await verify(realm.parts)).differences).toMatchObject([
       { id: publicationId(4), field: '', expected: 'present', actual: 'deleted' },
       { id: publicationId(999), field: '', expected: 'missing', actual: 'present' },

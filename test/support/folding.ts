@@ -1,8 +1,8 @@
-import { withoutAppliedPositions } from '../../projections/engine/late-events';
 import { PartitionRun } from '../../projections/engine/run';
 import { COLLECTION_NAMES, type CollectionName, type ViewDocument } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
+import type { ViewVersion } from '../../shared/ports/view-store';
 import { expectEqual } from './expect-equal';
 import { play, type Step } from './history';
 import { MemoryEventStore } from './memory-event-store';
@@ -17,24 +17,16 @@ export const eventsOf = (log: readonly RecordedEvent[], partition: number): Reco
 
 /** Projects one batch of a partition from fresh reads: its events in (checkpoint, to]. */
 export async function foldBatch(
-  version: MemoryViewVersion,
+  version: ViewVersion,
   partition: number,
   log: readonly RecordedEvent[],
   to: bigint,
   embedding_max = 3,
 ): Promise<void> {
-  const { checkpoint, dead_letters } = await version.partition(partition);
-  if (checkpoint >= to) return;
-  const run = new PartitionRun({
-    version,
-    partition,
-    checkpoint,
-    dead_letters,
-    poison: 'dead_letter',
-    now,
-    embedding_max,
-  });
-  await run.take(eventsOf(log, partition).filter(({ position }) => position > checkpoint && position <= to));
+  const state = await version.partition(partition);
+  if (state.checkpoint >= to) return;
+  const run = new PartitionRun(state, { version, partition, poison: 'dead_letter', now, embedding_max });
+  await run.take(eventsOf(log, partition).filter(({ position }) => position <= to));
   await run.flush(to);
 }
 
@@ -67,20 +59,17 @@ export async function documentAfter(
   return (await version.get(collection, id))?.document;
 }
 
-/** Returns all documents without their positions and without the state that only retries use. */
-async function documentsOf(version: MemoryViewVersion): Promise<Record<string, unknown>> {
+/** Returns all documents without their positions. */
+async function documentsOf(version: ViewVersion): Promise<Record<string, unknown>> {
   const all: Record<string, unknown> = {};
   for (const collection of COLLECTION_NAMES)
     for (const { id, document } of await version.scan(collection, { limit: 100_000 }))
-      all[`${collection}/${id}`] = document && {
-        ...document,
-        state: withoutAppliedPositions(document.state),
-      };
+      all[`${collection}/${id}`] = document;
   return all;
 }
 
 /** Fails the test unless both versions have the same documents. */
-export async function expectSameDocuments(one: MemoryViewVersion, other: MemoryViewVersion): Promise<void> {
+export async function expectSameDocuments(one: ViewVersion, other: ViewVersion): Promise<void> {
   expectEqual(await documentsOf(one), await documentsOf(other));
 }
 

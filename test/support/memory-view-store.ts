@@ -7,6 +7,7 @@ import {
   type ViewDocument,
 } from '../../shared/catalog/documents';
 import { type Position, START, type StreamName } from '../../shared/catalog/events/envelope';
+import { PARTITION_COUNT } from '../../shared/catalog/events/partitions';
 import { compareByOrder } from '../../shared/catalog/sorting';
 import type { LogMark } from '../../shared/ports/event-store';
 import type {
@@ -38,11 +39,6 @@ export class Crash extends Error {
 
 export interface MemoryViewOptions {
   readonly partition_count?: number;
-  /**
-   * `false` applies a batch like a store without transactions: phase by phase, document by document, then the
-   * checkpoint. Writes before a failure remain.
-   */
-  readonly transactions?: boolean;
 }
 
 type Documents = Map<CollectionName, Map<string, StoredDocument>>;
@@ -54,19 +50,19 @@ export class MemoryViewVersion implements ViewVersion {
   crash_in = Number.POSITIVE_INFINITY;
   /** Called before each document is written. May throw, or change what is stored. */
   beforeWrite: (write: DocumentWrite) => void = () => {};
-  /** Awaited before each write if there are no transactions. Another worker may run meanwhile. */
+  /** Awaited before each batch. Another worker may run meanwhile. */
   interleave: () => Promise<void> = async () => {};
   writes = 0;
-  private readonly transactions: boolean;
   private documents: Documents = new Map();
-  private partitions: Position[];
-  private dead_letters = new Map<StreamName, DeadLetter>();
+  private readonly partitions: Position[];
+  private readonly revisions: number[];
+  private readonly dead_letters = new Map<StreamName, DeadLetter>();
   private readonly marks = new Map<number, LogMark>();
 
   constructor(version: number, options: MemoryViewOptions = {}) {
     this.version = version;
-    this.transactions = options.transactions ?? true;
-    this.partitions = Array.from({ length: options.partition_count ?? 4 }, () => START);
+    this.partitions = Array.from({ length: options.partition_count ?? PARTITION_COUNT }, () => START);
+    this.revisions = this.partitions.map(() => 0);
   }
 
   async checkpoints(): Promise<Position[]> {
@@ -79,7 +75,11 @@ export class MemoryViewVersion implements ViewVersion {
 
   async partition(partition: number): Promise<PartitionState> {
     const dead_letters = (await this.deadLetters()).filter((stream) => stream.partition === partition);
-    return { checkpoint: this.partitions[partition]!, dead_letters };
+    return {
+      checkpoint: this.partitions[partition]!,
+      revision: this.revisions[partition]!,
+      dead_letters,
+    };
   }
 
   async mark(): Promise<LogMark | undefined> {
@@ -166,27 +166,27 @@ export class MemoryViewVersion implements ViewVersion {
   }
 
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
-    if (!this.transactions) return this.applyInPlace(batch);
-    const before = {
-      documents: this.documents,
-      partitions: this.partitions,
-      dead_letters: this.dead_letters,
-    };
-    this.documents = new Map([...before.documents].map(([name, documents]) => [name, new Map(documents)]));
-    this.partitions = [...before.partitions];
-    this.dead_letters = new Map(before.dead_letters);
+    await this.interleave();
+    const { partition, revision, checkpoint, writes, dead_letters, mark } = batch;
+    if (this.revisions[partition] !== revision || this.partitions[partition]! > checkpoint)
+      return 'lost_race';
+    const before = this.documents;
+    this.documents = new Map([...before].map(([name, documents]) => [name, new Map(documents)]));
     try {
-      const applied =
-        this.partitions[batch.partition] === batch.from &&
-        this.hasExpectedDeadLetters(batch) &&
-        batch.phases.flat().every((write) => this.write(write));
-      if (applied) this.finish(batch);
-      else this.restore(before);
-      return applied ? 'applied' : 'lost_race';
+      for (const write of writes) this.write(write);
+      this.step();
     } catch (error) {
-      this.restore(before);
+      this.documents = before;
       throw error;
     }
+    this.partitions[partition] = checkpoint;
+    this.revisions[partition] = revision + 1;
+    if (mark) this.marks.set(partition, mark);
+    if (!dead_letters) return 'applied';
+    for (const [stream, { partition: other }] of this.dead_letters)
+      if (other === partition) this.dead_letters.delete(stream);
+    for (const dead_letter of dead_letters) this.dead_letters.set(dead_letter.stream, dead_letter);
+    return 'applied';
   }
 
   /** Changes a stored document without the pipeline's knowledge. */
@@ -202,63 +202,19 @@ export class MemoryViewVersion implements ViewVersion {
     });
   }
 
-  private async applyInPlace(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
-    if (this.partitions[batch.partition] !== batch.from || !this.hasExpectedDeadLetters(batch))
-      return 'lost_race';
-    for (const phase of batch.phases) {
-      let lost = false;
-      for (const write of phase) {
-        await this.interleave();
-        if (!this.write(write)) lost = true;
-      }
-      if (lost) return 'lost_race';
-    }
-    await this.interleave();
-    if (this.partitions[batch.partition] !== batch.from || !this.hasExpectedDeadLetters(batch))
-      return 'lost_race';
-    this.finish(batch);
-    return 'applied';
-  }
-
-  private hasExpectedDeadLetters({ expected_dead_letters = [] }: WriteBatch): boolean {
-    return expected_dead_letters.every(
-      ({ stream, position }) => this.dead_letters.get(stream)?.position === position,
-    );
-  }
-
-  private write(write: DocumentWrite): boolean {
+  private write(write: DocumentWrite): void {
     this.step();
     this.beforeWrite(write);
-    const { collection, id, position, document, expected } = write;
+    const { collection, id, position, document } = write;
     const documents = this.collection(collection);
-    if ((documents.get(id)?.position ?? null) !== expected) return false;
-    if (expected !== null && position <= expected) throw new Error(`${collection} ${id} does not move on`);
+    const stored = documents.get(id);
+    if (stored && position <= stored.position) throw new Error(`${collection} ${id} does not move on`);
     documents.set(id, { id, position, document: frozenCopy(document) });
-    return true;
-  }
-
-  private finish({ partition, to, mark, add_dead_letters = [], remove_dead_letters = [] }: WriteBatch): void {
-    if (add_dead_letters.length + remove_dead_letters.length > 0) this.step();
-    for (const stream of remove_dead_letters) this.dead_letters.delete(stream);
-    for (const dead_letter of add_dead_letters) this.dead_letters.set(dead_letter.stream, dead_letter);
-    this.step();
-    this.partitions[partition] = to;
-    if (mark) this.marks.set(partition, mark);
   }
 
   private step(): void {
     this.writes++;
     if (this.crash_in-- <= 0) throw new Crash('crashed');
-  }
-
-  private restore(before: {
-    documents: Documents;
-    partitions: Position[];
-    dead_letters: Map<StreamName, DeadLetter>;
-  }): void {
-    this.documents = before.documents;
-    this.partitions = before.partitions;
-    this.dead_letters = before.dead_letters;
   }
 
   private matching(collection: CollectionName, where: ViewQuery['where']): StoredDocument[] {
@@ -286,7 +242,7 @@ export class MemoryViewStore implements ViewStore {
 
   constructor(options: MemoryViewOptions = {}) {
     this.options = options;
-    this.partition_count = options.partition_count ?? 4;
+    this.partition_count = options.partition_count ?? PARTITION_COUNT;
   }
 
   async versions(): Promise<VersionInfo[]> {

@@ -20,6 +20,16 @@ export class BatchSize {
     return this.size;
   }
 
+  /** Runs a call with `count` documents. Its time decides about the size of the next calls, also if it fails. */
+  async measure<Result>(count: number, call: () => Promise<Result>): Promise<Result> {
+    const started_ms = performance.now();
+    try {
+      return await call();
+    } finally {
+      this.report(count, performance.now() - started_ms);
+    }
+  }
+
   /** Reports that a call with `count` documents has ended, or failed, after `elapsed_ms`. */
   report(count: number, elapsed_ms: number): void {
     if (elapsed_ms > SLOW_MS) this.size = Math.max(1, Math.floor(Math.min(count, this.size) / 2));

@@ -1,5 +1,4 @@
 import {
-  BSON,
   type Collection,
   type Db,
   type Document,
@@ -28,22 +27,6 @@ const SELECTION_MS = 2_000;
 const SOCKET_MS = 4_000;
 const DUPLICATE_KEY = 11_000;
 const NAMESPACE_NOT_FOUND = 26;
-/**
- * The only error codes that say something about the document of a write: InvalidBSON, DollarPrefixedFieldName,
- * DottedFieldName, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey, KeyTooLong, and the two codes of a
- * document that becomes too large by an update. Any other code, known or not, is an outage.
- */
-const DOCUMENT_CODES: ReadonlySet<unknown> = new Set([
-  22,
-  52,
-  57,
-  121,
-  10_334,
-  DUPLICATE_KEY,
-  17_280,
-  17_419,
-  17_420,
-]);
 const CLIENT_OPTIONS: MongoClientOptions = {
   appName: 'catalog',
   serverSelectionTimeoutMS: SELECTION_MS,
@@ -217,9 +200,7 @@ function newClient(url: string, options: MongoClientOptions): MongoClient {
 function isFailureOfServer(error: unknown): boolean {
   if (error instanceof SilentServerError || error instanceof ConnectError) return true;
   if (!(error instanceof MongoError) || error instanceof MongoInvalidArgumentError) return false;
-  return error instanceof MongoBulkWriteError
-    ? refusedWrites(error) === undefined
-    : !DOCUMENT_CODES.has(error.code);
+  return !isDuplicateKey(error);
 }
 
 function databaseOf(url: string): string {
@@ -227,46 +208,17 @@ function databaseOf(url: string): string {
   return path === undefined ? DEFAULT_DATABASE : decodeURIComponent(path);
 }
 
+/** Returns whether the server has refused a write, or writes of a batch, only because the documents exist already. */
 export function isDuplicateKey(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
+  if (!(error instanceof MongoServerError)) return false;
+  if (!(error instanceof MongoBulkWriteError)) return error.code === DUPLICATE_KEY;
+  const failed = [error.writeErrors].flat();
+  const only_duplicates = failed.length > 0 && failed.every(({ code }) => code === DUPLICATE_KEY);
+  return only_duplicates && error.result?.getWriteConcernError() === undefined;
 }
 
 /** Returns true if the collection does not exist. Some servers say so in the message only, without a code. */
 export function isCollectionMissing(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return false;
   return error.code === NAMESPACE_NOT_FOUND || error.message === 'ns not found';
-}
-
-/** A write that the server has refused because of its document. */
-export interface RefusedWrite {
-  /** Index of the write in the batch. */
-  readonly index: number;
-  readonly reason: string;
-  readonly is_duplicate_key: boolean;
-}
-
-/**
- * Returns the writes of a batch that the server has refused because of their documents. Returns undefined if a write has
- * failed for any other reason, or if no majority acknowledged the others: the batch must then be repeated.
- */
-export function refusedWrites(error: unknown): RefusedWrite[] | undefined {
-  if (!(error instanceof MongoBulkWriteError)) return undefined;
-  const failed = [error.writeErrors].flat();
-  const only_refused = failed.length > 0 && failed.every(({ code }) => DOCUMENT_CODES.has(code));
-  if (!only_refused || error.result?.getWriteConcernError() !== undefined) return undefined;
-  return failed.map(({ index, errmsg, code }) => ({
-    index,
-    reason: errmsg ?? `error ${code}`,
-    is_duplicate_key: code === DUPLICATE_KEY,
-  }));
-}
-
-/**
- * Returns whether a batch was refused as a whole, because one of its documents is too large or is no valid BSON. The
- * driver refuses it before it sends anything, or the server refuses the command.
- */
-export function isRefusedBatch(error: unknown): error is Error {
-  if (error instanceof MongoInvalidArgumentError || error instanceof BSON.BSONError) return true;
-  if (!(error instanceof MongoBulkWriteError) || [error.writeErrors].flat().length > 0) return false;
-  return DOCUMENT_CODES.has(error.code) && error.code !== DUPLICATE_KEY;
 }

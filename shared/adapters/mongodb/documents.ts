@@ -29,8 +29,6 @@ export interface MongoDocument extends Document {
   readonly k?: Keys;
   /** The keys as JSON. Present if one of them is not well-formed Unicode, which BSON does not store unchanged. */
   readonly exact_keys?: string;
-  /** The unique keys. If a document does not have the key, the value is `{ none: <id> }` (see `toStored`). */
-  readonly u?: Readonly<Record<string, Key | { none: string }>>;
   readonly body?: string;
   readonly state?: string;
   readonly expansions?: string;
@@ -52,7 +50,7 @@ function fieldOf(collection: StoredCollection, key: string): string {
 }
 
 export function indexesOf(collection: StoredCollection): IndexDescription[] {
-  const { indexes, unique = [], words } = collection.spec;
+  const { indexes, words } = collection.spec;
   const toIndexKey = (keys: readonly string[]): Map<string, 1 | -1> =>
     new Map(
       keys.map((key) =>
@@ -65,10 +63,6 @@ export function indexesOf(collection: StoredCollection): IndexDescription[] {
       ? [{ key: new Map([...toIndexKey(words.scope), ['words', 1], ['k.created_at', -1]]) } as const]
       : []),
     ...indexes.map((keys) => ({ key: toIndexKey(keys) })),
-    ...unique.flatMap((key) => [
-      { key: toIndexKey([key]) },
-      { key: new Map([[`u.${key}`, 1 as const]]), unique: true },
-    ]),
   ];
 }
 
@@ -76,19 +70,10 @@ export function toStored(
   collection: StoredCollection,
   { id, position, document }: StoredDocument,
 ): MongoDocument {
-  const { unique, words } = collection.spec;
   const keys = document === null ? undefined : checkKeys(collection, document.keys);
-  if (document?.words && !words) throw new Error(`collection ${collection.name} has no search words`);
-  const stored: MongoDocument = {
-    _id: id,
-    position,
-    ...(keys && document ? partsOf(collection, keys, document) : {}),
-  };
-  if (!unique) return stored;
-  // In a unique index of MongoDB, missing values are equal, so two tombstones would conflict. To avoid this, each
-  // tombstone gets a different value.
-  const values = unique.map((key): [string, Key | { none: string }] => [key, keys?.[key] ?? { none: id }]);
-  return { ...stored, u: Object.fromEntries(values) };
+  if (document?.words && !collection.spec.words)
+    throw new Error(`collection ${collection.name} has no search words`);
+  return { _id: id, position, ...(keys && document ? partsOf(collection, keys, document) : {}) };
 }
 
 function partsOf({ spec }: StoredCollection, keys: Keys, document: ViewDocument): Partial<MongoDocument> {

@@ -1,26 +1,39 @@
-import type { Collection, Document, Filter } from 'mongodb';
-import { type Position, START, type StreamName } from '../../catalog/events/envelope';
+import type { Collection, Document, UpdateFilter } from 'mongodb';
+import { type Position, START } from '../../catalog/events/envelope';
 import { CatalogError } from '../../kernel/errors';
 import type { LogMark } from '../../ports/event-store';
 import type { CheckpointMove, DeadLetter, PartitionState, WriteBatch } from '../../ports/view-store';
 import { isDuplicateKey, type MongoConnection } from './connection';
+import type { JournalName } from './journal';
 
 const POLL_MS_MIN = 2;
 const POLL_MS_MAX = 25;
 /** The interval for partitions whose moves are reported. Only finds moves whose report was lost. */
 const POLL_REPORTED_MS = 100;
 
-/**
- * The state of a partition. It is one document, so that the checkpoint and the dead-letter list change in one atomic
- * step. The maximum size of a document is enough for tens of thousands of dead letters; usually there are few.
- */
-interface PartitionDocument extends Document {
-  readonly _id: number;
+/** What a batch changes in the document of its partition. */
+interface PartitionChange {
   readonly position: Position;
-  /** The dead-letter list, by stream name. The names are encoded so that they are valid field names (`fieldOf`). */
-  readonly parked: Readonly<Record<string, Document>>;
-  /** Missing until this or a later release has projected an event of the partition. */
+  readonly parked?: readonly Document[];
   readonly mark?: LogMark;
+}
+
+/** A batch that is decided: every process that finds it completes it. */
+export interface PendingBatch extends JournalName {
+  readonly change: PartitionChange;
+}
+
+/**
+ * The state of a partition. It is one document, so that it changes in one atomic step. The maximum size of a document is
+ * enough for tens of thousands of dead letters; usually there are few.
+ */
+interface PartitionDocument extends PartitionChange, Document {
+  readonly _id: number;
+  /** Absent in a version of an earlier release, which is only read. */
+  readonly revision?: number;
+  /** The dead letters. Earlier releases stored an object, by stream. */
+  readonly parked: readonly Document[];
+  readonly pending?: PendingBatch;
 }
 
 /** Stores the partitions of one version in the collection `lanes_v<N>`. */
@@ -38,7 +51,7 @@ export class Partitions {
   /** Creates the partitions that do not exist yet. */
   async create(partition_count: number): Promise<void> {
     for (let partition = 0; partition < partition_count; partition++) {
-      const initial: PartitionDocument = { _id: partition, position: 0n, parked: {} };
+      const initial: PartitionDocument = { _id: partition, position: 0n, revision: 0, parked: [] };
       await this.connection.run(async () => {
         try {
           await this.collection.insertOne(initial);
@@ -65,10 +78,12 @@ export class Partitions {
     return found.position;
   }
 
-  async partition(partition: number): Promise<PartitionState> {
+  /** Returns the state of the partition, and the batch that must be completed before documents are read. */
+  async read(partition: number): Promise<{ state: PartitionState; pending: PendingBatch | undefined }> {
     const found = await this.connection.run(() => this.collection.findOne({ _id: partition }));
     if (!found) throw this.droppedError();
-    return { checkpoint: found.position, dead_letters: deadLettersOf(found) };
+    const { position: checkpoint, revision = 0, pending } = found;
+    return { state: { checkpoint, revision, dead_letters: deadLettersOf(found) }, pending };
   }
 
   /** Returns the newest mark of all partitions. */
@@ -87,7 +102,7 @@ export class Partitions {
     if (moves.length === 0) return [];
     const updates = moves.map(({ partition, from, to }) => ({
       updateOne: {
-        filter: { _id: partition, position: { $gte: from, $lt: to } },
+        filter: { _id: partition, position: { $gte: from, $lt: to }, ...NOTHING_PENDING },
         update: { $set: { position: to } },
       },
     }));
@@ -101,32 +116,37 @@ export class Partitions {
       .map(({ partition }) => partition);
   }
 
-  /** Returns whether all `expected_dead_letters` of the batch are in the list. Does not read if it expects none. */
-  async hasExpectedDeadLetters(batch: WriteBatch): Promise<boolean> {
-    const filter = withExpectedDeadLetters({ _id: batch.partition }, batch);
-    if (Object.keys(filter).length === 1) return true;
-    return (
-      (await this.connection.run(() => this.collection.findOne(filter, { projection: { _id: 1 } }))) !== null
+  /**
+   * Decides that the batch is applied. From then on, every process that reads the partition completes it. Returns
+   * undefined if another batch was applied or decided since the partition was read.
+   */
+  async decide(batch: WriteBatch, journal: JournalName): Promise<PendingBatch | undefined> {
+    const pending = { ...journal, change: changeOf(batch) };
+    return (await this.update(batch, { $set: { pending } })) ? pending : undefined;
+  }
+
+  /** Ends the batch after all of its documents are written. Does nothing if another process has ended it. */
+  async complete(partition: number, { journal, change }: PendingBatch): Promise<void> {
+    await this.connection.run(() =>
+      this.collection.updateOne(
+        { _id: partition, 'pending.journal': journal },
+        { $set: change, $inc: { revision: 1 }, $unset: { pending: '' } },
+      ),
     );
   }
 
-  /**
-   * Moves the checkpoint and changes the dead-letter list in one step. Returns false if the checkpoint is not at `from`,
-   * or if an expected dead letter is not in the list. Throws if the version was dropped.
-   */
-  async advance(batch: WriteBatch): Promise<boolean> {
-    const { partition, from, to, mark, add_dead_letters = [], remove_dead_letters = [] } = batch;
-    const added = new Map(
-      add_dead_letters.map((dead_letter) => [fieldOf(dead_letter.stream), toStored(dead_letter)]),
-    );
-    const removed = remove_dead_letters.map(fieldOf).filter((name) => !added.has(name));
-    const result = await this.connection.run(() =>
-      this.collection.updateOne(withExpectedDeadLetters({ _id: partition, position: from }, batch), {
-        $set: { position: to, ...(mark && { mark }), ...Object.fromEntries(added) },
-        ...(removed.length > 0 ? { $unset: Object.fromEntries(removed.map((name) => [name, ''])) } : {}),
-      }),
-    );
-    if (result.matchedCount === 1) return true;
+  /** Applies a batch without documents. Returns false if another batch was applied or decided since. */
+  applyAlone(batch: WriteBatch): Promise<boolean> {
+    return this.update(batch, { $set: changeOf(batch), $inc: { revision: 1 } });
+  }
+
+  private async update(
+    { partition, revision, checkpoint }: WriteBatch,
+    update: UpdateFilter<PartitionDocument>,
+  ): Promise<boolean> {
+    const filter = { _id: partition, revision, position: { $lte: checkpoint }, ...NOTHING_PENDING };
+    const { matchedCount } = await this.connection.run(() => this.collection.updateOne(filter, update));
+    if (matchedCount === 1) return true;
     // Throws if the version was dropped.
     await this.checkpoint(partition);
     return false;
@@ -157,23 +177,13 @@ const deadLettersOf = ({ _id: partition, parked }: PartitionDocument): DeadLette
 const sortByPosition = (dead_letters: DeadLetter[]): DeadLetter[] =>
   dead_letters.sort((a, b) => (a.position < b.position ? -1 : Number(a.position > b.position)));
 
-/**
- * Returns the field of a stream. The encoding is unique and has no characters with a meaning in an update (`.` and
- * `$`).
- */
-const fieldOf = (stream: StreamName): string => `parked.${encodeURIComponent(stream).replaceAll('.', '%2E')}`;
+const NOTHING_PENDING = { pending: { $exists: false } };
 
-/** Returns the filter, which then matches only if all `expected_dead_letters` are in the list. */
-function withExpectedDeadLetters(
-  filter: Filter<PartitionDocument>,
-  { expected_dead_letters = [] }: WriteBatch,
-): Filter<PartitionDocument> {
-  const expected = expected_dead_letters.map(({ stream, position }) => [
-    `${fieldOf(stream)}.position`,
-    position,
-  ]);
-  return { ...filter, ...Object.fromEntries(expected) };
-}
+const changeOf = ({ checkpoint, dead_letters, mark }: WriteBatch): PartitionChange => ({
+  position: checkpoint,
+  ...(dead_letters && { parked: dead_letters.map(toStored) }),
+  ...(mark && { mark }),
+});
 
 const toStored = ({ stream, revision, position, reason, failed_at }: DeadLetter): Document => ({
   stream,

@@ -10,6 +10,7 @@ import { declaredKeys, keysDiffer, type StoredKeys } from '../stored-collections
 import { isDuplicateKey, MongoConnection, type MongoConnectionOptions } from './connection';
 import { documentsName, type MongoDocument } from './documents';
 import { buildIndexes, indexEmptyCollections, type MissingIndexes } from './indexes';
+import { journalsName } from './journal';
 import { Partitions, partitionsName } from './partitions';
 import { MongoViewVersion } from './view-version';
 
@@ -260,7 +261,11 @@ export class MongoViewStore implements ViewStore {
     // Does not include version `next`, because another process may be creating it.
     const dropped = Array.from({ length: next - 1 }, (_, index) => index + 1).filter((v) => !listed.has(v));
     const orphans = new Set(
-      dropped.flatMap((v) => [partitionsName(v), ...COLLECTION_NAMES.map((name) => documentsName(name, v))]),
+      dropped.flatMap((v) => [
+        partitionsName(v),
+        journalsName(v),
+        ...COLLECTION_NAMES.map((name) => documentsName(name, v)),
+      ]),
     );
     for (const name of names.filter((name) => orphans.has(name))) await this.connection.dropCollection(name);
   }
@@ -381,7 +386,7 @@ interface LeaseDocument extends Document {
 /**
  * Stores leases and changes them by compare-and-set. Uses the clocks of the callers, because some compatible servers
  * cannot compare with their own clock. If the clock of a caller is ahead, it takes over a lease too early. Two processes
- * may then work at the same time, which is harmless, because every write of a document is a compare-and-set. If clocks
+ * may then work at the same time, which is harmless, because a batch is applied only at the revision that it was computed from. If clocks
  * differ by more than the time of a lease, two owners take the lease from each other again and again.
  */
 class Leases {

@@ -1,7 +1,7 @@
 import {
   type AnyBulkWriteOperation,
   BSON,
-  type Collection,
+  type Document,
   type Filter,
   type FindCursor,
   type FindOptions,
@@ -39,7 +39,7 @@ import {
   storedCollection,
 } from '../stored-collections';
 import { BatchSize } from './batch-size';
-import { isRefusedBatch, type MongoConnection, refusedWrites } from './connection';
+import { isDuplicateKey, type MongoConnection } from './connection';
 import {
   documentsName,
   filterOf,
@@ -53,15 +53,14 @@ import {
   toStored,
 } from './documents';
 import { buildIndexes, indexEmptyCollections } from './indexes';
-import { CheckpointWatch, Partitions } from './partitions';
+import { Journals, type JournalWrite } from './journal';
+import { CheckpointWatch, Partitions, type PendingBatch } from './partitions';
 
 interface Get {
   readonly collection: CollectionName;
   readonly id: string;
   readonly parts: readonly DocumentPart[];
 }
-
-type Outcome = 'applied' | 'lost_race';
 
 /** The most documents that one query reads by id. */
 const GETS_MAX = 100;
@@ -71,8 +70,10 @@ const CALL_MAX = 1_000;
 const COMPARED_MAX = 1_000;
 /** Maximum size of the documents that one call writes. One document may be larger. */
 const WRITE_BYTES_MAX = 4_000_000;
+/** Maximum size of a document: that of MongoDB, less what the chunk of a journal adds to it. */
+const DOCUMENT_BYTES_MAX = 16_777_216 - 16_384;
 
-/** Stores one version of a realm's documents: the collections `<name>_v<version>` and `lanes_v<version>`. */
+/** Stores one version of a realm's documents: in collections that end in `_v<version>`. */
 export class MongoViewVersion implements ViewVersion {
   readonly version: number;
   readonly upToDate: MongoViewVersion | undefined;
@@ -81,6 +82,7 @@ export class MongoViewVersion implements ViewVersion {
   private readonly stored: StoredKeys;
   private readonly collections = new Map<CollectionName, StoredCollection>();
   private readonly partitions: Partitions;
+  private readonly journals: Journals;
   private readonly watch: CheckpointWatch;
   private readonly notifier: CheckpointNotifier | undefined;
   private readonly read_size = new BatchSize(CALL_MAX);
@@ -104,6 +106,7 @@ export class MongoViewVersion implements ViewVersion {
         ? undefined
         : new MongoViewVersion(connection, version, stored, 'primary');
     this.partitions = new Partitions(connection, version);
+    this.journals = new Journals(connection, version, this.write_size);
     this.watch = new CheckpointWatch(() => this.partitions.checkpoints());
     this.notifier = notifier;
   }
@@ -120,13 +123,21 @@ export class MongoViewVersion implements ViewVersion {
     return this.partitions.checkpoint(partition);
   }
 
-  partition(partition: number): Promise<PartitionState> {
-    return this.partitions.partition(partition);
+  async partition(partition: number): Promise<PartitionState> {
+    for (let completed: string | undefined; ; ) {
+      const { state, pending } = await this.partitions.read(partition);
+      if (!pending) return state;
+      // The journal is stored before its batch is decided, and removed after another batch.
+      if (pending.journal === completed) throw new Error(`the journal ${completed} is incomplete`);
+      const writes = await this.journals.read(pending);
+      if (writes) await this.complete(partition, pending, writes);
+      completed = pending.journal;
+    }
   }
 
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
     const moved = await this.partitions.advanceIdle(moves);
-    this.reportMoves(moves.filter(({ partition }) => moved.includes(partition)));
+    for (const { partition, to } of moves) if (moved.includes(partition)) this.reportMove(partition, to);
     return moved;
   }
 
@@ -136,13 +147,10 @@ export class MongoViewVersion implements ViewVersion {
     return this.watch.wait(partition, position, timeout_ms);
   }
 
-  /** Reports moves of this process to all processes. */
-  private reportMoves(moves: readonly Pick<CheckpointMove, 'partition' | 'to'>[]): void {
-    for (const { partition, to } of moves) this.watch.reportMove(partition, to);
-    this.notifier?.publish(
-      this.version,
-      moves.map(({ partition, to }) => [partition, to]),
-    );
+  /** Reports a move of this process to all processes. */
+  private reportMove(partition: number, position: Position): void {
+    this.watch.reportMove(partition, position);
+    this.notifier?.publish(this.version, [[partition, position]]);
   }
 
   async get(
@@ -326,73 +334,85 @@ export class MongoViewVersion implements ViewVersion {
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
     if (keysDiffer(this.stored))
       throw new Error(`view version ${this.version} was created with other keys: rebuild it`);
-    if (!(await this.partitions.hasExpectedDeadLetters(batch))) return 'lost_race';
-    for (const phase of batch.phases) {
-      const outcome = await this.writePhase(phase);
-      if (outcome === 'lost_race') return outcome;
+    const { partition, revision, checkpoint } = batch;
+    const writes = batch.writes.map((write) => this.toJournalWrite(write));
+    if (writes.length === 0) {
+      if (!(await this.partitions.applyAlone(batch))) return 'lost_race';
+    } else {
+      const journal = await this.journals.write(partition, revision, this.chunksOf(writes));
+      const pending = await this.partitions.decide(batch, journal);
+      if (!pending) return 'lost_race';
+      await this.complete(partition, pending, writes);
     }
-    if (!(await this.partitions.advance(batch))) return 'lost_race';
-    this.reportMoves([batch]);
+    this.reportMove(partition, checkpoint);
     return 'applied';
   }
 
-  /**
-   * Writes the documents of a phase in parallel, each by compare-and-set. Resolves when every write is durable or refused.
-   * Returns `lost_race` if a document was not at its expected position; the other documents are written anyway. Throws
-   * `UnstorableDocumentError` if the server refuses a document because of its content, because a retry would fail again.
-   */
-  private async writePhase(phase: readonly DocumentWrite[]): Promise<Outcome> {
-    const results = await Promise.allSettled(
-      [...byCollection(phase)].map(([name, writes]) => this.writeCollection(name, writes)),
-    );
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
-    return results.every((result) => result.status === 'fulfilled' && result.value === 'applied')
-      ? 'applied'
-      : 'lost_race';
-  }
-
-  /** Writes the documents in several calls. What one call has stored stays, also if a later one fails. */
-  private async writeCollection(name: CollectionName, writes: readonly DocumentWrite[]): Promise<Outcome> {
-    let outcome: Outcome = 'applied';
-    for (let start = 0; start < writes.length; ) {
-      const chunk = this.nextChunk(name, writes, start);
-      if ((await this.writeChunk(name, chunk)) === 'lost_race') outcome = 'lost_race';
-      start += chunk.length;
+  /** Writes the documents of a decided batch, and then ends it. Several processes may do so at the same time. */
+  private async complete(
+    partition: number,
+    pending: PendingBatch,
+    writes: readonly JournalWrite[],
+  ): Promise<void> {
+    const by_collection = new Map<CollectionName, MongoDocument[]>();
+    for (const { collection, document } of writes) {
+      const documents = by_collection.get(collection);
+      if (documents) documents.push(document);
+      else by_collection.set(collection, [document]);
     }
-    return outcome;
+    await Promise.all([...by_collection].map(([name, documents]) => this.writeDocuments(name, documents)));
+    await this.partitions.complete(partition, pending);
   }
 
-  /** Returns the writes from `start` that one call makes: as many as the server takes quickly, and at least one. */
-  private nextChunk(name: CollectionName, writes: readonly DocumentWrite[], start: number): PreparedWrite[] {
-    const chunk: PreparedWrite[] = [];
-    let bytes = 0;
-    for (const write of writes.slice(start, start + this.write_size.documents)) {
-      const document = toStoredOrRefuse(this.collection(name), write);
-      bytes += BSON.calculateObjectSize(document);
-      if (chunk.length > 0 && bytes > WRITE_BYTES_MAX) break;
-      chunk.push({ write, document });
-    }
-    return chunk;
-  }
-
-  private async writeChunk(name: CollectionName, chunk: readonly PreparedWrite[]): Promise<Outcome> {
+  /** Writes each document unless it is stored at the same or a later position. */
+  private async writeDocuments(name: CollectionName, documents: readonly MongoDocument[]): Promise<void> {
     const collection = this.documents(name, 'primary');
-    const operations = chunk.map(toOperation);
-    const writes = chunk.map(({ write }) => write);
-    const replace_count = writes.filter(({ expected }) => expected !== null).length;
-    const started_ms = performance.now();
-    try {
-      return await this.connection.run(async () => {
-        try {
-          const result = await collection.bulkWrite(operations, { ordered: false });
-          return result.matchedCount === replace_count ? 'applied' : 'lost_race';
-        } catch (error) {
-          return await lostRaceOrThrow(error, name, collection, writes);
-        }
+    for (const chunk of this.chunksOf(documents)) {
+      const operations = chunk.map(({ _id, ...replacement }): AnyBulkWriteOperation<MongoDocument> => {
+        const filter = { _id, position: { $lt: replacement.position } };
+        return { replaceOne: { filter, replacement, upsert: true } };
       });
-    } finally {
-      this.write_size.report(chunk.length, performance.now() - started_ms);
+      const write = async (): Promise<void> => {
+        try {
+          await collection.bulkWrite(operations, { ordered: false });
+        } catch (error) {
+          // The filter has not matched, so the server has tried to insert the document again.
+          if (!isDuplicateKey(error)) throw error;
+        }
+      };
+      await this.write_size.measure(chunk.length, () => this.connection.run(write));
+    }
+  }
+
+  /** Divides the documents into chunks that the server takes quickly. A chunk has at least one. */
+  private chunksOf<Item extends Document>(items: readonly Item[]): Item[][] {
+    const chunks: Item[][] = [];
+    let bytes = 0;
+    for (const item of items) {
+      const size = BSON.calculateObjectSize(item);
+      const chunk = chunks.at(-1);
+      const is_full = !chunk || chunk.length >= this.write_size.documents || bytes + size > WRITE_BYTES_MAX;
+      if (is_full) chunks.push([item]);
+      else chunk.push(item);
+      bytes = is_full ? size : bytes + size;
+    }
+    return chunks;
+  }
+
+  /**
+   * Throws `UnstorableDocumentError` if the document has an unknown key or one of another kind, or if it is too large.
+   * After the batch is decided, this would be too late.
+   */
+  private toJournalWrite(write: DocumentWrite): JournalWrite {
+    const { collection, id } = write;
+    const stored = this.collection(collection);
+    try {
+      const document = toStored(stored, write);
+      const size = BSON.calculateObjectSize(document);
+      if (size > DOCUMENT_BYTES_MAX) throw new Error(`the document is too large: ${size} bytes`);
+      return { collection, document };
+    } catch (cause) {
+      throw new UnstorableDocumentError(`${collection} ${id}: ${(cause as Error).message}`, { cause });
     }
   }
 
@@ -460,71 +480,4 @@ export class MongoViewVersion implements ViewVersion {
       this.read_size.report(count, performance.now() - started_ms);
     }
   }
-}
-
-function byCollection(phase: readonly DocumentWrite[]): Map<CollectionName, DocumentWrite[]> {
-  const groups = new Map<CollectionName, DocumentWrite[]>();
-  for (const write of phase) {
-    const group = groups.get(write.collection);
-    if (group) group.push(write);
-    else groups.set(write.collection, [write]);
-  }
-  return groups;
-}
-
-interface PreparedWrite {
-  readonly write: DocumentWrite;
-  readonly document: MongoDocument;
-}
-
-function toOperation({ write, document }: PreparedWrite): AnyBulkWriteOperation<MongoDocument> {
-  if (write.expected === null) return { insertOne: { document } };
-  const { _id, ...replacement } = document;
-  return { replaceOne: { filter: { _id, position: write.expected }, replacement } };
-}
-
-/**
- * Returns `lost_race` if writes have only failed because of a lost race. Throws `UnstorableDocumentError` if the server
- * or the driver refuses a document, and any other error unchanged.
- */
-async function lostRaceOrThrow(
-  error: unknown,
-  name: CollectionName,
-  collection: Collection<MongoDocument>,
-  writes: readonly DocumentWrite[],
-): Promise<'lost_race'> {
-  if (isRefusedBatch(error)) throw new UnstorableDocumentError(`${name}: ${error.message}`, { cause: error });
-  const refused = refusedWrites(error);
-  if (!refused) throw error;
-  const other = refused.find(({ is_duplicate_key }) => !is_duplicate_key);
-  const refused_writes = refused.map(({ index }) => writes[index]!);
-  if (!other && (await allExist(collection, refused_writes))) return 'lost_race';
-  const { index, reason } = other ?? refused[0]!;
-  throw new UnstorableDocumentError(`${name} ${writes[index]!.id}: ${reason}`, { cause: error });
-}
-
-/** Converts the document. Throws `UnstorableDocumentError` if it has an unknown key or one of another kind. */
-function toStoredOrRefuse(collection: StoredCollection, write: DocumentWrite): MongoDocument {
-  try {
-    return toStored(collection, write);
-  } catch (cause) {
-    throw new UnstorableDocumentError(`${collection.name} ${write.id}: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
-}
-
-/**
- * Returns true if every refused write was an insert of a document that exists now: a lost race. Otherwise another
- * document has the same unique key. The error message would show the difference, too, but servers that are compatible
- * with MongoDB have other messages. So this function reads the documents.
- */
-async function allExist(
-  collection: Collection<MongoDocument>,
-  refused_writes: readonly DocumentWrite[],
-): Promise<boolean> {
-  if (refused_writes.some(({ expected }) => expected !== null)) return false;
-  const ids = refused_writes.map(({ id }) => id);
-  const found = await collection.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
-  return found.length === new Set(ids).size;
 }

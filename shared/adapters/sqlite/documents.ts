@@ -215,21 +215,20 @@ function isExactInColumn(value: Key): boolean {
 }
 
 /**
- * Writes one document if it is at the expected position; otherwise returns false. Must run in a transaction. `indexed`
- * is true if all indexes of the table exist; then an update assigns only the columns that change.
+ * Writes one document. Must run in a transaction. `indexed` is true if all indexes of the table exist; then an update
+ * assigns only the columns that change.
  */
 export function writeDocument(
   connection: SqliteConnection,
   table: Table,
   write: DocumentWrite,
   indexed: boolean,
-): boolean {
+): void {
   const values = toColumnsOrRefuse(table, write);
-  if (!indexed || !table.spec.words) return store(connection, table, write, values, indexed);
-  const entry = readEntry(connection, table, write.id);
-  if (!store(connection, table, write, values, indexed)) return false;
-  updateEntry(connection, table, write.id, entry, values);
-  return true;
+  const has_entry = indexed && table.spec.words !== undefined;
+  const entry = has_entry ? readEntry(connection, table, write.id) : undefined;
+  store(connection, table, write, values, indexed);
+  if (has_entry) updateEntry(connection, table, write.id, entry, values);
 }
 
 function store(
@@ -238,9 +237,9 @@ function store(
   write: DocumentWrite,
   values: ColumnValues,
   indexed: boolean,
-): boolean {
-  if (write.expected === null) return insert(connection, table, write, values);
-  return assign(connection, table, write, indexed ? changedValues(connection, table, write, values) : values);
+): void {
+  const changed = indexed ? changedValues(connection, table, write, values) : values;
+  if (!assign(connection, table, write, changed)) insert(connection, table, write, values);
 }
 
 /**
@@ -272,14 +271,14 @@ function insert(
   table: Table,
   write: DocumentWrite,
   values: ColumnValues,
-): boolean {
+): void {
   const names = Object.keys(values);
   const sql = `INSERT INTO ${table.name} (id, position, ${names.join(', ')})
-    VALUES (?, ?${', ?'.repeat(names.length)}) ON CONFLICT (id) DO NOTHING`;
-  return connection.run(sql, [write.id, write.position, ...Object.values(values)]).changes === 1;
+    VALUES (?, ?${', ?'.repeat(names.length)})`;
+  connection.run(sql, [write.id, write.position, ...Object.values(values)]);
 }
 
-/** Assigns the values if the document is at the expected position. */
+/** Assigns the values to the stored document. Returns false if there is none. */
 function assign(
   connection: SqliteConnection,
   table: Table,
@@ -287,9 +286,8 @@ function assign(
   values: ColumnValues,
 ): boolean {
   const assignments = ['position', ...Object.keys(values)].map((name) => `${name} = ?`);
-  const sql = `UPDATE ${table.name} SET ${assignments.join(', ')} WHERE id = ? AND position = ?`;
-  const parameters = [write.position, ...Object.values(values), write.id, write.expected];
-  return connection.run(sql, parameters).changes === 1;
+  const sql = `UPDATE ${table.name} SET ${assignments.join(', ')} WHERE id = ?`;
+  return connection.run(sql, [write.position, ...Object.values(values), write.id]).changes === 1;
 }
 
 export interface Query {

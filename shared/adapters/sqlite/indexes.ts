@@ -23,7 +23,7 @@ interface Index {
 }
 
 export function indexesOf(table: Table): Index[] {
-  const { indexes, unique = [] } = table.spec;
+  const { indexes } = table.spec;
   return [
     ...(table.lists?.all ?? []).map((list) => listIndex(table, list)),
     ...(table.lists?.ranked ?? []).map((index) => rankedIndex(table, index)),
@@ -34,11 +34,6 @@ export function indexesOf(table: Table): Index[] {
       const name = `${table.name}_${index}`;
       const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
       return { name, table, first_key, ddl };
-    }),
-    ...unique.map((key): Index => {
-      const name = `${table.name}_${key}`;
-      const ddl = `CREATE UNIQUE INDEX IF NOT EXISTS ${name} ON ${table.name} (${column(table, key)})`;
-      return { name, table, first_key: key, ddl };
     }),
   ];
 }

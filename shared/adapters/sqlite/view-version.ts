@@ -47,7 +47,8 @@ import { matchingWords, relatedPage, searchPage } from './words';
  * (docs/decisions/0015-stored-names.md). `marks` has the newest event of each partition.
  */
 const SCHEMA = `
-  CREATE TABLE checkpoints (lane INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
+  CREATE TABLE checkpoints (
+    lane INTEGER PRIMARY KEY, position INTEGER NOT NULL, revision INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE TABLE parked (
     stream TEXT PRIMARY KEY,
     lane INTEGER NOT NULL,
@@ -72,9 +73,6 @@ export const VERSION_REMEDY = 'Run "catalog projections rebuild", then "catalog 
 const PAGE_BYTES = 8_192;
 const IDS_PER_STATEMENT = 1_000;
 const BY_ID: SortOrder = [['id', 'asc']];
-
-/** Rolls back a batch whose documents or checkpoint were not at the expected position. */
-class LostRace extends Error {}
 
 /** What a version reports. */
 interface VersionReports {
@@ -210,13 +208,14 @@ export class SqliteViewVersion implements ViewVersion {
     return BigInt((await this.connection.attempt(() => this.connection.value(sql, [partition]))) ?? START);
   }
 
-  /** Uses one statement, so that the checkpoint and the dead letters are of the same moment. */
+  /** Uses one statement, so that the state is of one moment. */
   async partition(partition: number): Promise<PartitionState> {
-    const sql = `SELECT c.position, ${DEAD_LETTER_COLUMNS.map((column) => `p.${column}`).join(', ')}
+    const sql = `SELECT c.position, c.revision, ${DEAD_LETTER_COLUMNS.map((column) => `p.${column}`).join(', ')}
       FROM checkpoints AS c LEFT JOIN parked AS p ON p.lane = c.lane WHERE c.lane = ? ORDER BY p.position`;
     const rows = await this.connection.attempt(() => this.connection.all(sql, [partition]));
-    const dead_letters = rows.filter((row) => row[1] !== null).map((row) => toDeadLetter(row.slice(1)));
-    return { checkpoint: BigInt(rows[0]?.[0] ?? START), dead_letters };
+    const dead_letters = rows.filter((row) => row[2] !== null).map((row) => toDeadLetter(row.slice(2)));
+    const [checkpoint, revision] = rows[0] ?? [];
+    return { checkpoint: BigInt(checkpoint ?? START), revision: Number(revision ?? 0), dead_letters };
   }
 
   async mark(): Promise<LogMark | undefined> {
@@ -344,12 +343,10 @@ export class SqliteViewVersion implements ViewVersion {
   async apply(batch: WriteBatch): Promise<'applied' | 'lost_race'> {
     if (this.keys_differ)
       throw new Error(`view version ${this.version} was created with other keys: rebuild it`);
-    try {
-      await this.connection.attempt(() => this.connection.transaction(() => this.write(batch)));
-    } catch (error) {
-      if (error instanceof LostRace) return 'lost_race';
-      throw error;
-    }
+    const is_applied = await this.connection.attempt(() =>
+      this.connection.transaction(() => this.write(batch)),
+    );
+    if (!is_applied) return 'lost_race';
     this.committed();
     return 'applied';
   }
@@ -364,38 +361,20 @@ export class SqliteViewVersion implements ViewVersion {
     this.changes.notify();
   }
 
-  /** Writes all phases in one transaction, so their order does not matter here. */
-  private write({
-    partition,
-    from,
-    to,
-    phases,
-    add_dead_letters = [],
-    mark,
-    remove_dead_letters = [],
-    expected_dead_letters = [],
-  }: WriteBatch): void {
-    const moved = this.connection.run('UPDATE checkpoints SET position = ? WHERE lane = ? AND position = ?', [
-      to,
-      partition,
-      from,
-    ]);
-    if (moved.changes === 0) throw new LostRace();
+  /** Returns false, and writes nothing, if another batch was applied since the partition was read. */
+  private write({ partition, revision, checkpoint, writes, dead_letters, mark }: WriteBatch): boolean {
+    const sql = `UPDATE checkpoints SET position = ?, revision = revision + 1
+      WHERE lane = ? AND revision = ? AND position <= ?`;
+    if (this.connection.run(sql, [checkpoint, partition, revision, checkpoint]).changes === 0) return false;
     // Another process may have created the indexes, which every write updates.
     this.indexed ||= isIndexed(this.connection, this.tables);
-    for (const { stream, position } of expected_dead_letters)
-      if (
-        !this.connection.first('SELECT 1 FROM parked WHERE stream = ? AND position = ?', [stream, position])
-      )
-        throw new LostRace();
-    const writes = phases.flat();
     this.writeDocuments(this.oldestFirst(writes));
     this.generations.raise(partition, writes);
     if (mark) this.storeMark(partition, mark);
-    // Removes before it adds, so that a stream whose retry stopped at a later event can be in both lists.
-    for (const stream of remove_dead_letters)
-      this.connection.run('DELETE FROM parked WHERE stream = ?', [stream]);
-    for (const dead_letter of add_dead_letters) this.addDeadLetter(dead_letter);
+    if (!dead_letters) return true;
+    this.connection.run('DELETE FROM parked WHERE lane = ?', [partition]);
+    for (const dead_letter of dead_letters) this.addDeadLetter(dead_letter);
+    return true;
   }
 
   /**
@@ -420,20 +399,17 @@ export class SqliteViewVersion implements ViewVersion {
       if (!buckets.has(table))
         buckets.set(table, this.hasBuckets(table) ? new BucketWriter(this.connection, table) : undefined);
       const writer = buckets.get(table);
-      const before = write.expected === null ? undefined : writer?.entryOf(write.id);
-      if (!this.writeOrRefuse(write)) throw new LostRace();
+      const before = writer?.entryOf(write.id);
+      this.writeOrRefuse(write);
       writer?.move(write.id, before, writer.entryOf(write.id));
     }
   }
 
-  /**
-   * Returns false if the document is not at its expected position. Throws `UnstorableDocumentError` if the declared keys
-   * or SQLite refuse the document.
-   */
-  private writeOrRefuse(write: DocumentWrite): boolean {
+  /** Throws `UnstorableDocumentError` if the declared keys or SQLite refuse the document. */
+  private writeOrRefuse(write: DocumentWrite): void {
     const table = this.table(write.collection);
     try {
-      return writeDocument(this.connection, table, write, this.indexed);
+      writeDocument(this.connection, table, write, this.indexed);
     } catch (cause) {
       if (!isRefusedValue(cause)) throw cause;
       throw new UnstorableDocumentError(`${table.name} ${write.id}: ${cause.message}`, { cause });

@@ -5,8 +5,7 @@ const keys = { key_hash: 'text', account_id: 'text', created_at: 'text' } as con
 
 export const apiKeyCollection: CollectionSpec<typeof keys> = {
   keys,
-  indexes: [['account_id', 'created_at', 'id']],
-  unique: ['key_hash'],
+  indexes: [['account_id', 'created_at', 'id'], ['key_hash']],
 };
 
 export type ApiKeyKeys = KeysOf<typeof keys>;

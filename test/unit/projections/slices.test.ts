@@ -13,11 +13,12 @@ test('other work of the process runs while a large batch is folded', async () =>
   const batches = Array.from({ length: PARTITIONS }, (_, partition) => eventsOf(events.log, partition));
   const largest = batches.toSorted((a, b) => b.length - a.length)[0]!;
   const partition = batches.indexOf(largest);
-  const options = { version, partition, checkpoint: 0n, dead_letters: [], poison: 'throw' as const, now };
+  const state = await version.partition(partition);
+  const options = { version, partition, poison: 'throw' as const, now };
   let turns = 0;
   const other = setInterval(() => turns++, 1);
   try {
-    await new PartitionRun(options).take(largest);
+    await new PartitionRun(state, options).take(largest);
     // Without slices, folding these events takes some 100 ms in which no timer runs.
     expect(turns).toBeGreaterThan(2);
   } finally {

@@ -3,7 +3,7 @@ import type { PageView } from '../../../services/query/page-view-counter';
 import { queryRoutes } from '../../../services/query/routes';
 import { CachedActiveView } from '../../../shared/adapters/active-view';
 import type { CollectionName, ViewDocument } from '../../../shared/catalog/documents';
-import { type JsonValue, type Position, START } from '../../../shared/catalog/events/envelope';
+import type { JsonValue, Position } from '../../../shared/catalog/events/envelope';
 import { partitionOf } from '../../../shared/catalog/events/partitions';
 import { writeJson } from '../../../shared/catalog/json-text';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
@@ -38,7 +38,6 @@ export class ReadWorld {
   wait_ms_min = 60_000;
   /** The recorded views. */
   readonly viewed: PageView[] = [];
-  private readonly heads = new Map<number, Position>();
   private readonly routes: readonly Route[];
 
   private constructor(
@@ -104,14 +103,11 @@ export class ReadWorld {
   /** Writes all documents of the store, and advances the checkpoint of its partition by one. */
   async fill(contents: StoreContents): Promise<Position> {
     const partition = partitionOf(contents.store.id, this.store.partition_count);
-    const from = this.heads.get(partition) ?? START;
-    const to = from + 1n;
-    const written = documentsOf(contents).map((one) => ({ ...one, position: to }));
-    const stored = await Promise.all(written.map((one) => this.version.get(one.collection, one.id)));
-    const phase = written.map((one, at) => ({ ...one, expected: stored[at]?.position ?? null }));
-    const outcome = await this.version.apply({ partition, from, to, phases: [phase] });
+    const { checkpoint, revision } = await this.version.partition(partition);
+    const to = checkpoint + 1n;
+    const writes = documentsOf(contents).map((one) => ({ ...one, position: to }));
+    const outcome = await this.version.apply({ partition, revision, checkpoint: to, writes });
     if (outcome !== 'applied') throw new Error(outcome);
-    this.heads.set(partition, to);
     return to;
   }
 
