@@ -60,12 +60,13 @@ function lengthOfTexts(value: unknown): number {
 
 /** `working` must have a document or be deleted. */
 export function toWrite(working: WorkingDocument): DocumentWrite {
-  const { collection, id, document } = working;
+  const { collection, id, stored_at, document } = working;
   return {
     collection,
     id,
     position: nextPosition(working),
     document: (document ?? null) as ViewDocument | null,
+    is_new: stored_at === undefined,
   };
 }
 

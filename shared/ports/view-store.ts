@@ -160,6 +160,8 @@ export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
 /** A write of a document. Its position is after the stored position of the document. */
 export interface DocumentWrite extends StoredDocument {
   readonly collection: CollectionName;
+  /** Set if no document with this id is stored. A store may then insert it without looking for one. */
+  readonly is_new?: boolean;
 }
 
 /**

@@ -9,6 +9,8 @@ import type { MongoDocument } from './documents';
 export interface JournalWrite {
   readonly collection: CollectionName;
   readonly document: MongoDocument;
+  /** Whether no document with this id was stored before the batch. */
+  readonly is_new: boolean;
 }
 
 /** Names a journal: the documents of one batch, in chunks. */

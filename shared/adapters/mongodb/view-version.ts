@@ -354,29 +354,26 @@ export class MongoViewVersion implements ViewVersion {
     pending: PendingBatch,
     writes: readonly JournalWrite[],
   ): Promise<void> {
-    const by_collection = new Map<CollectionName, MongoDocument[]>();
-    for (const { collection, document } of writes) {
-      const documents = by_collection.get(collection);
-      if (documents) documents.push(document);
-      else by_collection.set(collection, [document]);
+    const by_collection = new Map<CollectionName, JournalWrite[]>();
+    for (const write of writes) {
+      const others = by_collection.get(write.collection);
+      if (others) others.push(write);
+      else by_collection.set(write.collection, [write]);
     }
-    await Promise.all([...by_collection].map(([name, documents]) => this.writeDocuments(name, documents)));
+    await Promise.all([...by_collection].map(([name, found]) => this.writeDocuments(name, found)));
     await this.partitions.complete(partition, pending);
   }
 
   /** Writes each document unless it is stored at the same or a later position. */
-  private async writeDocuments(name: CollectionName, documents: readonly MongoDocument[]): Promise<void> {
+  private async writeDocuments(name: CollectionName, writes: readonly JournalWrite[]): Promise<void> {
     const collection = this.documents(name, 'primary');
-    for (const chunk of this.chunksOf(documents)) {
-      const operations = chunk.map(({ _id, ...replacement }): AnyBulkWriteOperation<MongoDocument> => {
-        const filter = { _id, position: { $lt: replacement.position } };
-        return { replaceOne: { filter, replacement, upsert: true } };
-      });
+    for (const chunk of this.chunksOf(writes)) {
+      const operations = chunk.map(toOperation);
       const write = async (): Promise<void> => {
         try {
           await collection.bulkWrite(operations, { ordered: false });
         } catch (error) {
-          // The filter has not matched, so the server has tried to insert the document again.
+          // A document is stored at the same or a later position: another process has completed the batch.
           if (!isDuplicateKey(error)) throw error;
         }
       };
@@ -404,13 +401,13 @@ export class MongoViewVersion implements ViewVersion {
    * After the batch is decided, this would be too late.
    */
   private toJournalWrite(write: DocumentWrite): JournalWrite {
-    const { collection, id } = write;
+    const { collection, id, is_new = false } = write;
     const stored = this.collection(collection);
     try {
       const document = toStored(stored, write);
       const size = BSON.calculateObjectSize(document);
       if (size > DOCUMENT_BYTES_MAX) throw new Error(`the document is too large: ${size} bytes`);
-      return { collection, document };
+      return { collection, document, is_new };
     } catch (cause) {
       throw new UnstorableDocumentError(`${collection} ${id}: ${(cause as Error).message}`, { cause });
     }
@@ -480,4 +477,11 @@ export class MongoViewVersion implements ViewVersion {
       this.read_size.report(count, performance.now() - started_ms);
     }
   }
+}
+
+/** Replaces a stored document if its position is lower. An upsert for a new one would look for it first. */
+function toOperation({ document, is_new }: JournalWrite): AnyBulkWriteOperation<MongoDocument> {
+  if (is_new) return { insertOne: { document } };
+  const { _id, ...replacement } = document;
+  return { replaceOne: { filter: { _id, position: { $lt: document.position } }, replacement, upsert: true } };
 }
