@@ -30,7 +30,7 @@ import {
   type WordSearchResult,
   type WriteBatch,
 } from '../../ports/view-store';
-import type { CheckpointNotifier } from '../checkpoint-notifier';
+import type { CheckpointMoved, CheckpointNotifier } from '../checkpoint-notifier';
 import {
   keysDiffer,
   notStoredError,
@@ -137,7 +137,8 @@ export class MongoViewVersion implements ViewVersion {
 
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
     const moved = await this.partitions.advanceIdle(moves);
-    for (const { partition, to } of moves) if (moved.includes(partition)) this.reportMove(partition, to);
+    const reached = moves.filter(({ partition }) => moved.includes(partition));
+    this.reportMoves(reached.map(({ partition, to }) => [partition, to]));
     return moved;
   }
 
@@ -147,10 +148,10 @@ export class MongoViewVersion implements ViewVersion {
     return this.watch.wait(partition, position, timeout_ms);
   }
 
-  /** Reports a move of this process to all processes. */
-  private reportMove(partition: number, position: Position): void {
-    this.watch.reportMove(partition, position);
-    this.notifier?.publish(this.version, [[partition, position]]);
+  /** Reports moves of this process to all processes. */
+  private reportMoves(moves: readonly CheckpointMoved[]): void {
+    for (const move of moves) this.watch.reportMove(...move);
+    this.notifier?.publish(this.version, moves);
   }
 
   async get(
@@ -344,7 +345,7 @@ export class MongoViewVersion implements ViewVersion {
       if (!pending) return 'lost_race';
       await this.complete(partition, pending, writes);
     }
-    this.reportMove(partition, checkpoint);
+    this.reportMoves([[partition, checkpoint]]);
     return 'applied';
   }
 
