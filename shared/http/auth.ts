@@ -137,8 +137,10 @@ export class Authenticator {
    * `key_invalid`, `account_suspended`, or with `KeyStateUnavailable` if the key's state cannot be read.
    */
   async authenticate(bearer: string): Promise<Principal> {
-    const { claims, key } = await this.verifyToken(bearer);
-    const status = await this.readState(claims, this.accountStatus(claims.account_id));
+    const claims = this.options.tokens.verify(bearer);
+    const reading = Promise.all([this.findKeyById(claims.api_key_id), this.accountStatus(claims.account_id)]);
+    const [found, status] = await this.readState(claims, reading);
+    const key = this.assertUsable(found);
     if (status === undefined) throw new CatalogError('key_invalid');
     if (status === 'suspended') throw new CatalogError('account_suspended');
     return this.principalOf(claims, key);

@@ -257,17 +257,29 @@ class PathTable<Value> {
   /** Returns undefined if no pattern matches. Throws `URIError` if a parameter has invalid percent-encoding. */
   find(path: string): FoundPath<Value> | undefined {
     const asked = path.split('/');
-    const found = this.by_length.get(asked.length)?.find(({ segments }) => matches(segments, asked));
-    if (found === undefined) return undefined;
-    const params: Record<string, string> = {};
-    for (const [index, segment] of found.segments.entries())
-      if (segment.startsWith(':')) params[segment.slice(1)] = decodeURIComponent(asked[index]!);
-    return { path: found.path, value: found.value, params };
+    for (const pattern of this.by_length.get(asked.length) ?? []) {
+      const params = matched(pattern.segments, asked);
+      if (params) return { path: pattern.path, value: pattern.value, params };
+    }
+    return undefined;
   }
 }
 
-function matches(segments: readonly string[], asked: readonly string[]): boolean {
-  return segments.every((segment, index) =>
-    segment.startsWith(':') ? asked[index] !== '' : segment === asked[index],
-  );
+/** Returns the parameters if the segments match. */
+function matched(
+  segments: readonly string[],
+  asked: readonly string[],
+): Readonly<Record<string, string>> | undefined {
+  let params: Record<string, string> | undefined;
+  for (let index = 0; index < segments.length; index++) {
+    const segment = segments[index]!;
+    const text = asked[index]!;
+    if (segment === text) continue;
+    if (!segment.startsWith(':') || text === '') return undefined;
+    params ??= {};
+    params[segment.slice(1)] = decodeURIComponent(text);
+  }
+  return params ?? NO_PARAMETERS;
 }
+
+const NO_PARAMETERS = {};
