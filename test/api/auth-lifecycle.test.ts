@@ -4,9 +4,8 @@ import type { WriteContext } from '../../services/command/execute';
 import { methodsOfPaths } from '../../shared/api/operations';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
-import { fetch } from '../support/fetch';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
-import { endAll, startProcess } from '../support/processes';
+import { endAll } from '../support/processes';
 import { waitFor } from '../support/wait-for';
 
 describe('keys and tokens over time', () => {
@@ -139,25 +138,6 @@ describe('keys and tokens over time', () => {
     expect((await auth('validate', shop.secret.token)).body.data.valid).toBe(true);
     await reinstateAccount(harness.deps, context(), harness.account_id);
     await waitFor(async () => (await read(shop.secret.token)).status === 200);
-  });
-
-  test('a process with other token keys says so in its log, once', async () => {
-    const settings = { ...harness.settings, JWT_SECRET: 'another secret of more than thirty-two characters' };
-    const other = await startProcess('services/boot/main.js query', { ...settings, LOG_LEVEL: 'info' });
-    const { token } = await harness.newKey('public', [shop.store_id]);
-    for (const refused of [shop.public.token, token]) {
-      const reply = await fetch(`${other.url}/api/store`, {
-        headers: { authorization: `Bearer ${refused}` },
-      });
-      expect(reply.status).toBe(401);
-    }
-    const lines = await waitFor(() => {
-      const found = other.warnings.filter((line) => line.includes('All processes need the same token keys'));
-      return found.length > 0 && found;
-    });
-    const { kid } = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString());
-    expect(lines.map((line) => JSON.parse(line).kid)).toEqual([kid]);
-    await other.end('SIGTERM');
   });
 
   test('records the last use of a key', async () => {

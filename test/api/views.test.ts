@@ -5,7 +5,6 @@ import { streamName } from '../../shared/catalog/events/envelope';
 import { unpackCounts } from '../../shared/catalog/publication/packed-counts';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { parseConfig } from '../../shared/kernel/config';
-import { CatalogError } from '../../shared/kernel/errors';
 import { createLogger } from '../../shared/kernel/log';
 import { realSystem } from '../../shared/kernel/system';
 import { fetch } from '../support/fetch';
@@ -155,20 +154,6 @@ describe('views', () => {
       expect((await verify({ realm, ...parts })).differences).toEqual([]);
     }
   });
-
-  test('are appended later if the log cannot be written, and reads continue', async () => {
-    const id = await made();
-    const log = harness.service.runtime.events.live;
-    const { append } = log;
-    log.append = async () => {
-      throw new Error('the disk is full');
-    };
-    await view(id);
-    await harness.service.page_views.flush();
-    expect((await view(id)).status).toBe(200);
-    log.append = append;
-    expect(await viewsOf(id)).toBe(2);
-  });
 });
 
 describe('views of a process', () => {
@@ -213,24 +198,6 @@ describe('views of a process', () => {
     expect(snapshot!.revision).toBe(VIEWS);
     expect(await restarted.end('SIGTERM')).toBe(0);
     await harness.close();
-  });
-
-  test('are appended by the process that stops although the log cannot be written for some seconds', async () => {
-    const first = await startHarness();
-    const shop = await first.newShop();
-    const reply = await first.request('POST', '/api/publication', { token: shop.secret.token, body: TEA });
-    const path = `/api/publication/${reply.body.data.id}`;
-    await first.request('GET', path, { token: shop.public.token });
-    const log = first.service.runtime.events.live;
-    const { append } = log;
-    let attempts = 0;
-    log.append = (...args) => {
-      if (++attempts < 3) throw new CatalogError('unavailable');
-      return append.apply(log, args);
-    };
-    await first.service.close();
-    expect([attempts, first.service.page_views.unsaved]).toEqual([3, 0]);
-    await first.close();
   });
 
   test('are appended in every interval and when the process stops', async () => {

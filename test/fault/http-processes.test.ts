@@ -302,56 +302,6 @@ test('if the service is killed, none of its processes is left', async () => {
   await waitFor(() => !children.some(isRunning), { what: 'all processes to end' });
 });
 
-test('many connections together get no more requests than the limit has', async () => {
-  const BURST = 200;
-  const running = await start({ RATE_LIMIT_PUBLIC: `1/100000/${BURST}` });
-  await connectToBoth(running);
-  const token = await fetchToken(running.url, keys.public);
-  const started_ms = performance.now();
-  const clients = Array.from({ length: 8 }, () => connect(running));
-  let allowed = 0;
-  let refused = 0;
-  const sendMany = async (connection: Connection): Promise<void> => {
-    for (let n = 0; n < 25; n++) {
-      const { status } = await connection.send('/api/store', { token });
-      if (status === 200) allowed++;
-      else refused++;
-    }
-  };
-  // Tokens that a process has taken in advance come back after 200 ms.
-  await waitFor(async () => {
-    await Promise.all(clients.map(sendMany));
-    return allowed >= BURST;
-  });
-  await Promise.all(clients.map(sendMany));
-  const minutes = (performance.now() - started_ms) / 60_000;
-  expect(allowed).toBeLessThanOrEqual(BURST + Math.ceil(minutes));
-  expect(refused).toBeGreaterThanOrEqual(200 - Math.ceil(minutes));
-});
-
-test('a write that is repeated through several connections happens once', async () => {
-  const running = await start();
-  const both = await connectToBoth(running);
-  const token = await fetchToken(running.url, keys.secret);
-  for (let n = 0; n < 10; n++) {
-    const headers = { 'idempotency-key': `order-${n}` };
-    const sent = { method: 'POST', token, headers, body: { ...TEA, title: `Tea ${n}` } };
-    const replies = await Promise.all(
-      [...both, ...both, ...both].map(async (connection) => {
-        // 409: the first one still runs.
-        const once = () => connection.send('/api/publication', sent);
-        return waitFor(async () => {
-          const reply = await once();
-          return reply.status !== 409 && reply;
-        });
-      }),
-    );
-    expect(new Set(replies.map(({ status, body }) => `${status} ${body.data.id}`)).size).toBe(1);
-  }
-  const list = await both[0].send('/api/publications?limit=1', { token });
-  expect(list.body.meta.item_count).toBe(10);
-});
-
 test('writes with an Idempotency-Key through both processes at once all succeed, and the write-ahead logs stay small', async () => {
   const running = await start({
     RATE_LIMIT_SECRET: '100000/10000000/100000',

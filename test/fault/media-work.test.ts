@@ -41,24 +41,6 @@ async function withWork(parts: Partial<Runtime>, story: (tasks: InProcessMediaTa
   }
 }
 
-test('a task is rendered as soon as it is added', () =>
-  withWork({}, async (tasks) => {
-    const media_id = await uploadWithoutTask(runtime, store_id, await small());
-    await tasks.add({ environment: 'live', store_id, media_id });
-    await waitFor(() => isReady(media_id));
-  }));
-
-test('media whose task was lost are rendered, in both environments', async () => {
-  const test_store = await harness.newStore('test');
-  const lost = await uploadWithoutTask(runtime, store_id, await small());
-  const other = await uploadWithoutTask(runtime, test_store, await small(), { environment: 'test' });
-  await harness.settled();
-  await withWork({}, async () => {
-    await waitFor(() => isReady(lost));
-    await waitFor(async () => (await findMedia(runtime, 'test', other))?.progress.status === 'ready');
-  });
-});
-
 test('a queue that is unavailable at the start is used as soon as it is available', async () => {
   const media_id = await uploadWithoutTask(runtime, store_id, await small());
   await harness.settled();
@@ -122,18 +104,4 @@ test('a stop waits for the running rendering and starts no other', async () => {
   expect(await Promise.all(ids.map(isReady))).toContain(true);
   expect(await Promise.all(ids.map(isReady))).toContain(false);
   await mediaTasks.close();
-});
-
-test('a merchant with many slow uploads does not hold up the upload of another', async () => {
-  const slow: MediaId[] = [];
-  for (let n = 0; n < 6; n++) {
-    const original = await flatPicture('png', { width: 2_400, height: 2_400 }, `#00000${n}`);
-    slow.push(await uploadWithoutTask(runtime, store_id, original));
-  }
-  const quick = await uploadWithoutTask(runtime, await harness.newStore(), await small());
-  await withWork({}, async () => {
-    await waitFor(() => isReady(quick));
-    const ready = await Promise.all(slow.map(isReady));
-    expect(ready.filter(Boolean).length).toBeLessThan(3);
-  });
 });
