@@ -1,7 +1,4 @@
-import {
-  type PaymentMethodDocument,
-  paymentMethodKeys,
-} from '../../shared/catalog/store/payment-method-document';
+import { type PaymentMethodDocument, paymentMethodKeys } from '../../shared/catalog/store/document';
 import { paymentMethodResource, type StoreEvent } from '../../shared/catalog/store/store';
 import type { View } from './view';
 

@@ -1,4 +1,4 @@
-import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/sniff';
+import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/image-types';
 import { type ImageHeader, ImageRejectedError, inspectImage } from '../../shared/images/inspect';
 import { ImageLibraryUnavailable } from '../../shared/images/sharp';
 import { Semaphore } from '../../shared/kernel/async';

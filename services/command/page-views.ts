@@ -1,7 +1,6 @@
 import { encodeEvent } from '../../shared/catalog/events/codec';
 import type { EncodedEvent, StreamName } from '../../shared/catalog/events/envelope';
-import { packCounts } from '../../shared/catalog/publication/packed-counts';
-import { pageViewStream } from '../../shared/catalog/publication/page-views';
+import { packCounts, pageViewStream } from '../../shared/catalog/publication/page-views';
 import type { Environment } from '../../shared/catalog/realm';
 import { pause, withJitter } from '../../shared/kernel/async';
 import { LRUCache } from '../../shared/kernel/cache';

@@ -1,6 +1,5 @@
 import { service } from '../../shared/api/operations/service';
-import { typeOfExtension } from '../../shared/catalog/media/media-address';
-import { SNIFF_BYTES, sniffImage } from '../../shared/catalog/media/sniff';
+import { SNIFF_BYTES, sniffImage, typeOfExtension } from '../../shared/catalog/media/image-types';
 import { ENVIRONMENTS } from '../../shared/catalog/realm';
 import type { ImageType } from '../../shared/catalog/vocabulary';
 import type { FileAnswer, Pictures, PublicRoute } from '../../shared/http/route';

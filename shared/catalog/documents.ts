@@ -1,12 +1,20 @@
 import { type AccountDocument, accountCollection } from './account/document';
 import { type ApiKeyDocument, apiKeyCollection } from './api-key/document';
 import { type ListingDocument, listingCollection } from './listing/document';
-import { type MediaDocument, mediaCollection } from './media/document';
-import { type MediaReferenceDocument, mediaReferenceCollection } from './media/reference-document';
+import {
+  type MediaDocument,
+  type MediaReferenceDocument,
+  mediaCollection,
+  mediaReferenceCollection,
+} from './media/document';
 import { type PublicationDocument, publicationCollection } from './publication/document';
 import { type ReviewDocument, reviewCollection } from './review/document';
-import { type StoreDocument, storeCollection } from './store/document';
-import { type PaymentMethodDocument, paymentMethodCollection } from './store/payment-method-document';
+import {
+  type PaymentMethodDocument,
+  paymentMethodCollection,
+  type StoreDocument,
+  storeCollection,
+} from './store/document';
 import type { CollectionSpec } from './stored-document';
 
 export type { CollectionSpec, Key, StoredDocument, ViewDocument } from './stored-document';

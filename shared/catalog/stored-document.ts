@@ -30,6 +30,27 @@ export interface Document<Keys, State, Expansions, Body = JsonObject> {
 /** A document of any collection, as view stores handle it. */
 export type ViewDocument = Document<Readonly<Record<string, Key>>, JsonObject, JsonObject>;
 
+/** A document whose body is JSON text. Most reads send the text and never access `body`, which parses it. */
+export class TextDocument implements ViewDocument {
+  readonly keys: ViewDocument['keys'];
+  readonly state: JsonObject;
+  readonly expansions: JsonObject;
+  readonly json: JsonText;
+  private parsed: JsonObject | undefined;
+
+  constructor({ keys, state, expansions }: Omit<ViewDocument, 'body' | 'words'>, json: JsonText) {
+    this.keys = keys;
+    this.state = state;
+    this.expansions = expansions;
+    this.json = json;
+  }
+
+  get body(): JsonObject {
+    this.parsed ??= this.json.toJSON();
+    return this.parsed;
+  }
+}
+
 /** The type of an empty `state` or `expansions`. */
 export type Nothing = Readonly<Record<never, never>>;
 

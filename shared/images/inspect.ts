@@ -1,4 +1,4 @@
-import { sniffImage } from '../catalog/media/sniff';
+import { sniffImage } from '../catalog/media/image-types';
 import type { ImageType } from '../catalog/vocabulary';
 import { isInvalidImageError, loadSharp } from './sharp';
 

@@ -1,13 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
-
-/** Whether two JSON-like values are equal. The order of an object's fields does not matter. */
-export const isSameValue: (a: unknown, b: unknown) => boolean = isDeepStrictEqual;
-
-/** Returns a copy of `before` with the fields of `changes`. Null is a value like others; undefined changes nothing. */
-export function withChanges<Before extends object>(
-  before: Before,
-  changes: { readonly [Field in keyof Before]?: Before[Field] | undefined },
-): Before {
-  const defined = Object.entries(changes).filter(([, value]) => value !== undefined);
-  return { ...before, ...Object.fromEntries(defined) };
+/**
+ * Whether two JSON-like values are equal. The order of an object's fields does not matter. (`isDeepStrictEqual` also
+ * compares prototypes, and distinguishes 0 from -0, which are equal in JSON.)
+ */
+export function isSameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const names = Object.keys(left);
+  return (
+    names.length === Object.keys(right).length &&
+    names.every((name) => Object.hasOwn(right, name) && isSameValue(left[name], right[name]))
+  );
 }

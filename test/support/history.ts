@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Category, type JsonObject, streamName } from '../../shared/catalog/events/envelope';
-import { packCounts } from '../../shared/catalog/publication/packed-counts';
+import { packCounts } from '../../shared/catalog/publication/page-views';
 import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { MemoryEventStore } from './memory-event-store';
 

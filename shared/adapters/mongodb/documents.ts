@@ -3,7 +3,7 @@ import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../ca
 import type { JsonObject } from '../../catalog/events/envelope';
 import { JsonText } from '../../catalog/json-text';
 import type { SortOrder } from '../../catalog/sorting';
-import { TextDocument } from '../../catalog/text-document';
+import { TextDocument } from '../../catalog/stored-document';
 import {
   ALL_PARTS,
   type DocumentPart,

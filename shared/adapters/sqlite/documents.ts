@@ -3,7 +3,7 @@ import type { Key, StoredDocument, ViewDocument } from '../../catalog/documents'
 import type { JsonObject } from '../../catalog/events/envelope';
 import { JsonText } from '../../catalog/json-text';
 import { compareByOrder, type SortOrder } from '../../catalog/sorting';
-import { TextDocument } from '../../catalog/text-document';
+import { TextDocument } from '../../catalog/stored-document';
 import { LRUCache } from '../../kernel/cache';
 import { UnstorableDocumentError } from '../../kernel/errors';
 import {

@@ -8,7 +8,7 @@ import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
 import type { Environment } from '../realm';
 import { imageTypeSchema, variantNameSchema } from '../vocabulary';
-import { pictureAddress } from './media-address';
+import { pictureAddress } from './image-types';
 
 /** A file in the blob store. `width` and `height` are in pixels, after applying the orientation. */
 const image = {

@@ -1,9 +1,9 @@
 import { foldText } from '../../kernel/text';
 import type { JsonObject } from '../events/envelope';
 import type { Facets } from '../publication/facets';
-import type { CollectionSpec, Document, Entries, KeysOf } from '../stored-document';
+import type { CollectionSpec, Document, Entries, KeysOf, Nothing } from '../stored-document';
 import type { Visibility } from '../vocabulary';
-import type { Store } from './store';
+import type { PaymentMethodFields, Store } from './store';
 
 const keys = { account_id: 'text', status: 'text', created_at: 'text', name_fold: 'text' } as const;
 
@@ -52,3 +52,22 @@ export interface StoreExpansions {
 }
 
 export type StoreDocument = Document<StoreKeys, StoreDocumentState, StoreExpansions, StoreBody>;
+
+const method_keys = { store_id: 'text', position: 'integer', created_at: 'text', name_fold: 'text' } as const;
+
+export const paymentMethodCollection: CollectionSpec<typeof method_keys> = {
+  keys: method_keys,
+  indexes: [['store_id', 'position', 'id']],
+};
+
+export type PaymentMethodKeys = KeysOf<typeof method_keys>;
+
+export function paymentMethodKeys(
+  store_id: string,
+  { position, name }: PaymentMethodFields,
+  created_at: string,
+): PaymentMethodKeys {
+  return { store_id, position, created_at, name_fold: foldText(name) };
+}
+
+export type PaymentMethodDocument = Document<PaymentMethodKeys, Nothing, Nothing>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accept, type Decision, reject } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { AccountId, StoreId } from '../../kernel/ids';
-import { isSameValue, withChanges } from '../../kernel/same-value';
+import { isSameValue } from '../../kernel/same-value';
 import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
@@ -147,7 +147,8 @@ function addPaymentMethod(store: Store, method: PaymentMethodInput): Decision<St
     (other) => other.payment_method_id === method.payment_method_id,
   );
   if (existing) {
-    const is_repeat = isSameValue(withChanges(existing, method), existing);
+    const same = { ...existing, ...method, position: method.position ?? existing.position };
+    const is_repeat = isSameValue(same, existing);
     return is_repeat ? accept() : reject('field_invalid', 'A payment method with this id already exists');
   }
   const last = Math.max(0, ...store.payment_methods.map((other) => other.position));

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { type CountedPageViews, PageViewLog } from '../../../services/command/page-views';
-import { unpackCounts } from '../../../shared/catalog/publication/packed-counts';
-import { pageViewStream } from '../../../shared/catalog/publication/page-views';
+import { pageViewStream, unpackCounts } from '../../../shared/catalog/publication/page-views';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { StoreId } from '../../../shared/kernel/ids';
 import type { EventStore } from '../../../shared/ports/event-store';

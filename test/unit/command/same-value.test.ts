@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isSameValue, withChanges } from '../../../shared/kernel/same-value';
+import { isSameValue } from '../../../shared/kernel/same-value';
 
 test('values are the same if their JSON is, in any order of fields', () => {
   expect(isSameValue({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toBe(true);
@@ -18,11 +18,4 @@ test('a value is the same as its copy, and sameness is symmetric', () => {
       expect(isSameValue(a, b)).toBe(isSameValue(b, a));
     }),
   );
-});
-
-test('a patch keeps the fields that it does not set', () => {
-  expect(withChanges<{ a: number; b: number | null }>({ a: 1, b: 2 }, { a: undefined, b: null })).toEqual({
-    a: 1,
-    b: null,
-  });
 });

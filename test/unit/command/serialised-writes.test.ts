@@ -1,4 +1,4 @@
-import { serialiseByStream } from '../../../services/command/execute';
+import { serialiseByStream } from '../../../services/command/write-queue';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { MemoryEventStore } from '../../support/memory-event-store';

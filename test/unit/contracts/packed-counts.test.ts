@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { decodeEvent } from '../../../shared/catalog/events/codec';
-import { isPacked, packCounts, unpackCounts } from '../../../shared/catalog/publication/packed-counts';
-import { type PageViewEvent, viewsIn } from '../../../shared/catalog/publication/page-views';
+import {
+  isPacked,
+  type PageViewEvent,
+  packCounts,
+  unpackCounts,
+  viewsIn,
+} from '../../../shared/catalog/publication/page-views';
 
 const anyCounts = fc.dictionary(fc.uuid(), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), {
   maxKeys: 50,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { sniffImage } from '../../../shared/catalog/media/sniff';
+import { sniffImage } from '../../../shared/catalog/media/image-types';
 import { inspectImage } from '../../../shared/images/inspect';
 import { type RenderedImage, renderImage } from '../../../shared/images/render';
 import { loadSharp } from '../../../shared/images/sharp';

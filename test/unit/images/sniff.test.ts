@@ -1,4 +1,4 @@
-import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/sniff';
+import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/image-types';
 import { inspectImage } from '../../../shared/images/inspect';
 import { loadSharp } from '../../../shared/images/sharp';
 import { animation, FORMATS, flatPicture, pngDeclaringSize } from '../../support/pictures';
