@@ -63,7 +63,7 @@ class BatchAppendCall {
       const batch = this.addToBatch(request);
       if (batch) this.perform(request, batch);
     } catch (error) {
-      this.answer(request, refused.badRequest((error as Error).message));
+      this.answer(request, refused((error as Error).message));
     }
   }
 
@@ -73,7 +73,7 @@ class BatchAppendCall {
     const options = request.getOptions();
     if (options) {
       const deadline = options.getDeadline()?.toDate();
-      if (deadline && deadline.getTime() <= Date.now()) return this.answer(request, refused.timedOut());
+      if (deadline && deadline.getTime() <= Date.now()) return this.answer(request, refused('Timeout'));
       const stream = streamNameOf(options.getStreamIdentifier());
       if (!this.open.has(id)) this.open.set(id, { stream, expected: expectedOf(options), proposals: [] });
     }
@@ -83,7 +83,7 @@ class BatchAppendCall {
     const { append_bytes_max } = this.gate.faults.current;
     if (isTooLarge(batch.proposals, append_bytes_max)) {
       this.open.delete(id);
-      return this.answer(request, refused.tooLarge(batch.stream, append_bytes_max));
+      return this.answer(request, refused('MaximumAppendSizeExceeded'));
     }
     if (!request.getIsFinal()) return undefined;
     this.open.delete(id);
@@ -99,8 +99,8 @@ class BatchAppendCall {
     else if (isPoison) this.end(invalidArgument('an append that the call cannot survive'));
     else if (faults.current.wrong_password) this.end(unauthenticated());
     else if (this.gate.refusesAsFollower() || faults.take('not_leader')) this.end(this.gate.notLeader());
-    else if (faults.take('not_ready')) this.answer(request, refused.notReady());
-    else if (faults.take('denied_appends')) this.answer(request, refused.denied(batch.stream));
+    else if (faults.take('not_ready')) this.answer(request, refused('Server Is Not Ready'));
+    else if (faults.take('denied_appends')) this.answer(request, refused('AccessDenied'));
     else if (!faults.current.hung_appends)
       this.store(request, batch).catch((error: Error) => this.end(error));
   }
@@ -111,9 +111,7 @@ class BatchAppendCall {
     const outcome = await this.database.append(stream, expected, proposals);
     if (outcome.result === 'dropped') return;
     if (faults.take('lost_acks')) return this.gate.cut(this.call);
-    const response = faults.take('timed_out_appends')
-      ? refused.timedOut()
-      : toResponse(stream, expected, outcome);
+    const response = faults.take('timed_out_appends') ? refused('Timeout') : toResponse(stream, outcome);
     if (faults.take('unplaced_answers')) response.getSuccess()?.setNoPosition(empty());
     await faults.batchAnswersAllowed();
     this.over ||= faults.current.silent;
@@ -145,17 +143,8 @@ function correlationOf(request: BatchAppendReq): string {
   return id;
 }
 
-function toResponse(stream: string, expected: Expected, outcome: WriteOutcome): BatchAppendResp {
-  switch (outcome.result) {
-    case 'written':
-      return accepted(stream, outcome);
-    case 'wrong_revision':
-      return refused.wrongRevision(stream, expected, outcome.current);
-    case 'deleted':
-      return refused.deleted(stream);
-    case 'dropped':
-      throw new Error('no answer to a repeat that is dropped');
-  }
+function toResponse(stream: string, outcome: WriteOutcome): BatchAppendResp {
+  return outcome.result === 'written' ? accepted(stream, outcome) : refused(outcome.result);
 }
 
 function expectedOf(options: BatchAppendReq.Options): Expected {

@@ -103,11 +103,6 @@ export class Database {
     return this.records.has(position) || position >= this.visible_end || position === 0n;
   }
 
-  /** The first byte after the log, where the next event begins. */
-  get after_log(): bigint {
-    return this.visible_end;
-  }
-
   /** Calls `watcher` with every event that becomes visible. Returns a function that stops it. */
   watch(watcher: (event: StoredEvent) => void): () => void {
     this.watchers.add(watcher);

@@ -9,11 +9,6 @@ export interface FaultPlan {
   silent: boolean;
   /** Subscriptions deliver nothing any more. Everything else is answered. */
   dumb_subscriptions: boolean;
-  /**
-   * A filtered subscription that has caught up sends a checkpoint at the first byte after the log, without a prepare
-   * position, as releases other than 23.10 do. The next event begins there.
-   */
-  checkpoint_after_log: boolean;
   /** The address of this node in gossip, if it is not the one at which it listens. */
   advertised: { readonly host: string; readonly port: number } | undefined;
   /** Every call is refused as one with a wrong user or password. */
@@ -64,7 +59,6 @@ export type FaultCounter =
 const NONE: FaultPlan = {
   silent: false,
   dumb_subscriptions: false,
-  checkpoint_after_log: false,
   advertised: undefined,
   wrong_password: false,
   denied_log: false,

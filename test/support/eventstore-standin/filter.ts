@@ -2,13 +2,8 @@ import type { ReadReq } from '@eventstore/db-client/generated/streams_pb';
 import type { StoredEvent } from './records';
 import { invalidArgument } from './rpc-errors';
 
-/** Number of events that the server examines between two checkpoints, per unit of the checkpoint interval. */
-export const SEARCH_WINDOW = 32;
-
 export interface EventFilter {
   readonly allows: (event: StoredEvent) => boolean;
-  /** Number of examined events, matching or not, between two checkpoints. */
-  readonly checkpoint_every: number;
 }
 
 /** Throws if the server would refuse the filter. */
@@ -19,15 +14,13 @@ export function toFilter(options: ReadReq.Options): EventFilter | undefined {
     return undefined;
   }
   if (!filter.hasMax() && !filter.hasCount()) throw invalidArgument('no search window');
-  const multiplier = filter.getCheckpointintervalmultiplier();
-  if (multiplier === 0) throw invalidArgument('a checkpoint interval of 0');
+  if (filter.getCheckpointintervalmultiplier() === 0) throw invalidArgument('a checkpoint interval of 0');
   const by_stream = filter.getStreamIdentifier();
   const expression = by_stream ?? filter.getEventType();
   if (!expression) throw invalidArgument('a filter of nothing');
   const matches = matcher(expression.getRegex(), expression.getPrefixList());
   return {
     allows: (event) => matches(by_stream ? event.stream : event.type),
-    checkpoint_every: multiplier * (filter.hasMax() ? filter.getMax() : SEARCH_WINDOW),
   };
 }
 

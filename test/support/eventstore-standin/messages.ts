@@ -52,13 +52,6 @@ export function eventMessage(event: StoredEvent): ReadResp {
   return new ReadResp().setEvent(read);
 }
 
-export function checkpointMessage(commit: bigint, prepare: bigint): ReadResp {
-  const checkpoint = new ReadResp.Checkpoint();
-  checkpoint.setCommitPosition(commit.toString());
-  checkpoint.setPreparePosition(prepare.toString());
-  return new ReadResp().setCheckpoint(checkpoint);
-}
-
 export function confirmationMessage(id: string): ReadResp {
   const confirmation = new ReadResp.SubscriptionConfirmation();
   confirmation.setSubscriptionId(id);

@@ -50,7 +50,7 @@ async function serve(
   call: ReadCall,
   outbox: Outbox,
   subscriptions: Set<AllSubscription>,
-  gate: CallGate,
+  _gate: CallGate,
 ): Promise<void> {
   const options = call.request.getOptions();
   if (!options) throw invalidArgument('no options');
@@ -59,9 +59,7 @@ async function serve(
   const filter = toFilter(options);
   if (!isReadable(database, options)) throw handlerFailed();
   const start = startOf(database, options);
-  const { checkpoint_after_log } = gate.faults.current;
-  const options_of_run = { id: randomUUID(), database, outbox, filter, start, checkpoint_after_log };
-  const subscription = new AllSubscription(options_of_run);
+  const subscription = new AllSubscription({ id: randomUUID(), database, outbox, filter, start });
   subscriptions.add(subscription);
   call.once('cancelled', () => subscription.stop());
   try {
