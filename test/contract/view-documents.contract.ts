@@ -245,7 +245,10 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
 
       test('one batch may contain more than one call to the store takes', async () => {
         const document = aPublication({}, { description: 'x'.repeat(5_000) });
-        const writes = Array.from({ length: 2_500 }, (_, n) => aWrite('publications', `p${n}`, 1n, document));
+        const writes = Array.from({ length: 2_500 }, (_, n) => ({
+          ...aWrite('publications', `p${n}`, 1n, document),
+          is_new: true,
+        }));
         expect(await view.apply(aBatch({ writes }))).toBe('applied');
         expect(await view.count('publications', {})).toBe(2_500);
       });
