@@ -13,9 +13,8 @@ const RAISE_LANE = `INSERT INTO generations (lane, generation) VALUES (?, 1)
 export class Generations {
   private readonly connection: SqliteConnection;
   private readonly partition_count: number;
-  /** The counts of stores and of partitions that were asked for since a connection has committed. */
+  /** The counts of stores that were asked for since a connection has committed. */
   private readonly of_stores = new Map<string, number>();
-  private readonly of_partitions = new Map<number, number>();
   /** Commits of other connections change `PRAGMA data_version`. Undefined: the counts must be read again. */
   private data_version: number | undefined;
   /** Whether the counts were compared with the file in this run of synchronous code. */
@@ -51,20 +50,22 @@ export class Generations {
     if (Number.isNaN(this.data_version)) return Number.NaN;
     let sum = 0;
     for (const store_id of stores) {
-      const partition = partitionOf(store_id, this.partition_count);
-      sum += this.count(this.of_stores, store_id, 'store_generations WHERE store_id = ?');
-      sum += this.count(this.of_partitions, partition, 'generations WHERE lane = ?');
+      const count = this.of_stores.get(store_id) ?? this.read(store_id);
+      this.of_stores.set(store_id, count);
+      sum += count;
     }
     return sum;
   }
 
-  private count<Key extends string | number>(known: Map<Key, number>, key: Key, row: string): number {
-    let count = known.get(key);
-    if (count === undefined) {
-      count = Number(this.connection.value(`SELECT generation FROM ${row}`, [key]) ?? 0);
-      known.set(key, count);
-    }
-    return count;
+  /** Returns the batches of the store, and those of its partition with documents of unknown stores. */
+  private read(store_id: string): number {
+    const lane = partitionOf(store_id, this.partition_count);
+    const count = this.connection.value(
+      `SELECT coalesce((SELECT generation FROM store_generations WHERE store_id = ?), 0)
+        + coalesce((SELECT generation FROM generations WHERE lane = ?), 0)`,
+      [store_id, lane],
+    );
+    return Number(count);
   }
 
   /**
@@ -75,10 +76,7 @@ export class Generations {
     if (this.is_fresh) return;
     // A commit after this changes the version again, so the next run of code reads the counts again.
     const data_version = this.connection.dataVersion();
-    if (data_version !== this.data_version) {
-      this.of_stores.clear();
-      this.of_partitions.clear();
-    }
+    if (data_version !== this.data_version) this.of_stores.clear();
     this.data_version = data_version;
     this.is_fresh = true;
     queueMicrotask(() => {
