@@ -10,8 +10,8 @@ export function withMethods<Target extends object>(target: Target, methods: Part
       return bound.get(name);
     },
     set: (_, name, value) => {
-      bound.delete(name);
-      return Reflect.set(target, name, value);
+      bound.set(name, value);
+      return true;
     },
   });
 }
