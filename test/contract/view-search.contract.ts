@@ -302,7 +302,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
             }
           },
         ),
-        { numRuns: under_test.list_length === undefined ? 25 : 8 },
+        { numRuns: under_test.list_length === undefined ? 12 : 8 },
       );
     }, 60_000);
 

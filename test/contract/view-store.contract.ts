@@ -16,7 +16,7 @@ export interface ViewStoreUnderTest {
    */
   readonly text_order?: 'code_point' | 'code_unit';
   /**
-   * How many documents the longest list of the tests has, 4,000 by default: more than the rows between two anchors of a
+   * How many documents the longest list of the tests has, 3,200 by default: more than the rows between two anchors of a
    * list. A store without anchors needs fewer, and a stand-in that reads every document for each page is slow with many.
    */
   readonly list_length?: number;
