@@ -1,17 +1,16 @@
-/** Returns `target` with some of its methods replaced. All others run on `target` itself. */
+/** Returns an object like `target` with some of its methods replaced. All others run on `target` itself. */
 export function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
-  const bound = new Map<PropertyKey, unknown>(Object.entries(methods));
-  return new Proxy(target, {
-    get: (_, name) => {
-      if (bound.has(name)) return bound.get(name);
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      bound.set(name, value.bind(target));
-      return bound.get(name);
-    },
-    set: (_, name, value) => {
-      bound.set(name, value);
-      return true;
-    },
-  });
+  const bound = methodsOf(target).map(([name, method]) => [name, method.bind(target)]);
+  return Object.assign(Object.create(target), Object.fromEntries(bound), methods);
+}
+
+type Method = (...parameters: unknown[]) => unknown;
+
+/** Returns the methods of an object and its classes by name; those of a subclass last. */
+function methodsOf(target: object): (readonly [string, Method])[] {
+  const own = Object.entries(Object.getOwnPropertyDescriptors(target))
+    .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
+    .map(([name, { value }]) => [name, value as Method] as const);
+  const parent: object | null = Object.getPrototypeOf(target);
+  return parent === null || parent === Object.prototype ? own : [...methodsOf(parent), ...own];
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { exitCodeOf, lineOf } from '../../services/cli/invocation';
 import { buildProgram } from '../../services/cli/program';
 import { environmentWithoutServers } from '../support/own-servers';
@@ -99,6 +100,8 @@ async function runHere(settings: Record<string, string>, args: readonly string[]
     }),
   );
   const environment = process.env;
+  const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!;
+  Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: true });
   const listeners = process.listeners('SIGINT');
   process.env = { ...environmentWithoutServers(), ...settings };
   try {
@@ -111,6 +114,7 @@ async function runHere(settings: Record<string, string>, args: readonly string[]
   } finally {
     process.exitCode = undefined;
     process.env = environment;
+    Object.defineProperty(process, 'stdin', stdin);
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       for (const listener of process.listeners(signal))
         if (!listeners.includes(listener)) process.off(signal, listener);
