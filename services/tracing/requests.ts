@@ -8,7 +8,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Request, RequestHandler, Response } from 'express';
-import { exchangeOf } from '../../shared/http/request';
+import { exchangeOf, keepExchange } from '../../shared/http/request';
 import { hideSecretValues } from '../../shared/kernel/log';
 import { readContext, startSpan } from './spans';
 
@@ -26,6 +26,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', '
 export function requestStage(reads_traceparent: boolean): RequestHandler {
   return (req, res, next) => {
     if (UNTRACED.test(req.path)) return next();
+    keepExchange(res);
     const parent = reads_traceparent ? readContext(req.headers) : ROOT_CONTEXT;
     const span = startSpan(methodOf(req), { kind: SpanKind.SERVER, attributes: attributesOf(req) }, parent);
     const active = trace.setSpan(parent, span);
