@@ -22,6 +22,9 @@ const named = <Schema extends z.ZodType>(schema: Schema, description: string, ex
 /** Names a successful response with this `data`. */
 const answer = <Data extends z.ZodType>(data: Data, description: string, example?: unknown) =>
   named(envelopeOf(200, data), description, example);
+/** Names the response to a creation. */
+const created = <Data extends z.ZodType>(data: Data, description: string, example: unknown) =>
+  named(envelopeOf(201, data), description, examples.answer(example, 201));
 /** Names a page of these items. */
 const page = <Item extends z.ZodType>(item: Item, description: string) =>
   named(pageOf(item, pageMetaSchema), description);
@@ -38,11 +41,7 @@ const errorInfo = {
 const namedAnswers = {
   StoreAnswer: answer(resources.storeSchema, 'Response with a store.'),
   ListingAnswer: answer(resources.listingSchema, 'Response with a listing.'),
-  NewListingAnswer: named(
-    envelopeOf(201, resources.listingSchema),
-    'Response with a new listing.',
-    examples.answer(examples.newListing, 201),
-  ),
+  NewListingAnswer: created(resources.listingSchema, 'Response with a new listing.', examples.newListing),
   DeletedListingAnswer: answer(resources.deletedListingSchema, 'Response to the deletion of a listing.'),
   ListingPage: page(resources.listingSchema, 'Response with a page of listings.'),
   ListingPublicationsAnswer: answer(
@@ -50,10 +49,10 @@ const namedAnswers = {
     'Response with a page of the publications of a listing.',
   ),
   PublicationAnswer: answer(resources.publicationSchema, 'Response with a publication.'),
-  NewPublicationAnswer: named(
-    envelopeOf(201, resources.publicationSchema),
+  NewPublicationAnswer: created(
+    resources.publicationSchema,
     'Response with a new publication.',
-    examples.answer(examples.newPublication, 201),
+    examples.newPublication,
   ),
   DeletedPublicationAnswer: answer(
     resources.deletedPublicationSchema,
@@ -61,10 +60,10 @@ const namedAnswers = {
   ),
   PublicationPage: page(resources.publicationSchema, 'Response with a page of publications.'),
   MediaAnswer: answer(resources.mediaSchema, 'Response with a media.'),
-  NewMediaAnswer: named(
-    envelopeOf(201, resources.mediaSchema),
+  NewMediaAnswer: created(
+    resources.mediaSchema,
     'Response with a new media, whose pictures have not been generated yet.',
-    examples.answer(examples.newMedia, 201),
+    examples.newMedia,
   ),
   MediaPage: page(resources.mediaSchema, 'Response with a page of media.'),
   DeletedMediaAnswer: answer(resources.deletedMediaSchema, 'Response to the deletion of a media.'),

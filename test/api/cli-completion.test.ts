@@ -32,7 +32,7 @@ test.each<[typed: string, offered: readonly string[]]>([
   expect(completionsOf(buildProgram(), typed.split(' ')).sort()).toEqual([...offered].sort());
 });
 
-/** For each shell, a program that loads the script $1 and prints what the shell offers for the line $2. */
+/** The commands that load the script `$1` and print what the shell offers for the line `$2`, by shell. */
 const SHELLS: Readonly<Record<string, readonly string[]>> = {
   bash: [
     '-c',

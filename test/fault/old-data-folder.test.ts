@@ -102,6 +102,10 @@ function mediaOfPublicResources({ answers }: Answers): ReadonlySet<string> {
   return new Set(shown.flatMap(({ media }) => media.data.map(({ id }: Json) => id)));
 }
 
+function sortById(items: { id: string }[]): void {
+  items.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
 /** Sends all recorded requests and expects the recorded answers. Returns the number of answers. */
 async function expectSameAnswers(url: string, known: Answers): Promise<number> {
   const { keys, answers } = known;
@@ -114,13 +118,9 @@ async function expectSameAnswers(url: string, known: Answers): Promise<number> {
     const reply = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${tokens[key]}` } });
     const body = await reply.text();
     const found = { status: reply.status, etag: reply.headers.get('etag'), body: withoutAdditions(body) };
-    // Related publications are ranked by all of their words since; the old release gave some words more weight.
-    if (path.includes('/related')) {
-      expect({ key, path, status: found.status }).toEqual({ key, path, status });
-      expect(found.body.meta).toEqual(expected.meta);
-      continue;
-    }
     const etag = etagToday(answer, JSON.parse(body));
+    // The order of related publications has changed: the old release gave the words of a title more weight.
+    if (path.includes('/related')) for (const page of [found.body, expected]) sortById(page.data);
     expect({ key, path, ...found }).toEqual({ key, path, status, etag, body: expected });
   }
   return answers.length;

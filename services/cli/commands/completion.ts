@@ -2,8 +2,8 @@ import { Argument, type Command, type Option } from 'commander';
 import { printAnswer } from '../invocation';
 
 /**
- * For each shell, the script that a user sources. It asks the hidden command `complete` for the words to offer, each on a
- * line. If there are none, the shell offers files.
+ * The scripts that users load into their shells, by shell. On each Tab, the script runs the hidden command `complete`, which
+ * prints one word to offer per line. If it prints none, the shell offers file names.
  */
 const SCRIPTS = {
   bash: `# Completion of catalog for bash. Load it with:

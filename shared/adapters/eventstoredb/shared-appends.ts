@@ -39,10 +39,12 @@ export interface StreamingClient extends Pick<EventStoreDBClient, 'appendToStrea
 type Settle = (result: AppendResult | undefined) => void;
 
 /**
- * Sends the appends of one client over one shared gRPC call (`Streams.BatchAppend`), which the first append opens. This
- * costs the client and the server a third of what a call per append does. An append that is refused there, or whose shared
- * call ends before the response, is repeated in a call of its own, which gives its own error: the server may have ended the
- * shared call because of another append. The repetition has the same event ids and revision, so it is stored once.
+ * Sends the appends of one client over one shared gRPC call (`Streams.BatchAppend`), which the first append opens. With one
+ * call per append, client and server would need three times as much CPU time.
+ *
+ * If the server refuses an append, or the shared call ends before the response, the client repeats this append in a call of
+ * its own. The error of that call belongs to this append, while the server may have ended the shared call because of
+ * another one. The repetition has the same event ids and revision, so the server stores its events once.
  */
 export class SharedAppends {
   private call: SharedCall | undefined;
