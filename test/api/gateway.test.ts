@@ -268,13 +268,13 @@ describeWithProgram('nginx', 'the gateway on Kubernetes', () => {
   let nginx: Nginx | undefined;
 
   beforeAll(async () => {
-    // A Service leads each connection to another pod. One pod cuts all of its connections.
-    let connections = 0;
-    service = createServer((_req, res) => res.setHeader('connection', 'close').end('a pod'))
-      .on('connection', (socket) => {
-        if (++connections % PODS === 0) socket.destroy();
-      })
-      .listen(0, '127.0.0.1');
+    // A Service leads each connection to another pod. Each connection serves one request. One pod reads the request and
+    // cuts the connection: before that, nginx may not have sent it, and would send a POST to another pod as well.
+    let requests = 0;
+    service = createServer((req, res) => {
+      if (++requests % PODS === 0) req.socket.destroy();
+      else res.setHeader('connection', 'close').end('a pod');
+    }).listen(0, '127.0.0.1');
     await once(service, 'listening');
     const address = `127.0.0.1:${(service.address() as AddressInfo).port}`;
     nginx = await startNginx(gatewayOfKubernetes().replaceAll(/catalog-(command|query):80/g, address));
