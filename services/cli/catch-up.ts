@@ -1,6 +1,4 @@
-import { DISPATCHER_LEASE } from '../../projections/engine/dispatcher';
-import { leaseOwner, takeLease } from '../../projections/engine/lease';
-import { rebuild } from '../../projections/maintenance/rebuild';
+import { leaseOwner } from '../../projections/engine/lease';
 import { startPipeline } from '../../projections/pipeline';
 import type { CollectionName, DocumentOf } from '../../shared/catalog/documents';
 import { type Position, START } from '../../shared/catalog/events/envelope';
@@ -8,11 +6,10 @@ import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { pause } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
-import { ACTIVE_TTL_MS } from '../../shared/ports/document-reader';
-import type { ViewQuery, ViewStore } from '../../shared/ports/view-store';
+import type { ViewQuery } from '../../shared/ports/view-store';
 import { openJobQueue } from '../boot/open-adapters';
 import type { Runtime } from '../boot/runtime';
-import { progressBar, projectionProgress } from './progress';
+import { progressBar } from './progress';
 
 /** How long a command waits after its writes. A running server usually catches up within milliseconds. */
 const AFTER_WRITE_MS = 2_000;
@@ -21,9 +18,6 @@ const BEFORE_READ_MS = 60_000;
 /** How long a command that has written much waits without any progress of the documents. */
 const STALLED_MS = 10_000;
 const PROGRESS_INTERVAL_MS = 250;
-/** From this number of events on that are not projected, a rebuild may be faster. */
-const REBUILD_EVENTS_MIN = 5_000;
-const LEASE_TTL_MS = 5_000;
 
 /**
  * Waits until the documents include what the command wrote, for at most two seconds. Does not report a timeout. Prints a
@@ -48,11 +42,7 @@ export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[
 export async function waitForManyWrites(
   runtime: Runtime,
   realm: Realm,
-  {
-    signal,
-    stalled_ms = STALLED_MS,
-    rebuild_events_min = REBUILD_EVENTS_MIN,
-  }: { readonly signal: AbortSignal; readonly stalled_ms?: number; readonly rebuild_events_min?: number },
+  signal: AbortSignal,
 ): Promise<void> {
   const warn = (reason: string): void => {
     process.stderr.write(
@@ -60,8 +50,7 @@ export async function waitForManyWrites(
     );
   };
   try {
-    await rebuildIfFaster(runtime, realm, signal, rebuild_events_min);
-    if (!(await project(runtime, realm, { stalled_ms, signal })))
+    if (!(await project(runtime, realm, { stalled_ms: STALLED_MS, signal })))
       warn('A running server projects the rest. Without one, the next server or command does.');
   } catch (error) {
     if (!(error instanceof NeedsRepairError)) throw error;
@@ -168,62 +157,6 @@ async function untilLimit(
   }
   bar.clear();
   return false;
-}
-
-/**
- * Rebuilds the documents on SQLite if the import is most of the log and no other process projects it. That takes a
- * fraction of the time, because the indexes are created once. If it fails, leaves nothing behind: the caller then
- * projects.
- */
-async function rebuildIfFaster(
-  runtime: Runtime,
-  realm: Realm,
-  signal: AbortSignal,
-  events_min: number,
-): Promise<void> {
-  const { config, events, viewStores, system, log } = runtime;
-  if (config.MONGODB_URL !== undefined || config.EVENTSTORE_URL !== undefined) return;
-  const { checkpoint, head } = await progressOf(runtime, realm);
-  const projected = checkpoint ?? START;
-  if (head - projected < Math.max(events_min, Number(projected))) return;
-  await runtime.log_matches[realm].assert();
-  const views = viewStores[realm];
-  const lease = await takeLease(views, DISPATCHER_LEASE, leaseOwner(), LEASE_TTL_MS, log);
-  if (!lease) return;
-  const progress = projectionProgress(realm);
-  const outage = new AbortController();
-  const existing = new Set((await views.versions()).map(({ version }) => version));
-  try {
-    const { outcome, previous } = await rebuild({
-      ...{ realm, events: events[realm], views, system, log, on_progress: progress.show },
-      signal: AbortSignal.any([signal, lease.lost, outage.signal]),
-      verify: false,
-      on_poison: 'dead_letter',
-      // A rebuild would wait for minutes until the store can be used again, for example for space on the disk.
-      on_outage: () => outage.abort(),
-    });
-    if (outcome === 'activated') {
-      // Until every process has noticed the new documents, it still reads the old ones. Then each write would update
-      // them, too, and they have too little of the log for a rollback.
-      await pause(2 * ACTIVE_TTL_MS);
-      if (previous !== null) await views.drop(previous);
-    } else await dropExcept(views, existing);
-  } catch (error) {
-    log.warn(
-      { realm, err: error },
-      'the documents of the import could not be rebuilt; projecting it instead',
-    );
-    await dropExcept(views, existing).catch(() => undefined);
-  } finally {
-    progress.clear();
-    await lease.release();
-  }
-}
-
-/** Drops what a rebuild that did not end has left. */
-async function dropExcept(views: ViewStore, kept: ReadonlySet<number>): Promise<void> {
-  for (const { version, status } of await views.versions())
-    if (!kept.has(version) && status !== 'active') await views.drop(version);
 }
 
 async function hasCaughtUp(runtime: Runtime, realm: Realm): Promise<boolean> {

@@ -109,7 +109,7 @@ async function importInto(
     bar.clear();
     // Printed first, so that the report is not lost if the command is stopped while it projects.
     await print({ store_id: store.id, ...report }, () => reportText(report));
-    if (!dry_run) await waitForManyWrites(runtime, store.environment, { signal });
+    if (!dry_run) await waitForManyWrites(runtime, store.environment, signal);
     if (!report.complete) return EXIT.interrupted;
     return importedCount(report) === 0 ? EXIT.failure : EXIT.ok;
   } finally {
