@@ -3,7 +3,7 @@ import type { NamedSchema } from './components';
 
 // Completes the schemas of the OpenAPI document: every property gets a description and an example.
 
-type Schemas = Readonly<Record<string, JsonObject>>;
+export type Schemas = Readonly<Record<string, JsonObject>>;
 
 /** Returns the named schemas with their descriptions, and with an example for each of them and for each property. */
 export function withDocs(schemas: Schemas, docs: Readonly<Record<string, NamedSchema>>): Schemas {

@@ -4,7 +4,7 @@ import { environmentSchema } from '../catalog/vocabulary';
 import { type ApiLimits, parseConfig } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
 import { type NamedSchema, namedRequests, namedResponses } from './components';
-import { exampleOfSchema, mapValues, withDocs } from './documentation';
+import { exampleOfSchema, mapValues, type Schemas, withDocs } from './documentation';
 import { authErrorBody, errorBody, errorCatalogue, REQUIRED } from './error-catalogue';
 import { type RequestHeader, type ResponseHeader, requestHeaders, responseHeaders } from './headers';
 import { operations } from './operations';
@@ -32,6 +32,10 @@ Any request can also be refused with 405 (\`Allow\` names the methods of the pat
 
 /** Returns the OpenAPI 3.1 document of the whole interface. It is the same in every process. */
 export function openApiDocument(): JsonObject {
+  const schemas = withDocs(
+    { ...schemasOf(namedResponses, 'output'), ...schemasOf(namedRequests, 'input') },
+    named,
+  );
   return {
     openapi: '3.1.1',
     info: {
@@ -42,12 +46,9 @@ export function openApiDocument(): JsonObject {
     // Relative to the document's URL, so that it is also correct behind a gateway that adds a path prefix.
     servers: [{ url: '.', description: 'The service that this document is read from.' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: pathsOf(),
+    paths: pathsOf(schemas),
     components: {
-      schemas: withDocs(
-        { ...schemasOf(namedResponses, 'output'), ...schemasOf(namedRequests, 'input') },
-        named,
-      ),
+      schemas,
       headers: headerComponents(),
       parameters: headerParameters(),
       examples: errorExamples(),
@@ -69,16 +70,16 @@ export function openApiDocument(): JsonObject {
   };
 }
 
-function pathsOf(): JsonObject {
+function pathsOf(schemas: Schemas): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const path = templateOf(operation.path);
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(operation) };
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(operation, schemas) };
   }
   return paths;
 }
 
-function operationObject(operation: Operation): JsonObject {
+function operationObject(operation: Operation, schemas: Schemas): JsonObject {
   const { id, tag, summary, body, security } = operation;
   const description = descriptionOf(operation);
   return {
@@ -88,8 +89,8 @@ function operationObject(operation: Operation): JsonObject {
     parameters: parametersOf(operation),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: body.required, content: contentOf(body.content) } }),
-    responses: responsesOf(operation),
+      : { requestBody: { required: body.required, content: contentOf(body.content, schemas) } }),
+    responses: responsesOf(operation, schemas),
   };
 }
 
@@ -274,22 +275,24 @@ function areaOf(path: string): Area {
 }
 
 /** Returns the responses of an operation by status: successes, and the conditions that it can fail with. */
-function responsesOf(operation: Operation): JsonObject {
+function responsesOf(operation: Operation, schemas: Schemas): JsonObject {
   const area = areaOf(operation.path);
   const declared = { ...operation.successes, ...operation.failures };
   const responses: JsonObject = {};
   for (const [status, response] of Object.entries(declared))
-    responses[status] = declaredResponse(operation, status, response);
+    responses[status] = declaredResponse(operation, status, response, schemas);
   for (const [status, conditions] of conditionsByStatus(operation))
     responses[status] ??= errorResponse(area, operation, Number(status), conditions);
   return responses;
 }
 
-function contentOf(contents: Contents): JsonObject {
-  return mapValues(contents, ({ schema, example }) => ({
-    ...(schema === undefined ? {} : { schema: referTo(schema) }),
-    ...(example === undefined ? {} : { example: example as JsonValue }),
-  }));
+function contentOf(contents: Contents, schemas: Schemas): JsonObject {
+  return mapValues(contents, ({ schema, example }, media_type): JsonObject => {
+    if (schema === undefined) return {};
+    const reference = { schema: referTo(schema) };
+    if (media_type !== 'application/json') return reference;
+    return { ...reference, example: (example as JsonValue) ?? exampleOfSchema(reference.schema, schemas)! };
+  });
 }
 
 /** Returns `components.examples`: each condition as a structured error, or as a plain error of `/auth/*`, or both. */
@@ -336,11 +339,12 @@ function declaredResponse(
   { path }: Operation,
   status: string,
   { description, headers = [], content }: Success,
+  schemas: Schemas,
 ): JsonObject {
   return {
     description,
     headers: referToHeaders([...headersOf(areaOf(path)), ...headers]),
-    ...(content === undefined ? {} : { content: contentOf(content) }),
+    ...(content === undefined ? {} : { content: contentOf(content, schemas) }),
     ...(status === '201' ? { links: linksOf(`${path}/:id`) } : {}),
   };
 }

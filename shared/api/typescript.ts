@@ -55,7 +55,6 @@ const HEADER = `/*
 
 /** `Error` is a global type, so an interface of that name would hide it. */
 const RENAMED: Readonly<Record<string, string>> = { Error: 'ErrorBody' };
-const LINE_LENGTH_MAX = 110;
 
 /**
  * Returns the source text of `shared/client/api.ts`: an interface for each named schema that an operation of `/api` or
@@ -156,7 +155,7 @@ function typeText(schema: Schema, direction: Direction, indent: string): string 
   const { $ref, enum: values, anyOf, type, items } = schema;
   if ($ref !== undefined) return typeName(nameIn($ref));
   if ('const' in schema) return literal(schema.const);
-  if (values !== undefined) return enumText(values, indent);
+  if (values !== undefined) return values.map(literal).join(' | ');
   if (anyOf !== undefined) return anyOf.map((one) => typeText(one, direction, indent)).join(' | ');
   if (typeof type === 'object')
     return type.map((one) => typeText({ ...schema, type: one }, direction, indent)).join(' | ');
@@ -183,37 +182,14 @@ function objectText(
     const is_required = required.includes(name);
     const or_undefined = !is_required && direction === 'sent' ? ' | undefined' : '';
     const key = /^\w+$/.test(name) && !/^\d/.test(name) ? name : literal(name);
-    return `${comment(field.description, inner)}${inner}${key}${is_required ? '' : '?'}: ${type}${or_undefined};\n`.replace(
-      ': \n',
-      ':\n',
-    );
+    return `${comment(field.description, inner)}${inner}${key}${is_required ? '' : '?'}: ${type}${or_undefined};\n`;
   });
   return `{\n${fields.join('')}${indent}}`;
-}
-
-/** Returns a union, with a line for each value if it is long. */
-function enumText(values: readonly unknown[], indent: string): string {
-  const texts = values.map(literal);
-  const one_line = texts.join(' | ');
-  return one_line.length <= LINE_LENGTH_MAX / 2
-    ? one_line
-    : texts.map((text) => `\n${indent}  | ${text}`).join('');
 }
 
 const literal = (value: unknown): string =>
   typeof value === 'string' ? `'${value.replace(/[\\']/g, '\\$&')}'` : JSON.stringify(value);
 
-/** Returns a JSDoc comment, on one line if it fits. Returns nothing without a text. */
-function comment(text: string | undefined, indent: string): string {
-  if (text === undefined) return '';
-  const one_line = `${indent}/** ${text} */\n`;
-  if (one_line.length <= LINE_LENGTH_MAX) return one_line;
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    const fits = last !== undefined && `${indent} * ${last} ${word}`.length <= LINE_LENGTH_MAX;
-    if (fits) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
-}
+/** Returns a JSDoc comment, nothing without a text. */
+const comment = (text: string | undefined, indent: string): string =>
+  text === undefined ? '' : `${indent}/** ${text} */\n`;

@@ -56,16 +56,7 @@ export interface TokenDescription {
   /** Ids of the stores that the key can access. */
   stores: string[];
   /** What the key permits. */
-  permissions: (
-    | 'read:stores'
-    | 'read:listings'
-    | 'read:publications'
-    | 'read:media'
-    | 'read:payment_methods'
-    | 'read:reviews'
-    | 'write:listings'
-    | 'write:publications'
-    | 'write:media')[];
+  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media')[];
   /** When the token expires: ISO 8601 in UTC. */
   expires_at: string;
 }
@@ -73,10 +64,7 @@ export interface TokenDescription {
 export interface ReadQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /**
-   * Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret
-   * key.
-   */
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
@@ -168,24 +156,12 @@ export interface Listing {
   object: 'listing';
   /** The listing's name, shown to customers. */
   name: string;
-  /**
-   * Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for
-   * it.
-   */
+  /** Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for it. */
   visibility: 'public' | 'private';
   /** A description of the listing, in plain text. */
   description?: string;
-  /**
-   * The order of the listing's publications if a request does not specify one. Featured publications always
-   * come first.
-   */
-  default_sort_mode:
-    | 'created_at_desc'
-    | 'created_at_asc'
-    | 'price_asc'
-    | 'price_desc'
-    | 'name_asc'
-    | 'name_desc';
+  /** The order of the listing's publications if a request does not specify one. Featured publications always come first. */
+  default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -229,36 +205,21 @@ export interface Publication {
   title: string;
   /** A description of the product, in plain text. */
   description: string;
-  /**
-   * A description of the product, in HTML. The service stores a sanitised version that is safe to insert into
-   * a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and
-   * images other than `http` and `https`.
-   */
+  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
   description_html?: string;
-  /**
-   * Whether customers can see the publication. A `private` publication is only returned to a secret key that
-   * asks for it.
-   */
+  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
   visibility: 'public' | 'private';
   /** Three-letter ISO 4217 currency code, in upper case. */
   price_currency: string;
-  /**
-   * The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00.
-   */
+  /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
   price_amount: number;
-  /**
-   * Whether the price can be shown. If `false`, hide the price: the publication matches no price range and
-   * sorts last by price.
-   */
+  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
   price_active: boolean;
   /** Whether shipping is free. Omitted if unknown. */
   free_shipping?: boolean;
   /** Number of units in stock. Omitted if stock is not tracked. */
   quantity_available?: number;
-  /**
-   * Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not
-   * featured.
-   */
+  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
   featured_position?: number;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
@@ -301,18 +262,10 @@ export interface Media {
   id: string;
   /** Type of the resource. */
   object: 'media';
-  /**
-   * `processing` until the pictures have been generated, then `ready`, or `failed` if the upload cannot be
-   * decoded.
-   */
+  /** `processing` until the pictures have been generated, then `ready`, or `failed` if the upload cannot be decoded. */
   status: 'processing' | 'ready' | 'failed';
   /** Content type of the upload, detected from its bytes. */
-  mime_type:
-    | 'image/jpeg'
-    | 'image/png'
-    | 'image/webp'
-    | 'image/gif'
-    | 'image/avif';
+  mime_type: 'image/jpeg' | 'image/png' | 'image/webp' | 'image/gif' | 'image/avif';
   /** Size of the upload in bytes. */
   size_bytes: number;
   /** Width of the upload in pixels, after rotation. */
@@ -350,10 +303,7 @@ export interface MediaVariant {
 export interface SearchQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /**
-   * Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret
-   * key.
-   */
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
@@ -369,15 +319,9 @@ export interface SearchQuery {
   q: string;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;
-  /**
-   * Minimum price, in hundredths of the major unit of the currency. Publications without an active price are
-   * not returned.
-   */
+  /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   min_price?: number | undefined;
-  /**
-   * Maximum price, in hundredths of the major unit of the currency. Publications without an active price are
-   * not returned.
-   */
+  /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
 }
 
@@ -411,15 +355,9 @@ export interface PageMeta {
     total_items: number;
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
-    /**
-     * Number of the last items of this page that are left out, because the answer would have more than 8 MB.
-     * Read them with a smaller `limit`. Missing if there are none.
-     */
+    /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
     omitted_items?: number;
-    /**
-     * Number of the last items in this answer whose expansions are shortened, because the answer would have
-     * more than 8 MB. Missing if there are none.
-     */
+    /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
     shortened_items?: number;
   };
   /** Only in a search that did not look at all publications, because its words are too frequent. */
@@ -429,10 +367,7 @@ export interface PageMeta {
 export interface ListQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /**
-   * Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret
-   * key.
-   */
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
@@ -515,21 +450,9 @@ export interface ListingPublications {
   /** Order and pages of the publications. */
   meta: {
     /** The listing's own order. */
-    default_sort_mode:
-      | 'created_at_desc'
-      | 'created_at_asc'
-      | 'price_asc'
-      | 'price_desc'
-      | 'name_asc'
-      | 'name_desc';
+    default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
     /** The order of this page. */
-    effective_sort_mode:
-      | 'created_at_desc'
-      | 'created_at_asc'
-      | 'price_asc'
-      | 'price_desc'
-      | 'name_asc'
-      | 'name_desc';
+    effective_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
     /** Position of this page in the whole sequence. */
     pagination: {
       /** Number of this page. */
@@ -540,15 +463,9 @@ export interface ListingPublications {
       total: number;
       /** Number of pages. */
       total_pages: number;
-      /**
-       * Number of the last items of this page that are left out, because the answer would have more than 8
-       * MB. Read them with a smaller `limit`. Missing if there are none.
-       */
+      /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
       omitted_items?: number;
-      /**
-       * Number of the last items in this answer whose expansions are shortened, because the answer would have
-       * more than 8 MB. Missing if there are none.
-       */
+      /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
       shortened_items?: number;
     };
   };
@@ -557,10 +474,7 @@ export interface ListingPublications {
 export interface PublicationsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /**
-   * Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret
-   * key.
-   */
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
@@ -578,20 +492,11 @@ export interface PublicationsQuery {
   featured?: boolean | undefined;
   /** `true` returns only publications with free shipping, `false` only those without. */
   free_shipping?: boolean | undefined;
-  /**
-   * `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those
-   * out of stock.
-   */
+  /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
   in_stock?: boolean | undefined;
-  /**
-   * Minimum price, in hundredths of the major unit of the currency. Publications without an active price are
-   * not returned.
-   */
+  /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   min_price?: number | undefined;
-  /**
-   * Maximum price, in hundredths of the major unit of the currency. Publications without an active price are
-   * not returned.
-   */
+  /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
 }
 
@@ -657,15 +562,9 @@ export interface ReviewsMeta {
     total_items: number;
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
-    /**
-     * Number of the last items of this page that are left out, because the answer would have more than 8 MB.
-     * Read them with a smaller `limit`. Missing if there are none.
-     */
+    /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
     omitted_items?: number;
-    /**
-     * Number of the last items in this answer whose expansions are shortened, because the answer would have
-     * more than 8 MB. Missing if there are none.
-     */
+    /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
     shortened_items?: number;
   };
   /** Only in a search that did not look at all publications, because its words are too frequent. */
@@ -695,10 +594,7 @@ export interface ReviewsMeta {
 export interface MediaListQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /**
-   * Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret
-   * key.
-   */
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
@@ -739,10 +635,7 @@ export interface MediaAnswer {
 }
 
 export interface WriteQuery {
-  /**
-   * Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the
-   * resource may be in any of them.
-   */
+  /** Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
 }
 
@@ -752,22 +645,10 @@ export interface NewListing {
   name: string;
   /** A description of the listing, in plain text. */
   description?: string | null | undefined;
-  /**
-   * Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for
-   * it.
-   */
+  /** Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for it. */
   visibility?: 'public' | 'private' | undefined;
-  /**
-   * The order of the listing's publications if a request does not specify one. Featured publications always
-   * come first.
-   */
-  default_sort_mode?:
-    | 'created_at_desc'
-    | 'created_at_asc'
-    | 'price_asc'
-    | 'price_desc'
-    | 'name_asc'
-    | 'name_desc' | undefined;
+  /** The order of the listing's publications if a request does not specify one. Featured publications always come first. */
+  default_sort_mode?: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc' | undefined;
   /** The ids of the listing's media, in display order. Maximum 20. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
@@ -790,22 +671,10 @@ export interface ListingPatch {
   name?: string | undefined;
   /** A description of the listing, in plain text. */
   description?: string | null | undefined;
-  /**
-   * Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for
-   * it.
-   */
+  /** Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for it. */
   visibility?: 'public' | 'private' | undefined;
-  /**
-   * The order of the listing's publications if a request does not specify one. Featured publications always
-   * come first.
-   */
-  default_sort_mode?:
-    | 'created_at_desc'
-    | 'created_at_asc'
-    | 'price_asc'
-    | 'price_desc'
-    | 'name_asc'
-    | 'name_desc' | undefined;
+  /** The order of the listing's publications if a request does not specify one. Featured publications always come first. */
+  default_sort_mode?: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc' | undefined;
   /** The ids of the listing's media, in display order. Maximum 20. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
   /** Store of the resource. It cannot be changed. */
@@ -813,10 +682,7 @@ export interface ListingPatch {
 }
 
 export interface DeleteListingQuery {
-  /**
-   * Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the
-   * resource may be in any of them.
-   */
+  /** Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
   /** `true`: the listing is only deleted if it has no publications, also no private ones. */
   if_empty?: boolean | undefined;
@@ -840,10 +706,7 @@ export interface DeletedListing {
   object: 'listing';
   /** The resource does not exist any more. */
   deleted: true;
-  /**
-   * Number of publications, public and private, that were in the listing and have none now. Absent if it
-   * could not be read.
-   */
+  /** Number of publications, public and private, that were in the listing and have none now. Absent if it could not be read. */
   publication_count?: number;
 }
 
@@ -853,41 +716,23 @@ export interface NewPublication {
   title: string;
   /** Three-letter ISO 4217 currency code, in upper case. */
   price_currency: string;
-  /**
-   * The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00.
-   */
+  /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
   price_amount: number;
   /** A description of the product, in plain text. */
   description?: string | null | undefined;
-  /**
-   * A description of the product, in HTML. The service stores a sanitised version that is safe to insert into
-   * a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and
-   * images other than `http` and `https`.
-   */
+  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
   description_html?: string | null | undefined;
-  /**
-   * Whether customers can see the publication. A `private` publication is only returned to a secret key that
-   * asks for it.
-   */
+  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
   visibility?: 'public' | 'private' | undefined;
-  /**
-   * Whether the price can be shown. If `false`, hide the price: the publication matches no price range and
-   * sorts last by price.
-   */
+  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
   price_active?: boolean | undefined;
   /** Whether shipping is free. Omitted if unknown. */
   free_shipping?: boolean | null | undefined;
   /** Number of units in stock. Omitted if stock is not tracked. */
   quantity_available?: number | null | undefined;
-  /**
-   * Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not
-   * featured.
-   */
+  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
   featured_position?: number | null | undefined;
-  /**
-   * The id of the listing that contains the publication. Must be a listing of the same store. Null removes
-   * the publication from its listing.
-   */
+  /** The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing. */
   listing_id?: string | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
@@ -911,41 +756,23 @@ export interface PublicationPatch {
   title?: string | undefined;
   /** Three-letter ISO 4217 currency code, in upper case. */
   price_currency?: string | undefined;
-  /**
-   * The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00.
-   */
+  /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
   price_amount?: number | undefined;
   /** A description of the product, in plain text. */
   description?: string | null | undefined;
-  /**
-   * A description of the product, in HTML. The service stores a sanitised version that is safe to insert into
-   * a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and
-   * images other than `http` and `https`.
-   */
+  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
   description_html?: string | null | undefined;
-  /**
-   * Whether customers can see the publication. A `private` publication is only returned to a secret key that
-   * asks for it.
-   */
+  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
   visibility?: 'public' | 'private' | undefined;
-  /**
-   * Whether the price can be shown. If `false`, hide the price: the publication matches no price range and
-   * sorts last by price.
-   */
+  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
   price_active?: boolean | undefined;
   /** Whether shipping is free. Omitted if unknown. */
   free_shipping?: boolean | null | undefined;
   /** Number of units in stock. Omitted if stock is not tracked. */
   quantity_available?: number | null | undefined;
-  /**
-   * Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not
-   * featured.
-   */
+  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
   featured_position?: number | null | undefined;
-  /**
-   * The id of the listing that contains the publication. Must be a listing of the same store. Null removes
-   * the publication from its listing.
-   */
+  /** The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing. */
   listing_id?: string | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
@@ -974,10 +801,7 @@ export interface DeletedPublication {
 }
 
 export interface UploadQuery {
-  /**
-   * Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the
-   * resource may be in any of them.
-   */
+  /** Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
   /** Alternative text for people who cannot see the picture. */
   alt?: string | undefined;
@@ -989,10 +813,7 @@ export interface UploadQuery {
 
 /** Form with a picture to upload. */
 export interface Upload {
-  /**
-   * JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes, 50 megapixels and 20,000 pixels per side.
-   * The service detects the type from the content.
-   */
+  /** JPEG, PNG, WebP, GIF or AVIF file of at most 10,485,760 bytes, 50 megapixels and 20,000 pixels per side. The service detects the type from the content. */
   file: Blob;
   /** Alternative text for people who cannot see the picture. */
   alt?: string | undefined;
@@ -1049,40 +870,7 @@ export interface ErrorBody {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code:
-    | 'UNAUTHORIZED'
-    | 'TOKEN_INVALID'
-    | 'TOKEN_EXPIRED'
-    | 'REVOKED_API_KEY'
-    | 'INVALID_API_KEY'
-    | 'INSUFFICIENT_PERMISSIONS'
-    | 'STORE_ACCESS_DENIED'
-    | 'ACCOUNT_SUSPENDED'
-    | 'NOT_FOUND'
-    | 'OPERATION_NOT_ALLOWED'
-    | 'STORE_NOT_FOUND'
-    | 'LISTING_NOT_FOUND'
-    | 'PUBLICATION_NOT_FOUND'
-    | 'MEDIA_NOT_FOUND'
-    | 'INVALID_REQUEST'
-    | 'FIELD_REQUIRED'
-    | 'FIELD_INVALID'
-    | 'FIELD_TOO_LONG'
-    | 'FIELD_TOO_SHORT'
-    | 'INVALID_URL'
-    | 'INVALID_EMAIL'
-    | 'INVALID_UUID'
-    | 'VALIDATION_ERROR'
-    | 'LIMIT_EXCEEDED'
-    | 'INVALID_FORMAT'
-    | 'CONFLICT'
-    | 'DEPENDENCY_EXISTS'
-    | 'DUPLICATE_OPERATION'
-    | 'RESOURCE_LOCKED'
-    | 'RATE_LIMIT_EXCEEDED'
-    | 'SERVICE_UNAVAILABLE'
-    | 'DATABASE_TIMEOUT'
-    | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1105,40 +893,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code:
-    | 'UNAUTHORIZED'
-    | 'TOKEN_INVALID'
-    | 'TOKEN_EXPIRED'
-    | 'REVOKED_API_KEY'
-    | 'INVALID_API_KEY'
-    | 'INSUFFICIENT_PERMISSIONS'
-    | 'STORE_ACCESS_DENIED'
-    | 'ACCOUNT_SUSPENDED'
-    | 'NOT_FOUND'
-    | 'OPERATION_NOT_ALLOWED'
-    | 'STORE_NOT_FOUND'
-    | 'LISTING_NOT_FOUND'
-    | 'PUBLICATION_NOT_FOUND'
-    | 'MEDIA_NOT_FOUND'
-    | 'INVALID_REQUEST'
-    | 'FIELD_REQUIRED'
-    | 'FIELD_INVALID'
-    | 'FIELD_TOO_LONG'
-    | 'FIELD_TOO_SHORT'
-    | 'INVALID_URL'
-    | 'INVALID_EMAIL'
-    | 'INVALID_UUID'
-    | 'VALIDATION_ERROR'
-    | 'LIMIT_EXCEEDED'
-    | 'INVALID_FORMAT'
-    | 'CONFLICT'
-    | 'DEPENDENCY_EXISTS'
-    | 'DUPLICATE_OPERATION'
-    | 'RESOURCE_LOCKED'
-    | 'RATE_LIMIT_EXCEEDED'
-    | 'SERVICE_UNAVAILABLE'
-    | 'DATABASE_TIMEOUT'
-    | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** The query parameters, the body and the answer of each operation. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Permission } from '../../catalog/vocabulary';
 import type { Condition } from '../../kernel/errors';
+import { mapValues } from '../documentation';
 import type { RequestHeader, ResponseHeader } from '../headers';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -19,6 +20,7 @@ export type Tag = keyof typeof TAGS;
 /** One media type of a body. JSON and forms have a schema; text and bytes have none. */
 export interface Content {
   readonly schema?: z.ZodType;
+  /** Default: the example of the schema. */
   readonly example?: unknown;
 }
 
@@ -64,6 +66,17 @@ export interface Operation {
   readonly messages?: Messages;
   /** Error responses by status whose body differs from the area's error body. */
   readonly failures?: Readonly<Record<number, Success>>;
+}
+
+/** An operation as it is declared, before `withIds` adds its id. */
+export type Unnamed<Declared extends Operation> = Omit<Declared, 'id'>;
+
+/** Returns the operations with their ids, which are the names of the properties. */
+export function withIds<const Declared extends Readonly<Record<string, Unnamed<Operation>>>>(
+  operations: Declared,
+) {
+  const named = mapValues(operations, (operation, id) => ({ ...operation, id }));
+  return named as { readonly [Name in keyof Declared]: Declared[Name] & { readonly id: string } };
 }
 
 export type Messages = Readonly<Partial<Record<Condition, string>>>;

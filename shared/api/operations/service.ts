@@ -1,7 +1,6 @@
 import { answers } from '../components';
-import * as examples from '../responses/examples';
-import { notReadySchema, START } from '../responses/service';
-import { NOT_MODIFIED, type Operation } from './operation';
+import { notReadySchema } from '../responses/service';
+import { NOT_MODIFIED, withIds } from './operation';
 
 const common = {
   method: 'GET',
@@ -11,10 +10,9 @@ const common = {
 } as const;
 
 /** Health checks, metrics, documentation and pictures. They need no token (docs/interface.md#health-and-metrics). */
-export const service = {
+export const service = withIds({
   getLiveness: {
     ...common,
-    id: 'getLiveness',
     path: '/health/live',
     summary: 'Check that the process responds',
     description:
@@ -23,16 +21,13 @@ export const service = {
       200: {
         description: 'The process responds.',
         headers: ['ETag'],
-        content: {
-          'application/json': { schema: answers.LiveAnswer, example: examples.answer({ live: true }) },
-        },
+        content: { 'application/json': { schema: answers.LiveAnswer } },
       },
       304: NOT_MODIFIED,
     },
   },
   getReadiness: {
     ...common,
-    id: 'getReadiness',
     path: '/health/ready',
     summary: 'Check that the service can serve requests',
     description: 'Returns the state of each dependency.',
@@ -40,9 +35,7 @@ export const service = {
       200: {
         description: 'The service can serve requests.',
         headers: ['ETag'],
-        content: {
-          'application/json': { schema: answers.ReadyAnswer, example: examples.answer({ ready: true }) },
-        },
+        content: { 'application/json': { schema: answers.ReadyAnswer } },
       },
       304: NOT_MODIFIED,
     },
@@ -50,13 +43,12 @@ export const service = {
       503: {
         description: 'The service cannot serve requests. `error.details` has the state of each dependency.',
         headers: ['Retry-After'],
-        content: { 'application/json': { schema: notReadySchema, example: examples.notReady } },
+        content: { 'application/json': { schema: notReadySchema } },
       },
     },
   },
   getPicture: {
     ...common,
-    id: 'getPicture',
     tag: 'Media',
     path: '/media/:environment/:file',
     summary: 'Retrieve a picture',
@@ -79,7 +71,6 @@ export const service = {
   },
   getMetrics: {
     ...common,
-    id: 'getMetrics',
     path: '/metrics',
     summary: 'Retrieve metrics',
     description:
@@ -91,23 +82,18 @@ export const service = {
   },
   getStart: {
     ...common,
-    id: 'getStart',
     path: '/',
     summary: 'Find the documentation',
     description: 'Links to the documentation, and the first request: HTML if `Accept` prefers it, else JSON.',
     successes: {
       200: {
         description: 'Where the documentation is.',
-        content: {
-          'application/json': { schema: answers.StartAnswer, example: examples.answer(START) },
-          'text/html': {},
-        },
+        content: { 'application/json': { schema: answers.StartAnswer }, 'text/html': {} },
       },
     },
   },
   getDocument: {
     ...common,
-    id: 'getDocument',
     path: '/openapi.json',
     summary: 'Retrieve this document',
     description: 'Describes the complete interface, for clients, generators and tests.',
@@ -122,7 +108,6 @@ export const service = {
   },
   getDocs: {
     ...common,
-    id: 'getDocs',
     path: '/docs',
     summary: 'Browse this document',
     description: 'Shows this document in Swagger UI, where you can send requests.',
@@ -131,4 +116,4 @@ export const service = {
       304: NOT_MODIFIED,
     },
   },
-} as const satisfies Record<string, Operation>;
+});

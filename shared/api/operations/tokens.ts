@@ -2,41 +2,32 @@ import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import { noBody, tokenBody } from '../requests/tokens';
-import * as examples from '../responses/examples';
-import type { Messages, Operation } from './operation';
-import { BODY_CONDITIONS, GENERAL_CONDITIONS } from './operation';
+import type { Messages, Operation, Unnamed } from './operation';
+import { BODY_CONDITIONS, GENERAL_CONDITIONS, withIds } from './operation';
 
-interface TokenOperation<Path extends string, Body extends z.ZodType, Answer extends z.ZodType> {
-  readonly id: string;
-  readonly path: Path;
-  readonly summary: string;
-  readonly description?: string;
+interface TokenOperation<Body extends z.ZodType> extends Pick<Operation, 'path' | 'summary' | 'description'> {
   readonly security: 'api_key' | 'bearer';
   readonly schema: Body;
   readonly sample: z.input<Body>;
   /** Description of the 200. */
   readonly success: string;
-  readonly answer: Answer;
-  readonly example: z.output<Answer>;
+  readonly answer: z.ZodType;
   /** The conditions of the credential, and of a field. */
   readonly messages: Messages;
 }
 
-function tokenOperation<const Path extends string, Body extends z.ZodType, Answer extends z.ZodType>(
-  options: TokenOperation<Path, Body, Answer>,
-) {
-  const { answer, example, sample, success, ...rest } = options;
+function tokenOperation<Body extends z.ZodType>(options: TokenOperation<Body>) {
+  const { answer, sample, success, ...rest } = options;
   return {
     ...rest,
-    answer,
     method: 'POST',
     tag: 'Tokens',
     body: { required: false, content: { 'application/json': { schema: rest.schema, example: sample } } },
     successes: {
-      200: { description: success, content: { 'application/json': { schema: answer, example } } },
+      200: { description: success, content: { 'application/json': { schema: answer } } },
     },
     conditions: [...conditionsIn(rest.messages), ...BODY_CONDITIONS, ...GENERAL_CONDITIONS],
-  } as const satisfies Operation & { schema: Body; answer: Answer };
+  } as const satisfies Unnamed<Operation> & { schema: Body };
 }
 
 const conditionsIn = (messages: Messages) => Object.keys(messages) as Condition[];
@@ -50,17 +41,12 @@ const BAD_TOKEN = {
   ...{ token_invalid: TOKEN_INVALID, token_expired: TOKEN_INVALID },
   field_invalid: 'ttl_minutes is not a known field',
 };
-const token = {
-  success: 'The token was issued.',
-  answer: answers.TokenAnswer,
-  example: examples.answer({ token: examples.token, token_type: 'Bearer', expires_in: 900 } as const),
-};
+const token = { success: 'The token was issued.', answer: answers.TokenAnswer };
 
 /** Every endpoint of `/auth` (docs/interface.md#token-endpoints). */
-export const tokens = {
+export const tokens = withIds({
   issueToken: tokenOperation({
     ...token,
-    id: 'issueToken',
     path: '/auth/token',
     summary: 'Issue a token',
     description: 'Exchanges an API key for a bearer token.',
@@ -74,7 +60,6 @@ export const tokens = {
   }),
   refreshToken: tokenOperation({
     ...token,
-    id: 'refreshToken',
     path: '/auth/refresh',
     summary: 'Refresh a token',
     description:
@@ -85,7 +70,6 @@ export const tokens = {
     messages: { ...BAD_TOKEN, ...BAD_KEY },
   }),
   validateToken: tokenOperation({
-    id: 'validateToken',
     path: '/auth/validate',
     summary: 'Validate a token',
     description: 'Returns the key, stores, permissions and expiry of a token.',
@@ -94,7 +78,6 @@ export const tokens = {
     schema: noBody,
     sample: {},
     answer: answers.ValidationAnswer,
-    example: examples.answer(examples.tokenDescription),
     messages: { ...BAD_TOKEN, key_revoked: TOKEN_INVALID, key_invalid: TOKEN_INVALID },
   }),
-};
+});

@@ -34,9 +34,6 @@ export const answer = <Data, Code extends number = 200>(data: Data, code = 200 a
   data,
 });
 
-/** Returns the example of a page with one item. */
-export const page = <Item, Meta>(item: Item, page_meta: Meta) => ({ ...answer([item]), meta: page_meta });
-
 const times = { created_at: '2026-01-31T12:00:00.000Z', updated_at: '2026-02-02T08:30:00.000Z' };
 
 export const store: Store = {
