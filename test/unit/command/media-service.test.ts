@@ -1,56 +1,9 @@
 import { deleteMedia, recordResult, uploadMedia } from '../../../services/command/media';
 import { existingMedia, findMedia } from '../../../services/command/references';
-import type { MediaEvent } from '../../../shared/catalog/media/media';
-import { mediaAggregate } from '../../../shared/catalog/media/media';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
-import { anUpload, deciderSpec, errorOf, newId, somePictures, World } from './support';
+import { anUpload, errorOf, newId, somePictures, World } from './support';
 
 const store_id = newId<StoreId>();
-const uploaded: MediaEvent = { type: 'MediaUploaded', data: { store_id, ...anUpload() } };
-const processed: MediaEvent = { type: 'MediaProcessed', data: somePictures() };
-const failed: MediaEvent = { type: 'MediaFailed', data: { reason: 'damaged' } };
-const deleted: MediaEvent = { type: 'MediaDeleted', data: {} };
-
-const given = deciderSpec(mediaAggregate, newId<MediaId>());
-const record = { type: 'RecordPictures', pictures: somePictures() } as const;
-const fail = { type: 'RecordFailure', reason: 'damaged' } as const;
-
-describe('a media', () => {
-  test('is uploaded only once', () => {
-    const upload = { type: 'UploadMedia', upload: { store_id, ...anUpload() } } as const;
-    given([]).when(upload).thenAppends([uploaded]);
-    given([uploaded]).when(upload).thenRejects('lost_race');
-    given([uploaded, deleted]).when(upload).thenRejects('lost_race');
-  });
-
-  test('becomes ready or failed while it is processing', () => {
-    given([uploaded]).when(record).thenAppends([processed]);
-    given([uploaded]).when(fail).thenAppends([failed]);
-  });
-
-  test.each([[[]], [[uploaded, processed]], [[uploaded, failed]], [[uploaded, deleted]]])(
-    'ignores the result of a worker in any other state (case %#)',
-    (events: MediaEvent[]) => {
-      given(events).when(record).thenAppendsNothing();
-      given(events).when(fail).thenAppendsNothing();
-    },
-  );
-
-  test('is deleted once, in any state', () => {
-    const remove = { type: 'Delete' } as const;
-    given([uploaded]).when(remove).thenAppends([deleted]);
-    given([uploaded, processed]).when(remove).thenAppends([deleted]);
-    given([uploaded, deleted]).when(remove).thenRejects('media_not_found');
-    given([]).when(remove).thenRejects('media_not_found');
-  });
-
-  test('counts versions, and has pictures when it is ready', () => {
-    expect(given([uploaded, processed]).state).toMatchObject({
-      resource: { version: 2, progress: { status: 'ready', pictures: somePictures() }, size_bytes: 1000 },
-    });
-  });
-});
-
 describe('the media service', () => {
   const world = new World();
   const upload = async () =>

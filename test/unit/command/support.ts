@@ -4,7 +4,6 @@ import type { WriteContext } from '../../../services/command/execute';
 import { createPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
 import type { Account } from '../../../shared/catalog/account/account';
-import { ABSENT, type Aggregate, type State } from '../../../shared/catalog/events/aggregate';
 import { type DomainEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import type { MediaPictures, MediaUpload } from '../../../shared/catalog/media/media';
@@ -78,31 +77,6 @@ export async function publicationWithEvents(count: number, eventAt: (revision: n
       ...encodeEvent(eventAt(revision)),
     });
   return { world, id, events, stream };
-}
-
-/**
- * Returns the `given` function of a decider's tests: `given(events).when(command)`, then one of the `then…` assertions
- * on the events that the command appends, or on the condition that rejects it.
- */
-export function deciderSpec<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  aggregate: Aggregate<Resource, Event, Id, Command>,
-  id: Id,
-) {
-  return (events: readonly Event[]) => {
-    let state: State<Resource> = ABSENT;
-    for (const event of events) state = aggregate.evolve(state, event, id, AT);
-    const when = (command: Command) => {
-      const decision = aggregate.decide(state, command);
-      const outcome: readonly Event[] | Condition = decision.ok ? decision.events : decision.condition;
-      return {
-        outcome,
-        thenAppends: (expected: readonly Event[]) => expect(outcome).toEqual(expected),
-        thenAppendsNothing: () => expect(outcome).toEqual([]),
-        thenRejects: (condition: Condition) => expect(outcome).toBe(condition),
-      };
-    };
-    return { state, when };
-  };
 }
 
 /** Returns the error that the call throws. Throws if the call succeeds. */

@@ -1,0 +1,372 @@
+import { type AccountEvent, accountAggregate } from '../../../shared/catalog/account/account';
+import {
+  type ApiKeyCommand,
+  type ApiKeyEvent,
+  apiKeyAggregate,
+  type KeyLimits,
+  USE_INTERVAL_MS,
+} from '../../../shared/catalog/api-key/api-key';
+import { ABSENT, type Aggregate, type State } from '../../../shared/catalog/events/aggregate';
+import type { DomainEvent } from '../../../shared/catalog/events/codec';
+import { dataOfNew, initialValues } from '../../../shared/catalog/fields';
+import {
+  type ListingChanges,
+  type ListingEvent,
+  type ListingFields,
+  listingAggregate,
+} from '../../../shared/catalog/listing/listing';
+import { type MediaEvent, mediaAggregate } from '../../../shared/catalog/media/media';
+import { publicationFields } from '../../../shared/catalog/publication/fields';
+import {
+  type PublicationChanges,
+  type PublicationEvent,
+  type PublicationFields,
+  type PublicationInput,
+  publicationAggregate,
+} from '../../../shared/catalog/publication/publication';
+import { type ReviewFields, reviewAggregate } from '../../../shared/catalog/review/review';
+import {
+  type StoreChanges,
+  type StoreCommand,
+  type StoreEvent,
+  storeAggregate,
+} from '../../../shared/catalog/store/store';
+import type { Condition } from '../../../shared/kernel/errors';
+import type { AnyId } from '../../../shared/kernel/ids';
+import { AT, anUpload, NOW_MS, newId, somePictures } from './support';
+
+/** The events that a command appends after the given ones, or the condition that rejects it. */
+type Story<Event, Command> = readonly [
+  story: string,
+  given: readonly Event[],
+  command: Command,
+  outcome: readonly Event[] | Condition,
+];
+
+/** Tests each story, and that the same command appends nothing after its own events. Returns what decides. */
+function decides<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  aggregate: Aggregate<Resource, Event, Id, Command>,
+  stories: readonly Story<Event, Command>[],
+) {
+  const id = newId<Id>();
+  const decide = (events: readonly Event[], command: Command): readonly Event[] | Condition => {
+    let state: State<Resource> = ABSENT;
+    for (const event of events) state = aggregate.evolve(state, event, id, AT);
+    const decision = aggregate.decide(state, command);
+    return decision.ok ? decision.events : decision.condition;
+  };
+  test.each(stories)('%s', (_story, given, command, outcome) => {
+    expect(decide(given, command)).toEqual(outcome);
+    if (typeof outcome === 'string' || outcome.length === 0) return;
+    const repeated = decide([...given, ...outcome], command);
+    if (typeof repeated !== 'string') expect(repeated).toEqual([]);
+  });
+  return decide;
+}
+
+const store_id = newId();
+
+describe('a publication', () => {
+  const listing_id = newId();
+  const media_ids = [newId(), newId()];
+  const input = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 } satisfies PublicationInput;
+  const fields: PublicationFields = {
+    // Defaults of fields that may be added later.
+    ...dataOfNew<PublicationFields>({}, initialValues(publicationFields), input),
+    store_id,
+    description: '',
+    description_html: null,
+    visibility: 'public',
+    price_active: true,
+    free_shipping: null,
+    quantity_available: null,
+    featured_position: null,
+    listing_id: null,
+    media_ids: [],
+  };
+  const all = {
+    ...input,
+    description: 'Green',
+    description_html: '<p>Green</p>',
+    visibility: 'private',
+    price_active: false,
+    free_shipping: false,
+    quantity_available: 0,
+    featured_position: 1,
+    listing_id,
+    media_ids,
+  } as const;
+  const creation = (data: Partial<PublicationFields>): PublicationEvent => ({
+    type: 'PublicationCreated',
+    data: { ...fields, ...data },
+  });
+  const created = creation({});
+  const full = creation({
+    quantity_available: 3,
+    featured_position: 1,
+    listing_id,
+    media_ids,
+    free_shipping: true,
+  });
+  const viewed: PublicationEvent = { type: 'PublicationViewed', data: { count: 3 } };
+  const deleted: PublicationEvent = { type: 'PublicationDeleted', data: {} };
+  const text = { title: 'Tea', description: '', description_html: null, free_shipping: null };
+  const create = { type: 'Create', store_id, input } as const;
+  const put = { type: 'Put', store_id, input } as const;
+  const remove = { type: 'Delete' } as const;
+  const update = (changes: PublicationChanges) => ({ type: 'Update', changes }) as const;
+
+  const parts: [string, PublicationChanges, PublicationEvent][] = [
+    ['its text', { title: 'X' }, { type: 'PublicationDescribed', data: { ...text, title: 'X' } }],
+    [
+      'its price',
+      { price_amount: 0 },
+      { type: 'PublicationPriced', data: { price_currency: 'USD', price_amount: 0, price_active: true } },
+    ],
+    ['its stock', { quantity_available: 0 }, { type: 'PublicationStocked', data: { quantity_available: 0 } }],
+    ['its rank', { featured_position: 7 }, { type: 'PublicationFeatured', data: { featured_position: 7 } }],
+    [
+      'its visibility',
+      { visibility: 'private' },
+      { type: 'PublicationVisibilityChanged', data: { visibility: 'private' } },
+    ],
+    ['its listing', { listing_id }, { type: 'PublicationMovedToListing', data: { listing_id } }],
+    ['its media', { media_ids }, { type: 'PublicationMediaArranged', data: { media_ids } }],
+  ];
+  const cleared = { quantity_available: null, featured_position: null, listing_id: null };
+  const reversed = media_ids.toReversed();
+
+  decides(publicationAggregate, [
+    ['is created with the defaults', [], create, [created]],
+    ['is created with every field', [], { ...create, input: all }, [creation({ ...all, media_ids })]],
+    ['is not created twice, even with views', [created, viewed], create, []],
+    ['is no other one', [created], { ...create, input: { ...input, title: 'Coffee' } }, 'lost_race'],
+    ['is none of another store', [created], { ...create, store_id: newId() }, 'lost_race'],
+    ['stays deleted', [created, deleted], create, 'publication_not_found'],
+    ...parts.map(([part, changes, event]) => [part, [created], update(changes), [event]] as const),
+    [
+      'its shipping',
+      [created],
+      update({ free_shipping: false }),
+      [{ type: 'PublicationDescribed', data: { ...text, free_shipping: false } }],
+    ],
+    [
+      'an event for each part',
+      [created],
+      update(Object.assign({}, ...parts.map(([, changes]) => changes))),
+      parts.map(([, , event]) => event),
+    ],
+    [
+      'fields that are cleared',
+      [full],
+      update(cleared),
+      [
+        { type: 'PublicationStocked', data: { quantity_available: null } },
+        { type: 'PublicationFeatured', data: { featured_position: null } },
+        { type: 'PublicationMovedToListing', data: { listing_id: null } },
+      ],
+    ],
+    ['the same media', [full], update({ media_ids }), []],
+    [
+      'media in another order',
+      [full],
+      update({ media_ids: reversed }),
+      [{ type: 'PublicationMediaArranged', data: { media_ids: reversed } }],
+    ],
+    ['no change', [created], update({}), []],
+    ['the same fields', [created], update(fields), []],
+    ['an undefined field', [created], update({ title: undefined }), []],
+    ['an update of none', [], update({ title: 'X' }), 'publication_not_found'],
+    ['an update of a deleted one', [created, deleted], update({}), 'publication_not_found'],
+    ['a row that creates it', [], put, [created]],
+    ['a row without a change', [created, viewed], put, []],
+    [
+      'a row that changes only its own fields',
+      [full],
+      { ...put, input: { ...input, price_amount: 5 } },
+      [{ type: 'PublicationPriced', data: { price_currency: 'USD', price_amount: 5, price_active: true } }],
+    ],
+    ['a row of a deleted one', [created, deleted], put, []],
+    ['a row of another store', [created], { ...put, store_id: newId() }, 'publication_not_found'],
+    ['its deletion', [created], remove, [deleted]],
+    ['a deletion of none', [], remove, 'publication_not_found'],
+    ['a second deletion', [created, deleted], remove, 'publication_not_found'],
+  ]);
+});
+
+describe('a listing', () => {
+  const fields: ListingFields = {
+    ...{ store_id, name: 'Teas', description: null, media_ids: [] },
+    ...{ visibility: 'public', default_sort_mode: 'created_at_desc' },
+  };
+  const created: ListingEvent = { type: 'ListingCreated', data: fields };
+  const media_ids = [newId()];
+  const parts: [ListingChanges, ListingEvent][] = [
+    [{ name: 'Herbs' }, { type: 'ListingDescribed', data: { name: 'Herbs', description: null } }],
+    [{ description: 'All' }, { type: 'ListingDescribed', data: { name: 'Teas', description: 'All' } }],
+    [{ visibility: 'private' }, { type: 'ListingVisibilityChanged', data: { visibility: 'private' } }],
+    [
+      { default_sort_mode: 'price_asc' },
+      { type: 'ListingSortModeChanged', data: { default_sort_mode: 'price_asc' } },
+    ],
+    [{ media_ids }, { type: 'ListingMediaArranged', data: { media_ids } }],
+  ];
+  decides(listingAggregate, [
+    ['is created with the defaults', [], { type: 'Create', store_id, input: { name: 'Teas' } }, [created]],
+    ...parts.map(
+      ([changes, event]) =>
+        [`its ${Object.keys(changes)[0]}`, [created], { type: 'Update', changes }, [event]] as const,
+    ),
+  ]);
+});
+
+describe('a media', () => {
+  const upload = { store_id, ...anUpload() };
+  const uploaded: MediaEvent = { type: 'MediaUploaded', data: upload };
+  const processed: MediaEvent = { type: 'MediaProcessed', data: somePictures() };
+  const failed: MediaEvent = { type: 'MediaFailed', data: { reason: 'damaged' } };
+  const deleted: MediaEvent = { type: 'MediaDeleted', data: {} };
+  const record = { type: 'RecordPictures', pictures: somePictures() } as const;
+  const fail = { type: 'RecordFailure', reason: 'damaged' } as const;
+  const remove = { type: 'Delete' } as const;
+  decides(mediaAggregate, [
+    ['is uploaded', [], { type: 'UploadMedia', upload }, [uploaded]],
+    ['is uploaded once', [uploaded], { type: 'UploadMedia', upload }, 'lost_race'],
+    ['is not uploaded again', [uploaded, deleted], { type: 'UploadMedia', upload }, 'lost_race'],
+    ['becomes ready', [uploaded], record, [processed]],
+    ['becomes failed', [uploaded], fail, [failed]],
+    ...[[], [uploaded, processed], [uploaded, failed], [uploaded, deleted]].flatMap((given) => [
+      [`ignores pictures after ${given.at(-1)?.type}`, given, record, []] as const,
+      [`ignores a failure after ${given.at(-1)?.type}`, given, fail, []] as const,
+    ]),
+    ['its deletion', [uploaded], remove, [deleted]],
+    ['its deletion when it is ready', [uploaded, processed], remove, [deleted]],
+    ['a second deletion', [uploaded, deleted], remove, 'media_not_found'],
+    ['a deletion of none', [], remove, 'media_not_found'],
+  ]);
+});
+
+describe('a store', () => {
+  const input = { account_id: newId(), environment: 'live', name: 'Shop' } as const;
+  const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };
+  const created: StoreEvent = { type: 'StoreCreated', data: { ...input, ...profile } };
+  const create: StoreCommand = { type: 'CreateStore', input };
+  const patch = (changes: StoreChanges): StoreCommand => ({ type: 'DescribeStore', changes });
+  const contact = { email: 'a@example.com', phone: '1' };
+  const described: StoreEvent = { type: 'StoreDescribed', data: { name: 'Shop', ...profile, contact } };
+  const close: StoreCommand = { type: 'ChangeStoreStatus', status: 'inactive' };
+  const cash = { payment_method_id: newId(), type: 'cash', name: 'Cash', instructions: null } as const;
+  const card = { payment_method_id: newId(), type: 'card', name: 'Card', instructions: 'Any' } as const;
+  const add = (method: typeof cash | typeof card, position?: number): StoreCommand => ({
+    type: 'AddPaymentMethod',
+    method: position === undefined ? method : { ...method, position },
+  });
+  const added = (method: typeof cash | typeof card, position: number): StoreEvent => ({
+    type: 'PaymentMethodAdded',
+    data: { ...method, position },
+  });
+  const { payment_method_id } = cash;
+  const removal: StoreCommand = { type: 'RemovePaymentMethod', payment_method_id };
+  decides(storeAggregate, [
+    ['is created', [], create, [created]],
+    [
+      'is no other one',
+      [created],
+      { type: 'CreateStore', input: { ...input, environment: 'test' } },
+      'lost_race',
+    ],
+    ['its profile', [created], patch({ contact }), [described]],
+    [
+      'fields in another order',
+      [created, described],
+      patch({ contact: { phone: '1', email: contact.email } }),
+      [],
+    ],
+    ['fields with the same values', [created], patch({ name: 'Shop', ruc: null }), []],
+    ['the same status', [created], { type: 'ChangeStoreStatus', status: 'active' }, []],
+    ['its status', [created], close, [{ type: 'StoreStatusChanged', data: { status: 'inactive' } }]],
+    ['a first payment method', [created], add(cash), [added(cash, 1)]],
+    ['a payment method after the last one', [created, added(cash, 7)], add(card), [added(card, 8)]],
+    ['a payment method at a position', [created], add(card, 3), [added(card, 3)]],
+    [
+      'another payment method with the id of one',
+      [created, added(cash, 1)],
+      { type: 'AddPaymentMethod', method: { ...cash, name: 'Coins' } },
+      'field_invalid',
+    ],
+    [
+      'the removal of a payment method',
+      [created, added(cash, 1)],
+      removal,
+      [{ type: 'PaymentMethodRemoved', data: { payment_method_id } }],
+    ],
+    ...[close, patch({ name: 'X' }), add(cash), removal].map(
+      (command) => [`${command.type} of none`, [], command, 'store_not_found'] as const,
+    ),
+  ]);
+});
+
+describe('an account', () => {
+  const created: AccountEvent = { type: 'AccountCreated', data: { name: 'Acme' } };
+  const suspended: AccountEvent = { type: 'AccountSuspended', data: {} };
+  const reinstated: AccountEvent = { type: 'AccountReinstated', data: {} };
+  decides(accountAggregate, [
+    ['is created', [], { type: 'CreateAccount', name: 'Acme' }, [created]],
+    ['is no other one', [created], { type: 'CreateAccount', name: 'Other' }, 'lost_race'],
+    ['is suspended', [created], { type: 'SuspendAccount' }, [suspended]],
+    ['is reinstated', [created, suspended], { type: 'ReinstateAccount' }, [reinstated]],
+    ['is not reinstated if it is active', [created], { type: 'ReinstateAccount' }, []],
+    ['a suspension of none', [], { type: 'SuspendAccount' }, 'field_invalid'],
+    ['a reinstatement of none', [], { type: 'ReinstateAccount' }, 'field_invalid'],
+  ]);
+});
+
+describe('an API key', () => {
+  const fields = {
+    ...{ account_id: newId(), name: 'Web', type: 'public', environment: 'live', stores: [newId()] },
+    ...{ permissions: ['read:stores'], key_hash: 'a'.repeat(64), expires_at: null },
+  } satisfies Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
+  const created: ApiKeyEvent = { type: 'ApiKeyCreated', data: fields };
+  const create: ApiKeyCommand = { type: 'CreateApiKey', fields };
+  const revoked: ApiKeyEvent = { type: 'ApiKeyRevoked', data: {} };
+  const used: ApiKeyEvent = { type: 'ApiKeyUsed', data: {} };
+  const use = (used_at_ms: number): ApiKeyCommand => ({ type: 'RecordApiKeyUse', used_at_ms });
+  const ends = (expires_at: string): ApiKeyEvent => ({ type: 'ApiKeyExpirySet', data: { expires_at } });
+  const expire = (expires_at: string): ApiKeyCommand => ({ type: 'ExpireApiKey', expires_at });
+  const [earlier, later] = ['2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z'] as const;
+  const limits = { per_minute: 600, per_day: 100_000, burst: 900 };
+  const set = (limits: KeyLimits | null): ApiKeyEvent => ({ type: 'ApiKeyLimitsSet', data: { limits } });
+  const limit = (limits: KeyLimits | null): ApiKeyCommand => ({ type: 'SetApiKeyLimits', limits });
+  const born_with: ApiKeyEvent = { type: 'ApiKeyCreated', data: { ...fields, limits } };
+  const decide = decides(apiKeyAggregate, [
+    ['is created', [], create, [created]],
+    ['is no other one', [created], { type: 'CreateApiKey', fields: { ...fields, name: 'X' } }, 'lost_race'],
+    ['is revoked', [created], { type: 'RevokeApiKey' }, [revoked]],
+    ['gets an expiry', [created], expire(later), [ends(later)]],
+    ['gets an earlier expiry', [created, ends(later)], expire(earlier), [ends(earlier)]],
+    ['gets no later expiry', [created, ends(earlier)], expire(later), []],
+    ['records a use', [created], use(NOW_MS), [used]],
+    ['records no other use within five minutes', [created, used], use(NOW_MS + USE_INTERVAL_MS - 1), []],
+    ['gets limits', [created], limit(limits), [set(limits)]],
+    ['loses its limits', [created, set(limits)], limit(null), [set(null)]],
+    ['has no limits to lose', [created], limit(null), []],
+    ['has its first limits', [born_with], limit(limits), []],
+    ['gets no limits when it is revoked', [created, revoked], limit(limits), 'key_revoked'],
+    ...[limit(null), expire(later), { type: 'RevokeApiKey' } as const, use(NOW_MS)].map(
+      (command) => [`${command.type} of none`, [], command, 'key_invalid'] as const,
+    ),
+  ]);
+
+  test('records a use five minutes after the last one', () => {
+    expect(decide([created, used], use(NOW_MS + USE_INTERVAL_MS))).toEqual([used]);
+  });
+});
+
+describe('a review', () => {
+  const review: ReviewFields = {
+    ...{ store_id, publication_id: newId(), rating: 5, title: null, body: 'Good', author_name: 'Ann' },
+    ...{ verified: false, created_at: AT },
+  };
+  const posted = { type: 'ReviewPosted', data: review } as const;
+  decides(reviewAggregate, [['is posted', [], { type: 'PostReview', review }, [posted]]]);
+});
