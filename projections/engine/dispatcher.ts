@@ -51,7 +51,7 @@ const DISPATCHER_TIMES: DispatcherTimes = {
 };
 
 /** The lease of the process that dispatches the events of a realm. */
-export const DISPATCHER_LEASE = 'dispatcher';
+const DISPATCHER_LEASE = 'dispatcher';
 const BATCH_SIZE = 1_000;
 const AFTER_FAILURE_MS = 1_000;
 
