@@ -40,19 +40,13 @@ export interface SearchedText {
 
 /** Returns the search terms of a publication, without duplicates, in text order: title first, then description. */
 export function publicationWords({ title, description, description_html }: SearchedText): string[] {
-  beginText();
-  const plain: string[] = [];
-  addWords(title, plain);
-  const title_length = plain.length;
-  addWords(description, plain);
-  if (description_html !== null) addWords(textOf(description_html), plain);
-  const title_tokens = [...new Set(partsOf(title).flatMap((part) => cachedPart(part).tokens))];
-  const words = title_tokens.length > 0 ? [fullTitle(title_tokens)] : [];
-  for (let count = 1; count <= Math.min(title_tokens.length, TITLE_START_MAX); count++)
-    words.push(titleStart(title_tokens.slice(0, count)));
-  for (let index = 0; index < title_length; index++) words.push(titleWord(plain[index]!));
-  for (const word of plain) words.push(word);
-  return words;
+  const title_words = new Set(wordsOf(title));
+  const html_words = description_html === null ? [] : wordsOf(textOf(description_html));
+  const words = new Set([...title_words, ...wordsOf(description), ...html_words]);
+  const tokens = distinctQueryTokens(title);
+  const starts = tokens.slice(0, TITLE_START_MAX).map((_, index) => titleStart(tokens.slice(0, index + 1)));
+  const full = tokens.length > 0 ? [fullTitle(tokens)] : [];
+  return [...full, ...starts, ...[...title_words].map(titleWord), ...words];
 }
 
 /** Splits a query into tokens, in order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */
@@ -64,81 +58,30 @@ export function queryTokens(text: string): string[] {
 /** Splits a query into tokens, without duplicates. */
 export const distinctQueryTokens = (text: string): string[] => [...new Set(queryTokens(text))];
 
-/** A word, of which there is one object as long as the cache is not cleared. */
-interface Word {
-  readonly text: string;
-  /** The number of the last text that the word was found in. Faster than a set of the words of a text. */
-  found_in: number;
-}
-
-/** What is between two spaces of a text: its terms, and its tokens in a query. */
-interface Part {
-  readonly words: readonly Word[];
-  readonly tokens: readonly string[];
-}
-
-/** Texts of a catalog repeat the same words, and folding one takes longer than looking it up. */
+/** Texts of a catalog repeat the same words, and splitting one takes longer than looking it up. */
 const CACHED_MAX = 50_000;
 const CACHED_LENGTH_MAX = 64;
-const cached_parts = new Map<string, Part>();
-const cached_words = new Map<string, Word>();
-let texts = 0;
+const cached = new Map<string, readonly string[]>();
 
-/** Begins a text: each word is found once from here on. */
-function beginText(): void {
-  texts++;
-  if (cached_parts.size < CACHED_MAX && cached_words.size < CACHED_MAX) return;
-  cached_parts.clear();
-  cached_words.clear();
-}
-
-/** Adds the terms of the text that were not found since `beginText`. */
-function addWords(text: string, terms: string[]): void {
-  for (const part of partsOf(text))
-    for (const word of cachedPart(part).words) {
-      if (word.found_in === texts) continue;
-      word.found_in = texts;
-      terms.push(word.text);
-    }
-}
-
-/** No compound contains a space, so the parts between spaces can be split one by one. */
-const partsOf = (text: string): string[] => text.split(OTHER_SPACE.test(text) ? SPACES : ' ');
-
-const SPACES = /\s+/;
-const OTHER_SPACE = /[^\S ]/;
-
-function cachedPart(text: string): Part {
-  const cached = cached_parts.get(text);
-  if (cached) return cached;
-  const part = { words: wordsOfPart(text).map(toWord), tokens: queryTokens(text) };
-  if (text.length <= CACHED_LENGTH_MAX) cached_parts.set(text, part);
-  return part;
-}
-
-function toWord(text: string): Word {
-  let word = cached_words.get(text);
-  if (!word) {
-    word = { text, found_in: 0 };
-    cached_words.set(text, word);
+/** Splits a text into terms. No compound contains a space, so the parts between spaces can be split one by one. */
+function wordsOf(text: string): string[] {
+  if (cached.size > CACHED_MAX) cached.clear();
+  const words: string[] = [];
+  for (const part of text.split(/\s+/)) {
+    const known = cached.get(part) ?? wordsOfPart(part);
+    if (part.length <= CACHED_LENGTH_MAX) cached.set(part, known);
+    words.push(...known);
   }
-  return word;
+  return words;
 }
 
 /**
- * Splits a text into terms, with every form in which a query may contain a compound: `T-shirt` gives `t`, `shirt` and
- * `tshirt`, `men’s` gives `men`, `s` and `mens`.
+ * Splits what is between two spaces into terms, with every form in which a query may contain a compound: `T-shirt` gives
+ * `t`, `shirt` and `tshirt`, `men’s` gives `men`, `s` and `mens`.
  */
 function wordsOfPart(text: string): string[] {
-  const forms = new Set<string>();
-  for (const compound of new Set(compounds(text)))
-    if (JOINT.test(compound)) for (const form of jointForms(compound)) forms.add(form);
-    else forms.add(compound);
-  const words: string[] = [];
-  for (const form of forms)
-    if (MAYBE_UNSPACED.test(form)) words.push(...splitUnspaced(form, true).map(truncate));
-    else if (form !== '') words.push(truncate(form));
-  return words;
+  const forms = compounds(text).flatMap((word) => (JOINT.test(word) ? jointForms(word) : word));
+  return forms.flatMap((form) => splitUnspaced(form, true)).map(truncate);
 }
 
 function jointForms(compound: string): string[] {
