@@ -24,55 +24,52 @@ export interface AuthOptions {
  * account; `/api/*` rejects these tokens (docs/interface.md#tokens).
  */
 export function authEndpoints(options: AuthOptions): AuthEndpoints {
+  const { authenticator } = options;
+  const { issueToken: issue, refreshToken: refresh, validateToken: validate } = operations;
   const key_use = new KeyUseRecorder(options);
+  const issueFor = (key: ApiKey, ttl_s: number): JsonObject => {
+    key_use.record(key);
+    return issueToken(options, key, ttl_s);
+  };
   return {
-    [operations.issueToken.path]: tokenEndpoint(options, key_use),
-    [operations.refreshToken.path]: refreshEndpoint(options, key_use),
-    [operations.validateToken.path]: validateEndpoint(options),
+    [issue.path]: endpoint('token', issue.messages, async (header) => {
+      const key = await findKey(authenticator, header('x-api-key') ?? '');
+      return exchange(key, (body) => issueFor(key, parseBody(issue.schema, body).ttl_minutes * 60));
+    }),
+    // Checks the key again. The new token has the lifetime of the old one (docs/interface.md#tokens).
+    [refresh.path]: endpoint('refresh', refresh.messages, async (header) => {
+      const { claims, key } = await authenticator.verifyToken(requireBearer(header('authorization')));
+      return exchange(key, (body) => {
+        parseBody(refresh.schema, body);
+        return issueFor(key, claims.exp - claims.iat);
+      });
+    }),
+    // A token whose key was revoked, has expired or does not exist is invalid, too.
+    [validate.path]: endpoint('validate', validate.messages, async (header) => {
+      const { claims, key } = await authenticator.verifyToken(requireBearer(header('authorization')));
+      return exchange(key, (body) => {
+        parseBody(validate.schema, body);
+        return describeClaims(claims);
+      });
+    }),
   };
 }
 
-/** Exchanges an API key for a token. */
-function tokenEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEndpoint {
-  const authenticate: AuthEndpoint['authenticate'] = async (header) => {
-    const api_key = header('x-api-key') ?? '';
-    const key = await withMessages(operations.issueToken.messages, () =>
-      findKey(options.authenticator, api_key),
-    );
-    return exchange(key, (body) => {
-      const { ttl_minutes } = parseBody(operations.issueToken.schema, body);
-      key_use.record(key);
-      return issueToken(options, key, ttl_minutes * 60);
-    });
+/** Returns the endpoint. Its errors with a condition in `messages` get that message. */
+function endpoint(
+  name: string,
+  messages: Messages,
+  authenticate: AuthEndpoint['authenticate'],
+): AuthEndpoint {
+  return {
+    name,
+    authenticate: (header) =>
+      authenticate(header).catch((error: unknown) => {
+        const message = error instanceof CatalogError ? messages[error.condition] : undefined;
+        if (message === undefined) throw error;
+        throw new CatalogError((error as CatalogError).condition, { message, cause: error });
+      }),
   };
-  return { name: 'token', authenticate };
-}
-
-/** Exchanges a token for a new one of the same lifetime. Checks the key again (docs/interface.md#tokens). */
-function refreshEndpoint(options: AuthOptions, key_use: KeyUseRecorder): AuthEndpoint {
-  const authenticate: AuthEndpoint['authenticate'] = async (header) => {
-    const check = async () => options.authenticator.verifyToken(requireBearer(header('authorization')));
-    const { claims, key } = await withMessages(operations.refreshToken.messages, check);
-    return exchange(key, (body) => {
-      parseBody(operations.refreshToken.schema, body);
-      key_use.record(key);
-      return issueToken(options, key, claims.exp - claims.iat);
-    });
-  };
-  return { name: 'refresh', authenticate };
-}
-
-/** Returns a token's claims. A token whose key was revoked, has expired or does not exist is invalid, too. */
-function validateEndpoint({ authenticator }: AuthOptions): AuthEndpoint {
-  const authenticate: AuthEndpoint['authenticate'] = async (header) => {
-    const check = async () => authenticator.verifyToken(requireBearer(header('authorization')));
-    const { claims, key } = await withMessages(operations.validateToken.messages, check);
-    return exchange(key, (body) => {
-      parseBody(operations.validateToken.schema, body);
-      return describeClaims(claims);
-    });
-  };
-  return { name: 'validate', authenticate };
 }
 
 async function findKey(authenticator: Authenticator, api_key: string): Promise<ApiKey> {
@@ -106,17 +103,6 @@ function describeClaims(claims: TokenClaims): JsonObject {
   const { api_key_id, account_id, key_type, stores, permissions, exp } = claims;
   const expires_at = timestamp(exp * 1000);
   return { valid: true, api_key_id, account_id, key_type, stores, permissions, expires_at };
-}
-
-/** Runs `check`. If it throws a `CatalogError` whose condition is in `messages`, replaces the message of the error. */
-async function withMessages<Result>(messages: Messages, check: () => Promise<Result>): Promise<Result> {
-  try {
-    return await check();
-  } catch (error) {
-    const message = error instanceof CatalogError ? messages[error.condition] : undefined;
-    if (message === undefined) throw error;
-    throw new CatalogError((error as CatalogError).condition, { message, cause: error });
-  }
 }
 
 // --- A key's last use ---

@@ -47,8 +47,6 @@ interface PutTarget<Id, Resource, New> extends NewTarget<Id> {
   readonly id: Id;
   /** Whether the resource probably does not exist. Saves reading its stream. */
   readonly is_probably_new?: boolean;
-  /** Whether the caller has just checked that `listing_id` is a listing of the store. */
-  readonly is_listing_checked?: boolean;
   readonly revise?: Revise<Resource, New>;
 }
 
@@ -153,14 +151,13 @@ export function defineResource<
     target: PutTarget<Id, Resource, New>,
     input: New,
   ): Promise<PutResult<Resource>> {
-    const { environment, store_id, id, revise, is_probably_new = false, is_listing_checked } = target;
-    const references = is_listing_checked ? { media_ids: input.media_ids } : input;
+    const { environment, store_id, id, revise, is_probably_new = false } = target;
     const written = await execute<Resource, FieldCommand<F>>({
       ...streamIn(deps, environment, aggregate, id),
       context,
       fresh: is_probably_new,
       check: async (state) => {
-        if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, references);
+        if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
         if (state.tag !== 'present') return { type: 'Put', store_id, input };
         const changes = await revised(deps, environment, state.resource, input, revise);
         return { type: 'Put', store_id, input: changes };

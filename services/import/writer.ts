@@ -7,7 +7,6 @@ import { mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
-import { LRUCache } from '../../shared/kernel/cache';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { StoreDeps, WriteContext } from '../command/execute';
@@ -46,17 +45,12 @@ const DEFAULT_CURRENCY = 'USD';
 /** The writes of an import into one store. They throw `CatalogError` if a command rejects the input. */
 export type CatalogWriter = ReturnType<typeof writerTo>;
 
-/** How long a listing that a row refers to is known to exist. Many rows refer to the same listing. */
-const CHECKED_MS = 1_000;
-const CHECKED_LISTINGS_MAX = 10_000;
-
 /** Returns a writer that calls the command services, so that an import follows the same rules as a request. */
 export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget) {
   const { environment, store_id, overwrite = false } = target;
   const { originals } = deps.blobs[environment];
   const inspector = new Inspector();
   const source = { events: deps.events[environment], realm: environment };
-  const checked = new LRUCache<string, true>({ max: CHECKED_LISTINGS_MAX, ttl: CHECKED_MS });
   const historyOf = (category: 'listing' | 'publication', id: string): Promise<FieldHistory> =>
     FieldHistory.read(source.events, streamName(environment, category, id), {
       fields: category === 'listing' ? listingFields : publicationFields,
@@ -84,16 +78,14 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     },
     /** As `putListing`. */
     putPublication: async (id: PublicationId, input: z.output<typeof importedPublication>) => {
-      const { price_currency = DEFAULT_CURRENCY, listing_id = null } = input;
+      const { price_currency = DEFAULT_CURRENCY } = input;
       const { keep, effects } = keeper('publication', id);
       const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> =>
         keep(before, { ...wanted, price_currency: input.price_currency ?? before.price_currency });
-      const is_listing_checked = listing_id !== null && checked.has(listing_id);
-      const put = { environment, store_id, id, is_probably_new, is_listing_checked, revise };
+      const put = { environment, store_id, id, is_probably_new, revise };
       const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
       is_probably_new = outcome === 'created';
-      if (listing_id !== null && !is_listing_checked && outcome !== 'deleted') checked.set(listing_id, true);
       return { outcome, ...effects() };
     },
     postReview: async (input: NewReview, external_id: string | undefined) => {
