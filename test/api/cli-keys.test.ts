@@ -324,23 +324,35 @@ test('key find names the key that leaked, or the key behind a token, and never p
     expectFailure(await cli.run('key', 'find'), 2, 'Expected an API key or a token on standard input.');
   }));
 
-test('a usage error exits with 2, help with 0, an invalid setting with 1', () =>
-  withTempDir(async (folder) => {
-    const cli = new InProcessCli(folder);
-    expectFailure(
-      await cli.run('account', 'create'),
-      2,
-      `Required option '--name <name>' not specified. Run "catalog account create --help" for usage.`,
-    );
-    expectFailure(await cli.run('account', 'creat'), 2, "Unknown command 'creat' (Did you mean create?).");
-    expectFailure(await cli.run('account', 'suspend', 'x'), 2, 'Invalid account id: expected a UUID.');
-    expectFailure(await cli.run('account', 'list', '--frob'), 2, "Unknown option '--frob'.");
-    expectFailure(await new InProcessCli(folder, { PORT: 'x' }).run('config'), 1, 'PORT');
-    const help = await cli.run('--help');
-    expect(help).toMatchObject({ code: 0, stderr: '' });
-    expect(help.stdout).toContain('projections');
-    expect((await cli.run()).code).toBe(2);
-  }));
+test.each([
+  ['account create', "Required option '--name <name>' not specified."],
+  ['account create --name', "Option '--name <name>' argument missing."],
+  ['account suspend', "Missing required argument 'id'."],
+  ['account creat', "Unknown command 'creat' (Did you mean create?)."],
+  ['account list --jso', "Unknown option '--jso' (Did you mean --json?)."],
+  ['account list a b', "Too many arguments for 'list'. Expected 0 arguments but got 2."],
+  [
+    'projections verify --realm x',
+    "Option '--realm <realm>' argument 'x' is invalid. Allowed choices are control, live, test.",
+  ],
+])('catalog %s: %s', async (line, message) => {
+  const [noun, verb] = line.split(' ');
+  const command = `catalog ${noun}${verb === 'creat' ? '' : ` ${verb}`}`;
+  const cli = new InProcessCli(join('no', 'such', 'folder'));
+  expect(await cli.run(...line.split(' '))).toEqual({
+    ...{ code: 2, stdout: '', stderr: `catalog: ${message} Run "${command} --help" for usage.\n` },
+  });
+});
+
+test('an invalid id exits with 2, an invalid setting with 1, help with 0', async () => {
+  const cli = new InProcessCli(join('no', 'such', 'folder'), { PORT: 'x' });
+  expectFailure(await cli.run('account', 'suspend', 'x'), 2, 'Invalid account id: expected a UUID.');
+  expectFailure(await cli.run('config'), 1, 'PORT');
+  const help = await cli.run('--help');
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout).toContain('projections');
+  expect((await cli.run()).code).toBe(2);
+});
 
 test('config hides secrets', () =>
   withTempDir(async (folder) => {

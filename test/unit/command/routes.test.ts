@@ -18,11 +18,8 @@ const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
 interface Sent {
   readonly id?: string;
   readonly body?: JsonObject;
-  readonly store_id?: string | readonly string[];
   readonly query?: Readonly<Record<string, readonly string[]>>;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly stores?: readonly StoreId[];
-  readonly operation?: ApiRequest['operation'];
 }
 
 /** The write endpoints, with an account of two stores. `view` decides how waiting for the projection ends. */
@@ -73,8 +70,6 @@ class WriteApi {
   async send(method: string, path: string, sent: Sent = {}): Promise<Answer> {
     const route = this.routes.find((one) => one.method === method && one.path === path);
     if (!route) throw new Error(`no ${method} ${path}`);
-    const stores = sent.stores ?? this.stores.map((store) => store.id);
-    const store_ids = sent.store_id === undefined ? [] : [sent.store_id].flat();
     const request: ApiRequest = {
       method: route.method,
       principal: {
@@ -82,23 +77,22 @@ class WriteApi {
         account_id: newId(),
         key_type: 'secret',
         environment: 'live',
-        stores,
+        stores: this.stores.map((store) => store.id),
         permissions: permissionsOf('secret'),
       },
       params: sent.id === undefined ? {} : { id: sent.id },
-      query: store_ids.length === 0 ? { ...sent.query } : { ...sent.query, store_id: store_ids },
+      query: { ...sent.query },
       body: sent.body ?? {},
       request_id: newId(),
       answer_by_ms: performance.now() + 60_000,
       assertAwaited: () => {},
       header: (name) => sent.headers?.[name],
-      ...(sent.operation === undefined ? {} : { operation: sent.operation }),
     };
     return route.handler(request);
   }
 
-  async created(sent: Sent = {}): Promise<string> {
-    const answer = await this.send('POST', '/api/publication', { body: tea, ...sent });
+  async created(): Promise<string> {
+    const answer = await this.send('POST', '/api/publication', { body: tea });
     return (answer.data as { id: string }).id;
   }
 
@@ -110,24 +104,16 @@ class WriteApi {
 
 const condition = async (call: Promise<unknown>): Promise<string> => (await errorOf(() => call)).condition;
 
-describe('the store of a write', () => {
-  const _storeOf = async (api: WriteApi, sent: Sent): Promise<unknown> => {
-    await api.created(sent);
-    return api.world.events.live.log.at(-1)?.metadata.store_id;
-  };
-
-  test('must exist and be active, with at most a second of delay', async () => {
-    const api = await WriteApi.open();
-    const { world, first } = api;
-    const id = await api.created();
-    expect(await condition(api.created({ stores: [newId()] }))).toBe('store_not_found');
-    await changeStoreStatus(world, world.context(), { environment: 'live', id: first }, 'suspended');
-    world.now_ms += 1_000;
-    expect(await condition(api.created())).toBe('store_not_found');
-    const title = { body: { title: 'X' }, id };
-    expect(await condition(api.send('PATCH', '/api/publication/:id', title))).toBe('store_not_found');
-    expect(await condition(api.send('DELETE', '/api/publication/:id', { id }))).toBe('store_not_found');
-  });
+test('the store of a write must be active, with at most a second of delay', async () => {
+  const api = await WriteApi.open();
+  const { world, first } = api;
+  const id = await api.created();
+  await changeStoreStatus(world, world.context(), { environment: 'live', id: first }, 'suspended');
+  world.now_ms += 1_000;
+  expect(await condition(api.created())).toBe('store_not_found');
+  const title = { body: { title: 'X' }, id };
+  expect(await condition(api.send('PATCH', '/api/publication/:id', title))).toBe('store_not_found');
+  expect(await condition(api.send('DELETE', '/api/publication/:id', { id }))).toBe('store_not_found');
 });
 
 describe('the response to a write', () => {
@@ -185,17 +171,5 @@ describe('the response to a write', () => {
     const remove = (query = {}) => api.send('DELETE', '/api/listing/:id', { id, query });
     expect(await condition(remove({ if_empty: ['true'] }))).toBe('unavailable');
     expect((await remove()).data).toEqual({ id, object: 'listing', deleted: true });
-  });
-
-  test('follows an event with the idempotency key and the operation in its metadata', async () => {
-    const api = await WriteApi.open();
-    const operation = { id: newId(), idempotency_key: 'once', started_at_ms: 0, resumed: false };
-    await api.created({ operation });
-    expect(api.world.events.live.log.at(-1)?.metadata).toMatchObject({
-      source: 'api',
-      idempotency_key: 'once',
-      operation_id: operation.id,
-      store_id: api.first,
-    });
   });
 });

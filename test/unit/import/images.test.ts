@@ -117,15 +117,6 @@ test('reports an image that cannot be fetched, and imports the product and its o
     expect(await shownOn(shop, 'shirt')).toEqual(ids);
   }));
 
-test('reports an image at a private address as failed', () =>
-  withShop(async ({ run }) => {
-    const guarded: FetchImage = (address, use) =>
-      fetchImage(address, { ...OPTIONS, allow_private: false }, use);
-    const report = await run([{ ...shirt, images: [`${url}/a.png`] }], { fetch: guarded });
-    expect(report.failed).toMatchObject([{ reason: expect.stringContaining('not public') as string }]);
-    expect(requested).toEqual([]);
-  }));
-
 test('keeps the order of a publication with other media and appends the missing images', () =>
   withShop(async (shop) => {
     const { run, runtime, store } = shop;

@@ -10,7 +10,6 @@ import type { SafeHtml } from '../../../services/command/sanitise';
 import { DryRunLog } from '../../../services/import/dry-run';
 import { listingIdOf, publicationIdOf } from '../../../services/import/identity';
 import { importedCount, LISTED_MAX, Tally } from '../../../services/import/report';
-import type { CatalogWriter } from '../../../services/import/writer';
 import { pause } from '../../../shared/kernel/async';
 import { byHand, newContext, type Shop, withShop } from './some-catalog';
 
@@ -132,62 +131,6 @@ test('a listing line keeps what was changed by hand, and sets what nobody has se
     ]);
     expect(report.fields['listing.description']).toEqual({ overwritten: 1, kept: 0 });
     expect(await findListing(runtime, 'live', value.id)).toMatchObject({ ...input, description: 'To wear' });
-  }));
-
-test('a repeated import completes one that crashed', () =>
-  withShop(async (shop) => {
-    const { run, history } = shop;
-    await expect(run(many(100), { writer: dyingAfter(40, shop) })).rejects.toThrow('the power went out');
-    const half = (await history()).length;
-    expect(half).toBeGreaterThan(0);
-    expect(half).toBeLessThan(203);
-
-    const report = await run(many(100));
-    expect(report.publications.created + report.publications.unchanged).toBe(100);
-    expect(report.publications).toMatchObject({ updated: 0, failed: 0 });
-    const written = await history();
-    expect(written).toHaveLength(203);
-    expect(new Set(written).size).toBe(203);
-  }));
-
-/** Returns a writer whose first writes succeed, and all others fail. */
-function dyingAfter(writes: number, shop: Shop): CatalogWriter {
-  const writer = shop.writer();
-  let left = writes;
-  const spend = (): void => {
-    if (left-- <= 0) throw new Error('the power went out');
-  };
-  return {
-    ...writer,
-    putPublication: async (id, input) => {
-      spend();
-      return writer.putPublication(id, input);
-    },
-    postReview: async (input, external_id) => {
-      spend();
-      return writer.postReview(input, external_id);
-    },
-  };
-}
-
-test('reports a stopped import as incomplete and keeps what it wrote', () =>
-  withShop(async (shop) => {
-    const stop = new AbortController();
-    const writer = shop.writer();
-    const stopping: CatalogWriter = {
-      ...writer,
-      putPublication: async (id, input) => {
-        stop.abort();
-        return writer.putPublication(id, input);
-      },
-    };
-    const report = await shop.run(many(2_000), { writer: stopping, signal: stop.signal });
-    expect(report.complete).toBe(false);
-    expect(report.publications.created).toBeGreaterThan(0);
-    expect(report.publications.created).toBeLessThan(2_000);
-    expect((await shop.history()).filter((event) => event.startsWith('PublicationCreated'))).toHaveLength(
-      report.publications.created,
-    );
   }));
 
 test('a dry run writes nothing and reports what an import would do', () =>
@@ -333,22 +276,6 @@ test('a review import refuses rows of other kinds', () =>
       reviews: { created: 1 },
       failed: [{ line: 1, reason: 'this command does not import a publication' }],
     });
-  }));
-
-test('lists the images of imported publications in the report', () =>
-  withShop(async ({ run, store }) => {
-    const images = ['https://x/1.jpg'];
-    const report = await run([
-      { ...shirt, images },
-      { ...shirt, external_id: 'bad', title: '', images },
-    ]);
-    expect(report.images).toEqual([
-      {
-        publication_id: publicationIdOf(store, 'shirt', 1),
-        external_id: 'shirt',
-        images: [{ url: 'https://x/1.jpg', alt: null, media_id: null }],
-      },
-    ]);
   }));
 
 test('reports the first rows of a kind, and counts all of them', () => {
