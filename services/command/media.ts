@@ -81,7 +81,7 @@ export interface Attachments {
  * Throws `field_invalid` for a publication or listing that does not exist, belongs to another store, or has the maximum
  * number of media.
  */
-export async function checkAttachments(
+async function checkAttachments(
   deps: StoreDeps,
   environment: Environment,
   store_id: StoreId,

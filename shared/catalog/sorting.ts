@@ -5,31 +5,18 @@ export type SortDirection = 'asc' | 'desc';
 /** Sort keys, the most significant first. `id` comes last, so that the order is total (docs/interface.md#sorting). */
 export type SortOrder = readonly (readonly [key: string, direction: SortDirection])[];
 
+const by = (key: string, direction: SortDirection): SortOrder => [
+  [key, direction],
+  ['id', direction],
+];
+
 const BY_MODE: Record<SortMode, SortOrder> = {
-  created_at_desc: [
-    ['created_at', 'desc'],
-    ['id', 'desc'],
-  ],
-  created_at_asc: [
-    ['created_at', 'asc'],
-    ['id', 'asc'],
-  ],
-  price_asc: [
-    ['price_up', 'asc'],
-    ['id', 'asc'],
-  ],
-  price_desc: [
-    ['price_down', 'desc'],
-    ['id', 'desc'],
-  ],
-  name_asc: [
-    ['name_fold', 'asc'],
-    ['id', 'asc'],
-  ],
-  name_desc: [
-    ['name_fold', 'desc'],
-    ['id', 'desc'],
-  ],
+  created_at_desc: by('created_at', 'desc'),
+  created_at_asc: by('created_at', 'asc'),
+  price_asc: by('price_up', 'asc'),
+  price_desc: by('price_down', 'desc'),
+  name_asc: by('name_fold', 'asc'),
+  name_desc: by('name_fold', 'desc'),
 };
 
 const FEATURED_FIRST = Object.fromEntries(

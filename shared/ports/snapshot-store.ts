@@ -20,13 +20,12 @@ export interface Snapshot {
  * - Returns undefined if there is no snapshot, or none that can be read.
  * - Rejects only if the log cannot be read either, with the errors of the event store.
  *
- * `write` and `delete`
+ * `write`
  * - May reject. The caller then continues without.
  */
 export interface SnapshotStore {
   read(stream: StreamName): Promise<Snapshot | undefined>;
   write(stream: StreamName, snapshot: Snapshot): Promise<void>;
-  delete(stream: StreamName): Promise<void>;
 }
 
 /** Returns the stored value if it is a snapshot, otherwise undefined. */

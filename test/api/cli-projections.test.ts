@@ -8,11 +8,11 @@ import { partitionOf } from '../../shared/catalog/events/partitions';
 import { parseConfig } from '../../shared/kernel/config';
 import type { StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
-import type { EventStore } from '../../shared/ports/event-store';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
 import { readLog } from '../support/read-log';
 import { withTempDir } from '../support/temp-dir';
+import { anUpload } from '../unit/command/support';
 import { type Cli, expectFailure, InProcessCli } from './cli-run';
 
 const row = (index: number) => ({
@@ -155,18 +155,10 @@ test('test-data reset deletes the test data of an account and nothing else', () 
   withCatalog(async (cli, { account, store }) => {
     const live = await cli.store(account);
     await recordMedia(cli, store);
-    const stream = await inTestLog(cli, async (log) => {
-      const created = (await readLog(log)).find(({ type }) => type === 'PublicationCreated')!;
-      const snapshot = { schema: 'a', revision: 0, event_id: created.id, state: { tag: 'present' } };
-      await log.snapshots?.write(created.stream, snapshot);
-      expect(await log.snapshots?.read(created.stream)).toEqual(snapshot);
-      return created.stream;
-    });
     const reset = ['test-data', 'reset', '--account', account];
     expectFailure(await cli.run(...reset), 2, '12 test publications, 1 test listings and 1 test media');
     const deleted = { account_id: account, publications: 12, listings: 1, media: 1 };
     expect(await cli.json(...reset, '--yes')).toEqual(deleted);
-    expect(await inTestLog(cli, async (log) => log.snapshots?.read(stream))).toBeUndefined();
     const before = (await cli.json('projections', 'status', '--realm', 'test')).realms[0].head;
     expect(before).toBe(String(1 + 14 + 14));
     expect(await cli.json(...reset, '--yes')).toMatchObject({ publications: 0, listings: 0, media: 0 });
@@ -176,31 +168,13 @@ test('test-data reset deletes the test data of an account and nothing else', () 
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }, '--test'));
 
-/** Calls `use` with the log of the test environment. */
-async function inTestLog<Result>(cli: Cli, use: (log: EventStore) => Promise<Result>): Promise<Result> {
-  const log = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'test');
-  try {
-    return await use(log);
-  } finally {
-    await log.close();
-  }
-}
-
 /** Appends the event of an upload. */
 async function recordMedia(cli: Cli, store_id: string): Promise<void> {
-  await inTestLog(cli, async (test) => {
-    const deps = { system: realSystem, events: { live: test, test } };
-    const context = { source: 'api', request_id: 'upload' } as const;
-    const target = { environment: 'test', store_id: store_id as StoreId } as const;
-    const image = {
-      hash: 'a'.repeat(64),
-      mime_type: 'image/png',
-      size_bytes: 1,
-      width: 1,
-      height: 1,
-    } as const;
-    await uploadMedia(deps, context, target, { ...image, alt: null });
-  });
+  const test = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'test');
+  const deps = { system: realSystem, events: { live: test, test } };
+  const context = { source: 'api', request_id: 'upload' } as const;
+  const target = { environment: 'test', store_id: store_id as StoreId } as const;
+  await uploadMedia(deps, context, target, anUpload()).finally(() => test.close());
 }
 
 test('a second verification or rebuild fails with the reason while the first one runs', () =>

@@ -57,18 +57,6 @@ async function createPublications(count: number): Promise<string[]> {
 }
 
 describe('tokens', () => {
-  test('concurrent calls share one token, which is renewed before it expires', async () => {
-    const { client, paths } = recordingClient(shop.secret);
-    await Promise.all(Array.from({ length: 10 }, () => client.store.get()));
-    expect(paths.filter((path) => path === '/auth/token')).toHaveLength(1);
-    clock.now_ms += 869_000;
-    await client.store.get();
-    expect(paths.filter((path) => path === '/auth/token')).toHaveLength(1);
-    clock.now_ms += 2_000;
-    await Promise.all(Array.from({ length: 10 }, () => client.store.get()));
-    expect(paths.filter((path) => path === '/auth/token')).toHaveLength(2);
-  });
-
   test('live for `ttlMinutes`', async () => {
     const { client, paths } = recordingClient(shop.secret, { ttlMinutes: 60 });
     await client.store.get();

@@ -3,7 +3,7 @@ import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import type { Snapshot, SnapshotStore } from '../../shared/ports/snapshot-store';
 import { bounded } from '../support/bounded';
 import { readLogBatches } from '../support/read-log';
-import { waitFor, within } from '../support/wait-for';
+import { within } from '../support/wait-for';
 import type { EventStoreUnderTest } from './event-store.contract';
 import { aStream, someEvents } from './some-events';
 
@@ -41,18 +41,6 @@ export function eventSnapshotsContract(name: string, open: () => Promise<EventSt
       // A log that was restored from a back-up is shorter than before.
       await snapshots.write(stream, aSnapshot(10));
       expect(await other.read(stream)).toEqual(aSnapshot(10));
-    });
-
-    test('a deleted one is gone, and another one can be written', async () => {
-      await snapshots.delete(stream);
-      await snapshots.write(stream, aSnapshot(1));
-      await snapshots.delete(stream);
-      expect(await snapshots.read(stream)).toBeUndefined();
-      await snapshots.write(stream, aSnapshot(2));
-      const written = await waitFor(() => snapshots.read(stream), {
-        what: 'the snapshot after the deletion',
-      });
-      expect(written).toEqual(aSnapshot(2));
     });
 
     test('they are no part of the stream and of the log', async () => {

@@ -1,13 +1,7 @@
 import type { Command } from 'commander';
 import { readLog } from '../../../projections/engine/read-log';
 import { decodeEvent } from '../../../shared/catalog/events/codec';
-import {
-  type Category,
-  parseStreamName,
-  type RecordedEvent,
-  START,
-  streamName,
-} from '../../../shared/catalog/events/envelope';
+import { parseStreamName, type RecordedEvent, START } from '../../../shared/catalog/events/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AccountId, ListingId, MediaId, PublicationId } from '../../../shared/kernel/ids';
 import type { EventStore } from '../../../shared/ports/event-store';
@@ -115,19 +109,10 @@ async function deleteTestData(
     return deleted;
   };
   const environment = 'test';
-  const { snapshots } = deps.events[environment];
-  const deleteSnapshot = async (category: Category, id: string): Promise<void> => {
-    // A snapshot is only a cache, so a failure ends nothing.
-    await snapshots?.delete(streamName(environment, category, id)).catch(() => undefined);
-  };
-  const publications = await deleteAll(found.publications, async (id) => {
-    await deletePublication(deps, context, { environment, id });
-    await deleteSnapshot('publication', id);
-  });
-  const listings = await deleteAll(found.listings, async (id) => {
-    await deleteListing(deps, context, { environment, id });
-    await deleteSnapshot('listing', id);
-  });
+  const publications = await deleteAll(found.publications, (id) =>
+    deletePublication(deps, context, { environment, id }),
+  );
+  const listings = await deleteAll(found.listings, (id) => deleteListing(deps, context, { environment, id }));
   const media = await deleteAll(found.media, (id) => deleteMedia(deps, context, { environment, id }));
   return { publications, listings, media };
 }

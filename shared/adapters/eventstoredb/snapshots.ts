@@ -1,4 +1,4 @@
-import { ANY, jsonEvent, StreamDeletedError, WrongExpectedVersionError } from '@eventstore/db-client';
+import { ANY, jsonEvent } from '@eventstore/db-client';
 import type { JsonObject, StreamName } from '../../catalog/events/envelope';
 import { LRUCache } from '../../kernel/cache';
 import { parseSnapshot, type Snapshot, type SnapshotStore } from '../../ports/snapshot-store';
@@ -41,17 +41,5 @@ export class EventStoreDbSnapshots implements SnapshotStore {
     await this.connection.call(({ client }, deadline) =>
       client.appendToStream(name, event, { expectedRevision: ANY, deadline, requiresLeader: true }),
     );
-  }
-
-  async delete(stream: StreamName): Promise<void> {
-    const name = this.names.snapshots(stream);
-    try {
-      await this.connection.call(({ client }, deadline) =>
-        client.deleteStream(name, { expectedRevision: ANY, deadline, requiresLeader: true }),
-      );
-    } catch (error) {
-      // With ANY, this error means that the stream does not exist.
-      if (!(error instanceof WrongExpectedVersionError || error instanceof StreamDeletedError)) throw error;
-    }
   }
 }

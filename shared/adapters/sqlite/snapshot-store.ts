@@ -40,11 +40,6 @@ export class SqliteSnapshotStore implements SnapshotStore {
     await (await this.open()).attempt((connection) => connection.write(sql, [stream, body]));
   }
 
-  async delete(stream: StreamName): Promise<void> {
-    const sql = 'DELETE FROM snapshots WHERE stream = ?';
-    await (await this.open()).attempt((connection) => connection.write(sql, [stream]));
-  }
-
   async close(): Promise<void> {
     this.closed = true;
     const snapshots = await this.opening?.catch(() => undefined);

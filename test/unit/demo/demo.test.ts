@@ -1,15 +1,19 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
+import { liveItems } from '../../../services/demo/catalog';
 import { ensureDemo, type ReadyDemo } from '../../../services/demo/ensure';
 import { demoRequests } from '../../../services/demo/start';
+import { uploadDemoPictures } from '../../../services/demo/upload-pictures';
 import { hashKey } from '../../../shared/catalog/api-key/api-key';
 import { type DomainEvent, decodeEvent } from '../../../shared/catalog/events/codec';
 import { START } from '../../../shared/catalog/events/envelope';
 import type { Realm } from '../../../shared/catalog/realm';
+import { inspectImage } from '../../../shared/images/inspect';
 import { parseConfig } from '../../../shared/kernel/config';
 import { realSystem } from '../../../shared/kernel/system';
+import { hashOf } from '../../support/media';
 import { readLog } from '../../support/read-log';
 import { withTempDir } from '../../support/temp-dir';
 
@@ -35,6 +39,19 @@ async function eventsOf(runtime: Runtime, realm: Realm): Promise<DomainEvent[]> 
 
 const ofType = <Type extends DomainEvent['type']>(events: DomainEvent[], type: Type) =>
   events.filter((event): event is Extract<DomainEvent, { type: Type }> => event.type === type);
+
+const count = (events: DomainEvent[], type: DomainEvent['type']): number => ofType(events, type).length;
+
+/** Returns the runtime with a live log whose first appends succeed, and all others fail. */
+function failingAfter(appends: number, runtime: Runtime): Runtime {
+  let left = appends;
+  const live = Object.create(runtime.events.live) as Runtime['events']['live'];
+  live.append = async (...call) => {
+    if (left-- <= 0) throw new Error('the power went out');
+    return runtime.events.live.append(...call);
+  };
+  return { ...runtime, events: { ...runtime.events, live } };
+}
 
 test('an empty folder gets a live store, a smaller test store, and four keys', () =>
   withTempDir((folder) =>
@@ -110,14 +127,7 @@ test('the next start completes an interrupted demo without duplicates', () =>
     await withTempDir((other) =>
       withRuntime(other, async (runtime) => {
         const config = parseConfig({ DATA_DIR: other });
-        let appends = 25;
-        const live = Object.create(runtime.events.live) as typeof runtime.events.live;
-        live.append = async (...call) => {
-          if (appends-- <= 0) throw new Error('the power went out');
-          return runtime.events.live.append(...call);
-        };
-        const failing = { ...runtime, events: { ...runtime.events, live } };
-        await expect(ensureDemo(failing, config)).rejects.toThrow('the power went out');
+        await expect(ensureDemo(failingAfter(25, runtime), config)).rejects.toThrow('the power went out');
         expect(existsSync(join(other, 'demo.json'))).toBe(false);
         expect((await eventsOf(runtime, 'live')).length).toBeGreaterThan(10);
 
@@ -147,3 +157,71 @@ test('creates nothing with DEMO=off, and refuses an invalid demo.json', () =>
       expect(await demo()).toMatchObject({ is_new: false });
     });
   }));
+
+const products = liveItems()
+  .filter((item) => item.kind === 'publication')
+  .map(({ external_id, listing }) => ({ id: external_id, listing: listing ?? null }));
+const never = new AbortController().signal;
+const PICTURES = 'services/demo/pictures';
+
+test('every product and listing has its own picture of moderate size', async () => {
+  const listings = new Set(products.flatMap(({ listing }) => listing ?? []));
+  const names = readdirSync(PICTURES);
+  const namesOf = (kind: string) => names.filter((name) => name.startsWith(`${kind}-`));
+  expect(namesOf('product')).toHaveLength(products.length);
+  expect(namesOf('listing')).toHaveLength(listings.size);
+  expect(names).toHaveLength(products.length + listings.size + namesOf('detail').length);
+  const pictures = names.map((name) => readFileSync(join(PICTURES, name)));
+  expect(new Set(pictures.map(hashOf)).size).toBe(names.length);
+  expect(pictures.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(2_500_000);
+  for (const [index, bytes] of pictures.entries())
+    expect(await inspectImage(bytes)).toMatchObject(
+      names[index]!.startsWith('listing-')
+        ? { mime_type: 'image/jpeg', width: 960, height: 540 }
+        : { mime_type: 'image/jpeg', width: 800, height: 800 },
+    );
+});
+
+test('a new demo gets its pictures, also after an interruption, and is not changed afterwards', () =>
+  withTempDir((folder) =>
+    withRuntime(folder, async (runtime, ensure) => {
+      const { config } = runtime;
+      const { demo } = (await ensure())!;
+      const marker = join(folder, 'demo.pending.json');
+      expect(existsSync(marker)).toBe(true);
+
+      await expect(uploadDemoPictures(failingAfter(9, runtime), config, demo, never)).rejects.toThrow(
+        'the power went out',
+      );
+      const begun = count(await eventsOf(runtime, 'live'), 'MediaUploaded');
+      expect(begun).toBeGreaterThan(3);
+      expect(existsSync(marker)).toBe(true);
+
+      await uploadDemoPictures(runtime, config, demo, never);
+      expect(existsSync(marker)).toBe(false);
+      const uploaded = await eventsOf(runtime, 'live');
+      const featured = count(uploaded, 'MediaUploaded') - products.length - 9;
+      expect(featured).toBeGreaterThan(5);
+      // Each product and each listing gets its pictures with one event.
+      expect(count(uploaded, 'PublicationMediaArranged')).toBe(products.length);
+      expect(count(uploaded, 'ListingMediaArranged')).toBe(9);
+      expect(count(await eventsOf(runtime, 'test'), 'PublicationMediaArranged')).toBeGreaterThan(5);
+      const files = readdirSync(PICTURES).map((name) => hashOf(readFileSync(join(PICTURES, name))));
+      const hashes = uploaded.flatMap((event) => (event.type === 'MediaUploaded' ? event.data.hash : []));
+      expect(hashes.toSorted()).toEqual(files.toSorted());
+
+      // Once all pictures were uploaded, a further call changes nothing.
+      await uploadDemoPictures(runtime, config, demo, never);
+      expect(await eventsOf(runtime, 'live')).toHaveLength(uploaded.length);
+    }),
+  ));
+
+test('an aborted upload stops and stays pending', () =>
+  withTempDir((folder) =>
+    withRuntime(folder, async (runtime, ensure) => {
+      const { demo } = (await ensure())!;
+      await uploadDemoPictures(runtime, runtime.config, demo, AbortSignal.abort());
+      expect(count(await eventsOf(runtime, 'live'), 'MediaUploaded')).toBe(0);
+      expect(existsSync(join(folder, 'demo.pending.json'))).toBe(true);
+    }),
+  ));
